@@ -1,0 +1,54 @@
+"""Where the files that ship beside the code lie: grammar/, schemas/ and policies/.
+
+A wheel carries them as `policysched/_data/<folder>`, a checkout has them at its root. An editable
+install is a checkout: hatchling does copy the forced files into site-packages then, but the package
+is imported from the checkout, which has no `_data`. So the packaged copy is looked for first and
+the checkout second, both relative to this file.
+"""
+
+from __future__ import annotations
+
+import pathlib
+
+from policysched import errors
+
+_PACKAGE = pathlib.Path(__file__).resolve().parent
+
+
+def folder(name: str) -> pathlib.Path:
+    """Return the folder `grammar`, `schemas` or `policies`.
+
+    Raises:
+        MissingResourceError: neither an installed copy nor a checkout has it.
+    """
+    candidates = (_PACKAGE / "_data" / name, _PACKAGE.parent / name)
+    for candidate in candidates:
+        if candidate.is_dir():
+            return candidate
+    tried = " and ".join(f"`{candidate}`" for candidate in candidates)
+    raise errors.MissingResourceError(
+        f"the folder `{name}` of policysched is missing, tried {tried}; reinstall policysched",
+    )
+
+
+def path(name: str, *parts: str) -> pathlib.Path:
+    """Return the file at `parts` below the folder `name`.
+
+    Raises:
+        MissingResourceError: there is no such file.
+    """
+    file = folder(name).joinpath(*parts)
+    if not file.is_file():
+        raise errors.MissingResourceError(
+            f"the file `{file}` of policysched is missing; reinstall policysched",
+        )
+    return file
+
+
+def text(name: str, *parts: str) -> str:
+    """Return the content of the file at `parts` below the folder `name`.
+
+    Raises:
+        MissingResourceError: there is no such file.
+    """
+    return path(name, *parts).read_text(encoding="utf-8")
