@@ -40,7 +40,7 @@ class InputError(PolicySchedError):
     """Input that cannot be read or understood.
 
     Attributes:
-        where: the file, or the file and the place in it (`cluster.json:3`, `cluster.json: items[4]`).
+        where: the file, or the file and the place in it (`cluster.json:3`).
         problem: what is wrong, lowercase and without a final period.
         help: what to do about it, or "" where that is obvious.
     """

@@ -1,0 +1,109 @@
+"""The entry point: finds the command, imports only that one, and turns errors into exit codes.
+
+Exit codes: 0 fine, 1 findings, 2 unreadable or wrong input, 3 usage, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import importlib
+import importlib.util
+import os
+import sys
+from typing import TYPE_CHECKING, NoReturn, Protocol, cast
+
+import policysched
+from policysched import errors
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_HELP = {
+    "run": "schedule pods on the cluster of a kubeconfig",
+    "demo": "watch policies place pods on an embedded cluster",
+    "check": "report every error in policy files",
+    "fmt": "print policy files in canonical form",
+    "explain": "say for a pod why each node fits or not, and which scores it gets",
+    "simulate": "schedule the pending pods of a cluster file",
+}
+_EXIT_BROKEN_PIPE = 141  # 128 + SIGPIPE, the shell's convention for a reader that went away
+
+
+class _Command(Protocol):
+    """What a module of this package provides."""
+
+    def configure(self, parser: argparse.ArgumentParser) -> None:
+        """Add the options and arguments of the command to its parser."""
+
+    def run(self, args: argparse.Namespace) -> int:
+        """Do the work and return the exit code."""
+
+
+class _Parser(argparse.ArgumentParser):
+    """An argument parser whose errors are one line and exit 3, and that takes no abbreviations."""
+
+    def __init__(self, **settings: object) -> None:
+        super().__init__(**(settings | {"allow_abbrev": False}))  # type: ignore[arg-type]  # argparse's own keywords, handed through
+
+    def error(self, message: str) -> NoReturn:
+        raise errors.UsageError(f"{message}; see `{self.prog} --help`")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line `argv` (default: the process's own) and return the exit code."""
+    try:
+        exit_code = _run(sys.argv[1:] if argv is None else list(argv))
+        sys.stdout.flush()
+    except errors.PolicySchedError as error:
+        print(f"policysched: {error}", file=sys.stderr)
+        return error.exit_code
+    except KeyboardInterrupt:
+        return errors.EXIT_INTERRUPTED
+    except BrokenPipeError:
+        # The interpreter flushes stdout once more on its way out; let that go nowhere.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return _EXIT_BROKEN_PIPE
+    return exit_code
+
+
+def _run(argv: list[str]) -> int:
+    parser, subparsers = _parsers()
+    name = next((argument for argument in argv if not argument.startswith("-")), None)
+    if name is not None and name not in subparsers:
+        raise errors.UsageError(_unknown_command(name, list(subparsers)))
+    command = _load(name) if name is not None else None
+    if name is not None and command is not None:
+        command.configure(subparsers[name])
+    try:
+        args = parser.parse_args(argv)
+    except SystemExit as request:  # --help and --version have printed what they are for
+        return int(request.code or 0)
+    if command is None:
+        parser.error("a command is missing")
+    return command.run(args)
+
+
+def _parsers() -> tuple[_Parser, dict[str, _Parser]]:
+    """Return the parser and, by command, the still empty parser of each command."""
+    parser = _Parser(prog="policysched", description=policysched.__doc__)
+    parser.add_argument(
+        "--version", action="version", version=f"policysched {policysched.__version__}"
+    )
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", dest="command")
+    subparsers = {
+        name: commands.add_parser(name, help=help_line, description=help_line.capitalize() + ".")
+        for name, help_line in _HELP.items()
+        if importlib.util.find_spec(f"policysched.cli.{name}") is not None
+    }
+    return parser, subparsers
+
+
+def _load(name: str) -> _Command:
+    return cast("_Command", importlib.import_module(f"policysched.cli.{name}"))
+
+
+def _unknown_command(name: str, known: list[str]) -> str:
+    nearest = difflib.get_close_matches(name, known, n=1)
+    hint = f"did you mean `{nearest[0]}`?" if nearest else "see `policysched --help`"
+    return f"`{name}` is not a command; {hint}"
