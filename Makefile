@@ -1,0 +1,69 @@
+# Needs Python 3.11 or newer and make; the rest is installed into .venv from the locks.
+PYTHON ?= python3
+NODES ?= 20
+
+BIN := .venv/bin
+READY := .venv/ready
+PIP_COMPILE := $(BIN)/pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras \
+	--no-header --no-emit-options --no-emit-index-url --no-emit-find-links --no-emit-trusted-host
+
+.PHONY: help demo test check format components cluster cluster-down bench update-locks clean
+
+help:
+	@echo "make demo          watch policies place pods on an embedded cluster"
+	@echo "make test          all checks and tests, against the real kube-apiserver too"
+	@echo "make check         format, lint, types, import contracts, spelling"
+	@echo "make cluster       start a real local control plane with NODES=$(NODES) fake nodes"
+	@echo "make cluster-down  stop it"
+	@echo "make bench         compare with kube-scheduler on the same API server"
+	@echo "make components    build the real components that tests need (about 10 minutes, once)"
+	@echo "make update-locks  pin the newest dependencies"
+	@echo "make clean         remove the virtual environment and the caches of the tools"
+
+demo: $(READY)
+	@$(BIN)/policysched demo
+
+test: check components
+	$(BIN)/pytest
+
+check: $(READY)
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/codespell
+
+format: $(READY)
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+components: $(READY)
+	@$(BIN)/python -m tests.realcluster.components
+
+cluster: $(READY)
+	@$(BIN)/python -m tests.realcluster.cluster up --nodes $(NODES)
+
+cluster-down: $(READY)
+	@$(BIN)/python -m tests.realcluster.cluster down
+
+bench: $(READY)
+	@$(BIN)/python -m benchmarks
+
+$(READY): requirements/dev.txt pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+		echo "policysched needs Python 3.11 or newer, \`$(PYTHON)\` is not;" \
+			"name another with \`make PYTHON=python3.12 ...\`" >&2; exit 1; }
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $(READY)
+
+update-locks: $(READY)
+	$(PIP_COMPILE) --upgrade --output-file requirements/runtime.txt pyproject.toml
+	$(PIP_COMPILE) --upgrade --extra dev --constraint requirements/runtime.txt \
+		--output-file requirements/dev.txt pyproject.toml
+	$(PIP_COMPILE) --upgrade --output-file requirements/go.txt requirements/go.in
+
+clean:
+	rm -rf .venv build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
