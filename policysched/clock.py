@@ -1,0 +1,59 @@
+"""Time as an argument: nothing below `app` asks the operating system what time it is."""
+
+from __future__ import annotations
+
+import datetime
+import time
+from typing import Protocol
+
+
+class Clock(Protocol):
+    """Where components learn the time."""
+
+    def monotonic_seconds(self) -> float:
+        """Return seconds on a clock that never goes back; only differences mean something."""
+        ...
+
+    def now(self) -> datetime.datetime:
+        """Return the wall-clock time, in UTC and with a time zone."""
+        ...
+
+
+class SystemClock:
+    """The machine's own clocks."""
+
+    def monotonic_seconds(self) -> float:
+        """Return `time.monotonic()`."""
+        return time.monotonic()
+
+    def now(self) -> datetime.datetime:
+        """Return the wall-clock time in UTC."""
+        return datetime.datetime.now(datetime.UTC)  # noqa: TID251 - the one place that may ask
+
+
+class ManualClock:
+    """A clock that moves only when it is told to: for tests, simulation and `--now`."""
+
+    def __init__(self, now: datetime.datetime) -> None:
+        """Start at `now`, which must carry a time zone."""
+        if now.tzinfo is None:
+            msg = "ManualClock needs a time with a time zone"
+            raise ValueError(msg)
+        self._now = now
+        self._monotonic_seconds = 0.0
+
+    def monotonic_seconds(self) -> float:
+        """Return the seconds advanced so far."""
+        return self._monotonic_seconds
+
+    def now(self) -> datetime.datetime:
+        """Return the current manual time."""
+        return self._now
+
+    def advance(self, seconds: float) -> None:
+        """Move both clocks forward by `seconds` (not negative)."""
+        if seconds < 0:
+            msg = "a ManualClock does not go back"
+            raise ValueError(msg)
+        self._monotonic_seconds += seconds
+        self._now += datetime.timedelta(seconds=seconds)

@@ -1,0 +1,198 @@
+"""The scheduler's picture of the cluster, ahead of the API server by the pods it has assumed.
+
+States of a pod in the cache, and what moves it (`backend/cache/interface.go`):
+
+                 assume               finish_binding, then ttl          (expired)
+    [unknown] ────────────▶ [assumed] ─────────────────────▶ [expired] ──────────▶ [unknown]
+        │                     │  │ add                                                ▲
+        │ add                 │  ▼                                                    │
+        └────────────────▶ [added] ◀── update                                         │
+                              │ │  forget (only assumed)                              │
+                              │ └────────────────────────────────────────────────────┘
+                              └── remove ────────────────────────────────────────────▶ [deleted]
+
+- A pod is assumed as soon as a node is chosen, so that the next pod sees it there; the binding runs
+  in the background. When it fails the pod is forgotten.
+- What the watch says wins: a pod added on another node than assumed is moved there.
+- Pods may be added before their node: the row exists, dead, until the node comes.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+from collections.abc import Iterable, Mapping
+
+from policysched import clock as clocks
+from policysched.cluster import columns, metric_table, objects, pod_counts, pod_shape, snapshot
+
+
+@dataclasses.dataclass(slots=True)
+class _PodState:
+    info: pod_shape.PodInfo
+    node_name: str
+    row: int
+    is_assumed: bool = False
+    expires_at_seconds: float | None = None
+
+
+class Cache:
+    """Nodes, placed and assumed pods, namespaces and metric samples.
+
+    Not thread-safe: everything happens in the one thread that schedules.
+    """
+
+    def __init__(self, clock: clocks.Clock, assumed_ttl_seconds: float | None = None) -> None:
+        """Start empty.
+
+        `assumed_ttl_seconds` after its binding finished an assumed pod that no watch event
+        confirmed expires; None, the default as in kube-scheduler, waits for the watch for ever.
+        """
+        self.nodes = columns.NodeColumns()
+        self.counts = pod_counts.PodCounts()
+        self.metrics = metric_table.MetricTable()
+        self._clock = clock
+        self._assumed_ttl_seconds = assumed_ttl_seconds
+        self._pods: dict[str, _PodState] = {}
+        self._pods_on: dict[int, dict[str, pod_shape.PodInfo]] = {}
+
+    def snapshot(self, now: datetime.datetime | None = None) -> snapshot.Snapshot:
+        """Return what a scheduling cycle beginning now sees; valid until the cache changes."""
+        return snapshot.Snapshot(self.nodes, self.counts, self.metrics, now or self._clock.now())
+
+    # --- assumed pods -----------------------------------------------------------------------------
+
+    def assume_pod(self, info: pod_shape.PodInfo, node_name: str) -> None:
+        """Count a pod on the node chosen for it.
+
+        Raises:
+            ValueError: the pod is already in the cache, which is a bug of the caller.
+        """
+        if info.uid in self._pods:
+            msg = f"pod {info.key} is already in the cache"
+            raise ValueError(msg)
+        self._place(info, node_name, is_assumed=True)
+
+    def finish_binding(self, info: pod_shape.PodInfo) -> None:
+        """Note that the API server accepted the binding; from now on the pod may expire."""
+        state = self._pods.get(info.uid)
+        if state is not None and state.is_assumed and self._assumed_ttl_seconds is not None:
+            now_seconds = self._clock.monotonic_seconds()
+            state.expires_at_seconds = now_seconds + self._assumed_ttl_seconds
+
+    def forget_pod(self, info: pod_shape.PodInfo) -> bool:
+        """Undo an assumption; False when the pod is not assumed (any more)."""
+        if not self.is_assumed(info):
+            return False
+        self._displace(info.uid)
+        return True
+
+    def is_assumed(self, info: pod_shape.PodInfo) -> bool:
+        """Return whether the pod is assumed and not yet confirmed by the watch."""
+        state = self._pods.get(info.uid)
+        return state is not None and state.is_assumed
+
+    def expire_assumed(self) -> list[pod_shape.PodInfo]:
+        """Drop and return assumed pods whose time is up."""
+        now_seconds = self._clock.monotonic_seconds()
+        expired = [
+            state.info
+            for state in self._pods.values()
+            if state.expires_at_seconds is not None and state.expires_at_seconds <= now_seconds
+        ]
+        for info in expired:
+            self._displace(info.uid)
+        return expired
+
+    # --- pods the watch reports on a node ---------------------------------------------------------
+
+    def add_pod(self, info: pod_shape.PodInfo) -> None:
+        """Take in a pod that has a node, confirming or correcting an assumption."""
+        if info.uid in self._pods:
+            self._displace(info.uid)
+        self._place(info, info.pod.spec.node_name, is_assumed=False)
+
+    def update_pod(self, info: pod_shape.PodInfo) -> None:
+        """Replace a pod that has a node; unknown ones are added."""
+        state = self._pods.get(info.uid)
+        if state is not None and _counts_equal(state, info):
+            state.info = info
+            state.is_assumed = False
+            state.expires_at_seconds = None
+            self._pods_on[state.row][info.uid] = info
+            return
+        self.add_pod(info)
+
+    def remove_pod(self, info: pod_shape.PodInfo) -> bool:
+        """Drop a pod that was deleted or has ended; False when it was not known."""
+        if info.uid not in self._pods:
+            return False
+        self._displace(info.uid)
+        return True
+
+    def get_pod(self, uid: str) -> pod_shape.PodInfo | None:
+        """Return the placed or assumed pod with this uid."""
+        state = self._pods.get(uid)
+        return state.info if state else None
+
+    def node_of(self, uid: str) -> str | None:
+        """Return the node on which a pod is counted."""
+        state = self._pods.get(uid)
+        return state.node_name if state else None
+
+    def pods_on(self, row: int) -> Iterable[pod_shape.PodInfo]:
+        """Return the pods counted on a row."""
+        return self._pods_on.get(row, {}).values()
+
+    @property
+    def pod_count(self) -> int:
+        """How many pods are counted, assumed ones included."""
+        return len(self._pods)
+
+    @property
+    def assumed_count(self) -> int:
+        """How many pods are assumed."""
+        return sum(state.is_assumed for state in self._pods.values())
+
+    # --- everything else --------------------------------------------------------------------------
+
+    def set_node(self, node: objects.Node) -> bool:
+        """Add or replace a node; return whether anything that scheduling reads changed."""
+        return self.nodes.set_node(node)
+
+    def remove_node(self, name: str) -> None:
+        """Forget a node; its pods stay counted until they are removed themselves."""
+        self.nodes.remove_node(name)
+
+    def get_node(self, name: str) -> objects.Node | None:
+        """Return a node by name."""
+        row = self.nodes.row_of.get(name)
+        return None if row is None else self.nodes.nodes[row]
+
+    def set_namespace(self, name: str, labels: Mapping[str, str] | None) -> None:
+        """Set the labels of a namespace; None when it is gone."""
+        self.counts.set_namespace(name, labels)
+
+    # --- placement --------------------------------------------------------------------------------
+
+    def _place(self, info: pod_shape.PodInfo, node_name: str, *, is_assumed: bool) -> None:
+        row = self.nodes.row_for(node_name)
+        self._pods[info.uid] = _PodState(info, node_name, row, is_assumed)
+        self._pods_on.setdefault(row, {})[info.uid] = info
+        self.nodes.add_pod(row, info.shape)
+        self.counts.add(info, row)
+
+    def _displace(self, uid: str) -> None:
+        state = self._pods.pop(uid)
+        del self._pods_on[state.row][uid]
+        self.counts.remove(state.info, state.row)
+        self.nodes.remove_pod(state.row, state.info.shape)
+
+
+def _counts_equal(state: _PodState, info: pod_shape.PodInfo) -> bool:
+    """Whether replacing the cached pod by `info` changes no column."""
+    return (
+        state.info.shape is info.shape
+        and state.node_name == info.pod.spec.node_name
+        and state.info.is_terminating == info.is_terminating
+    )

@@ -1,0 +1,267 @@
+"""All nodes at once: a struct of arrays, one row a node.
+
+Axes, used in every docstring of the engine:
+    N  rows in use (`NodeColumns.size`); some rows may be dead, see below
+    n  rows of a `NodeView`, all N or a few
+    R  resources (`NodeColumns.resources` numbers them: 0 cpu, 1 memory, 2 ephemeral-storage, …)
+    D  topology domains (distinct values of one label)
+
+A row is dead (`is_alive` False) when its node was deleted or is not known yet. It stays while pods
+are placed there and is used again afterwards. Kernels compute over dead rows too; the framework
+masks them out once at the end.
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from policysched.cluster import (
+    change_log,
+    image_states,
+    interning,
+    label_column,
+    objects,
+    pod_requests,
+    pod_shape,
+    port_columns,
+)
+
+BoolArray: TypeAlias = npt.NDArray[np.bool_]
+IntArray: TypeAlias = npt.NDArray[np.int64]
+Int32Array: TypeAlias = npt.NDArray[np.int32]
+FloatArray: TypeAlias = npt.NDArray[np.float64]
+NodeMask: TypeAlias = BoolArray
+"""bool (n,): one verdict a node."""
+RowIndex: TypeAlias = "slice | npt.NDArray[np.intp]"
+
+CPU, MEMORY, EPHEMERAL_STORAGE = 0, 1, 2
+"""Resource columns that every cluster has."""
+
+_PODS = "pods"
+_FIRST_CAPACITY = 64
+_PER_ROW = (
+    "is_alive",
+    "is_unschedulable",
+    "taint_set_ids",
+    "allowed_pods",
+    "pod_count",
+    "allocatable",
+    "requested",
+    "nonzero_requested",
+)
+
+
+class NodeColumns:
+    """What is known of every node, and what its pods have taken.
+
+    Attributes (C rows allocated, N in use):
+        is_alive: bool (C,), the node exists.
+        is_unschedulable: bool (C,), `spec.unschedulable`.
+        taint_set_ids: int32 (C,), index into `taint_sets.values`.
+        allowed_pods, pod_count: int64 (C,).
+        allocatable, requested: int64 (C, R), milli-CPU, bytes or pieces.
+        nonzero_requested: int64 (C, 2), cpu and memory with defaults for containers without any.
+        node_changes: rows whose node object changed in what scheduling reads.
+        usage_changes: rows on which a pod came or went.
+    """
+
+    def __init__(self) -> None:
+        """Start without nodes."""
+        self.size = 0
+        self.resources: interning.Interner[str] = interning.Interner()
+        for name in (pod_requests.CPU, pod_requests.MEMORY, "ephemeral-storage"):
+            self.resources.intern(name)
+        self.taint_sets: interning.Interner[tuple[objects.Taint, ...]] = interning.Interner()
+        self.taint_sets.intern(())
+        self.nodes: list[objects.Node | None] = []
+        self.names: list[str] = []
+        self.row_of: dict[str, int] = {}
+        self.node_changes = change_log.ChangeLog()
+        self.usage_changes = change_log.ChangeLog()
+        self.images = image_states.ImageStates()
+        self.ports = port_columns.PortColumns()
+        self._labels: dict[str, label_column.LabelColumn] = {}
+        self._free_rows: list[int] = []
+        self._request_vectors: dict[int, tuple[npt.NDArray[np.intp], IntArray]] = {}
+        capacity = _FIRST_CAPACITY
+        self.is_alive: BoolArray = np.zeros(capacity, np.bool_)
+        self.is_unschedulable: BoolArray = np.zeros(capacity, np.bool_)
+        self.taint_set_ids: Int32Array = np.zeros(capacity, np.int32)
+        self.allowed_pods: IntArray = np.zeros(capacity, np.int64)
+        self.pod_count: IntArray = np.zeros(capacity, np.int64)
+        self.allocatable: IntArray = np.zeros((capacity, len(self.resources)), np.int64)
+        self.requested: IntArray = np.zeros((capacity, len(self.resources)), np.int64)
+        self.nonzero_requested: IntArray = np.zeros((capacity, 2), np.int64)
+
+    # --- nodes ------------------------------------------------------------------------------------
+
+    def set_node(self, node: objects.Node) -> bool:
+        """Add or replace a node; return whether anything that scheduling reads changed."""
+        row = self.row_for(node.name)
+        old = self.nodes[row]
+        if old is not None and _reads_equal(old, node):
+            self.nodes[row] = node
+            return False
+        self.nodes[row] = node
+        self.is_alive[row] = True
+        self.is_unschedulable[row] = node.spec.unschedulable
+        self.taint_set_ids[row] = self.taint_sets.intern(node.spec.taints)
+        self._set_allocatable(row, node.status.allocatable)
+        self._set_labels(row, node.metadata.labels)
+        self.images.set_node(row, node.status.images)
+        self.node_changes.touch(row)
+        return True
+
+    def remove_node(self, name: str) -> None:
+        """Forget a node; its row stays, dead, while pods are placed there."""
+        row = self.row_of.get(name)
+        if row is None or self.nodes[row] is None:
+            return
+        self.nodes[row] = None
+        self.is_alive[row] = False
+        self._set_labels(row, {})
+        self.images.set_node(row, ())
+        self.node_changes.touch(row)
+        self._free_if_unused(row)
+
+    def row_for(self, name: str) -> int:
+        """Return the row of a node, a new dead one when the name is not known."""
+        known = self.row_of.get(name)
+        if known is not None:
+            return known
+        row = self._free_rows.pop() if self._free_rows else self._append_row()
+        self.names[row] = name
+        self.row_of[name] = row
+        return row
+
+    @property
+    def alive_count(self) -> int:
+        """How many nodes exist."""
+        return int(np.count_nonzero(self.is_alive[: self.size]))
+
+    # --- pods -------------------------------------------------------------------------------------
+
+    def add_pod(self, row: int, shape: pod_shape.PodShape) -> None:
+        """Count a pod of `shape` on `row`."""
+        self._count_pod(row, shape, 1)
+
+    def remove_pod(self, row: int, shape: pod_shape.PodShape) -> None:
+        """Take back what `add_pod` counted."""
+        self._count_pod(row, shape, -1)
+        self._free_if_unused(row)
+
+    def _count_pod(self, row: int, shape: pod_shape.PodShape, sign: int) -> None:
+        ids, amounts = self.request_vector(shape)
+        self.requested[row, ids] += sign * amounts
+        requests = shape.requests
+        self.nonzero_requested[row, 0] += sign * requests.nonzero_cpu_milli
+        self.nonzero_requested[row, 1] += sign * requests.nonzero_memory_bytes
+        self.pod_count[row] += sign
+        if shape.host_ports:
+            self.ports.count(row, shape.host_ports, sign)
+        self.usage_changes.touch(row)
+
+    def request_vector(self, shape: pod_shape.PodShape) -> tuple[npt.NDArray[np.intp], IntArray]:
+        """Return the resource columns that pods of `shape` request (intp (r,)) and the amounts."""
+        vector = self._request_vectors.get(shape.index)
+        if vector is None:
+            amounts = shape.requests.amounts
+            ids = np.array([self._resource_column(name) for name in amounts], np.intp)
+            vector = ids, np.array(list(amounts.values()), np.int64)
+            if len(self._request_vectors) > 50_000:  # noqa: PLR2004 - a bound on memory, not a rule
+                self._request_vectors.clear()
+            self._request_vectors[shape.index] = vector
+        return vector
+
+    # --- label and resource columns ---------------------------------------------------------------
+
+    def label(self, key: str) -> label_column.LabelColumn:
+        """Return the column of a label key; built when it is first asked for, then kept current."""
+        column = self._labels.get(key)
+        if column is None:
+            column = label_column.LabelColumn(key, self._capacity)
+            for row, node in enumerate(self.nodes):
+                if node is not None:
+                    column.set(row, node.metadata.labels.get(key))
+            self._labels[key] = column
+        return column
+
+    @property
+    def _capacity(self) -> int:
+        return len(self.is_alive)
+
+    def _set_labels(self, row: int, labels: dict[str, str]) -> None:
+        for key, column in list(self._labels.items()):
+            column.set(row, labels.get(key))
+            if column.is_bloated(self.size):
+                del self._labels[key]
+
+    def _set_allocatable(self, row: int, allocatable: objects.ResourceList) -> None:
+        self.allocatable[row] = 0
+        self.allowed_pods[row] = 0
+        for name, text in allocatable.items():
+            if name == _PODS:
+                self.allowed_pods[row] = pod_requests.amount(name, text)
+            else:
+                column = self._resource_column(name)
+                self.allocatable[row, column] = pod_requests.amount(name, text)
+
+    def _resource_column(self, name: str) -> int:
+        column = self.resources.intern(name)
+        if column >= self.allocatable.shape[1]:
+            self.allocatable = _widened(self.allocatable)
+            self.requested = _widened(self.requested)
+        return column
+
+    # --- rows -------------------------------------------------------------------------------------
+
+    def _append_row(self) -> int:
+        if self.size == self._capacity:
+            self._grow()
+        self.nodes.append(None)
+        self.names.append("")
+        self.size += 1
+        return self.size - 1
+
+    def _grow(self) -> None:
+        capacity = 2 * self._capacity
+        for name in _PER_ROW:
+            setattr(self, name, _lengthened(getattr(self, name), capacity))
+        for column in self._labels.values():
+            column.grow(capacity)
+
+    def _free_if_unused(self, row: int) -> None:
+        if self.nodes[row] is None and self.pod_count[row] == 0:
+            del self.row_of[self.names[row]]
+            self.names[row] = ""
+            self._free_rows.append(row)
+
+
+def _reads_equal(old: objects.Node, new: objects.Node) -> bool:
+    """Whether scheduling reads the same of both (a heartbeat changes only condition times)."""
+    return (
+        old.spec == new.spec
+        and old.metadata.labels == new.metadata.labels
+        and old.metadata.annotations == new.metadata.annotations
+        and old.status.allocatable == new.status.allocatable
+        and old.status.images == new.status.images
+        and old.status.addresses == new.status.addresses
+        and _condition_states(old) == _condition_states(new)
+    )
+
+
+def _condition_states(node: objects.Node) -> list[tuple[str, str]]:
+    return [(c.type, c.status) for c in node.status.conditions]
+
+
+def _lengthened(array: npt.NDArray[np.generic], capacity: int) -> npt.NDArray[np.generic]:
+    longer = np.zeros((capacity, *array.shape[1:]), array.dtype)
+    longer[: len(array)] = array
+    return longer
+
+
+def _widened(array: IntArray) -> IntArray:
+    return np.pad(array, ((0, 0), (0, array.shape[1])))

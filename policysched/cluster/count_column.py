@@ -1,0 +1,42 @@
+"""A number of pods for every node row, kept up to date by single additions."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+_FIRST_CAPACITY = 64
+
+
+class CountColumn:
+    """Counts by node row.
+
+    Attributes:
+        total: sum over all rows.
+        generation: grows with every change.
+    """
+
+    def __init__(self) -> None:
+        """Start with zero everywhere."""
+        self.total = 0
+        self.generation = 0
+        self._counts: npt.NDArray[np.int64] = np.zeros(_FIRST_CAPACITY, np.int64)
+
+    def add(self, row: int, change: int) -> None:
+        """Add `change` to one row."""
+        if row >= len(self._counts):
+            self._grow(row + 1)
+        self._counts[row] += change
+        self.total += change
+        self.generation += 1
+
+    def by_row(self, size: int) -> npt.NDArray[np.int64]:
+        """Return int64 (size,): the counts; a view, not to be written to."""
+        if size > len(self._counts):
+            self._grow(size)
+        return self._counts[:size]
+
+    def _grow(self, size: int) -> None:
+        longer = np.zeros(max(size, 2 * len(self._counts)), np.int64)
+        longer[: len(self._counts)] = self._counts
+        self._counts = longer

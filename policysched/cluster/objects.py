@@ -1,0 +1,384 @@
+"""Kubernetes objects, shaped as on the wire, holding only the fields that scheduling reads.
+
+One definition serves for both: `msgspec` decodes watch bytes straight into these structs (unknown
+fields are skipped while parsing) and the engine reads them. They are frozen; a change of an object
+is a new object. Quantities stay text here and become integers in `cluster.pod_shape` and
+`cluster.columns`.
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import msgspec
+
+Quantity: TypeAlias = str | int | float
+ResourceList: TypeAlias = dict[str, Quantity]
+
+
+class _Struct(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True, kw_only=True):
+    """What all wire structs share: frozen, camelCase names, defaults left out when encoded."""
+
+
+# --- metadata ------------------------------------------------------------------------------------
+
+
+class OwnerReference(_Struct, frozen=True):
+    """`metadata.ownerReferences[]`."""
+
+    kind: str = ""
+    name: str = ""
+    uid: str = ""
+    controller: bool = False
+
+
+class ObjectMeta(_Struct, frozen=True):
+    """`metadata`."""
+
+    name: str = ""
+    namespace: str = ""
+    uid: str = ""
+    resource_version: str = ""
+    generation: int = 0
+    labels: dict[str, str] = {}
+    annotations: dict[str, str] = {}
+    owner_references: tuple[OwnerReference, ...] = ()
+    creation_timestamp: str | None = None
+    deletion_timestamp: str | None = None
+
+
+# --- selectors -----------------------------------------------------------------------------------
+
+
+class SelectorRequirement(_Struct, frozen=True):
+    """An element of `matchExpressions` or `matchFields`."""
+
+    key: str
+    operator: str
+    values: tuple[str, ...] = ()
+
+
+class LabelSelector(_Struct, frozen=True):
+    """`metav1.LabelSelector`: None selects nothing, an empty one selects everything."""
+
+    match_labels: dict[str, str] = {}
+    match_expressions: tuple[SelectorRequirement, ...] = ()
+
+
+class NodeSelectorTerm(_Struct, frozen=True):
+    """Requirements that are ANDed; a term without any matches no node."""
+
+    match_expressions: tuple[SelectorRequirement, ...] = ()
+    match_fields: tuple[SelectorRequirement, ...] = ()
+
+
+class NodeSelector(_Struct, frozen=True):
+    """Terms that are ORed."""
+
+    node_selector_terms: tuple[NodeSelectorTerm, ...] = ()
+
+
+class PreferredSchedulingTerm(_Struct, frozen=True):
+    """A weighted node selector term."""
+
+    weight: int
+    preference: NodeSelectorTerm = NodeSelectorTerm()
+
+
+class NodeAffinity(_Struct, frozen=True):
+    """`spec.affinity.nodeAffinity`."""
+
+    required_during_scheduling_ignored_during_execution: NodeSelector | None = None
+    preferred_during_scheduling_ignored_during_execution: tuple[PreferredSchedulingTerm, ...] = ()
+
+
+class PodAffinityTerm(_Struct, frozen=True):
+    """Pods (by selector and namespaces) and the topology in which they are looked for."""
+
+    topology_key: str = ""
+    label_selector: LabelSelector | None = None
+    namespaces: tuple[str, ...] = ()
+    namespace_selector: LabelSelector | None = None
+    match_label_keys: tuple[str, ...] = ()
+    mismatch_label_keys: tuple[str, ...] = ()
+
+
+class WeightedPodAffinityTerm(_Struct, frozen=True):
+    """A preferred pod (anti-)affinity term."""
+
+    weight: int
+    pod_affinity_term: PodAffinityTerm
+
+
+class PodAffinity(_Struct, frozen=True):
+    """`spec.affinity.podAffinity` and `podAntiAffinity`."""
+
+    required_during_scheduling_ignored_during_execution: tuple[PodAffinityTerm, ...] = ()
+    preferred_during_scheduling_ignored_during_execution: tuple[WeightedPodAffinityTerm, ...] = ()
+
+
+class Affinity(_Struct, frozen=True):
+    """`spec.affinity`."""
+
+    node_affinity: NodeAffinity | None = None
+    pod_affinity: PodAffinity | None = None
+    pod_anti_affinity: PodAffinity | None = None
+
+
+class TopologySpreadConstraint(_Struct, frozen=True):
+    """`spec.topologySpreadConstraints[]`."""
+
+    max_skew: int = 1
+    topology_key: str = ""
+    when_unsatisfiable: str = "DoNotSchedule"
+    label_selector: LabelSelector | None = None
+    min_domains: int | None = None
+    node_affinity_policy: str | None = None
+    node_taints_policy: str | None = None
+    match_label_keys: tuple[str, ...] = ()
+
+
+# --- taints --------------------------------------------------------------------------------------
+
+
+class Taint(_Struct, frozen=True):
+    """`spec.taints[]` of a node."""
+
+    key: str
+    effect: str
+    value: str = ""
+
+
+class Toleration(_Struct, frozen=True):
+    """`spec.tolerations[]` of a pod; an empty effect tolerates all effects."""
+
+    key: str = ""
+    operator: str = ""
+    value: str = ""
+    effect: str = ""
+
+
+# --- pods ----------------------------------------------------------------------------------------
+
+
+class ContainerPort(_Struct, frozen=True):
+    """`ports[]` of a container; only those with a hostPort matter."""
+
+    host_port: int = 0
+    container_port: int = 0
+    host_ip: str = msgspec.field(name="hostIP", default="")
+    protocol: str = "TCP"
+
+
+class ResourceRequirements(_Struct, frozen=True):
+    """`resources` of a container or a pod."""
+
+    requests: ResourceList = {}
+    limits: ResourceList = {}
+    claims: tuple[dict[str, str], ...] = ()
+
+
+class Container(_Struct, frozen=True):
+    """A container or init container (`restartPolicy: Always` makes the latter a sidecar)."""
+
+    name: str = ""
+    image: str = ""
+    ports: tuple[ContainerPort, ...] = ()
+    resources: ResourceRequirements = ResourceRequirements()
+    restart_policy: str = ""
+
+
+class PersistentVolumeClaimSource(_Struct, frozen=True):
+    """`volumes[].persistentVolumeClaim`."""
+
+    claim_name: str
+    read_only: bool = False
+
+
+class EphemeralVolumeSource(_Struct, frozen=True):
+    """`volumes[].ephemeral`: the claim is called `<pod>-<volume>`."""
+
+
+class GCEPersistentDisk(_Struct, frozen=True):
+    """`volumes[].gcePersistentDisk`."""
+
+    pd_name: str = ""
+    read_only: bool = False
+
+
+class AWSElasticBlockStore(_Struct, frozen=True):
+    """`volumes[].awsElasticBlockStore`."""
+
+    volume_id: str = msgspec.field(name="volumeID", default="")
+
+
+class ISCSIVolume(_Struct, frozen=True):
+    """`volumes[].iscsi`."""
+
+    iqn: str = ""
+    read_only: bool = False
+
+
+class RBDVolume(_Struct, frozen=True):
+    """`volumes[].rbd`."""
+
+    monitors: tuple[str, ...] = ()
+    pool: str = "rbd"
+    image: str = ""
+    read_only: bool = False
+
+
+class Volume(_Struct, frozen=True):
+    """A volume, as far as scheduling reads it."""
+
+    name: str = ""
+    persistent_volume_claim: PersistentVolumeClaimSource | None = None
+    ephemeral: EphemeralVolumeSource | None = None
+    gce_persistent_disk: GCEPersistentDisk | None = None
+    aws_elastic_block_store: AWSElasticBlockStore | None = None
+    iscsi: ISCSIVolume | None = None
+    rbd: RBDVolume | None = None
+
+
+class PodSchedulingGate(_Struct, frozen=True):
+    """`spec.schedulingGates[]`."""
+
+    name: str
+
+
+class PodResourceClaim(_Struct, frozen=True):
+    """`spec.resourceClaims[]`."""
+
+    name: str = ""
+    resource_claim_name: str | None = None
+    resource_claim_template_name: str | None = None
+
+
+class PodSchedulingGroup(_Struct, frozen=True):
+    """`spec.schedulingGroup` (pod groups, alpha in 1.36)."""
+
+    pod_group_name: str | None = None
+
+
+class PodSpec(_Struct, frozen=True):
+    """`spec` of a pod."""
+
+    node_name: str = ""
+    scheduler_name: str = "default-scheduler"
+    priority: int | None = None
+    priority_class_name: str = ""
+    preemption_policy: str = ""
+    service_account_name: str = ""
+    node_selector: dict[str, str] = {}
+    affinity: Affinity | None = None
+    tolerations: tuple[Toleration, ...] = ()
+    topology_spread_constraints: tuple[TopologySpreadConstraint, ...] = ()
+    containers: tuple[Container, ...] = ()
+    init_containers: tuple[Container, ...] = ()
+    overhead: ResourceList = {}
+    resources: ResourceRequirements | None = None
+    scheduling_gates: tuple[PodSchedulingGate, ...] = ()
+    host_network: bool = False
+    volumes: tuple[Volume, ...] = ()
+    resource_claims: tuple[PodResourceClaim, ...] = ()
+    scheduling_group: PodSchedulingGroup | None = None
+
+
+class Condition(_Struct, frozen=True):
+    """`status.conditions[]` of a pod or node."""
+
+    type: str
+    status: str
+    reason: str = ""
+    message: str = ""
+    last_transition_time: str | None = None
+
+
+class ContainerStatus(_Struct, frozen=True):
+    """What a running container was granted (in-place resize)."""
+
+    name: str = ""
+    resources: ResourceRequirements | None = None
+    allocated_resources: ResourceList = {}
+
+
+class PodStatus(_Struct, frozen=True):
+    """`status` of a pod."""
+
+    phase: str = ""
+    nominated_node_name: str = ""
+    start_time: str | None = None
+    conditions: tuple[Condition, ...] = ()
+    container_statuses: tuple[ContainerStatus, ...] = ()
+    init_container_statuses: tuple[ContainerStatus, ...] = ()
+
+
+class Pod(_Struct, frozen=True):
+    """A v1 Pod."""
+
+    metadata: ObjectMeta
+    spec: PodSpec = PodSpec()
+    status: PodStatus = PodStatus()
+
+    @property
+    def key(self) -> str:
+        """`namespace/name`, as users write it."""
+        return f"{self.metadata.namespace}/{self.metadata.name}"
+
+    @property
+    def is_terminal(self) -> bool:
+        """Whether the pod has ended and holds no resources any more."""
+        return self.status.phase in ("Succeeded", "Failed")
+
+
+# --- nodes and the rest --------------------------------------------------------------------------
+
+
+class NodeSpec(_Struct, frozen=True):
+    """`spec` of a node."""
+
+    unschedulable: bool = False
+    taints: tuple[Taint, ...] = ()
+
+
+class ContainerImage(_Struct, frozen=True):
+    """`status.images[]` of a node."""
+
+    names: tuple[str, ...] = ()
+    size_bytes: int = 0
+
+
+class NodeAddress(_Struct, frozen=True):
+    """`status.addresses[]` of a node."""
+
+    type: str
+    address: str
+
+
+class NodeStatus(_Struct, frozen=True):
+    """`status` of a node."""
+
+    allocatable: ResourceList = {}
+    capacity: ResourceList = {}
+    conditions: tuple[Condition, ...] = ()
+    addresses: tuple[NodeAddress, ...] = ()
+    images: tuple[ContainerImage, ...] = ()
+
+
+class Node(_Struct, frozen=True):
+    """A v1 Node."""
+
+    metadata: ObjectMeta
+    spec: NodeSpec = NodeSpec()
+    status: NodeStatus = NodeStatus()
+
+    @property
+    def name(self) -> str:
+        """The node's name."""
+        return self.metadata.name
+
+
+class Namespace(_Struct, frozen=True):
+    """A v1 Namespace; its labels answer namespace selectors."""
+
+    metadata: ObjectMeta

@@ -1,0 +1,255 @@
+"""How many placed pods of some kind each node holds, kept incrementally.
+
+Affinity, anti-affinity and spread all ask the same question: how many pods that satisfy some
+condition lie in each topology domain? kube-scheduler walks all pods for every pod it schedules;
+here each condition in use has a `CountColumn` that follows single additions and removals, and a
+cycle sums it by domain. Two kinds of columns:
+
+- *matching*: pods that a query selects (the terms and constraints of incoming pods, policies);
+- *owned*: pods that carry a term themselves (anti-affinity repels later pods, preferred terms
+  attract or repel them).
+
+Placed pods are grouped by shape: a query is decided once per shape, not once per pod.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+from collections import OrderedDict
+from collections.abc import Hashable, Mapping
+from typing import Protocol, TypeAlias
+
+from policysched.cluster import count_column, pod_shape, selectors
+
+_MAX_QUERIES = 1024
+"""Queries minted by rollouts (matchLabelKeys) are forgotten least recently used first."""
+
+NamespaceLabels: TypeAlias = Mapping[str, Mapping[str, str]]
+
+
+class PodQuery(Hashable, Protocol):
+    """A hashable condition on pods; equal queries share one column."""
+
+    @property
+    def counts_terminating(self) -> bool:
+        """Whether pods that are being deleted count."""
+        ...
+
+    @property
+    def reads_namespace_labels(self) -> bool:
+        """Whether the answer depends on labels of namespaces."""
+        ...
+
+    def matches(self, shape: pod_shape.PodShape, namespaces: NamespaceLabels) -> bool:
+        """Return whether pods of `shape` are counted."""
+        ...
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class MatchesAllTerms:
+    """Pods that match every one of some affinity terms.
+
+    Required affinity counts only pods that match all terms together; anti-affinity and preferred
+    terms are asked one at a time.
+    """
+
+    terms: tuple[pod_shape.AffinityTerm, ...]
+    counts_terminating = True
+
+    @property
+    def reads_namespace_labels(self) -> bool:
+        """Whether any term selects namespaces by label."""
+        return any(t.namespace_selector is not None for t in self.terms)
+
+    def matches(self, shape: pod_shape.PodShape, namespaces: NamespaceLabels) -> bool:
+        """Return whether a pod of `shape` matches all terms."""
+        labels = namespaces.get(shape.namespace, {})
+        return all(t.matches(shape.namespace, shape.labels, labels) for t in self.terms)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class InNamespace:
+    """Running pods of one namespace that a selector matches (topology spread)."""
+
+    namespace: str
+    selector: selectors.Selector
+    counts_terminating = False
+    reads_namespace_labels = False
+
+    def matches(self, shape: pod_shape.PodShape, namespaces: NamespaceLabels) -> bool:
+        """Return whether a pod of `shape` is counted."""
+        del namespaces
+        return shape.namespace == self.namespace and self.selector.matches(shape.labels)
+
+
+class TermKind(enum.Enum):
+    """Which terms of placed pods act on later pods."""
+
+    REQUIRED_AFFINITY = enum.auto()
+    REQUIRED_ANTI_AFFINITY = enum.auto()
+    PREFERRED = enum.auto()
+
+
+@dataclasses.dataclass(slots=True)
+class _Placement:
+    """The placed pods of one shape, and the columns in which they count."""
+
+    shape: pod_shape.PodShape
+    live_rows: dict[int, int]
+    terminating_rows: dict[int, int]
+    columns: list[count_column.CountColumn]
+    live_only_columns: list[count_column.CountColumn]
+
+    @property
+    def is_empty(self) -> bool:
+        return not self.live_rows and not self.terminating_rows
+
+
+OwnedTerms: TypeAlias = dict[pod_shape.WeightedAffinityTerm, count_column.CountColumn]
+
+
+class PodCounts:
+    """All count columns, and the placed pods they are made of."""
+
+    def __init__(self) -> None:
+        """Start with no pod placed."""
+        self._namespaces: dict[str, Mapping[str, str]] = {}
+        self._placements: dict[int, _Placement] = {}
+        self._queries: OrderedDict[PodQuery, count_column.CountColumn] = OrderedDict()
+        self._owned: dict[TermKind, OwnedTerms] = {kind: {} for kind in TermKind}
+        self.owned_generation = 0
+        """Grows when a term appears or disappears (not when its count changes)."""
+        self.namespaces_generation = 0
+        """Grows when labels of a namespace change."""
+
+    # --- pods -------------------------------------------------------------------------------------
+
+    def add(self, info: pod_shape.PodInfo, row: int) -> None:
+        """Count a placed pod on `row`."""
+        placement = self._placements.get(info.shape.index)
+        if placement is None:
+            placement = self._place_shape(info.shape)
+        self._count(placement, row, 1, is_terminating=info.is_terminating)
+
+    def remove(self, info: pod_shape.PodInfo, row: int) -> None:
+        """Take back what `add` counted for the same `info`."""
+        placement = self._placements[info.shape.index]
+        self._count(placement, row, -1, is_terminating=info.is_terminating)
+        if placement.is_empty:
+            del self._placements[info.shape.index]
+            self._drop_unowned(info.shape)
+
+    def _count(self, placement: _Placement, row: int, change: int, *, is_terminating: bool) -> None:
+        rows = placement.terminating_rows if is_terminating else placement.live_rows
+        rows[row] = rows.get(row, 0) + change
+        if rows[row] == 0:
+            del rows[row]
+        for column in placement.columns:
+            column.add(row, change)
+        if not is_terminating:
+            for column in placement.live_only_columns:
+                column.add(row, change)
+
+    def _place_shape(self, shape: pod_shape.PodShape) -> _Placement:
+        placement = _Placement(shape, {}, {}, self._own_terms(shape), [])
+        for query, column in self._queries.items():
+            if query.matches(shape, self._namespaces):
+                _columns_for(placement, query).append(column)
+        self._placements[shape.index] = placement
+        return placement
+
+    # --- queries ----------------------------------------------------------------------------------
+
+    def matching(self, query: PodQuery) -> count_column.CountColumn:
+        """Return the column of the pods that `query` selects; counted on first use, then kept."""
+        column = self._queries.get(query)
+        if column is not None:
+            self._queries.move_to_end(query)
+            return column
+        column = count_column.CountColumn()
+        for placement in self._placements.values():
+            if query.matches(placement.shape, self._namespaces):
+                _columns_for(placement, query).append(column)
+                _seed(column, placement, query)
+        self._queries[query] = column
+        if len(self._queries) > _MAX_QUERIES:
+            self._forget(next(iter(self._queries)))
+        return column
+
+    def _forget(self, query: PodQuery) -> None:
+        column = self._queries.pop(query)
+        for placement in self._placements.values():
+            columns = _columns_for(placement, query)
+            if any(c is column for c in columns):
+                columns.remove(column)
+
+    # --- terms of placed pods ---------------------------------------------------------------------
+
+    def owned(self, kind: TermKind) -> OwnedTerms:
+        """Return, for each distinct term of placed pods, where the pods that carry it are.
+
+        Required terms have weight 1.
+        """
+        return self._owned[kind]
+
+    def _own_terms(self, shape: pod_shape.PodShape) -> list[count_column.CountColumn]:
+        columns = []
+        for kind, term in _terms_of(shape):
+            terms = self._owned[kind]
+            if term not in terms:
+                terms[term] = count_column.CountColumn()
+                self.owned_generation += 1
+            columns.append(terms[term])
+        return columns
+
+    def _drop_unowned(self, shape: pod_shape.PodShape) -> None:
+        for kind, term in _terms_of(shape):
+            column = self._owned[kind].get(term)
+            if column is not None and column.total == 0:
+                del self._owned[kind][term]
+                self.owned_generation += 1
+
+    # --- namespaces -------------------------------------------------------------------------------
+
+    @property
+    def namespaces(self) -> NamespaceLabels:
+        """Labels of every known namespace."""
+        return self._namespaces
+
+    def set_namespace(self, name: str, labels: Mapping[str, str] | None) -> None:
+        """Set the labels of a namespace, None when it is gone; affected columns are recounted."""
+        if self._namespaces.get(name) == labels:
+            return
+        if labels is None:
+            del self._namespaces[name]
+        else:
+            self._namespaces[name] = labels
+        for query in [q for q in self._queries if q.reads_namespace_labels]:
+            self._forget(query)
+        self.namespaces_generation += 1
+
+
+def _columns_for(placement: _Placement, query: PodQuery) -> list[count_column.CountColumn]:
+    return placement.columns if query.counts_terminating else placement.live_only_columns
+
+
+def _seed(column: count_column.CountColumn, placement: _Placement, query: PodQuery) -> None:
+    for row, count in placement.live_rows.items():
+        column.add(row, count)
+    if query.counts_terminating:
+        for row, count in placement.terminating_rows.items():
+            column.add(row, count)
+
+
+def _terms_of(
+    shape: pod_shape.PodShape,
+) -> list[tuple[TermKind, pod_shape.WeightedAffinityTerm]]:
+    """Return the terms with which placed pods of `shape` act on later pods, with repeats."""
+    weighted = pod_shape.WeightedAffinityTerm
+    required = [(TermKind.REQUIRED_AFFINITY, weighted(t, 1)) for t in shape.affinity_terms]
+    repelling = [
+        (TermKind.REQUIRED_ANTI_AFFINITY, weighted(t, 1)) for t in shape.anti_affinity_terms
+    ]
+    preferred = [(TermKind.PREFERRED, t) for t in shape.preferred_terms]
+    return required + repelling + preferred

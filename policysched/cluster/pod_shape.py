@@ -1,0 +1,304 @@
+"""What equal pods have in common: parsed once, shared by all of them.
+
+Pods of one workload differ in name and uid, hardly ever in what scheduling reads. A `PodShape`
+holds everything that depends on that part alone (requests, selectors, affinity terms, ports), so
+parsing, masks, raw scores and counter membership are computed once per shape and not once per pod
+(the idea of pod signatures, KEP-5598). `PodInfo` adds what belongs to the single pod.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections import OrderedDict
+from collections.abc import Mapping
+
+import msgspec
+
+from policysched.cluster import objects, pod_requests, selectors
+
+_POD_HASH_LABEL = "pod-template-hash"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class AffinityTerm:
+    """Which pods (selector, namespaces) and in which topology they are counted.
+
+    `namespaces` are names; pods of namespaces whose labels `namespace_selector` matches count too
+    (None: no such namespaces). matchLabelKeys and mismatchLabelKeys are merged into `selector` by
+    the API server before a scheduler sees them.
+    """
+
+    selector: selectors.Selector
+    namespaces: frozenset[str]
+    namespace_selector: selectors.Selector | None
+    topology_key: str
+
+    def matches(
+        self, namespace: str, labels: Mapping[str, str], namespace_labels: Mapping[str, str]
+    ) -> bool:
+        """Return whether a pod of `namespace` with these labels is one of the term's pods."""
+        if namespace not in self.namespaces and (
+            self.namespace_selector is None or not self.namespace_selector.matches(namespace_labels)
+        ):
+            return False
+        return self.selector.matches(labels)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class WeightedAffinityTerm:
+    """A preferred term; anti-affinity terms carry a negative weight."""
+
+    term: AffinityTerm
+    weight: int
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class NodeTerm:
+    """A node selector term: label requirements and required node names, all ANDed."""
+
+    labels: selectors.Selector
+    fields: tuple[selectors.Requirement, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class HostPort:
+    """A port claimed on the node; `0.0.0.0` conflicts with every address."""
+
+    ip: str
+    protocol: str
+    port: int
+
+
+class PodShape:
+    """Everything about a pod that equal pods share.
+
+    Compare shapes by identity: `PodShapes.of` returns the same object for equal pods. `index` is a
+    small unique number, never reused within a process.
+    """
+
+    def __init__(self, pod: objects.Pod, annotations: Mapping[str, str], index: int) -> None:
+        """Take what matters from `pod`, the first pod of this shape that was seen."""
+        self.index = index
+        self.namespace = pod.metadata.namespace
+        self.labels = pod.metadata.labels
+        self.annotations = annotations
+        self.owner = _controller(pod)
+        self.spec = pod.spec
+        self.requests = pod_requests.pod_requests(pod)
+
+    @property
+    def priority(self) -> int:
+        """`spec.priority`, 0 when unset."""
+        return self.spec.priority or 0
+
+    @functools.cached_property
+    def node_selector(self) -> selectors.Selector:
+        """`spec.nodeSelector`."""
+        return selectors.from_match_labels(self.spec.node_selector)
+
+    @functools.cached_property
+    def required_node_terms(self) -> tuple[NodeTerm, ...] | None:
+        """Required node affinity: terms that are ORed; None when there is none to satisfy."""
+        affinity = self._affinity.node_affinity
+        if affinity is None:
+            return None
+        required = affinity.required_during_scheduling_ignored_during_execution
+        if required is None:
+            return None
+        return tuple(node_term(t) for t in required.node_selector_terms if not _is_empty(t))
+
+    @functools.cached_property
+    def preferred_node_terms(self) -> tuple[tuple[NodeTerm, int], ...]:
+        """Preferred node affinity as (term, weight); terms without weight or content left out."""
+        affinity = self._affinity.node_affinity
+        preferred = affinity and affinity.preferred_during_scheduling_ignored_during_execution
+        return tuple(
+            (node_term(p.preference), p.weight)
+            for p in preferred or ()
+            if p.weight and not _is_empty(p.preference)
+        )
+
+    @functools.cached_property
+    def affinity_terms(self) -> tuple[AffinityTerm, ...]:
+        """Required pod affinity."""
+        return self._required_terms(self._affinity.pod_affinity)
+
+    @functools.cached_property
+    def anti_affinity_terms(self) -> tuple[AffinityTerm, ...]:
+        """Required pod anti-affinity."""
+        return self._required_terms(self._affinity.pod_anti_affinity)
+
+    @functools.cached_property
+    def preferred_terms(self) -> tuple[WeightedAffinityTerm, ...]:
+        """Preferred pod affinity (positive weights) and anti-affinity (negative weights)."""
+        attract = self._preferred_terms(self._affinity.pod_affinity, 1)
+        repel = self._preferred_terms(self._affinity.pod_anti_affinity, -1)
+        return attract + repel
+
+    @functools.cached_property
+    def host_ports(self) -> tuple[HostPort, ...]:
+        """Host ports of containers and of restartable init containers."""
+        sidecars = (c for c in self.spec.init_containers if c.restart_policy == "Always")
+        return tuple(
+            HostPort(p.host_ip or "0.0.0.0", p.protocol or "TCP", p.host_port)  # noqa: S104 - the API's word for any address, nothing is bound here
+            for container in (*self.spec.containers, *sidecars)
+            for p in container.ports
+            if p.host_port > 0
+        )
+
+    @functools.cached_property
+    def images(self) -> tuple[str, ...]:
+        """Image names of all containers, init containers first, as nodes report them."""
+        containers = (*self.spec.init_containers, *self.spec.containers)
+        return tuple(normalized_image_name(c.image) for c in containers)
+
+    @functools.cached_property
+    def workload(self) -> str:
+        """What `sameWorkload` compares: the controller's uid, else the pod-template-hash."""
+        return self.owner.uid if self.owner else self.labels.get(_POD_HASH_LABEL, "")
+
+    @property
+    def _affinity(self) -> objects.Affinity:
+        return self.spec.affinity or objects.Affinity()
+
+    def _required_terms(self, affinity: objects.PodAffinity | None) -> tuple[AffinityTerm, ...]:
+        if affinity is None:
+            return ()
+        terms = affinity.required_during_scheduling_ignored_during_execution
+        return tuple(affinity_term(t, self.namespace) for t in terms)
+
+    def _preferred_terms(
+        self, affinity: objects.PodAffinity | None, sign: int
+    ) -> tuple[WeightedAffinityTerm, ...]:
+        if affinity is None:
+            return ()
+        return tuple(
+            WeightedAffinityTerm(
+                affinity_term(w.pod_affinity_term, self.namespace), sign * w.weight
+            )
+            for w in affinity.preferred_during_scheduling_ignored_during_execution
+        )
+
+
+@dataclasses.dataclass(slots=True, eq=False)
+class PodInfo:
+    """One pod as the scheduler holds it: the object and its shape."""
+
+    pod: objects.Pod
+    shape: PodShape
+
+    @property
+    def key(self) -> str:
+        """`namespace/name`."""
+        return self.pod.key
+
+    @property
+    def uid(self) -> str:
+        """The pod's uid; its key where a file gives none."""
+        return self.pod.metadata.uid or self.pod.key
+
+    @property
+    def is_terminating(self) -> bool:
+        """Whether deletion of the pod has begun."""
+        return self.pod.metadata.deletion_timestamp is not None
+
+
+class PodShapes:
+    """Finds the shape of a pod; remembers the most recently used ones.
+
+    A forgotten shape that is still referenced by placed pods stays valid: only sharing is lost.
+    """
+
+    def __init__(self, annotation_keys: frozenset[str] = frozenset(), limit: int = 20_000) -> None:
+        """Remember at most `limit` shapes.
+
+        Annotations differ between pods that are otherwise equal, so a shape has only those whose
+        keys are given: the ones that an active policy reads.
+        """
+        self._annotation_keys = annotation_keys
+        self._shapes: OrderedDict[bytes, PodShape] = OrderedDict()
+        self._limit = limit
+        self._next_index = 0
+        self._encoder = msgspec.json.Encoder(order="sorted")
+
+    def info(self, pod: objects.Pod) -> PodInfo:
+        """Return `pod` with its shape."""
+        return PodInfo(pod, self.of(pod))
+
+    def of(self, pod: objects.Pod) -> PodShape:
+        """Return the shape of `pod`, the same object for all equal pods."""
+        annotations = self._read_annotations(pod)
+        signature = self._signature(pod, annotations)
+        shape = self._shapes.get(signature)
+        if shape is None:
+            shape = PodShape(_without_node(pod), annotations, self._next_index)
+            self._next_index += 1
+            self._shapes[signature] = shape
+            if len(self._shapes) > self._limit:
+                self._shapes.popitem(last=False)
+        else:
+            self._shapes.move_to_end(signature)
+        return shape
+
+    def _read_annotations(self, pod: objects.Pod) -> dict[str, str]:
+        if not self._annotation_keys:
+            return {}
+        return {k: v for k, v in pod.metadata.annotations.items() if k in self._annotation_keys}
+
+    def _signature(self, pod: objects.Pod, annotations: dict[str, str]) -> bytes:
+        spec = pod.spec
+        if spec.node_name:
+            spec = msgspec.structs.replace(spec, node_name="")
+        statuses = (*pod.status.container_statuses, *pod.status.init_container_statuses)
+        granted = [s for s in statuses if s.resources is not None]
+        meta = pod.metadata
+        return self._encoder.encode(
+            (meta.namespace, meta.labels, annotations, _controller(pod), spec, granted)
+        )
+
+
+def affinity_term(term: objects.PodAffinityTerm, namespace: str) -> AffinityTerm:
+    """Return the canonical term; without namespaces and selector it means the pod's own namespace.
+
+    Source: `pkg/scheduler/framework/types.go`, getNamespacesFromPodAffinityTerm.
+    """
+    own_only = not term.namespaces and term.namespace_selector is None
+    names = frozenset((namespace,)) if own_only else frozenset(term.namespaces)
+    by_label = term.namespace_selector
+    return AffinityTerm(
+        selector=selectors.from_label_selector(term.label_selector),
+        namespaces=names,
+        namespace_selector=None if by_label is None else selectors.from_label_selector(by_label),
+        topology_key=term.topology_key,
+    )
+
+
+def node_term(term: objects.NodeSelectorTerm) -> NodeTerm:
+    """Return the canonical node selector term; an unknown operator makes it match nothing."""
+    labels = objects.LabelSelector(match_expressions=term.match_expressions)
+    fields = [selectors.from_requirement(f) for f in term.match_fields]
+    known = tuple(f for f in fields if f is not None)
+    if len(known) < len(fields):
+        return NodeTerm(selectors.NOTHING)
+    return NodeTerm(selectors.from_label_selector(labels), known)
+
+
+def normalized_image_name(name: str) -> str:
+    """Return the image name with `:latest` added when it has neither tag nor digest.
+
+    Source: plugins/imagelocality/image_locality.go, normalizedImageName.
+    """
+    return name if name.rfind(":") > name.rfind("/") else name + ":latest"
+
+
+def _is_empty(term: objects.NodeSelectorTerm) -> bool:
+    return not term.match_expressions and not term.match_fields
+
+
+def _controller(pod: objects.Pod) -> objects.OwnerReference | None:
+    return next((o for o in pod.metadata.owner_references if o.controller), None)
+
+
+def _without_node(pod: objects.Pod) -> objects.Pod:
+    return msgspec.structs.replace(pod, spec=msgspec.structs.replace(pod.spec, node_name=""))

@@ -1,0 +1,168 @@
+"""What one scheduling cycle sees.
+
+Scheduling is synchronous and the cache changes only between cycles, so a snapshot copies nothing:
+it is a read-only view of columns that are kept up to date row by row, together with the time that
+the whole cycle goes by. It must not be kept beyond its cycle.
+"""
+
+from __future__ import annotations
+
+import datetime
+import functools
+
+import numpy as np
+import numpy.typing as npt
+
+from policysched.cluster import columns, metric_table, objects, pod_counts, pod_shape, selectors
+
+
+class Snapshot:
+    """The cluster at one moment.
+
+    Attributes:
+        nodes: the columns, N rows.
+        counts: pods by query and row.
+        metrics: samples by metric and node.
+        now: wall-clock time of the cycle.
+    """
+
+    def __init__(
+        self,
+        nodes: columns.NodeColumns,
+        counts: pod_counts.PodCounts,
+        metrics: metric_table.MetricTable,
+        now: datetime.datetime,
+    ) -> None:
+        """Look at the given state at the time `now`."""
+        self.nodes = nodes
+        self.counts = counts
+        self.metrics = metrics
+        self.now = now
+
+    @property
+    def size(self) -> int:
+        """N: rows, dead ones included."""
+        return self.nodes.size
+
+    @functools.cached_property
+    def is_alive(self) -> columns.BoolArray:
+        """Bool (N,): the rows that are nodes."""
+        return self.nodes.is_alive[: self.size]
+
+    @functools.cached_property
+    def node_count(self) -> int:
+        """How many nodes exist."""
+        return self.nodes.alive_count
+
+    def all_rows(self) -> NodeView:
+        """Return a view of all N rows."""
+        return NodeView(self, slice(0, self.size))
+
+    def at_rows(self, rows: npt.NDArray[np.intp]) -> NodeView:
+        """Return a view of some rows, intp (n,)."""
+        return NodeView(self, rows)
+
+
+class NodeView:
+    """The n nodes that a kernel is asked about.
+
+    Filters and scores are written once against a view; the framework passes all rows, or only
+    those that changed since an equal pod was scheduled. Every attribute has n rows, in the order
+    of `rows`.
+    """
+
+    def __init__(self, snapshot: Snapshot, rows: columns.RowIndex) -> None:
+        """View `rows` of `snapshot`."""
+        self.snapshot = snapshot
+        self.rows = rows
+        self._nodes = snapshot.nodes
+
+    def __len__(self) -> int:
+        """Return n."""
+        return self.snapshot.size if isinstance(self.rows, slice) else len(self.rows)
+
+    @property
+    def row_numbers(self) -> npt.NDArray[np.intp]:
+        """Intp (n,): the row of each node in the snapshot's columns."""
+        return np.arange(self.snapshot.size) if isinstance(self.rows, slice) else self.rows
+
+    @property
+    def is_unschedulable(self) -> columns.BoolArray:
+        """Bool (n,): `spec.unschedulable`."""
+        return self._nodes.is_unschedulable[self.rows]
+
+    @property
+    def taint_set_ids(self) -> columns.Int32Array:
+        """Int32 (n,): index into `snapshot.nodes.taint_sets.values`."""
+        return self._nodes.taint_set_ids[self.rows]
+
+    @property
+    def allocatable(self) -> columns.IntArray:
+        """Int64 (n, R): milli-CPU, bytes or pieces."""
+        return self._nodes.allocatable[self.rows]
+
+    @property
+    def requested(self) -> columns.IntArray:
+        """Int64 (n, R): what placed pods request."""
+        return self._nodes.requested[self.rows]
+
+    @property
+    def nonzero_requested(self) -> columns.IntArray:
+        """Int64 (n, 2): cpu (milli) and memory (bytes), defaults counted."""
+        return self._nodes.nonzero_requested[self.rows]
+
+    @property
+    def pod_count(self) -> columns.IntArray:
+        """Int64 (n,): placed pods."""
+        return self._nodes.pod_count[self.rows]
+
+    @property
+    def allowed_pods(self) -> columns.IntArray:
+        """Int64 (n,): allocatable `pods`."""
+        return self._nodes.allowed_pods[self.rows]
+
+    def label_ids(self, key: str) -> columns.Int32Array:
+        """Return int32 (n,): value ids of a label, -1 where absent; also the topology domains."""
+        return self._nodes.label(key).ids[self.rows]
+
+    def matches(self, requirement: selectors.Requirement) -> columns.NodeMask:
+        """Return bool (n,): the nodes whose labels satisfy one requirement."""
+        return self._nodes.label(requirement.key).mask(requirement, self.rows)
+
+    def matches_selector(self, selector: selectors.Selector) -> columns.NodeMask:
+        """Return bool (n,): the nodes whose labels satisfy all requirements."""
+        if selector.matches_nothing:
+            return np.zeros(len(self), np.bool_)
+        mask = np.ones(len(self), np.bool_)
+        for requirement in selector.requirements:
+            mask &= self.matches(requirement)
+        return mask
+
+    def has_name(self, name: str) -> columns.NodeMask:
+        """Return bool (n,): the node called `name`."""
+        row = self._nodes.row_of.get(name, -1)
+        found: columns.NodeMask = self.row_numbers == row
+        return found
+
+    def port_conflicts(self, ports: tuple[pod_shape.HostPort, ...]) -> columns.NodeMask:
+        """Return bool (n,): the nodes on which one of `ports` is taken."""
+        return self._nodes.ports.conflicts(ports, self.snapshot.size)[self.rows]
+
+    def metric(self, name: str) -> metric_table.MetricColumn:
+        """Return the samples of a metric on the n nodes."""
+        column = self.snapshot.metrics.column(
+            name, self._nodes.names, self._nodes.node_changes.generation
+        )
+        if isinstance(self.rows, slice):
+            return column
+        return metric_table.MetricColumn(
+            column.values[self.rows], column.measured_at_seconds[self.rows]
+        )
+
+    def names(self) -> list[str]:
+        """Return the n node names."""
+        return [self._nodes.names[row] for row in self.row_numbers]
+
+    def objects(self) -> list[objects.Node | None]:
+        """Return the n node objects; None for dead rows."""
+        return [self._nodes.nodes[row] for row in self.row_numbers]

@@ -1,0 +1,1 @@
+"""Contracts between the scheduling cycle and its plugins, and how plugins are run."""

@@ -1,0 +1,268 @@
+"""The contracts of plugins, one Protocol an extension point.
+
+They are those of the Kubernetes scheduling framework (`k8s.io/kube-scheduler/framework`), with one
+difference: Filter and Score are asked about many nodes at once and answer with arrays.
+
+    PreEnqueue → QueueSort → PreFilter → Filter → (PostFilter) → PreScore → Score → NormalizeScore
+    → Reserve → Permit → PreBind → Bind → PostBind          (Unreserve when anything after fails)
+
+Everything up to Permit is synchronous and free of I/O. PreBind, Bind and PostBind are coroutines.
+A plugin implements any number of these by having the methods; it needs no base class.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+from collections.abc import Sequence
+from typing import ClassVar, Protocol, runtime_checkable
+
+from policysched.cluster import columns, pod_shape, snapshot
+from policysched.framework import cycle_state, events, queued_pod, status
+
+MAX_NODE_SCORE = 100
+"""Highest score of one plugin for one node (framework/interface.go)."""
+
+
+class Reads(enum.Flag):
+    """What a Filter or Score answer depends on, besides the pod's shape and tolerations.
+
+    The framework keeps the answer of a plugin for all equal pods and asks again only about rows
+    that changed. A plugin that names less than it reads gives stale answers; one that names
+    nothing is taken to read ANYTHING. Answers that hold for a limited time say so by
+    `CycleState.expire_at`.
+    """
+
+    NODE = enum.auto()
+    """The node object of the same row."""
+    USAGE = enum.auto()
+    """Pods placed on the same row: requests, ports, their number."""
+    ALL_NODES = enum.auto()
+    """Node objects of other rows too: any change of any node asks again about all."""
+    METRICS = enum.auto()
+    """Metric samples: every refresh asks again about all nodes."""
+    ANYTHING = enum.auto()
+    """Anything else, such as pods on other nodes: the answer is never kept."""
+
+
+@runtime_checkable
+class Plugin(Protocol):
+    """What all plugins have: a name. It appears in reasons, scores, metrics and profiles."""
+
+    name: str
+
+
+class PreEnqueuePlugin(Plugin, Protocol):
+    """Decides whether a pod may enter activeQ at all."""
+
+    def pre_enqueue(self, pod: pod_shape.PodInfo) -> status.Status:
+        """Return success, or a rejection that keeps the pod gated."""
+        ...
+
+
+class QueueSortPlugin(Plugin, Protocol):
+    """Orders activeQ; exactly one per process."""
+
+    def sort_key(self, pod: queued_pod.QueuedPodInfo) -> tuple[object, ...]:
+        """Return a tuple; smaller ones are scheduled first."""
+        ...
+
+
+class EventsPlugin(Plugin, Protocol):
+    """Says which events may make a pod schedulable that this plugin rejected."""
+
+    def events_to_register(self) -> Sequence[events.ClusterEventWithHint]:
+        """Return the events; a plugin without this method is retried on every event."""
+        ...
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PreFilterResult:
+    """Answer of PreFilter.
+
+    `node_names` narrows the nodes to be filtered (None: all). SKIP leaves the plugin's Filter out
+    for this pod; a rejection ends the cycle.
+    """
+
+    status: status.Status = status.SUCCESS
+    node_names: frozenset[str] | None = None
+
+
+class PreFilterPlugin(Plugin, Protocol):
+    """Looks at the pod once before nodes are filtered."""
+
+    def pre_filter(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
+    ) -> PreFilterResult:
+        """Compute what Filter needs into `state`."""
+        ...
+
+
+class FilterPlugin(Plugin, Protocol):
+    """Decides on which nodes the pod can run."""
+
+    reads: ClassVar[Reads]
+
+    def filter(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
+    ) -> status.NodeStatuses:
+        """Return one answer for each of the n nodes."""
+        ...
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PostFilterResult:
+    """Answer of PostFilter: success names the node on which room is being made."""
+
+    status: status.Status
+    nominated_node_name: str = ""
+    victims: tuple[pod_shape.PodInfo, ...] = ()
+
+
+class PostFilterPlugin(Plugin, Protocol):
+    """Acts when no node is feasible (preemption)."""
+
+    def post_filter(
+        self,
+        state: cycle_state.CycleState,
+        pod: pod_shape.PodInfo,
+        snap: snapshot.Snapshot,
+        diagnosis: Diagnosis,
+    ) -> PostFilterResult:
+        """Return success when the pod may become schedulable on a nominated node."""
+        ...
+
+
+class PreScorePlugin(Plugin, Protocol):
+    """Looks at the pod once before the feasible nodes are scored."""
+
+    def pre_score(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
+    ) -> status.Status:
+        """Compute what Score needs; SKIP leaves the plugin's Score out.
+
+        `nodes` are the feasible nodes for a plugin that reads ANYTHING, else all rows.
+        """
+        ...
+
+
+class ScorePlugin(Plugin, Protocol):
+    """Ranks nodes."""
+
+    reads: ClassVar[Reads]
+
+    def score(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
+    ) -> columns.IntArray:
+        """Return int64 (n,): a raw score for each node, 0 to 100 unless it is normalised."""
+        ...
+
+
+class NormalizeScorePlugin(Plugin, Protocol):
+    """Brings raw scores into the range 0 to 100."""
+
+    def normalize_score(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, scores: columns.IntArray
+    ) -> columns.IntArray:
+        """Return int64 (f,): final points for the raw scores of the f feasible nodes."""
+        ...
+
+
+class ReservePlugin(Plugin, Protocol):
+    """Keeps books of its own about where pods go."""
+
+    def reserve(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node_name: str
+    ) -> status.Status:
+        """Claim what the pod needs on the node."""
+        ...
+
+    def unreserve(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node_name: str
+    ) -> None:
+        """Give it back; called for all plugins when anything after Reserve fails."""
+        ...
+
+
+class PermitPlugin(Plugin, Protocol):
+    """Approves, rejects or delays a binding."""
+
+    def permit(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node_name: str
+    ) -> tuple[status.Status, float]:
+        """Return the answer and, for WAIT, after how many seconds waiting is a rejection."""
+        ...
+
+
+class PreBindPlugin(Plugin, Protocol):
+    """Prepares the node or the cluster for the pod."""
+
+    async def pre_bind(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node_name: str
+    ) -> status.Status:
+        """Return success when the pod may be bound."""
+        ...
+
+
+class BindPlugin(Plugin, Protocol):
+    """Tells the API server; the first plugin that does not SKIP decides."""
+
+    async def bind(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node_name: str
+    ) -> status.Status:
+        """Bind the pod to the node."""
+        ...
+
+
+class PostBindPlugin(Plugin, Protocol):
+    """Is told of a pod that was bound."""
+
+    async def post_bind(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node_name: str
+    ) -> None:
+        """Clean up or take notes; the outcome cannot change any more."""
+        ...
+
+
+@dataclasses.dataclass(slots=True)
+class Diagnosis:
+    """Why no node was feasible.
+
+    Attributes:
+        ids: int16 (N,), index into `statuses`, the first failing plugin of each row.
+        statuses: the distinct answers; `statuses[0]` is SUCCESS.
+        unschedulable_plugins: names of all plugins that rejected the pod or a node.
+        pending_plugins: names of plugins that answered PENDING.
+        pre_filter: set when PreFilter ended the cycle for all nodes.
+        post_filter_message: what PostFilter had to say.
+    """
+
+    ids: columns.Int32Array
+    statuses: list[status.Status]
+    unschedulable_plugins: set[str] = dataclasses.field(default_factory=set)
+    pending_plugins: set[str] = dataclasses.field(default_factory=set)
+    pre_filter: status.Status | None = None
+    post_filter_message: str = ""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class BindError:
+    """Why a binding was refused; `is_conflict` when another scheduler was faster."""
+
+    message: str
+    is_conflict: bool = False
+
+
+class Binder(Protocol):
+    """The door to the API server for the DefaultBinder plugin."""
+
+    async def bind(self, pod: pod_shape.PodInfo, node_name: str) -> BindError | None:
+        """Create the binding; None when it was made."""
+        ...
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Handle:
+    """What plugins are given when they are made."""
+
+    binder: Binder

@@ -1,0 +1,45 @@
+"""A profile: the plugins and policies that pods of one schedulerName are scheduled by."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+
+from policysched.cluster import objects, pod_counts, pod_shape
+from policysched.framework import interface
+
+TolerationsFn = Callable[
+    [pod_shape.PodShape, pod_counts.NamespaceLabels], tuple[objects.Toleration, ...]
+]
+
+
+def own_tolerations(
+    shape: pod_shape.PodShape, namespaces: pod_counts.NamespaceLabels
+) -> tuple[objects.Toleration, ...]:
+    """Return the pod's own tolerations: what holds without policies."""
+    del namespaces
+    return shape.spec.tolerations
+
+
+@dataclasses.dataclass(frozen=True)
+class Profile:
+    """What a compiled policy set and a plugin configuration amount to; immutable.
+
+    Attributes:
+        scheduler_name: pods with this `spec.schedulerName` are ours.
+        plugins: all plugins in order, policy rules last; each acts at the extension points whose
+            methods it has and that `disabled_points` does not take away.
+        weights: weight of each Score plugin, by plugin name or `POLICY/RULE`.
+        disabled_points: extension points a plugin does not act at, by plugin name.
+        tolerations: the pod's own tolerations and those that policies add.
+        policy_hash: identifies the policy text, "" without policies.
+        policies: names of the policies in force, for events and logs.
+    """
+
+    scheduler_name: str
+    plugins: tuple[interface.Plugin, ...]
+    weights: Mapping[str, int]
+    disabled_points: Mapping[str, frozenset[str]] = dataclasses.field(default_factory=dict)
+    tolerations: TolerationsFn = own_tolerations
+    policy_hash: str = ""
+    policies: tuple[str, ...] = ()

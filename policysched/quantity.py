@@ -1,0 +1,75 @@
+"""Kubernetes quantities ("500m", "1Gi") as exact integers.
+
+Source: apimachinery `pkg/api/resource` (`Quantity.Value`, `Quantity.MilliValue`): both round up,
+away from zero, and the result is kept inside int64.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from fractions import Fraction
+
+INT64_MAX = 2**63 - 1
+INT64_MIN = -(2**63)
+
+_SUFFIX_FACTORS: dict[str, Fraction] = {
+    "n": Fraction(1, 10**9),
+    "u": Fraction(1, 10**6),
+    "m": Fraction(1, 10**3),
+    "": Fraction(1),
+    "k": Fraction(10**3),
+    "M": Fraction(10**6),
+    "G": Fraction(10**9),
+    "T": Fraction(10**12),
+    "P": Fraction(10**15),
+    "E": Fraction(10**18),
+    "Ki": Fraction(2**10),
+    "Mi": Fraction(2**20),
+    "Gi": Fraction(2**30),
+    "Ti": Fraction(2**40),
+    "Pi": Fraction(2**50),
+    "Ei": Fraction(2**60),
+}
+_QUANTITY = re.compile(
+    r"(?P<number>[+-]?(?:\d+\.?\d*|\.\d+))(?:(?P<suffix>[KMGTPE]i|[numkMGTPE])|[eE](?P<exponent>[+-]?\d{1,3}))?",
+)
+_MAX_TEXT_LENGTH = 64
+
+
+class QuantityError(ValueError):
+    """A text that is not a Kubernetes quantity."""
+
+
+@functools.lru_cache(maxsize=65536)
+def parse(text: str) -> Fraction:
+    """Return the exact value of a quantity such as `500m`, `1.5Gi` or `2e3`.
+
+    Raises:
+        QuantityError: the text is not a quantity.
+    """
+    match = _QUANTITY.fullmatch(text) if len(text) <= _MAX_TEXT_LENGTH else None
+    if match is None:
+        msg = f"`{text[:_MAX_TEXT_LENGTH]}` is not a quantity such as `500m`, `2` or `1Gi`"
+        raise QuantityError(msg)
+    number = Fraction(match["number"])
+    if match["exponent"] is not None:
+        return number * Fraction(10) ** int(match["exponent"])
+    return number * _SUFFIX_FACTORS[match["suffix"] or ""]
+
+
+def value(text: str | float) -> int:
+    """Return the quantity in whole units (bytes, pieces), rounded up, as an int64."""
+    return _round_up(parse(str(text)))
+
+
+def milli_value(text: str | float) -> int:
+    """Return the quantity in thousandths (milli-CPU), rounded up, as an int64."""
+    return _round_up(parse(str(text)) * 1000)
+
+
+def _round_up(number: Fraction) -> int:
+    away_from_zero = -(-number.numerator // number.denominator)
+    if number < 0:
+        away_from_zero = number.numerator // number.denominator
+    return max(INT64_MIN, min(INT64_MAX, away_from_zero))

@@ -1,0 +1,1 @@
+"""The scheduling loop; it knows the outside world only through `ports`."""
