@@ -1,0 +1,79 @@
+"""When a rule acts: time windows of the week (`during`) and an expiry date (`expires`)."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import zoneinfo
+
+MINUTES_PER_DAY = 24 * 60
+_LOOK_AHEAD_DAYS = 8
+"""Every window of a weekly plan starts and ends within a week; one day more for overnight ones."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class TimeWindow:
+    """A stretch of the day on some weekdays.
+
+    Attributes:
+        weekdays: days on which it starts, Monday is 0.
+        start_minute: minutes after midnight, 0..1439.
+        end_minute: 1..1440, exclusive; at or before `start_minute` it ends on the next day.
+    """
+
+    weekdays: frozenset[int]
+    start_minute: int
+    end_minute: int
+
+    def contains(self, weekday: int, minute: int) -> bool:
+        """Say whether a local time lies inside."""
+        if self.start_minute < self.end_minute:
+            return weekday in self.weekdays and self.start_minute <= minute < self.end_minute
+        if minute >= self.start_minute:
+            return weekday in self.weekdays
+        return minute < self.end_minute and (weekday - 1) % 7 in self.weekdays
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Activation:
+    """When a rule acts.
+
+    Attributes:
+        windows: it acts inside any of these; empty for always.
+        timezone: IANA name in whose local time the windows are.
+        expires_at: seconds since the epoch from which on it never acts, or None.
+    """
+
+    windows: tuple[TimeWindow, ...]
+    timezone: str
+    expires_at: float | None
+
+    def is_active(self, now: float) -> bool:
+        """Say whether the rule acts at `now`, seconds since the epoch."""
+        if self.expires_at is not None and now >= self.expires_at:
+            return False
+        if not self.windows:
+            return True
+        local = datetime.datetime.fromtimestamp(now, zoneinfo.ZoneInfo(self.timezone))
+        minute = local.hour * 60 + local.minute
+        return any(window.contains(local.weekday(), minute) for window in self.windows)
+
+    def next_change(self, now: float) -> float | None:
+        """Return the first time after `now` at which `is_active` changes; None if it never does."""
+        times = sorted(time for time in self._boundaries(now) if time > now)
+        before = self.is_active(now)
+        return next((time for time in times if self.is_active(time) != before), None)
+
+    def _boundaries(self, now: float) -> list[float]:
+        times = [] if self.expires_at is None else [self.expires_at]
+        zone = zoneinfo.ZoneInfo(self.timezone)
+        today = datetime.datetime.fromtimestamp(now, zone).date()
+        for offset in range(-1, _LOOK_AHEAD_DAYS + 1):
+            midnight = datetime.datetime.combine(
+                today + datetime.timedelta(days=offset), datetime.time(), zone
+            )
+            for window in self.windows:
+                for minute in (window.start_minute, window.end_minute):
+                    local = midnight + datetime.timedelta(minutes=minute)  # wall clock arithmetic
+                    times.append(local.timestamp())
+        return times

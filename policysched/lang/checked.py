@@ -1,0 +1,806 @@
+"""The meaning of a policy: what the checker hands to the compiler.
+
+Everything is resolved: params and lets are substituted, names point at what they name, clauses that
+were left out have their defaults, numbers are in the canonical scale of `policysched.lang.units`
+(bytes, milli-cores, seconds, ratios 0..1), label operators are the six of Kubernetes. Nothing here
+can fail at run time except that data is missing; then `on_missing` and `missing_points` decide.
+
+Order carries no meaning in any tuple below; they are in the order of the text for display.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping
+from typing import Literal, TypeAlias
+
+from policysched.lang import activation, source, units
+
+# ---------------------------------------------------------------------------- selectors
+
+
+LabelOperator: TypeAlias = Literal["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"]
+Comparator: TypeAlias = Literal["=", "!=", "<", "<=", ">", ">="]
+TaintEffect: TypeAlias = Literal["NoSchedule", "PreferNoSchedule", "NoExecute"]
+PodField: TypeAlias = Literal[
+    "image", "ownerKind", "priorityClassName", "qosClass", "serviceAccountName"
+]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class LabelRequirement:
+    """One label of the object that the selector is about, with Kubernetes' semantics.
+
+    NotIn also matches where the key is absent; Gt and Lt match only where the label's value is a
+    decimal int64 (apimachinery pkg/labels/selector.go, Requirement.Matches).
+
+    Attributes:
+        values: sorted and without duplicates for In and NotIn; none for Exists and DoesNotExist;
+            one decimal int64 for Gt and Lt (`>= 5` has become Gt 4).
+    """
+
+    key: str
+    operator: LabelOperator
+    values: tuple[str, ...]
+    span: source.Span = dataclasses.field(compare=False, repr=False)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class AnnotationRequirement:
+    """One annotation of a pod; same operators and semantics as for labels."""
+
+    key: str
+    operator: LabelOperator
+    values: tuple[str, ...]
+    span: source.Span = dataclasses.field(compare=False, repr=False)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class FieldRequirement:
+    """A field of the pod, or `nodeName` of the node.
+
+    Attributes:
+        field: `image` holds several values, one for each container (init containers included): In
+            matches if any of them is in the set, NotIn if none is. An image is written as in the
+            pod spec or as its repository without tag and digest; `*` in a value stands for any run
+            of characters. The other fields hold one value, "" if unset; `ownerKind` is the kind
+            of the controlling owner.
+        operator: In or NotIn.
+        values: sorted, without duplicates.
+    """
+
+    field: PodField | Literal["nodeName"]
+    operator: Literal["In", "NotIn"]
+    values: tuple[str, ...]
+    span: source.Span = dataclasses.field(compare=False, repr=False)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class NumberRequirement:
+    """A number of the pod against a constant.
+
+    Attributes:
+        resource: name of the resource whose effective request is compared (0 if not requested);
+            None for the pod's priority.
+        value: in the canonical scale of the resource; for the priority the number itself.
+    """
+
+    resource: str | None
+    comparator: Comparator
+    value: float
+    span: source.Span = dataclasses.field(compare=False, repr=False)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class TaintPattern:
+    """A pattern for taints: what `tolerate` grants and `tainted` asks for.
+
+    A taint matches if its key is equal, its effect is one of `effects`, and with
+    Equal its value is equal, with Gt or Lt its value is a decimal int64 greater or less than
+    `value` (KEP-5471: the taint's value is compared with the pattern's).
+
+    Attributes:
+        value: "" for Exists; a decimal int64 for Gt and Lt.
+        effects: in `tolerate` without an effect NoSchedule and PreferNoSchedule, in `tainted`
+            without an effect all three.
+    """
+
+    key: str
+    operator: Literal["Exists", "Equal", "Gt", "Lt"]
+    value: str
+    effects: tuple[TaintEffect, ...]
+    span: source.Span = dataclasses.field(compare=False, repr=False)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class TaintRequirement:
+    """The node has a taint that matches the pattern."""
+
+    pattern: TaintPattern
+    span: source.Span = dataclasses.field(compare=False, repr=False)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class AllOf:
+    """All operands match; with no operands everything matches (`EVERYTHING`)."""
+
+    operands: tuple[Selector, ...]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class AnyOf:
+    """At least one of two or more operands matches."""
+
+    operands: tuple[Selector, ...]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Negation:
+    """The operand does not match."""
+
+    operand: Selector
+
+
+Requirement: TypeAlias = (
+    LabelRequirement
+    | AnnotationRequirement
+    | FieldRequirement
+    | NumberRequirement
+    | TaintRequirement
+)
+Selector: TypeAlias = AllOf | AnyOf | Negation | Requirement
+"""A selector on a pod, a node or a namespace.
+
+Which requirements occur: pods all but TaintRequirement (fields of PodField); nodes
+LabelRequirement, TaintRequirement and FieldRequirement of `nodeName`; namespaces LabelRequirement.
+"""
+
+EVERYTHING = AllOf(())
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class NamespaceSet:
+    """A set of namespaces: the union of `names` and of those that `selector` matches.
+
+    Attributes:
+        names: sorted.
+        selector: follows changes of namespace labels; EVERYTHING for all namespaces; None for no
+            selector.
+    """
+
+    names: tuple[str, ...]
+    selector: Selector | None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PodScope:
+    """The pods that a policy is about.
+
+    Attributes:
+        namespaces: None for all namespaces.
+        where: selector on the pod.
+    """
+
+    namespaces: NamespaceSet | None
+    where: Selector
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PodSet:
+    """The pods that an affinity or spread rule counts.
+
+    Attributes:
+        kind: `self`: pods that the policy selects (its PodScope); `sameWorkload`: pods of the same
+            controlling owner as the incoming pod, or, of pods without one, with the same
+            pod-template-hash label; `where`: pods that `selector` matches.
+        selector: set for `where`.
+        namespaces: None for the namespace of the incoming pod (of the pod that carries the term).
+        match_label_keys: counted pods have the incoming pod's value of each of these labels; a key
+            that the incoming pod lacks is ignored (KEP-3633).
+        mismatch_label_keys: counted pods have the label with another value than the incoming pod;
+            a key that the incoming pod lacks is ignored.
+    """
+
+    kind: Literal["self", "sameWorkload", "where"]
+    selector: Selector | None
+    namespaces: NamespaceSet | None
+    match_label_keys: tuple[str, ...]
+    mismatch_label_keys: tuple[str, ...]
+
+
+# ---------------------------------------------------------------------------- expressions
+
+# Each node has `unit` (None for conditions) and `span`. A number may be missing (NaN to a reader):
+# a metric without a valid sample, a label that is no number, a division by zero. Arithmetic with a
+# missing operand is missing; and/or/not/compare are three-valued (Kleene).
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Const:
+    """A number in canonical scale."""
+
+    value: float
+    unit: units.Unit
+    span: source.Span = dataclasses.field(compare=False, repr=False)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class MetricRef:
+    """A metric's value of the node, as the query returned it (cores are still cores).
+
+    The checker wraps metrics in cores into a multiplication by 1000, so that only this leaf is in
+    the scale of the query.
+
+    Attributes:
+        metric: `CheckedMetric.key`.
+    """
+
+    metric: str
+    unit: units.Unit
+    span: source.Span = dataclasses.field(compare=False, repr=False)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class NodeResource:
+    """A resource of the node in canonical scale; 0 for a resource that the node does not have.
+
+    Attributes:
+        kind: `allocatable`; `requested`: by the pods on the node, assumed ones included, the
+            incoming one not; `free`: allocatable - requested, may be negative.
+        resource: `cpu`, `memory`, `pods`, `ephemeral-storage`, `hugepages-2Mi`, `nvidia.com/gpu`…
+    """
+
+    kind: Literal["free", "allocatable", "requested"]
+    resource: str
+    unit: units.Unit
+    span: source.Span = dataclasses.field(compare=False, repr=False)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PodRequests:
+    """The incoming pod's effective request (init containers, overhead), 0 if it requests none."""
+
+    resource: str
+    unit: units.Unit
+    span: source.Span = dataclasses.field(compare=False, repr=False)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PodPriority:
+    """`spec.priority` of the incoming pod, 0 if unset."""
+
+    unit: units.Unit
+    span: source.Span = dataclasses.field(compare=False, repr=False)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class NodeLabelNumber:
+    """A label of the node read as a decimal number; missing if absent or no finite number."""
+
+    key: str
+    unit: units.Unit
+    span: source.Span = dataclasses.field(compare=False, repr=False)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Arithmetic:
+    """`left operator right`; a division by zero is missing. `-x` is 0 - x."""
+
+    operator: Literal["+", "-", "*", "/"]
+    left: TypedExpr
+    right: TypedExpr
+    unit: units.Unit
+    span: source.Span = dataclasses.field(compare=False, repr=False)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Call:
+    """A function of numbers.
+
+    Attributes:
+        function: `min` and `max` of two or more arguments; `abs`, `floor` and `ceil` of one;
+            `mod` of two (the result has the sign of the divisor; missing for divisor 0).
+            floor and ceil act on the number as the language shows it: the checker has divided and
+            multiplied around them where the canonical scale differs.
+    """
+
+    function: Literal["min", "max", "abs", "floor", "ceil", "mod"]
+    arguments: tuple[TypedExpr, ...]
+    unit: units.Unit
+    span: source.Span = dataclasses.field(compare=False, repr=False)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Compare:
+    """A condition: `left comparator right`, both in the same canonical scale."""
+
+    comparator: Comparator
+    left: TypedExpr
+    right: TypedExpr
+    span: source.Span = dataclasses.field(compare=False, repr=False)
+    unit: None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class NodeTest:
+    """A condition: the node matches the selector. Never missing."""
+
+    selector: Selector
+    span: source.Span = dataclasses.field(compare=False, repr=False)
+    unit: None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PodTest:
+    """A condition: the incoming pod matches the selector. Never missing."""
+
+    selector: Selector
+    span: source.Span = dataclasses.field(compare=False, repr=False)
+    unit: None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class And:
+    """Kleene and of two or more conditions."""
+
+    operands: tuple[TypedExpr, ...]
+    span: source.Span = dataclasses.field(compare=False, repr=False)
+    unit: None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Or:
+    """Kleene or of two or more conditions."""
+
+    operands: tuple[TypedExpr, ...]
+    span: source.Span = dataclasses.field(compare=False, repr=False)
+    unit: None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Not:
+    """Kleene not of a condition."""
+
+    operand: TypedExpr
+    span: source.Span = dataclasses.field(compare=False, repr=False)
+    unit: None = None
+
+
+TypedExpr: TypeAlias = (
+    Const
+    | MetricRef
+    | NodeResource
+    | PodRequests
+    | PodPriority
+    | NodeLabelNumber
+    | Arithmetic
+    | Call
+    | Compare
+    | NodeTest
+    | PodTest
+    | And
+    | Or
+    | Not
+)
+
+
+def children(expr: TypedExpr) -> tuple[TypedExpr, ...]:
+    """Return the direct operands of an expression."""
+    match expr:
+        case Arithmetic(left=left, right=right) | Compare(left=left, right=right):
+            return (left, right)
+        case And(operands=operands) | Or(operands=operands) | Call(arguments=operands):
+            return operands
+        case Not(operand=operand):
+            return (operand,)
+        case _:
+            return ()
+
+
+def walk(expr: TypedExpr) -> Iterator[TypedExpr]:
+    """Yield the expression and everything below it, left to right."""
+    yield expr
+    for child in children(expr):
+        yield from walk(child)
+
+
+def metrics_of(expr: TypedExpr) -> tuple[str, ...]:
+    """Return the keys of the metrics that an expression reads, sorted."""
+    return tuple(sorted({each.metric for each in walk(expr) if isinstance(each, MetricRef)}))
+
+
+def reads_pods_on_node(expr: TypedExpr) -> bool:
+    """Say whether removing pods from the node can change the value (free, requested)."""
+    return any(
+        isinstance(each, NodeResource) and each.kind in ("free", "requested")
+        for each in walk(expr)
+    )
+
+
+# ---------------------------------------------------------------------------- metrics
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Window:
+    """`over 10m max`: which values of the last time stand for the metric.
+
+    Attributes:
+        function: avg, min, max or quantile.
+        quantile: 0..1, for quantile.
+    """
+
+    seconds: float
+    function: Literal["avg", "min", "max", "quantile"]
+    quantile: float | None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PlacedCost:
+    """What a just-placed pod is expected to add to the metric of its node, for a time."""
+
+    value: TypedExpr
+    seconds: float
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class CheckedMetric:
+    """A metric: one PromQL query whose answer has one sample for each node.
+
+    Attributes:
+        key: unique in the program: the name, or `name@hash` where a profile's params change the
+            query; equal keys mean equal queries.
+        name: as declared.
+        unit: of the value; `cores` are whole cores as the query returns them.
+        promql: with params substituted.
+        target: `node`, or `cluster` for cluster policies.
+        label: label of the result that names the node (or cluster).
+        refresh_seconds: time between two queries.
+        max_age_seconds: samples older than this count as missing, by their own timestamp.
+        missing_action: what a node without a sample means to `reject`, unless the clause says.
+        missing_points: what a node without a sample gets from `score`, unless the clause says.
+        source_name: name of the source, None for the default one.
+        low, high: values outside count as missing; None for no bound.
+        window, placed, fallback: None until their issues land (policysched.lang.unsupported).
+        span: of the name in its declaration.
+    """
+
+    key: str
+    name: str
+    unit: units.Unit
+    promql: str
+    target: Literal["node", "cluster"]
+    label: str
+    refresh_seconds: float
+    max_age_seconds: float
+    missing_action: Literal["allow", "reject"] | None
+    missing_points: int | None
+    span: source.Span = dataclasses.field(compare=False, repr=False)
+    source_name: str | None = None
+    low: float | None = None
+    high: float | None = None
+    window: Window | None = None
+    placed: PlacedCost | None = None
+    fallback: TypedExpr | None = None
+
+
+# ---------------------------------------------------------------------------- rules
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class RuleHead:
+    """What every rule has.
+
+    Attributes:
+        name: stable display name, `policy/name` with the name given by `as`, else
+            `policy/KIND@hash` with the hash of the rule's canonical text; unique in the program.
+        policy: name of the policy.
+        kind: the keyword that starts it: nodeAffinity, podAffinity, podAntiAffinity,
+            topologySpread, tolerate, reject, score.
+        given_name: the name given by `as`, or None.
+        text: canonical text on one line, for explain.
+        message: what to tell when the rule rejects a node, or None.
+        active: when the rule acts (`during`, `expires`); None for always.
+        span: the whole statement.
+    """
+
+    name: str
+    policy: str
+    kind: str
+    given_name: str | None
+    text: str
+    message: str | None
+    active: activation.Activation | None
+    span: source.Span = dataclasses.field(compare=False, repr=False)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class NodeAffinityRule:
+    """Nodes must match (required), or matching ones get 100 points and others 0 (preferred).
+
+    Attributes:
+        weight: 1..100 for preferred; None makes the rule required.
+    """
+
+    head: RuleHead
+    selector: Selector
+    weight: int | None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PodAffinityRule:
+    """Pods near (or, anti, not near) the pods of a set; terms are ANDed like Kubernetes' own.
+
+    Preferred: count of matching pods in the node's domain, min-max over the feasible nodes, all
+    equal = 0; anti turns it around. A required anti term repels later pods symmetrically.
+
+    Attributes:
+        weight: 1..100 for preferred; None makes the rule required.
+    """
+
+    head: RuleHead
+    anti: bool
+    pods: PodSet
+    topology_key: str
+    weight: int | None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class TopologySpreadRule:
+    """A topology spread constraint with Kubernetes' meaning of each field.
+
+    Attributes:
+        min_domains: None if not given (1).
+        when_unsatisfiable: DoNotSchedule filters, ScheduleAnyway scores.
+        weight: 1..100 for ScheduleAnyway, else None.
+    """
+
+    head: RuleHead
+    pods: PodSet
+    topology_key: str
+    max_skew: int
+    min_domains: int | None
+    when_unsatisfiable: Literal["DoNotSchedule", "ScheduleAnyway"]
+    node_affinity_policy: Literal["Honor", "Ignore"]
+    node_taints_policy: Literal["Honor", "Ignore"]
+    weight: int | None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class TolerateRule:
+    """Tolerations added to those of the pod; effects are NoSchedule or PreferNoSchedule."""
+
+    head: RuleHead
+    patterns: tuple[TaintPattern, ...]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class RejectRule:
+    """Nodes on which the condition holds are rejected.
+
+    Attributes:
+        on_missing: what a condition whose truth depends on missing data means: `allow` reads it as
+            false, `reject` as true; None where no data can be missing.
+    """
+
+    head: RuleHead
+    condition: TypedExpr
+    on_missing: Literal["allow", "reject"] | None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Linear:
+    """Points 0 at `low`, 100 at `high` (`prefer low`: 100 at low, 0 at high), clamped between."""
+
+    low: float
+    high: float
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class MinMax:
+    """Points by position between the smallest and the largest value of the feasible nodes.
+
+    span = max(largest - smallest, floor); prefer high: 100 (v - smallest) / span, prefer low:
+    100 (largest - v) / span; all 0 where span is 0.
+    """
+
+    floor: float
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Rank:
+    """Points by rank among the distinct values: worst 0, best 100, even steps; one value: 0."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Max:
+    """100 v / largest (prefer low: 100 - that); negative values count as 0; largest 0: all 0."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Shape:
+    """Piecewise linear through (value, points), constant outside; says its direction itself.
+
+    Attributes:
+        points: strictly increasing values, each with points 0..100.
+    """
+
+    points: tuple[tuple[float, int], ...]
+
+
+Normalization: TypeAlias = Linear | MinMax | Rank | Max | Shape
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ScoreRule:
+    """Points from a number, or 100 and 0 from a condition.
+
+    Attributes:
+        value: a number or a condition; the non-finite counts as missing.
+        prefer: None for Shape and for conditions (true = 100).
+        normalization: over the feasible nodes of the pod; None for conditions.
+        missing_points: final points 0..100 of nodes without a value; None where none can be missing
+            (a non-finite number then still gets 0).
+        weight: 1..100.
+    """
+
+    head: RuleHead
+    value: TypedExpr
+    prefer: Literal["low", "high"] | None
+    normalization: Normalization | None
+    missing_points: int | None
+    weight: int
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ResourceScoreRule:
+    """A resource strategy of NodeResourcesFit as a term of its own, beside that plugin.
+
+    Attributes:
+        resources: (resource, weight), the strategy's own weights 1..100.
+        shape: for RequestedToCapacityRatio (utilization 0..100, points 0..100), increasing.
+        weight: 1..100, of the term in the pool.
+    """
+
+    head: RuleHead
+    strategy: Literal["LeastAllocated", "MostAllocated", "RequestedToCapacityRatio"]
+    resources: tuple[tuple[str, int], ...]
+    shape: tuple[tuple[int, int], ...]
+    weight: int
+
+
+Rule: TypeAlias = (
+    NodeAffinityRule
+    | PodAffinityRule
+    | TopologySpreadRule
+    | TolerateRule
+    | RejectRule
+    | ScoreRule
+    | ResourceScoreRule
+)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class DisabledRule:
+    """`disable policy.rule`: the rule does not act on pods that the disabling policy selects.
+
+    Attributes:
+        policy: name of the policy that has the rule.
+        rule: `RuleHead.name` of the rule.
+    """
+
+    policy: str
+    rule: str
+    span: source.Span = dataclasses.field(compare=False, repr=False)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class CheckedPolicy:
+    """One policy.
+
+    Attributes:
+        mode: enforce, or shadow (not yet supported).
+        scope: which pods.
+        span: of the name in its declaration.
+    """
+
+    name: str
+    mode: Literal["enforce", "shadow"]
+    description: str
+    owner: str
+    scope: PodScope
+    rules: tuple[Rule, ...]
+    disables: tuple[DisabledRule, ...]
+    span: source.Span = dataclasses.field(compare=False, repr=False)
+
+
+# ---------------------------------------------------------------------------- profiles
+
+
+JsonValue: TypeAlias = (
+    "None | bool | int | float | str | tuple[JsonValue, ...] | Mapping[str, JsonValue]"
+)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PluginSetting:
+    """`plugin NAME weight N args {…}` of a profile.
+
+    Attributes:
+        weight: 1..100, None for the plugin's default.
+        args: arguments in the shape of the plugin's YAML, None if not given.
+    """
+
+    name: str
+    weight: int | None
+    args: Mapping[str, JsonValue] | None
+    span: source.Span = dataclasses.field(compare=False, repr=False)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class CheckedProfile:
+    """One scheduler name and what decides under it.
+
+    Attributes:
+        name: the schedulerName; None for the one profile that is implied where the text has none.
+        policies: resolved with this profile's params, so they may differ between profiles.
+        metrics: those that its policies read, by key.
+        plugins: built-in or third-party plugins enabled, weighted or given arguments.
+        disabled: plugins off at every extension point.
+        disabled_scores: plugins whose score alone is off.
+        disable_all_scores: all built-in scores are off, save those of `plugins` with a weight.
+        builtin_weight: multiplies the weight of every built-in score, 1..100.
+        on_outage: `skip`: a rule whose metric has no valid sample on any node drops out; `hold`
+            (not yet supported): its pods wait.
+        params: values in this profile.
+        span: of the name, None for the implied profile.
+    """
+
+    name: str | None
+    policies: tuple[CheckedPolicy, ...]
+    metrics: tuple[CheckedMetric, ...]
+    plugins: tuple[PluginSetting, ...]
+    disabled: tuple[str, ...]
+    disabled_scores: tuple[str, ...]
+    disable_all_scores: bool
+    builtin_weight: int
+    on_outage: Literal["skip", "hold"]
+    params: tuple[CheckedParam, ...]
+    span: source.Span | None = dataclasses.field(compare=False, repr=False)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class CheckedParam:
+    """A param with its value.
+
+    Attributes:
+        type: name of the type as declared (`duration`, `string`, or a unit).
+        unit: None for strings.
+        value: canonical number, or the string.
+        promql: how it is written into a query: durations and numbers raw, strings escaped.
+    """
+
+    name: str
+    type: str
+    unit: units.Unit | None
+    value: float | str
+    promql: str
+    span: source.Span = dataclasses.field(compare=False, repr=False)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class CheckedProgram:
+    """All policy texts that were checked together, ready for the compiler.
+
+    Attributes:
+        params: with their values outside of any profile.
+        metrics: every declared metric, with those params.
+        policies: every policy, with those params; one in no profile is inert.
+        profiles: at least one.
+        content_hash: 12 hex digits over the texts and the given params; changes with any of them.
+    """
+
+    params: tuple[CheckedParam, ...]
+    metrics: tuple[CheckedMetric, ...]
+    policies: tuple[CheckedPolicy, ...]
+    profiles: tuple[CheckedProfile, ...]
+    content_hash: str

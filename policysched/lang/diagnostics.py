@@ -1,0 +1,111 @@
+"""What the parser and the checker have to say about a policy text, as data.
+
+The catalogue (`CODES`) names every code once; codes are stable and never reused. Rendering for
+people and as JSON is in `policysched.lang.rendering`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+
+from policysched.lang import source
+
+
+class Severity(enum.StrEnum):
+    """How bad a finding is; `check` reports errors and warnings."""
+
+    ERROR = "error"
+    WARNING = "warning"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Edit:
+    """Replace the text under `span` by `replacement`; an empty span inserts."""
+
+    span: source.Span
+    replacement: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Fix:
+    """Edits that together remove the cause.
+
+    Attributes:
+        edits: applied at once, never overlapping.
+        safe: the meaning after the edit is what the author can only have meant.
+    """
+
+    edits: tuple[Edit, ...]
+    safe: bool
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Label:
+    """A second place that explains the first, with a word about it."""
+
+    span: source.Span
+    text: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """One finding.
+
+    Attributes:
+        code: a key of `CODES`.
+        message: one plain sentence, lowercase, no final period, user text in backticks.
+        span: the tightest place to look at.
+        label: a few words under the caret, or "".
+        secondary: up to two further places.
+        notes: what Kubernetes would do, why it matters.
+        help: the edit to make, in words, or "".
+        fix: the same edit for a machine, or None.
+        severity: error unless said otherwise.
+    """
+
+    code: str
+    message: str
+    span: source.Span
+    label: str = ""
+    secondary: tuple[Label, ...] = ()
+    notes: tuple[str, ...] = ()
+    help: str = ""
+    fix: Fix | None = None
+    severity: Severity = Severity.ERROR
+
+    def __post_init__(self) -> None:
+        """Refuse a code that the catalogue does not have."""
+        if self.code not in CODES:
+            raise ValueError(f"the catalogue has no diagnostic `{self.code}`")
+
+
+CODES: dict[str, str] = {
+    "PS001": "a word or sign that the language does not have at this place",
+    "PS002": "a word copied from a Kubernetes manifest that is said differently here",
+    "PS003": "an unterminated string or PromQL text, or a sign of another language",
+    "PS004": "a text beyond the limits on size, nesting, number of statements or expansion",
+    "PS101": "Gt or Lt (or their signs) with something that is not a whole number",
+    "PS102": "a value of another unit or kind than is needed",
+    "PS103": "a suffix that two units share, where both would fit",
+    "PS104": "a name that is not defined, or defined twice, or in terms of itself",
+    "PS105": "`and` and `or` mixed without parentheses",
+    "PS107": "a label key, label value or name that Kubernetes would refuse",
+    "PS108": "a clause or statement that does not belong here, or stands here twice",
+    "PS109": "something that this statement cannot do without is not said",
+    "PS110": "a part of the language that this version cannot carry out yet",
+    "PS111": "a value outside of what is allowed",
+    "PS112": "a PromQL text that cannot be used",
+    "PS206": "a pod affinity or spread without topologyKey",
+    "PS207": "a toleration that no policy can grant",
+    "PS301": "a weight outside of 1 to 100, or where nothing is weighed",
+    "PS303": "a score that does not say whether low or high is better",
+    "PS304": "data may be missing and the policy does not say what then",
+}
+"""Code -> what it is about, in one line. `docs/diagnostics.md` has a section for each."""
+
+
+def by_position(diagnostic: Diagnostic) -> tuple[str, int, int, str]:
+    """Sort key: file, then place, then code."""
+    span = diagnostic.span
+    return span.file, span.start, span.end, diagnostic.code

@@ -1,0 +1,86 @@
+"""Policy text and places in it: SourceText, Span."""
+
+from __future__ import annotations
+
+import bisect
+import dataclasses
+import functools
+
+
+@dataclasses.dataclass(frozen=True, slots=True, order=True)
+class Span:
+    """A stretch of characters in one source text.
+
+    Attributes:
+        file: name of the SourceText.
+        start: offset of the first character, 0-based.
+        end: offset behind the last character; equal to `start` for a place between characters.
+        line: 1-based line of `start`.
+        column: 1-based column of `start`, counted in code points.
+    """
+
+    file: str
+    start: int
+    end: int
+    line: int
+    column: int
+
+    def __str__(self) -> str:
+        """Return `file:line:column`, the form that editors and terminals can jump to."""
+        return f"{self.file}:{self.line}:{self.column}"
+
+    def contains(self, offset: int) -> bool:
+        """Say whether the character at `offset` lies inside."""
+        return self.start <= offset < self.end
+
+
+@dataclasses.dataclass(frozen=True)
+class SourceText:
+    """One policy text: a `.policy` file, or one key of a ConfigMap.
+
+    Attributes:
+        name: shown in diagnostics, usually the path as the user wrote it.
+        text: the whole content, as read; line ends are `\\n` or `\\r\\n`.
+    """
+
+    name: str
+    text: str
+
+    @property
+    def key(self) -> str:
+        """The last part of the name: what `import "…"` in another text calls this one."""
+        return self.name.rsplit("/", 1)[-1]
+
+    @functools.cached_property
+    def _line_starts(self) -> list[int]:
+        starts = [0]
+        position = self.text.find("\n")
+        while position >= 0:
+            starts.append(position + 1)
+            position = self.text.find("\n", position + 1)
+        return starts
+
+    @property
+    def line_count(self) -> int:
+        """Number of lines, the one behind a final line end included."""
+        return len(self._line_starts)
+
+    def position(self, offset: int) -> tuple[int, int]:
+        """Return the 1-based line and column of `offset`."""
+        index = bisect.bisect_right(self._line_starts, offset) - 1
+        return index + 1, offset - self._line_starts[index] + 1
+
+    def span(self, start: int, end: int) -> Span:
+        """Return the Span from `start` up to `end` (exclusive)."""
+        line, column = self.position(start)
+        return Span(self.name, start, max(start, end), line, column)
+
+    def line(self, number: int) -> str:
+        """Return the text of the 1-based line `number`, without its line end."""
+        start = self._line_starts[number - 1]
+        end = self._line_starts[number] if number < self.line_count else len(self.text)
+        return self.text[start:end].rstrip("\r\n")
+
+    def slice(self, span: Span) -> str:
+        """Return the text that `span` covers."""
+        return self.text[span.start : span.end]

@@ -1,0 +1,105 @@
+"""Units of numbers: what a metric, a resource or a literal is measured in.
+
+A Unit is a product of powers of three base dimensions. Numbers travel in one canonical scale:
+
+    dimension   canonical number        exactness
+    bytes       bytes                   whole up to 2^53 in a float64
+    cores       milli-cores             whole up to 2^53, so sums of requests stay exact
+    seconds     seconds
+    none        the number itself; a ratio is 0..1 (80% is 0.8)
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+CORES_SCALE = 1000.0
+"""Canonical number per core: milli-cores, the scale of Kubernetes' own arithmetic."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Unit:
+    """A product of powers of bytes, cores and seconds.
+
+    Attributes:
+        byte_power: 1 for bytes.
+        core_power: 1 for cores.
+        second_power: 1 for seconds, -1 for per-second rates.
+        is_ratio: dimensionless and declared or derived to be a share (0..1).
+    """
+
+    byte_power: int = 0
+    core_power: int = 0
+    second_power: int = 0
+    is_ratio: bool = False
+
+    @property
+    def is_dimensionless(self) -> bool:
+        """Whether it is a plain number or a ratio."""
+        return not (self.byte_power or self.core_power or self.second_power)
+
+    def same_dimension(self, other: Unit) -> bool:
+        """Whether numbers of both units may be added and compared."""
+        return (self.byte_power, self.core_power, self.second_power) == (
+            other.byte_power,
+            other.core_power,
+            other.second_power,
+        )
+
+    def times(self, other: Unit, sign: int = 1) -> Unit:
+        """Return the unit of a product, or with sign -1 of a quotient."""
+        product = Unit(
+            self.byte_power + sign * other.byte_power,
+            self.core_power + sign * other.core_power,
+            self.second_power + sign * other.second_power,
+        )
+        is_share = self.is_ratio or other.is_ratio or not self.is_dimensionless
+        return dataclasses.replace(product, is_ratio=product.is_dimensionless and is_share)
+
+    def __str__(self) -> str:
+        """Return the unit in the words of the language."""
+        if self.is_dimensionless:
+            return "ratio" if self.is_ratio else "number"
+        return NAMES.get(self) or _product(self)
+
+
+NUMBER = Unit()
+RATIO = Unit(is_ratio=True)
+BYTES = Unit(byte_power=1)
+CORES = Unit(core_power=1)
+SECONDS = Unit(second_power=1)
+BYTES_PER_SECOND = Unit(byte_power=1, second_power=-1)
+PER_SECOND = Unit(second_power=-1)
+
+NAMES: dict[Unit, str] = {
+    NUMBER: "number",
+    RATIO: "ratio",
+    BYTES: "bytes",
+    CORES: "cores",
+    SECONDS: "seconds",
+    BYTES_PER_SECOND: "bytesPerSecond",
+    PER_SECOND: "perSecond",
+}
+
+
+def _product(unit: Unit) -> str:
+    powers = (
+        ("bytes", unit.byte_power),
+        ("cores", unit.core_power),
+        ("seconds", unit.second_power),
+    )
+    above = [name for name, power in powers for _ in range(max(power, 0))]
+    below = [name for name, power in powers for _ in range(max(-power, 0))]
+    return "·".join(above or ["1"]) + "".join(f"/{name}" for name in below)
+
+
+def of_resource(name: str) -> Unit:
+    """Return the unit in which a node resource is counted.
+
+    `cpu` is in cores, memory-like resources in bytes, everything else is counted.
+    """
+    if name == "cpu":
+        return CORES
+    if name in ("memory", "ephemeral-storage") or name.startswith("hugepages-"):
+        return BYTES
+    return NUMBER
