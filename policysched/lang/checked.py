@@ -4,6 +4,7 @@ Everything is resolved: params and lets are substituted, names point at what the
 were left out have their defaults, numbers are in the canonical scale of `policysched.lang.units`
 (bytes, milli-cores, seconds, ratios 0..1), label operators are the six of Kubernetes. Nothing here
 can fail at run time except that data is missing; then `on_missing` and `missing_points` decide.
+Selectors are in `checked_selector`, expressions in `checked_expr`.
 
 Order carries no meaning in any tuple below; they are in the order of the text for display.
 """
@@ -11,413 +12,10 @@ Order carries no meaning in any tuple below; they are in the order of the text f
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Literal, TypeAlias
 
-from policysched.lang import activation, source, units
-
-# ---------------------------------------------------------------------------- selectors
-
-
-LabelOperator: TypeAlias = Literal["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"]
-Comparator: TypeAlias = Literal["=", "!=", "<", "<=", ">", ">="]
-TaintEffect: TypeAlias = Literal["NoSchedule", "PreferNoSchedule", "NoExecute"]
-PodField: TypeAlias = Literal[
-    "image", "ownerKind", "priorityClassName", "qosClass", "serviceAccountName"
-]
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class LabelRequirement:
-    """One label of the object that the selector is about, with Kubernetes' semantics.
-
-    NotIn also matches where the key is absent; Gt and Lt match only where the label's value is a
-    decimal int64 (apimachinery pkg/labels/selector.go, Requirement.Matches).
-
-    Attributes:
-        values: sorted and without duplicates for In and NotIn; none for Exists and DoesNotExist;
-            one decimal int64 for Gt and Lt (`>= 5` has become Gt 4).
-    """
-
-    key: str
-    operator: LabelOperator
-    values: tuple[str, ...]
-    span: source.Span = dataclasses.field(compare=False, repr=False)
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class AnnotationRequirement:
-    """One annotation of a pod; same operators and semantics as for labels."""
-
-    key: str
-    operator: LabelOperator
-    values: tuple[str, ...]
-    span: source.Span = dataclasses.field(compare=False, repr=False)
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class FieldRequirement:
-    """A field of the pod, or `nodeName` of the node.
-
-    Attributes:
-        field: `image` holds several values, one for each container (init containers included): In
-            matches if any of them is in the set, NotIn if none is. An image is written as in the
-            pod spec or as its repository without tag and digest; `*` in a value stands for any run
-            of characters. The other fields hold one value, "" if unset; `ownerKind` is the kind
-            of the controlling owner.
-        operator: In or NotIn.
-        values: sorted, without duplicates.
-    """
-
-    field: PodField | Literal["nodeName"]
-    operator: Literal["In", "NotIn"]
-    values: tuple[str, ...]
-    span: source.Span = dataclasses.field(compare=False, repr=False)
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class NumberRequirement:
-    """A number of the pod against a constant.
-
-    Attributes:
-        resource: name of the resource whose effective request is compared (0 if not requested);
-            None for the pod's priority.
-        value: in the canonical scale of the resource; for the priority the number itself.
-    """
-
-    resource: str | None
-    comparator: Comparator
-    value: float
-    span: source.Span = dataclasses.field(compare=False, repr=False)
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class TaintPattern:
-    """A pattern for taints: what `tolerate` grants and `tainted` asks for.
-
-    A taint matches if its key is equal, its effect is one of `effects`, and with
-    Equal its value is equal, with Gt or Lt its value is a decimal int64 greater or less than
-    `value` (KEP-5471: the taint's value is compared with the pattern's).
-
-    Attributes:
-        value: "" for Exists; a decimal int64 for Gt and Lt.
-        effects: in `tolerate` without an effect NoSchedule and PreferNoSchedule, in `tainted`
-            without an effect all three.
-    """
-
-    key: str
-    operator: Literal["Exists", "Equal", "Gt", "Lt"]
-    value: str
-    effects: tuple[TaintEffect, ...]
-    span: source.Span = dataclasses.field(compare=False, repr=False)
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class TaintRequirement:
-    """The node has a taint that matches the pattern."""
-
-    pattern: TaintPattern
-    span: source.Span = dataclasses.field(compare=False, repr=False)
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class AllOf:
-    """All operands match; with no operands everything matches (`EVERYTHING`)."""
-
-    operands: tuple[Selector, ...]
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class AnyOf:
-    """At least one of two or more operands matches."""
-
-    operands: tuple[Selector, ...]
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Negation:
-    """The operand does not match."""
-
-    operand: Selector
-
-
-Requirement: TypeAlias = (
-    LabelRequirement
-    | AnnotationRequirement
-    | FieldRequirement
-    | NumberRequirement
-    | TaintRequirement
-)
-Selector: TypeAlias = AllOf | AnyOf | Negation | Requirement
-"""A selector on a pod, a node or a namespace.
-
-Which requirements occur: pods all but TaintRequirement (fields of PodField); nodes
-LabelRequirement, TaintRequirement and FieldRequirement of `nodeName`; namespaces LabelRequirement.
-"""
-
-EVERYTHING = AllOf(())
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class NamespaceSet:
-    """A set of namespaces: the union of `names` and of those that `selector` matches.
-
-    Attributes:
-        names: sorted.
-        selector: follows changes of namespace labels; EVERYTHING for all namespaces; None for no
-            selector.
-    """
-
-    names: tuple[str, ...]
-    selector: Selector | None
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class PodScope:
-    """The pods that a policy is about.
-
-    Attributes:
-        namespaces: None for all namespaces.
-        where: selector on the pod.
-    """
-
-    namespaces: NamespaceSet | None
-    where: Selector
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class PodSet:
-    """The pods that an affinity or spread rule counts.
-
-    Attributes:
-        kind: `self`: pods that the policy selects (its PodScope); `sameWorkload`: pods of the same
-            controlling owner as the incoming pod, or, of pods without one, with the same
-            pod-template-hash label; `where`: pods that `selector` matches.
-        selector: set for `where`.
-        namespaces: None for the namespace of the incoming pod (of the pod that carries the term).
-        match_label_keys: counted pods have the incoming pod's value of each of these labels; a key
-            that the incoming pod lacks is ignored (KEP-3633).
-        mismatch_label_keys: counted pods have the label with another value than the incoming pod;
-            a key that the incoming pod lacks is ignored.
-    """
-
-    kind: Literal["self", "sameWorkload", "where"]
-    selector: Selector | None
-    namespaces: NamespaceSet | None
-    match_label_keys: tuple[str, ...]
-    mismatch_label_keys: tuple[str, ...]
-
-
-# ---------------------------------------------------------------------------- expressions
-
-# Each node has `unit` (None for conditions) and `span`. A number may be missing (NaN to a reader):
-# a metric without a valid sample, a label that is no number, a division by zero. Arithmetic with a
-# missing operand is missing; and/or/not/compare are three-valued (Kleene).
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Const:
-    """A number in canonical scale."""
-
-    value: float
-    unit: units.Unit
-    span: source.Span = dataclasses.field(compare=False, repr=False)
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class MetricRef:
-    """A metric's value of the node, as the query returned it (cores are still cores).
-
-    The checker wraps metrics in cores into a multiplication by 1000, so that only this leaf is in
-    the scale of the query.
-
-    Attributes:
-        metric: `CheckedMetric.key`.
-    """
-
-    metric: str
-    unit: units.Unit
-    span: source.Span = dataclasses.field(compare=False, repr=False)
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class NodeResource:
-    """A resource of the node in canonical scale; 0 for a resource that the node does not have.
-
-    Attributes:
-        kind: `allocatable`; `requested`: by the pods on the node, assumed ones included, the
-            incoming one not; `free`: allocatable - requested, may be negative.
-        resource: `cpu`, `memory`, `pods`, `ephemeral-storage`, `hugepages-2Mi`, `nvidia.com/gpu`…
-    """
-
-    kind: Literal["free", "allocatable", "requested"]
-    resource: str
-    unit: units.Unit
-    span: source.Span = dataclasses.field(compare=False, repr=False)
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class PodRequests:
-    """The incoming pod's effective request (init containers, overhead), 0 if it requests none."""
-
-    resource: str
-    unit: units.Unit
-    span: source.Span = dataclasses.field(compare=False, repr=False)
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class PodPriority:
-    """`spec.priority` of the incoming pod, 0 if unset."""
-
-    unit: units.Unit
-    span: source.Span = dataclasses.field(compare=False, repr=False)
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class NodeLabelNumber:
-    """A label of the node read as a decimal number; missing if absent or no finite number."""
-
-    key: str
-    unit: units.Unit
-    span: source.Span = dataclasses.field(compare=False, repr=False)
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Arithmetic:
-    """`left operator right`; a division by zero is missing. `-x` is 0 - x."""
-
-    operator: Literal["+", "-", "*", "/"]
-    left: TypedExpr
-    right: TypedExpr
-    unit: units.Unit
-    span: source.Span = dataclasses.field(compare=False, repr=False)
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Call:
-    """A function of numbers.
-
-    Attributes:
-        function: `min` and `max` of two or more arguments; `abs`, `floor` and `ceil` of one;
-            `mod` of two (the result has the sign of the divisor; missing for divisor 0).
-            floor and ceil act on the number as the language shows it: the checker has divided and
-            multiplied around them where the canonical scale differs.
-    """
-
-    function: Literal["min", "max", "abs", "floor", "ceil", "mod"]
-    arguments: tuple[TypedExpr, ...]
-    unit: units.Unit
-    span: source.Span = dataclasses.field(compare=False, repr=False)
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Compare:
-    """A condition: `left comparator right`, both in the same canonical scale."""
-
-    comparator: Comparator
-    left: TypedExpr
-    right: TypedExpr
-    span: source.Span = dataclasses.field(compare=False, repr=False)
-    unit: None = None
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class NodeTest:
-    """A condition: the node matches the selector. Never missing."""
-
-    selector: Selector
-    span: source.Span = dataclasses.field(compare=False, repr=False)
-    unit: None = None
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class PodTest:
-    """A condition: the incoming pod matches the selector. Never missing."""
-
-    selector: Selector
-    span: source.Span = dataclasses.field(compare=False, repr=False)
-    unit: None = None
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class And:
-    """Kleene and of two or more conditions."""
-
-    operands: tuple[TypedExpr, ...]
-    span: source.Span = dataclasses.field(compare=False, repr=False)
-    unit: None = None
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Or:
-    """Kleene or of two or more conditions."""
-
-    operands: tuple[TypedExpr, ...]
-    span: source.Span = dataclasses.field(compare=False, repr=False)
-    unit: None = None
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Not:
-    """Kleene not of a condition."""
-
-    operand: TypedExpr
-    span: source.Span = dataclasses.field(compare=False, repr=False)
-    unit: None = None
-
-
-TypedExpr: TypeAlias = (
-    Const
-    | MetricRef
-    | NodeResource
-    | PodRequests
-    | PodPriority
-    | NodeLabelNumber
-    | Arithmetic
-    | Call
-    | Compare
-    | NodeTest
-    | PodTest
-    | And
-    | Or
-    | Not
-)
-
-
-def children(expr: TypedExpr) -> tuple[TypedExpr, ...]:
-    """Return the direct operands of an expression."""
-    match expr:
-        case Arithmetic(left=left, right=right) | Compare(left=left, right=right):
-            return (left, right)
-        case And(operands=operands) | Or(operands=operands) | Call(arguments=operands):
-            return operands
-        case Not(operand=operand):
-            return (operand,)
-        case _:
-            return ()
-
-
-def walk(expr: TypedExpr) -> Iterator[TypedExpr]:
-    """Yield the expression and everything below it, left to right."""
-    yield expr
-    for child in children(expr):
-        yield from walk(child)
-
-
-def metrics_of(expr: TypedExpr) -> tuple[str, ...]:
-    """Return the keys of the metrics that an expression reads, sorted."""
-    return tuple(sorted({each.metric for each in walk(expr) if isinstance(each, MetricRef)}))
-
-
-def reads_pods_on_node(expr: TypedExpr) -> bool:
-    """Say whether removing pods from the node can change the value (free, requested)."""
-    return any(
-        isinstance(each, NodeResource) and each.kind in ("free", "requested")
-        for each in walk(expr)
-    )
-
-
-# ---------------------------------------------------------------------------- metrics
+from policysched.lang import activation, checked_expr, checked_selector, source, units
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -438,7 +36,7 @@ class Window:
 class PlacedCost:
     """What a just-placed pod is expected to add to the metric of its node, for a time."""
 
-    value: TypedExpr
+    value: checked_expr.TypedExpr
     seconds: float
 
 
@@ -459,8 +57,11 @@ class CheckedMetric:
         missing_action: what a node without a sample means to `reject`, unless the clause says.
         missing_points: what a node without a sample gets from `score`, unless the clause says.
         source_name: name of the source, None for the default one.
-        low, high: values outside count as missing; None for no bound.
-        window, placed, fallback: None until their issues land (policysched.lang.unsupported).
+        low: values below count as missing; None for no bound.
+        high: values above count as missing; None for no bound.
+        window: None until its issue lands (policysched.lang.unsupported), as the next two.
+        placed: what just-placed pods add.
+        fallback: what stands for a missing value.
         span: of the name in its declaration.
     """
 
@@ -480,7 +81,7 @@ class CheckedMetric:
     high: float | None = None
     window: Window | None = None
     placed: PlacedCost | None = None
-    fallback: TypedExpr | None = None
+    fallback: checked_expr.TypedExpr | None = None
 
 
 # ---------------------------------------------------------------------------- rules
@@ -522,7 +123,7 @@ class NodeAffinityRule:
     """
 
     head: RuleHead
-    selector: Selector
+    selector: checked_selector.Selector
     weight: int | None
 
 
@@ -539,7 +140,7 @@ class PodAffinityRule:
 
     head: RuleHead
     anti: bool
-    pods: PodSet
+    pods: checked_selector.PodSet
     topology_key: str
     weight: int | None
 
@@ -555,7 +156,7 @@ class TopologySpreadRule:
     """
 
     head: RuleHead
-    pods: PodSet
+    pods: checked_selector.PodSet
     topology_key: str
     max_skew: int
     min_domains: int | None
@@ -570,7 +171,7 @@ class TolerateRule:
     """Tolerations added to those of the pod; effects are NoSchedule or PreferNoSchedule."""
 
     head: RuleHead
-    patterns: tuple[TaintPattern, ...]
+    patterns: tuple[checked_selector.TaintPattern, ...]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -583,7 +184,7 @@ class RejectRule:
     """
 
     head: RuleHead
-    condition: TypedExpr
+    condition: checked_expr.TypedExpr
     on_missing: Literal["allow", "reject"] | None
 
 
@@ -644,7 +245,7 @@ class ScoreRule:
     """
 
     head: RuleHead
-    value: TypedExpr
+    value: checked_expr.TypedExpr
     prefer: Literal["low", "high"] | None
     normalization: Normalization | None
     missing_points: int | None
@@ -707,7 +308,7 @@ class CheckedPolicy:
     mode: Literal["enforce", "shadow"]
     description: str
     owner: str
-    scope: PodScope
+    scope: checked_selector.PodScope
     rules: tuple[Rule, ...]
     disables: tuple[DisabledRule, ...]
     span: source.Span = dataclasses.field(compare=False, repr=False)
@@ -717,7 +318,7 @@ class CheckedPolicy:
 
 
 JsonValue: TypeAlias = (
-    "None | bool | int | float | str | tuple[JsonValue, ...] | Mapping[str, JsonValue]"
+    "bool | int | float | str | tuple[JsonValue, ...] | Mapping[str, JsonValue] | None"
 )
 
 

@@ -36,11 +36,11 @@ class Span:
 
 @dataclasses.dataclass(frozen=True)
 class SourceText:
-    """One policy text: a `.policy` file, or one key of a ConfigMap.
+    r"""One policy text: a `.policy` file, or one key of a ConfigMap.
 
     Attributes:
         name: shown in diagnostics, usually the path as the user wrote it.
-        text: the whole content, as read; line ends are `\\n` or `\\r\\n`.
+        text: the whole content, as read; line ends are `\n` or `\r\n`.
     """
 
     name: str
