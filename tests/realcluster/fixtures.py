@@ -1,0 +1,48 @@
+"""The real control plane as pytest fixtures."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.realcluster import control_plane as control_planes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+USERS = ("nobody", "scheduler")
+"""Users of the shared control plane without rights; RBAC objects of a test may give them some."""
+
+_namespace_numbers = itertools.count()
+
+
+@pytest.fixture(scope="session")
+def shared_control_plane(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[control_planes.ControlPlane]:
+    """One control plane for all tests; take `control_plane`, which is empty."""
+    with control_planes.ControlPlane(
+        tmp_path_factory.mktemp("control-plane"),
+        users={user: [] for user in USERS},
+        flags=control_planes.THROUGHPUT_FLAGS,
+    ) as plane:
+        yield plane
+
+
+@pytest.fixture
+def control_plane(
+    shared_control_plane: control_planes.ControlPlane,
+) -> Iterator[control_planes.ControlPlane]:
+    """A running control plane without nodes and pods."""
+    yield shared_control_plane
+    shared_control_plane.clear()
+
+
+@pytest.fixture
+def namespace(control_plane: control_planes.ControlPlane) -> str:
+    """A namespace of the test's own."""
+    name = f"test-{next(_namespace_numbers)}"
+    control_plane.client.create_namespace(name)
+    return name

@@ -1,0 +1,132 @@
+"""A server process of our own: started with a log file, watched, ended by its own process id."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import signal
+import socket
+import subprocess
+import time
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+_POLL_SECONDS = 0.05
+_LOG_TAIL_LINES = 20
+
+
+class ProcessError(Exception):
+    """A server did not start, or ended too early; the text has the end of its log."""
+
+
+class ServerProcess:
+    """A server that writes to a log file and is ended with SIGKILL.
+
+    SIGKILL, because an API server whose etcd has gone waits for a long time when asked nicely, and
+    because nothing that these servers hold outlives a test. It can be started again: same command,
+    same ports, same log.
+    """
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        *,
+        log: pathlib.Path,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        self.command = list(command)
+        self.log = log
+        self._environment = dict(environment) if environment is not None else None
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def name(self) -> str:
+        """The program's name."""
+        return pathlib.Path(self.command[0]).name
+
+    @property
+    def pid(self) -> int:
+        """The process id of the running server."""
+        if self._process is None:
+            raise ProcessError(f"{self.name} is not started")
+        return self._process.pid
+
+    def start(self) -> None:
+        """Start the server in a session of its own, so that Ctrl-C at the terminal passes it by."""
+        with self.log.open("ab") as log:
+            self._process = subprocess.Popen(
+                self.command,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                env=self._environment,
+                start_new_session=True,
+            )
+
+    def wait_until(self, ready: Callable[[], bool], *, time_limit_seconds: float) -> None:
+        """Return once `ready()` holds.
+
+        Raises:
+            ProcessError: the server ended, or was not ready in time.
+        """
+        deadline = time.monotonic() + time_limit_seconds
+        while not ready():
+            if not self.is_running():
+                raise ProcessError(f"{self.name} ended while starting:\n{self.log_tail()}")
+            if time.monotonic() > deadline:
+                raise ProcessError(
+                    f"{self.name} was not ready within {time_limit_seconds} s:\n{self.log_tail()}"
+                )
+            time.sleep(_POLL_SECONDS)
+
+    def is_running(self) -> bool:
+        """Return whether the server was started and has not ended."""
+        return self._process is not None and self._process.poll() is None
+
+    def signal(self, number: signal.Signals) -> None:
+        """Send a signal, for example SIGSTOP to freeze the server."""
+        if self._process is not None:
+            self._process.send_signal(number)
+
+    def kill(self) -> None:
+        """End the server now and wait for its end; nothing happens where it has ended before."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+
+    def log_tail(self) -> str:
+        """Return the last lines of the log."""
+        lines = self.log.read_text(encoding="utf-8", errors="replace").splitlines()
+        return "\n".join(lines[-_LOG_TAIL_LINES:])
+
+
+def free_port() -> int:
+    """Return a TCP port of 127.0.0.1 that nothing listens on at the moment."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port: int = listener.getsockname()[1]
+        return port
+
+
+def start_ticks(pid: int) -> int | None:
+    """Return when a process started, in clock ticks since boot, or None if it is gone.
+
+    Together with the process id it names a process for good: ids are used again, starts are not.
+    Source: proc(5), field 22 of /proc/PID/stat, counted after the command in parentheses.
+    """
+    try:
+        stat = pathlib.Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    state, *fields = stat.rpartition(")")[2].split()
+    return None if state == "Z" else int(fields[18])
+
+
+def kill_exactly(pid: int, ticks: int) -> bool:
+    """Kill the process that has this id and started then; return whether there was one."""
+    if start_ticks(pid) != ticks:
+        return False
+    os.kill(pid, signal.SIGKILL)
+    return True
