@@ -17,6 +17,9 @@ import enum
 from collections.abc import Sequence
 from typing import ClassVar, Protocol, runtime_checkable
 
+import numpy as np
+import numpy.typing as npt
+
 from policysched.cluster import columns, pod_shape, snapshot
 from policysched.framework import cycle_state, events, queued_pod, status
 
@@ -147,7 +150,12 @@ class PreScorePlugin(Plugin, Protocol):
 
 
 class ScorePlugin(Plugin, Protocol):
-    """Ranks nodes."""
+    """Ranks nodes.
+
+    Two optional attributes serve policy rules, of which many share one plugin name: `score_name`
+    (default: `name`) is the key of the weight and of the score table, `units_per_point` (default 1)
+    says how finely the final scores are counted, 100 for hundredths.
+    """
 
     reads: ClassVar[Reads]
 
@@ -229,7 +237,8 @@ class Diagnosis:
     """Why no node was feasible.
 
     Attributes:
-        ids: int16 (N,), index into `statuses`, the first failing plugin of each row.
+        ids: int16 (N,), index into `statuses`, the first failing plugin of each row,
+            -1 for dead rows.
         statuses: the distinct answers; `statuses[0]` is SUCCESS.
         unschedulable_plugins: names of all plugins that rejected the pod or a node.
         pending_plugins: names of plugins that answered PENDING.
@@ -237,7 +246,7 @@ class Diagnosis:
         post_filter_message: what PostFilter had to say.
     """
 
-    ids: columns.Int32Array
+    ids: npt.NDArray[np.int16]
     statuses: list[status.Status]
     unschedulable_plugins: set[str] = dataclasses.field(default_factory=set)
     pending_plugins: set[str] = dataclasses.field(default_factory=set)

@@ -11,6 +11,7 @@ import enum
 from collections.abc import Iterable
 
 import numpy as np
+import numpy.typing as npt
 
 from policysched.cluster import columns
 
@@ -91,7 +92,7 @@ class NodeStatuses:
         statuses: the distinct answers; `statuses[0]` is SUCCESS.
     """
 
-    ids: np.ndarray[tuple[int], np.dtype[np.int16]]
+    ids: npt.NDArray[np.int16]
     statuses: list[Status]
 
     @classmethod

@@ -1,0 +1,192 @@
+"""PreFilter and Filter for one pod on all nodes."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import cast
+
+import numpy as np
+
+from policysched.cluster import pod_shape, snapshot
+from policysched.framework import cycle_state, interface, shape_answers, status, status_table
+
+
+def keeps_answers(plugin: interface.Plugin) -> bool:
+    """Return whether a plugin's answers may be kept for equal pods."""
+    reads = getattr(plugin, "reads", interface.Reads.ANYTHING)
+    return bool(reads) and interface.Reads.ANYTHING not in reads
+
+
+@dataclasses.dataclass(slots=True)
+class Cycle:
+    """What one scheduling cycle works with.
+
+    Attributes:
+        state: scratch of plugins that are asked in every cycle.
+        answers: what is kept for equal pods; plugins in there have a state of their own.
+    """
+
+    pod: pod_shape.PodInfo
+    snap: snapshot.Snapshot
+    state: cycle_state.CycleState
+    answers: shape_answers.ShapeAnswers
+
+    def state_of(self, plugin: interface.Plugin) -> cycle_state.CycleState:
+        """Return the state that `plugin` sees."""
+        return self.answers.state if keeps_answers(plugin) else self.state
+
+
+@dataclasses.dataclass(slots=True)
+class PreFilterOutcome:
+    """What all PreFilter plugins said together.
+
+    Attributes:
+        rejection: set when no node is to be looked at.
+        skipped: numbers of plugins whose Filter is left out.
+        node_names: the nodes to be filtered, None for all.
+        narrowing: names of the plugins that narrowed them.
+    """
+
+    rejection: status.Status | None = None
+    skipped: set[int] = dataclasses.field(default_factory=set)
+    node_names: frozenset[str] | None = None
+    narrowing: set[str] = dataclasses.field(default_factory=set)
+
+
+class FilterRunner:
+    """Runs the PreFilter and Filter plugins of a profile."""
+
+    def __init__(
+        self,
+        pre_filters: Sequence[tuple[int, interface.PreFilterPlugin]],
+        filters: Sequence[tuple[int, interface.FilterPlugin]],
+    ) -> None:
+        """Take numbered plugins in order; the number identifies one across extension points."""
+        self._pre_filters = pre_filters
+        self._stages = _stages(filters)
+        self.filters = filters
+
+    def pre_filter(self, cycle: Cycle) -> PreFilterOutcome:
+        """Run all PreFilter plugins.
+
+        Source: runtime/framework.go, RunPreFilterPlugins: an unresolvable rejection ends it, a
+        plain one still lets the others run, as preemption needs what they compute.
+        """
+        outcome = PreFilterOutcome()
+        for number, plugin in self._pre_filters:
+            result = _pre_filter_one(number, plugin, cycle)
+            answer = result.status
+            if answer.is_skip:
+                outcome.skipped.add(number)
+            elif not answer.is_success:
+                outcome.rejection = dataclasses.replace(answer, plugin=plugin.name)
+                if answer.code is not status.Code.UNSCHEDULABLE:
+                    return outcome
+            elif result.node_names is not None and not _narrow(outcome, plugin.name, result):
+                return outcome
+        return outcome
+
+    def filter(
+        self, cycle: Cycle, outcome: PreFilterOutcome, nodes: snapshot.NodeView
+    ) -> status_table.StatusIds:
+        """Return int16 (n,): the first failure on each of `nodes`, in numbers of the shape's table.
+
+        Dead rows are -1.
+        """
+        table = cycle.answers.table
+        ids: status_table.StatusIds = np.zeros(len(nodes), np.int16)
+        _exclude_narrowed(ids, nodes, outcome, table)
+        for number, stage in enumerate(self._stages):
+            answers = self._stage_ids(number, stage, cycle, outcome, nodes)
+            ids = np.where(ids == 0, answers, ids)
+        ids[~cycle.snap.is_alive[nodes.rows]] = -1
+        return ids
+
+    def _stage_ids(
+        self,
+        number: int,
+        stage: Sequence[tuple[int, interface.FilterPlugin]],
+        cycle: Cycle,
+        outcome: PreFilterOutcome,
+        nodes: snapshot.NodeView,
+    ) -> status_table.StatusIds:
+        answers = cycle.answers
+        plugins = [plugin for n, plugin in stage if n not in outcome.skipped]
+        if keeps_answers(stage[0][1]):
+            kept = answers.filters.get(number)
+            if kept is None:
+                kept = answers.filters[number] = shape_answers.KeptFilter(plugins)
+            return kept.ids(answers.state, cycle.pod, cycle.snap, answers.table)[nodes.rows]
+        return shape_answers.first_failures(plugins, cycle.state, cycle.pod, nodes, answers.table)
+
+    def explain(
+        self, cycle: Cycle, outcome: PreFilterOutcome
+    ) -> list[tuple[interface.FilterPlugin, status.NodeStatuses]]:
+        """Return what every Filter plugin says of all rows, whatever the others said."""
+        nodes = cycle.snap.all_rows()
+        return [
+            (plugin, plugin.filter(cycle.state_of(plugin), cycle.pod, nodes))
+            for number, plugin in self.filters
+            if number not in outcome.skipped
+        ]
+
+
+def _stages(
+    filters: Sequence[tuple[int, interface.FilterPlugin]],
+) -> list[list[tuple[int, interface.FilterPlugin]]]:
+    """Group neighbours whose answers are kept; every other plugin stands alone."""
+    stages: list[list[tuple[int, interface.FilterPlugin]]] = []
+    for numbered in filters:
+        joins = stages and keeps_answers(stages[-1][0][1]) and keeps_answers(numbered[1])
+        if joins:
+            stages[-1].append(numbered)
+        else:
+            stages.append([numbered])
+    return stages
+
+
+def _pre_filter_one(
+    number: int, plugin: interface.PreFilterPlugin, cycle: Cycle
+) -> interface.PreFilterResult:
+    if not keeps_answers(plugin):
+        return plugin.pre_filter(cycle.state, cycle.pod, cycle.snap)
+    kept = cycle.answers.pre_filters.get(number)
+    if kept is None:
+        kept = plugin.pre_filter(cycle.answers.state, cycle.pod, cycle.snap)
+        cycle.answers.pre_filters[number] = kept
+    return kept
+
+
+def _narrow(outcome: PreFilterOutcome, plugin_name: str, result: interface.PreFilterResult) -> bool:
+    """Intersect the nodes to be filtered; False when none is left."""
+    names = cast("frozenset[str]", result.node_names)
+    outcome.narrowing.add(plugin_name)
+    outcome.node_names = names if outcome.node_names is None else outcome.node_names & names
+    if outcome.node_names:
+        return True
+    reason = f"node(s) didn't satisfy plugin {plugin_name}"
+    if len(outcome.narrowing) > 1:
+        reason = f"node(s) didn't satisfy plugin(s) {_go_list(outcome.narrowing)} simultaneously"
+    outcome.rejection = status.Status(status.Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (reason,))
+    return False
+
+
+def _exclude_narrowed(
+    ids: status_table.StatusIds,
+    nodes: snapshot.NodeView,
+    outcome: PreFilterOutcome,
+    table: status_table.StatusTable,
+) -> None:
+    if outcome.node_names is None:
+        return
+    reason = f"node(s) didn't satisfy plugin(s) {_go_list(outcome.narrowing)}"
+    answer = status.Status(status.Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (reason,))
+    row_of = nodes.snapshot.nodes.row_of
+    wanted = [row_of[name] for name in outcome.node_names if name in row_of]
+    ids[~np.isin(nodes.row_numbers, wanted)] = table.intern(answer)
+
+
+def _go_list(names: set[str]) -> str:
+    """Spell a list of strings as Go's `%v` does, as kube-scheduler's messages have it."""
+    return f"[{' '.join(sorted(names))}]"

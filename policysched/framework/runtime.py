@@ -1,0 +1,323 @@
+"""One profile at work: its plugins run at each extension point, in order."""
+
+from __future__ import annotations
+
+import dataclasses
+import random
+from collections.abc import Sequence
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from policysched.cluster import pod_shape, snapshot
+from policysched.framework import (
+    cycle_state,
+    events,
+    explanation,
+    filtering,
+    interface,
+    messages,
+    profile,
+    queued_pod,
+    score_table,
+    scoring,
+    shape_answers,
+    status,
+    status_table,
+)
+
+
+@dataclasses.dataclass(slots=True)
+class ScheduleResult:
+    """Outcome of a scheduling cycle up to the choice of a node.
+
+    Attributes:
+        node_name: where the pod goes, None when it fits nowhere.
+        state: scratch of this cycle, for Reserve and what follows.
+        status: SUCCESS, or why the cycle ended without a node.
+        diagnosis: why no node fits, None on success and without nodes.
+        feasible_count, node_count: nodes that pass, and all nodes.
+        message: `0/5 nodes are available: …` when it fits nowhere.
+        scores: points of the feasible nodes; None when there was nothing to choose.
+    """
+
+    node_name: str | None
+    state: cycle_state.CycleState
+    status: status.Status
+    diagnosis: interface.Diagnosis | None
+    feasible_count: int
+    node_count: int
+    message: str = ""
+    scores: score_table.ScoreTable | None = None
+
+
+class Framework:
+    """Runs the plugins of one profile; the schedule of one pod is a pure function of a snapshot."""
+
+    def __init__(self, prof: profile.Profile, rng: random.Random | None) -> None:
+        """Run the plugins of `prof`; ties are broken by `rng`, by the smallest name without it."""
+        self.profile = prof
+        self._rng = rng
+        self._numbered = list(enumerate(prof.plugins))
+        self._filters = filtering.FilterRunner(self._at("pre_filter"), self._at("filter"))
+        self._scores = scoring.ScoreRunner(self._at("score"), prof.weights)
+        self._kept = shape_answers.ShapeAnswersCache()
+
+    def _at(self, point: str) -> list[tuple[int, Any]]:
+        """Return the numbered plugins that act at an extension point.
+
+        Having the method is what makes a plugin one of its kind, which no static type can say.
+        """
+        disabled = self.profile.disabled_points
+        return [
+            (number, plugin)
+            for number, plugin in self._numbered
+            if hasattr(plugin, point) and point not in disabled.get(plugin.name, ())
+        ]
+
+    # --- queueing --------------------------------------------------------------------------------
+
+    def pre_enqueue(self, pod: pod_shape.PodInfo) -> status.Status:
+        """Return the first rejection of a PreEnqueue plugin, else success."""
+        for _, plugin in self._at("pre_enqueue"):
+            answer = cast("interface.PreEnqueuePlugin", plugin).pre_enqueue(pod)
+            if not answer.is_success:
+                return dataclasses.replace(answer, plugin=plugin.name)
+        return status.SUCCESS
+
+    def sort_key(self, queued: queued_pod.QueuedPodInfo) -> tuple[object, ...]:
+        """Return the activeQ order of a pod, by the profile's QueueSort plugin.
+
+        Raises:
+            LookupError: the profile has none, which `app` refuses at start.
+        """
+        for _, plugin in self._at("sort_key"):
+            return cast("interface.QueueSortPlugin", plugin).sort_key(queued)
+        msg = f"profile {self.profile.scheduler_name} has no QueueSort plugin"
+        raise LookupError(msg)
+
+    def events_to_register(self) -> dict[str, Sequence[events.ClusterEventWithHint]]:
+        """Return what each plugin waits for; plugins that do not say wait for everything."""
+        everything = (events.ClusterEventWithHint(events.FORCE_ACTIVATE),)
+        registered: dict[str, Sequence[events.ClusterEventWithHint]] = {}
+        for _, plugin in self._numbered:
+            waits_for = getattr(plugin, "events_to_register", lambda: everything)()
+            registered[plugin.name] = (*registered.get(plugin.name, ()), *waits_for)
+        return registered
+
+    # --- the scheduling cycle --------------------------------------------------------------------
+
+    def schedule_pod(self, pod: pod_shape.PodInfo, snap: snapshot.Snapshot) -> ScheduleResult:
+        """Choose a node: PreFilter, Filter, PreScore, Score, the highest total."""
+        cycle = self._begin(pod, snap)
+        if snap.node_count == 0:
+            no_nodes = status.unschedulable("", messages.NO_NODES)
+            return ScheduleResult(None, cycle.state, no_nodes, None, 0, 0, messages.NO_NODES)
+        outcome = self._filters.pre_filter(cycle)
+        if outcome.rejection is not None:
+            return self._does_not_fit(cycle, outcome, None)
+        ids = self._nominated_ids(cycle, outcome)
+        if ids is None:
+            ids = self._filters.filter(cycle, outcome, snap.all_rows())
+        rows = np.flatnonzero(ids == 0)
+        if len(rows) == 0:
+            return self._does_not_fit(cycle, outcome, ids)
+        return self._choose(cycle, rows)
+
+    def _begin(self, pod: pod_shape.PodInfo, snap: snapshot.Snapshot) -> filtering.Cycle:
+        tolerations = self.profile.tolerations(pod.shape, snap.counts.namespaces)
+        answers = self._kept.get(pod.shape, tolerations, snap)
+        return filtering.Cycle(pod, snap, cycle_state.CycleState(tolerations), answers)
+
+    def _nominated_ids(
+        self, cycle: filtering.Cycle, outcome: filtering.PreFilterOutcome
+    ) -> status_table.StatusIds | None:
+        """Return int16 (N,) that lets only the pod's nominated node pass, None if it does not fit.
+
+        Room was made for the pod there, so it is tried alone first
+        (`schedule_one.go`, evaluateNominatedNode).
+        """
+        row = cycle.snap.nodes.row_of.get(cycle.pod.pod.status.nominated_node_name)
+        if row is None:
+            return None
+        found = self._filters.filter(cycle, outcome, cycle.snap.at_rows(np.array([row], np.intp)))
+        if found[0] != 0:
+            return None
+        ids: status_table.StatusIds = np.full(cycle.snap.size, -1, np.int16)
+        ids[row] = 0
+        return ids
+
+    def _choose(self, cycle: filtering.Cycle, rows: npt.NDArray[np.intp]) -> ScheduleResult:
+        snap = cycle.snap
+        names = snap.nodes.names
+        result = ScheduleResult(
+            names[rows[0]], cycle.state, status.SUCCESS, None, len(rows), snap.node_count
+        )
+        if len(rows) > 1:
+            result.scores = self._scores.score(cycle, rows)
+            result.node_name = score_table.select_host(result.scores.best_rows(), names, self._rng)
+        return result
+
+    def _does_not_fit(
+        self,
+        cycle: filtering.Cycle,
+        outcome: filtering.PreFilterOutcome,
+        ids: status_table.StatusIds | None,
+    ) -> ScheduleResult:
+        diagnosis = _diagnose(cycle, outcome, ids)
+        snap = cycle.snap
+        message = messages.fit_error(diagnosis, snap.is_alive, snap.node_count)
+        answer = status.unschedulable("", message)
+        return ScheduleResult(None, cycle.state, answer, diagnosis, 0, snap.node_count, message)
+
+    def explain_pod(
+        self, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
+    ) -> explanation.Explanation:
+        """Return every plugin's answer on every node, and the scores of the feasible ones."""
+        gate = self.pre_enqueue(pod)
+        cycle = self._begin(pod, snap)
+        outcome = self._filters.pre_filter(cycle)
+        alive = np.flatnonzero(snap.is_alive)
+        if outcome.rejection is not None:
+            first = [outcome.rejection] * snap.size
+            found = explanation.verdicts(snap.nodes.names, alive, first, [])
+            ids, rows = None, alive[:0]
+        else:
+            ids = self._filters.filter(cycle, outcome, snap.all_rows())
+            rows = np.flatnonzero(ids == 0)
+            first = [cycle.answers.table.statuses[i] for i in np.maximum(ids, 0)]
+            answers = [_signed(p.name, a) for p, a in self._filters.explain(cycle, outcome)]
+            found = explanation.verdicts(snap.nodes.names, alive, first, answers)
+        scores = self._scores.score(cycle, rows) if len(rows) else None
+        best = sorted(snap.nodes.names[row] for row in scores.best_rows()) if scores else []
+        message = "" if best else self._explain_failure(cycle, outcome, ids)
+        return explanation.Explanation(
+            pod,
+            gate=None if gate.is_success else gate,
+            pre_filter=outcome.rejection,
+            verdicts=found,
+            feasible_count=len(rows),
+            scores=scores,
+            best=best,
+            message=message,
+        )
+
+    def _explain_failure(
+        self,
+        cycle: filtering.Cycle,
+        outcome: filtering.PreFilterOutcome,
+        ids: status_table.StatusIds | None,
+    ) -> str:
+        if cycle.snap.node_count == 0:
+            return messages.NO_NODES
+        return self._does_not_fit(cycle, outcome, ids).message
+
+    def run_post_filter(
+        self,
+        state: cycle_state.CycleState,
+        pod: pod_shape.PodInfo,
+        snap: snapshot.Snapshot,
+        diagnosis: interface.Diagnosis,
+    ) -> interface.PostFilterResult | None:
+        """Ask PostFilter plugins to make room; None when the profile has none.
+
+        The first success ends it; messages of the others are joined
+        (runtime/framework.go, RunPostFilterPlugins).
+        """
+        reasons: list[str] = []
+        plugins = self._at("post_filter")
+        for _, plugin in plugins:
+            post_filter = cast("interface.PostFilterPlugin", plugin)
+            result = post_filter.post_filter(state, pod, snap, diagnosis)
+            if not result.status.is_rejection:
+                return result
+            reasons.extend(result.status.reasons)
+        if not plugins:
+            return None
+        return interface.PostFilterResult(status.unschedulable("", *reasons))
+
+    # --- after the choice ------------------------------------------------------------------------
+
+    def reserve(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node_name: str
+    ) -> status.Status:
+        """Let every plugin claim what the pod needs; the first failure ends it."""
+        for _, plugin in self._at("reserve"):
+            answer = cast("interface.ReservePlugin", plugin).reserve(state, pod, node_name)
+            if not answer.is_success:
+                return dataclasses.replace(answer, plugin=plugin.name)
+        return status.SUCCESS
+
+    def unreserve(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node_name: str
+    ) -> None:
+        """Give everything back, in reverse order."""
+        for _, plugin in reversed(self._at("unreserve")):
+            cast("interface.ReservePlugin", plugin).unreserve(state, pod, node_name)
+
+    def permit(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node_name: str
+    ) -> tuple[status.Status, dict[str, float]]:
+        """Ask for approval; WAIT comes with the seconds each delaying plugin allows."""
+        waits: dict[str, float] = {}
+        for _, plugin in self._at("permit"):
+            permit = cast("interface.PermitPlugin", plugin)
+            answer, timeout_seconds = permit.permit(state, pod, node_name)
+            if answer.code is status.Code.WAIT:
+                waits[plugin.name] = timeout_seconds
+            elif not answer.is_success:
+                return dataclasses.replace(answer, plugin=plugin.name), {}
+        return (status.Status(status.Code.WAIT) if waits else status.SUCCESS), waits
+
+    async def pre_bind(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node_name: str
+    ) -> status.Status:
+        """Run PreBind plugins; the first failure ends it."""
+        for _, plugin in self._at("pre_bind"):
+            answer = await cast("interface.PreBindPlugin", plugin).pre_bind(state, pod, node_name)
+            if not answer.is_success:
+                return dataclasses.replace(answer, plugin=plugin.name)
+        return status.SUCCESS
+
+    async def bind(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node_name: str
+    ) -> status.Status:
+        """Run Bind plugins until one does not SKIP."""
+        for _, plugin in self._at("bind"):
+            answer = await cast("interface.BindPlugin", plugin).bind(state, pod, node_name)
+            if not answer.is_skip:
+                return dataclasses.replace(answer, plugin=plugin.name)
+        return status.Status(status.Code.ERROR, ("no Bind plugin took the pod",))
+
+    async def post_bind(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node_name: str
+    ) -> None:
+        """Tell PostBind plugins."""
+        for _, plugin in self._at("post_bind"):
+            await cast("interface.PostBindPlugin", plugin).post_bind(state, pod, node_name)
+
+
+def _diagnose(
+    cycle: filtering.Cycle,
+    outcome: filtering.PreFilterOutcome,
+    ids: status_table.StatusIds | None,
+) -> interface.Diagnosis:
+    statuses = cycle.answers.table.statuses
+    if ids is None:
+        ids = np.zeros(cycle.snap.size, np.int16)
+    diagnosis = interface.Diagnosis(ids, list(statuses), pre_filter=outcome.rejection)
+    seen = {statuses[i] for i in np.unique(ids) if i > 0}
+    if outcome.rejection is not None:
+        seen.add(outcome.rejection)
+    diagnosis.unschedulable_plugins = {s.plugin for s in seen if s.plugin} | outcome.narrowing
+    diagnosis.pending_plugins = {s.plugin for s in seen if s.code is status.Code.PENDING}
+    return diagnosis
+
+
+def _signed(plugin_name: str, answers: status.NodeStatuses) -> status.NodeStatuses:
+    signed = [
+        s if s.is_success or s.plugin else dataclasses.replace(s, plugin=plugin_name)
+        for s in answers.statuses
+    ]
+    return status.NodeStatuses(answers.ids, signed)

@@ -1,0 +1,49 @@
+"""Points of the feasible nodes, plugin by plugin."""
+
+from __future__ import annotations
+
+import dataclasses
+import random
+
+import numpy as np
+import numpy.typing as npt
+
+from policysched.cluster import columns
+
+HUNDREDTHS = 100
+"""Totals are fixed-point hundredths of a point: policy scores need them, sums stay exact."""
+
+
+@dataclasses.dataclass(slots=True)
+class ScoreTable:
+    """Weighted points in hundredths.
+
+    Attributes:
+        rows: intp (f,), rows of the feasible nodes.
+        by_plugin: score name → int64 (f,), weight × points × 100.
+        totals: int64 (f,), their sum.
+    """
+
+    rows: npt.NDArray[np.intp]
+    by_plugin: dict[str, columns.IntArray]
+    totals: columns.IntArray
+
+    def best_rows(self) -> npt.NDArray[np.intp]:
+        """Return the rows with the highest total, intp (b,)."""
+        if len(self.rows) == 0:
+            return self.rows
+        best: npt.NDArray[np.intp] = self.rows[self.totals == self.totals.max()]
+        return best
+
+
+def points(hundredths: int) -> int | float:
+    """Return hundredths as points: an int where they are whole, as without policies."""
+    whole, rest = divmod(int(hundredths), HUNDREDTHS)
+    return whole if rest == 0 else int(hundredths) / HUNDREDTHS
+
+
+def select_host(best: npt.NDArray[np.intp], names: list[str], rng: random.Random | None) -> str:
+    """Return one of the best nodes: at random, or the smallest name without `rng`."""
+    if rng is None:
+        return min(names[row] for row in best.tolist())
+    return names[int(best[rng.randrange(len(best))])]

@@ -1,0 +1,188 @@
+"""Answers of plugins kept for all equal pods, and patched where the cluster changed.
+
+Most pods of a backlog are copies of each other. For each shape (and set of tolerations) the
+Filter and Score vectors of plugins that depend on single rows are kept with the number of the last
+change they have seen; the next equal pod asks the plugins only about rows touched since.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+from collections import OrderedDict
+from collections.abc import Sequence
+from typing import TypeAlias, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from policysched.cluster import columns, objects, pod_shape, snapshot
+from policysched.framework import cycle_state, interface, status_table
+
+ScalarT = TypeVar("ScalarT", bound=np.generic)
+
+_MAX_SHAPES = 128
+_PATCH_SHARE = 4
+"""Beyond a quarter of the rows, asking about all of them is cheaper than patching."""
+
+
+class _Version:
+    """Up to which change of the cluster a vector is current."""
+
+    def __init__(self, reads: interface.Reads) -> None:
+        self._reads = reads
+        self._node = self._usage = self._metrics = -1
+
+    def changed_rows(self, snap: snapshot.Snapshot) -> npt.NDArray[np.intp] | None:
+        """Return the rows to ask about again, None for all, and mark them as seen."""
+        rows = self._rows_since(snap)
+        nodes = snap.nodes
+        self._node = nodes.node_changes.generation
+        self._usage = nodes.usage_changes.generation
+        self._metrics = snap.metrics.generation
+        if rows is None or len(rows) * _PATCH_SHARE > snap.size:
+            return None
+        return np.array(sorted(set(rows)), np.intp)
+
+    def _rows_since(self, snap: snapshot.Snapshot) -> list[int] | None:
+        nodes = snap.nodes
+        reads = self._reads
+        if self._node < 0:
+            return None
+        if interface.Reads.METRICS in reads and snap.metrics.generation != self._metrics:
+            return None
+        rows = nodes.node_changes.since(self._node)
+        if rows is None or (rows and interface.Reads.ALL_NODES in reads):
+            return None
+        if interface.Reads.USAGE in reads:
+            used = nodes.usage_changes.since(self._usage)
+            return None if used is None else rows + used
+        return rows
+
+
+class KeptFilter:
+    """First failures of consecutive Filter plugins that depend on single rows."""
+
+    def __init__(self, plugins: Sequence[interface.FilterPlugin]) -> None:
+        """Keep answers of `plugins`, in order."""
+        self._plugins = plugins
+        self._version = _Version(_union(plugins))
+        self._ids: status_table.StatusIds = np.zeros(0, np.int16)
+
+    def ids(
+        self,
+        state: cycle_state.CycleState,
+        pod: pod_shape.PodInfo,
+        snap: snapshot.Snapshot,
+        table: status_table.StatusTable,
+    ) -> status_table.StatusIds:
+        """Return int16 (N,), current; not to be written to."""
+        rows = self._version.changed_rows(snap)
+        if rows is None:
+            self._ids = first_failures(self._plugins, state, pod, snap.all_rows(), table)
+        elif len(rows):
+            self._ids = _lengthened(self._ids, snap.size)
+            self._ids[rows] = first_failures(self._plugins, state, pod, snap.at_rows(rows), table)
+        return self._ids
+
+
+class KeptScore:
+    """Raw scores of one Score plugin that depends on single rows."""
+
+    def __init__(self, plugin: interface.ScorePlugin) -> None:
+        """Keep answers of `plugin`."""
+        self._plugin = plugin
+        self._version = _Version(plugin.reads)
+        self._scores: columns.IntArray = np.zeros(0, np.int64)
+
+    def scores(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
+    ) -> columns.IntArray:
+        """Return int64 (N,), current; not to be written to."""
+        rows = self._version.changed_rows(snap)
+        if rows is None:
+            self._scores = self._plugin.score(state, pod, snap.all_rows())
+        elif len(rows):
+            self._scores = _lengthened(self._scores, snap.size)
+            self._scores[rows] = self._plugin.score(state, pod, snap.at_rows(rows))
+        return self._scores
+
+
+@dataclasses.dataclass
+class ShapeAnswers:
+    """What is kept for one shape; filled in as plugins are first asked.
+
+    Attributes:
+        state: the CycleState of all plugins whose answers are kept.
+        table: numbers of all statuses met with this shape.
+        pre_filters: answers of PreFilter by plugin number.
+        filters: by stage number.
+        scores: by plugin number, None where PreScore skipped.
+    """
+
+    state: cycle_state.CycleState
+    table: status_table.StatusTable = dataclasses.field(default_factory=status_table.StatusTable)
+    pre_filters: dict[int, interface.PreFilterResult] = dataclasses.field(default_factory=dict)
+    filters: dict[int, KeptFilter] = dataclasses.field(default_factory=dict)
+    scores: dict[int, KeptScore | None] = dataclasses.field(default_factory=dict)
+
+
+Tolerations: TypeAlias = tuple[objects.Toleration, ...]
+
+
+class ShapeAnswersCache:
+    """The answers kept for the most recently scheduled shapes of one profile."""
+
+    def __init__(self) -> None:
+        """Start with nothing kept."""
+        self._kept: OrderedDict[tuple[int, Tolerations], ShapeAnswers] = OrderedDict()
+        self._namespaces_generation = 0
+
+    def get(
+        self, shape: pod_shape.PodShape, tolerations: Tolerations, snap: snapshot.Snapshot
+    ) -> ShapeAnswers:
+        """Return what is kept for pods of `shape`, fresh when there is nothing valid."""
+        if snap.counts.namespaces_generation != self._namespaces_generation:
+            self._kept.clear()
+            self._namespaces_generation = snap.counts.namespaces_generation
+        key = (shape.index, tolerations)
+        answers = self._kept.get(key)
+        if answers is None or _is_over(answers.state.valid_until, snap.now):
+            answers = self._kept[key] = ShapeAnswers(cycle_state.CycleState(tolerations))
+            if len(self._kept) > _MAX_SHAPES:
+                self._kept.popitem(last=False)
+        self._kept.move_to_end(key)
+        return answers
+
+
+def first_failures(
+    plugins: Sequence[interface.FilterPlugin],
+    state: cycle_state.CycleState,
+    pod: pod_shape.PodInfo,
+    nodes: snapshot.NodeView,
+    table: status_table.StatusTable,
+) -> status_table.StatusIds:
+    """Return int16 (n,): the status of the first plugin that rejects each node, 0 for none."""
+    ids: status_table.StatusIds = np.zeros(len(nodes), np.int16)
+    for plugin in plugins:
+        answers = plugin.filter(state, pod, nodes)
+        if len(answers.statuses) > 1:
+            ids = np.where(ids == 0, table.translate(plugin.name, answers), ids)
+    return ids
+
+
+def _union(plugins: Sequence[interface.FilterPlugin]) -> interface.Reads:
+    reads = interface.Reads(0)
+    for plugin in plugins:
+        reads |= plugin.reads
+    return reads
+
+
+def _is_over(moment: datetime.datetime | None, now: datetime.datetime) -> bool:
+    return moment is not None and now >= moment
+
+
+def _lengthened(array: npt.NDArray[ScalarT], size: int) -> npt.NDArray[ScalarT]:
+    if len(array) >= size:
+        return array
+    return np.concatenate((array, np.zeros(size - len(array), array.dtype)))

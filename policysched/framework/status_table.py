@@ -1,0 +1,55 @@
+"""Statuses as small integers, so that a vector can say which one each node has."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from policysched.framework import status
+
+StatusIds: TypeAlias = npt.NDArray[np.int16]
+
+_MAX_STATUSES = 30_000
+"""Below what int16 holds; reasons must not contain values that differ from node to node."""
+
+
+class StatusTable:
+    """Numbers statuses; 0 is SUCCESS."""
+
+    def __init__(self) -> None:
+        """Start with SUCCESS alone."""
+        self.statuses: list[status.Status] = [status.SUCCESS]
+        self._ids: dict[status.Status, int] = {status.SUCCESS: 0}
+
+    def intern(self, answer: status.Status) -> int:
+        """Return the number of a status, a new one when it was not seen before.
+
+        Raises:
+            OverflowError: a plugin makes ever new reason texts.
+        """
+        known = self._ids.get(answer)
+        if known is None:
+            known = len(self.statuses)
+            if known >= _MAX_STATUSES:
+                msg = f"plugin {answer.plugin} gives a different reason for every node"
+                raise OverflowError(msg)
+            self._ids[answer] = known
+            self.statuses.append(answer)
+        return known
+
+    def translate(self, plugin_name: str, answers: status.NodeStatuses) -> StatusIds:
+        """Return int16 (n,): a plugin's answers in this table's numbers."""
+        if len(answers.statuses) == 1:
+            return answers.ids
+        numbers = [self.intern(_signed(plugin_name, s)) for s in answers.statuses]
+        translated: StatusIds = np.array(numbers, np.int16)[answers.ids]
+        return translated
+
+
+def _signed(plugin_name: str, answer: status.Status) -> status.Status:
+    if answer.plugin or answer.is_success:
+        return answer
+    return dataclasses.replace(answer, plugin=plugin_name)
