@@ -46,4 +46,5 @@ def select_host(best: npt.NDArray[np.intp], names: list[str], rng: random.Random
     """Return one of the best nodes: at random, or the smallest name without `rng`."""
     if rng is None:
         return min(names[row] for row in best.tolist())
-    return names[int(best[rng.randrange(len(best))])]
+    chosen = int(best[rng.randrange(len(best))])
+    return names[chosen]
