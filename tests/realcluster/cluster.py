@@ -21,7 +21,7 @@ from tests.realcluster import api_client, components, control_plane, manifests, 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-FOLDER = pathlib.Path(__file__).resolve().parents[2] / ".cluster"
+_FOLDER = pathlib.Path(__file__).resolve().parents[2] / ".cluster"
 
 
 def up(folder: pathlib.Path, *, node_count: int) -> int:
@@ -125,14 +125,14 @@ def _shown(path: pathlib.Path) -> str:
 
 
 def main() -> int:
-    """Run `up` or `down` on the checkout's own folder."""
+    """Run `up` or `down`, by default on the checkout's own folder."""
     parser = argparse.ArgumentParser(prog="python -m tests.realcluster.cluster")
-    commands = parser.add_subparsers(dest="command", required=True)
-    commands.add_parser("up").add_argument("--nodes", type=int, default=20)
-    commands.add_parser("down")
+    parser.add_argument("command", choices=["up", "down"])
+    parser.add_argument("--folder", type=pathlib.Path, default=_FOLDER)
+    parser.add_argument("--nodes", type=int, default=20)
     args = parser.parse_args()
     try:
-        return up(FOLDER, node_count=args.nodes) if args.command == "up" else down(FOLDER)
+        return up(args.folder, node_count=args.nodes) if args.command == "up" else down(args.folder)
     except (components.ComponentError, process.ProcessError, api_client.ApiError) as error:
         print(error, file=sys.stderr)
         return 2

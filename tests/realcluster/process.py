@@ -125,8 +125,14 @@ def start_ticks(pid: int) -> int | None:
 
 
 def kill_exactly(pid: int, ticks: int) -> bool:
-    """Kill the process that has this id and started then; return whether there was one."""
+    """Kill the process that has this id and started then, and wait for its end.
+
+    Returns:
+        Whether there was one.
+    """
     if start_ticks(pid) != ticks:
         return False
     os.kill(pid, signal.SIGKILL)
+    while start_ticks(pid) == ticks:
+        time.sleep(_POLL_SECONDS)
     return True
