@@ -1,0 +1,180 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import types
+from typing import TYPE_CHECKING
+
+import pytest
+
+import policysched
+from policysched import errors
+from policysched.cli import main
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable
+
+
+def _command(run: Callable[[argparse.Namespace], int]) -> types.SimpleNamespace:
+    """Return a command module that takes one option `--size`."""
+    return types.SimpleNamespace(
+        configure=lambda parser: parser.add_argument("--size", type=int), run=run
+    )
+
+
+@pytest.fixture
+def install(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[..., int]], None]:
+    """Put a function in the place of the command `check`."""
+
+    def put(run: Callable[..., int]) -> None:
+        monkeypatch.setattr(main, "_HELP", {"check": "report errors", "explain": "say why"})
+        monkeypatch.setattr("importlib.util.find_spec", lambda _name: True)
+        monkeypatch.setattr("importlib.import_module", lambda _name: _command(run))
+
+    return put
+
+
+def _raise(error: BaseException) -> Callable[..., int]:
+    def run(_args: argparse.Namespace) -> int:
+        raise error
+
+    return run
+
+
+def test_the_exit_code_is_that_of_the_command(install: Callable[..., None]) -> None:
+    """A command gets its parsed options, and what it returns is the exit code."""
+    install(lambda args: args.size + 1)
+    assert main.main(["check", "--size", "0"]) == errors.EXIT_FINDINGS
+
+
+@pytest.mark.parametrize(
+    "argv, message",
+    [
+        pytest.param([], "a command is missing; see `policysched --help`", id="no-command"),
+        pytest.param(
+            ["chekc"], "`chekc` is not a command; did you mean `check`?", id="misspelt-command"
+        ),
+        pytest.param(
+            ["zzz"], "`zzz` is not a command; see `policysched --help`", id="unknown-command"
+        ),
+        pytest.param(
+            ["--bogus"],
+            "unrecognized arguments: --bogus; see `policysched --help`",
+            id="unknown-option-no-command",
+        ),
+        pytest.param(
+            ["check", "--bogus"],
+            "unrecognized arguments: --bogus; see `policysched --help`",
+            id="unknown-option",
+        ),
+        pytest.param(
+            ["check", "--siz", "1"],
+            "unrecognized arguments: --siz 1; see `policysched --help`",
+            id="abbreviation",
+        ),
+        pytest.param(
+            ["check", "--size", "many"],
+            "argument --size: invalid int value: 'many'; see `policysched check --help`",
+            id="wrong-value",
+        ),
+    ],
+)
+def test_a_usage_error_is_one_line_and_exit_3(
+    argv: list[str],
+    message: str,
+    install: Callable[..., None],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Wrong usage says what is wrong and where to read on, on stderr, and nothing else."""
+    install(lambda _args: 0)
+    assert main.main(argv) == errors.EXIT_USAGE
+    said = capsys.readouterr()
+    assert (said.out, said.err) == ("", f"policysched: {message}\n")
+
+
+@pytest.mark.parametrize(
+    "error, exit_code, message",
+    [
+        pytest.param(
+            errors.InputError("pods.json:3", "not JSON", help="use kubectl get -o json"),
+            2,
+            "policysched: pods.json:3: not JSON (use kubectl get -o json)\n",
+            id="input",
+        ),
+        pytest.param(
+            errors.ConfigurationError("profile `a`", "unknown plugin `X`"),
+            2,
+            "policysched: profile `a`: unknown plugin `X`\n",
+            id="configuration",
+        ),
+        pytest.param(
+            errors.UsageError("--all and --node exclude each other"),
+            3,
+            "policysched: --all and --node exclude each other\n",
+            id="usage",
+        ),
+        pytest.param(KeyboardInterrupt(), 130, "", id="interrupt"),
+    ],
+)
+def test_an_error_of_a_command_is_one_line_and_its_exit_code(
+    error: BaseException,
+    exit_code: int,
+    message: str,
+    install: Callable[..., None],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """What a command raises on purpose shows no traceback."""
+    install(_raise(error))
+    assert main.main(["check"]) == exit_code
+    assert capsys.readouterr().err == message
+
+
+def test_a_bug_keeps_its_traceback(install: Callable[..., None]) -> None:
+    """An error that nobody raised on purpose is not dressed up as wrong input."""
+    install(_raise(ZeroDivisionError()))
+    with pytest.raises(ZeroDivisionError):
+        main.main(["check"])
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    """`--version` prints the version of the package."""
+    assert main.main(["--version"]) == 0
+    assert capsys.readouterr().out == f"policysched {policysched.__version__}\n"
+
+
+def test_help_names_every_command(
+    install: Callable[..., None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`--help` lists each command with its line of help."""
+    install(lambda _args: 0)
+    assert main.main(["--help"]) == 0
+    said = capsys.readouterr().out
+    assert "check     report errors" in said
+    assert "explain   say why" in said
+
+
+def test_help_imports_no_heavy_library() -> None:
+    """The start is fast: only the chosen command's module and what it needs are imported."""
+    code = (
+        "import sys; from policysched.cli import main; main.main(['--help']); "
+        "print(sorted({'numpy', 'lark', 'msgspec', 'kubernetes', 'rich'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_a_reader_that_goes_away_ends_the_program_quietly() -> None:
+    """With stdout closed by the reader, the program ends like one that SIGPIPE ended."""
+    code = (
+        "import sys; from policysched.cli import main; "
+        "main._run = lambda _argv: print('a line') or 0; sys.exit(main.main([]))"
+    )
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer, "wb") as stdout:
+        done = subprocess.run(
+            [sys.executable, "-c", code], stdout=stdout, stderr=subprocess.PIPE, check=False
+        )
+    assert (done.returncode, done.stderr) == (141, b"")
