@@ -34,10 +34,15 @@ class WordClause(syntax_expr.Node):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class WordsClause(syntax_expr.Node):
-    """namespaces (`namespaces all` has the one unquoted word `all`), matchLabelKeys, mismatch…."""
+    """namespaces, matchLabelKeys, mismatchLabelKeys.
+
+    Attributes:
+        is_all: `namespaces all`; `words` is then that one word.
+    """
 
     keyword: str
     words: tuple[syntax_expr.Value, ...]
+    is_all: bool = False
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

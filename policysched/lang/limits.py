@@ -1,0 +1,18 @@
+"""Limits on what a policy text may ask of the checker; each has a clear diagnostic (PS004)."""
+
+from __future__ import annotations
+
+MAX_TEXT_BYTES = 1024 * 1024
+"""Largest text, in UTF-8; the size limit of a ConfigMap is the same 1 MiB."""
+
+MAX_DEPTH = 64
+"""Deepest nesting of a selector, expression or plugin argument."""
+
+MAX_STATEMENTS = 10_000
+"""Most items and statements in all texts that are checked together."""
+
+MAX_EXPANDED_NODES = 10_000
+"""Most nodes of one selector or expression after lets are substituted."""
+
+MAX_DIAGNOSTICS = 100
+"""Most diagnostics for one text; what lies behind them is not looked for."""
