@@ -33,6 +33,7 @@ _SUFFIX_FACTORS: dict[str, Fraction] = {
 }
 _QUANTITY = re.compile(
     r"(?P<number>[+-]?(?:\d+\.?\d*|\.\d+))(?:(?P<suffix>[KMGTPE]i|[numkMGTPE])|[eE](?P<exponent>[+-]?\d{1,3}))?",
+    re.ASCII,
 )
 _MAX_TEXT_LENGTH = 64
 

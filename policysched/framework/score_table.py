@@ -45,6 +45,7 @@ def points(hundredths: int) -> int | float:
 def select_host(best: npt.NDArray[np.intp], names: list[str], rng: random.Random | None) -> str:
     """Return one of the best nodes: at random, or the smallest name without `rng`."""
     if rng is None:
-        return min(names[row] for row in best.tolist())
+        rows: list[int] = best.tolist()
+        return min(names[row] for row in rows)
     chosen = int(best[rng.randrange(len(best))])
     return names[chosen]

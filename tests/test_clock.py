@@ -1,0 +1,33 @@
+"""Clocks."""
+
+from __future__ import annotations
+
+import datetime
+
+import pytest
+
+from policysched import clock
+
+
+def test_manual_clock_moves_when_told() -> None:
+    """Both of its times advance together, and only forward."""
+    start = datetime.datetime(2026, 1, 5, tzinfo=datetime.UTC)
+    manual = clock.ManualClock(start)
+    manual.advance(90)
+    assert manual.monotonic_seconds() == 90
+    assert manual.now() == start + datetime.timedelta(seconds=90)
+    with pytest.raises(ValueError, match="does not go back"):
+        manual.advance(-1)
+
+
+def test_manual_clock_needs_a_time_zone() -> None:
+    """A time that means something else on every machine is refused."""
+    with pytest.raises(ValueError, match="time zone"):
+        clock.ManualClock(datetime.datetime(2026, 1, 5))  # noqa: DTZ001 - the refused case
+
+
+def test_system_clock_agrees_with_the_machine() -> None:
+    """Wall-clock times carry a zone, and the monotonic clock does not go back."""
+    system = clock.SystemClock()
+    assert system.now().utcoffset() == datetime.timedelta(0)
+    assert system.monotonic_seconds() <= system.monotonic_seconds()

@@ -1,0 +1,62 @@
+"""Quantities as integers."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import hypothesis
+import pytest
+from hypothesis import strategies
+
+from policysched import quantity
+
+
+@pytest.mark.parametrize(
+    "text, value, milli",
+    [
+        ("0", 0, 0),
+        ("1", 1, 1000),
+        ("500m", 1, 500),
+        ("1500m", 2, 1500),
+        ("100n", 1, 1),
+        ("1u", 1, 1),
+        ("1k", 1000, 1_000_000),
+        ("1Ki", 1024, 1_024_000),
+        ("1.5Gi", 1_610_612_736, 1_610_612_736_000),
+        (".5", 1, 500),
+        ("5.", 5, 5000),
+        ("1e3", 1000, 1_000_000),
+        ("12E-1", 2, 1200),
+        ("1E", 10**18, quantity.INT64_MAX),
+        ("-1.5", -2, -1500),
+        ("+2", 2, 2000),
+        ("9223372036854775808", quantity.INT64_MAX, quantity.INT64_MAX),
+        (2, 2, 2000),
+        (0.1, 1, 100),
+    ],
+    ids=str,
+)
+def test_values_round_away_from_zero(text: str | float, value: int, milli: int) -> None:
+    """Both readings of a quantity are those of apimachinery's Value and MilliValue."""
+    assert quantity.value(text) == value
+    assert quantity.milli_value(text) == milli
+
+
+@pytest.mark.parametrize(
+    "text", ["", "cpu", "1 Gi", "1GB", "1..5", "--1", "0x10", "1e", "m", "\uff11", "1" * 65]
+)
+def test_other_texts_are_refused(text: str) -> None:
+    """What Kubernetes would not parse is an error that shows the text."""
+    with pytest.raises(quantity.QuantityError, match="is not a quantity"):
+        quantity.parse(text)
+
+
+@hypothesis.given(
+    strategies.integers(min_value=0, max_value=2**53),
+    strategies.sampled_from(["n", "u", "m", "", "k", "M", "Ki", "Mi", "Gi"]),
+)
+def test_value_is_the_smallest_integer_not_below(number: int, suffix: str) -> None:
+    """Rounding up never loses more than one unit."""
+    exact = quantity.parse(f"{number}{suffix}")
+    rounded = quantity.value(f"{number}{suffix}")
+    assert rounded == quantity.INT64_MAX or exact <= rounded < exact + Fraction(1)
