@@ -41,7 +41,8 @@ def test_requirements(
 @pytest.mark.parametrize(
     "text, number",
     [("7", 7), ("+7", 7), ("-7", -7), ("007", 7), ("", None), ("7.0", None), ("0x7", None),
-     ("7 ", None), ("\u0667", None), ("9223372036854775807", 2**63 - 1), ("9223372036854775808", None)],
+     ("7 ", None), ("\u0667", None), ("9223372036854775807", 2**63 - 1),
+     ("9223372036854775808", None)],
     ids=str,
 )  # fmt: skip
 def test_integers_are_those_of_go(text: str, number: int | None) -> None:
