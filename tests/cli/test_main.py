@@ -54,7 +54,7 @@ def test_the_exit_code_is_that_of_the_command(install: Callable[..., None]) -> N
     [
         pytest.param([], "a command is missing; see `policysched --help`", id="no-command"),
         pytest.param(
-            ["chec"], "`chec` is not a command; did you mean `check`?", id="misspelt-command"
+            ["checks"], "`checks` is not a command; did you mean `check`?", id="misspelt-command"
         ),
         pytest.param(
             ["zzz"], "`zzz` is not a command; see `policysched --help`", id="unknown-command"
