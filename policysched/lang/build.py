@@ -253,13 +253,13 @@ class Builder(build_clause.ClauseBuilder):
         """`param name = constant`."""
         return syntax.ProfileParam(span, *children)
 
-    def object(self, span: source.Span, children: build_expr.Children) -> Any:  # noqa: ANN401 - as _nest
+    def args_object(self, span: source.Span, children: build_expr.Children) -> Any:  # noqa: ANN401 - as _nest
         """`{ key: value, … }`."""
         entries = tuple(child for child in children if child is not None)
         values = [value for _, value in entries]
         return self._nest(syntax.ArgsObject(span, entries), values)
 
-    def list(self, span: source.Span, children: build_expr.Children) -> Any:  # noqa: ANN401 - as _nest
+    def args_list(self, span: source.Span, children: build_expr.Children) -> Any:  # noqa: ANN401 - as _nest
         """`[ value, … ]`."""
         items = tuple(child for child in children if child is not None)
         return self._nest(syntax.ArgsList(span, items), items)

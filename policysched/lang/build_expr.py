@@ -25,9 +25,15 @@ Children = list[Any]
 """What the rule's symbols were built into; None for an optional part that was left out."""
 
 _ESCAPES = {'"': '"', "\\": "\\", "n": "\n", "t": "\t"}
-_OPERATORS = {
-    **{"IN": "In", "NOT_IN": "NotIn", "EXISTS": "Exists", "DOES_NOT_EXIST": "DoesNotExist"},
-    **{"GT": "Gt", "LT": "Lt", "EQUALS": "=", "NOT_EQUALS": "!="},
+_OPERATORS: dict[str, Any] = {
+    "IN": "In",
+    "NOT_IN": "NotIn",
+    "EXISTS": "Exists",
+    "DOES_NOT_EXIST": "DoesNotExist",
+    "GT": "Gt",
+    "LT": "Lt",
+    "EQUALS": "=",
+    "NOT_EQUALS": "!=",
 }
 
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 import bisect
 import dataclasses
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
-from policysched.lang import source
+from policysched.lang import source, spelling, syntax_words
 
 _LEXEME = re.compile(
     r"""(?P<comment>\#[^\n]*)
@@ -24,27 +24,29 @@ _LEXEME = re.compile(
       | (?P<sign>&&|\|\||==|!=|<=|>=|\$\{?|[^\s])""",
     re.VERBOSE,
 )
-_ITEM_BLOCK_WORDS = frozenset({"policy", "clusterPolicy", "profile"})
+_BLOCK_WORDS = frozenset({"policy", "clusterPolicy", "profile"})
 _ITEM_PATTERNS = {"metric": ("word", ":"), "param": ("word", ":"), "let": ("word", "=")}
 _ITEM_IN_PROMQL = re.compile(
-    r"\n[ \t]*(?:metric\s+\w+\s*:|param\s+\w+\s*:|let\s+\w+\s*=|(?:policy|clusterPolicy|profile)\s+\S+\s*\{)"
+    r"\n[ \t]*(?:(?:metric|param)\s+\w+\s*:|let\s+\w+\s*="
+    r"|(?:policy|clusterPolicy|profile)\s+\S+\s*\{)"
 )
 """A query that seems to hold the start of another item has lost its closing backtick."""
 
-STATEMENT_WORDS = frozenset(
-    {
-        *("description", "owner", "mode", "for", "nodeAffinity", "podAffinity", "podAntiAffinity"),
-        *("topologySpread", "tolerate", "reject", "score", "disable"),
-        *("clusterAffinity", "clusterGroup", "spreadConstraint", "replicas"),
-        *("policies", "plugin", "builtin", "onOutage", "param"),
-    }
+
+def _words(tables: Iterable[Mapping[str, tuple[str, ...]]]) -> frozenset[str]:
+    return frozenset(word for table in tables for words in table.values() for word in words)
+
+
+ITEM_WORDS = _words([syntax_words.ITEMS])
+STATEMENT_WORDS = _words(
+    [
+        syntax_words.POLICY_STATEMENTS,
+        syntax_words.CLUSTER_STATEMENTS,
+        syntax_words.PROFILE_STATEMENTS,
+    ]
 )
-METRIC_OPTION_WORDS = frozenset(
-    {
-        *("node", "cluster", "refresh", "maxAge", "between", "placed", "fallback", "over"),
-        *("missing", "source"),
-    }
-)
+METRIC_OPTION_WORDS = _words([syntax_words.METRIC_OPTIONS])
+_CLAUSE_WORDS = _words([syntax_words.CLAUSES, syntax_words.CONNECTIVES])
 _CONTINUERS = frozenset(
     {
         *("where", "and", "or", "not", "when", "missing", "as", "by", "required", "preferred"),
@@ -77,7 +79,7 @@ class Chunk:
 
     Attributes:
         word: the keyword that starts it; "" for text before the first item.
-        statements: offsets at which statements (options, for a metric) start.
+        depth: number of `{` that are open before it; not 0 behind an item that is never closed.
         body_start: offset behind the opening brace; -1 without one.
         body_end: offset of the closing brace; -1 if it is missing.
         open_braces: how many braces are still open at the end.
@@ -86,7 +88,7 @@ class Chunk:
     word: str
     start: int
     end: int
-    statements: tuple[int, ...]
+    depth: int
     body_start: int
     body_end: int
     open_braces: int
@@ -120,27 +122,60 @@ class Scan:
         index = bisect.bisect_left(self._starts, offset) - 1
         return self.lexemes[index] if index >= 0 else None
 
+    def within(self, chunk: Chunk) -> list[Lexeme]:
+        """Return the lexemes of a chunk."""
+        first = bisect.bisect_left(self._starts, chunk.start)
+        return self.lexemes[first : bisect.bisect_left(self._starts, chunk.end)]
+
     def is_first_on_line(self, offset: int) -> bool:
         """Say whether only blanks stand before `offset` on its line."""
         line_start = self.source.text.rfind("\n", 0, offset) + 1
         return not self.source.text[line_start:offset].strip()
 
     def chunks(self) -> list[Chunk]:
-        """Cut the text into its top-level items; together they cover the whole text."""
+        """Cut the text into its top-level items; together they cover all lexemes."""
         heads = [index for index in range(len(self.lexemes)) if self._starts_item(index)]
-        if not heads or heads[0] > 0:
+        if self.lexemes and heads[:1] != [0]:
             heads.insert(0, 0)
-        if not self.lexemes:
+        return self._cut(heads, len(self.lexemes))
+
+    def pieces(self, chunk: Chunk) -> list[Chunk]:
+        """Cut a chunk that cannot be parsed at lines that look like the start of another item."""
+        first = bisect.bisect_left(self._starts, chunk.start)
+        last = bisect.bisect_left(self._starts, chunk.end)
+        inner = [
+            index
+            for index in range(first + 1, last)
+            if self.lexemes[index].depth == chunk.depth and self._looks_like(index, ITEM_WORDS)
+        ]
+        return self._cut([first, *inner], last)
+
+    def statements(self, chunk: Chunk) -> list[int]:
+        """Return where the statements of a policy or profile, or the options of a metric, start."""
+        is_metric = chunk.word == "metric"
+        if not is_metric and chunk.word not in _BLOCK_WORDS:
             return []
-        ends = [*heads[1:], len(self.lexemes)]
-        return [self._chunk(first, last) for first, last in zip(heads, ends, strict=True)]
+        words = METRIC_OPTION_WORDS if is_metric else STATEMENT_WORDS
+        depth = chunk.depth if is_metric else chunk.depth + 1
+        first = bisect.bisect_left(self._starts, chunk.start)
+        last = bisect.bisect_left(self._starts, chunk.end)
+        return [
+            self.lexemes[index].start
+            for index in range(first + 1, last)
+            if self.lexemes[index].depth == depth
+            and (self._is_free(index, words) or self._looks_like(index, words))
+        ]
+
+    def _cut(self, heads: list[int], last: int) -> list[Chunk]:
+        ends = [*heads[1:], last]
+        return [self._chunk(head, end) for head, end in zip(heads, ends, strict=True)]
 
     def _starts_item(self, index: int) -> bool:
         one, two, three = (self._lexeme(index + step) for step in range(3))
         previous = self._lexeme(index - 1)
         if one.kind != "word" or previous.text in ("plugin", "as", "disable"):
             return False
-        if one.text in _ITEM_BLOCK_WORDS:
+        if one.text in _BLOCK_WORDS:
             return two.kind in ("word", "string") and three.text == "{"
         if one.text in _ITEM_PATTERNS:
             return (two.kind, three.text) == _ITEM_PATTERNS[one.text]
@@ -156,42 +191,39 @@ class Scan:
     def _chunk(self, first: int, last: int) -> Chunk:
         members = self.lexemes[first:last]
         head = members[0]
-        end = self.lexemes[last].start if last < len(self.lexemes) else len(self.source.text)
-        is_item = self._starts_item(first)
         base = head.depth
         opening = next((each.start for each in members if each.text == "{"), -1)
         closing = next(
             (each.start for each in members if each.text == "}" and each.depth == base + 1), -1
         )
-        braces = sum(
-            (each.text == "{") - (each.text == "}") for each in members if each.kind == "sign"
-        )
+        signs = [each.text for each in members if each.kind == "sign"]
         return Chunk(
-            word=head.text if is_item else "",
+            word=head.text if head.text in ITEM_WORDS else "",
             start=head.start,
-            end=end,
-            statements=tuple(self._statements(first, last, head, base)) if is_item else (),
+            end=self.lexemes[last].start if last < len(self.lexemes) else len(self.source.text),
+            depth=base,
             body_start=opening + 1 if opening >= 0 else -1,
             body_end=closing,
-            open_braces=max(braces, 0),
+            open_braces=max(signs.count("{") - signs.count("}"), 0),
         )
 
-    def _statements(self, first: int, last: int, head: Lexeme, base: int) -> Iterator[int]:
-        is_metric = head.text == "metric"
-        words = METRIC_OPTION_WORDS if is_metric else STATEMENT_WORDS
-        depth = base if is_metric else base + 1
-        for index in range(first + 1, last):
-            lexeme = self.lexemes[index]
-            if lexeme.depth == depth and lexeme.text in words and self._is_free(index):
-                yield lexeme.start
+    def _is_free(self, index: int, words: frozenset[str]) -> bool:
+        """Say whether one of the words stands at `index` and is no operand of what is before it."""
+        word = self.lexemes[index].text
+        if word not in words:
+            return False
+        if word == "reject" and self._lexeme(index + 1).text == "when":
+            return True
+        return self._lexeme(index - 1).text not in _CONTINUERS
 
-    def _is_free(self, index: int) -> bool:
-        """Say whether the word at `index` is no operand of what stands before it."""
-        previous = self._lexeme(index - 1)
-        word, following = self.lexemes[index].text, self._lexeme(index + 1).text
-        if word == "reject":
-            return following == "when" or previous.text not in _CONTINUERS
-        return previous.text not in _CONTINUERS
+    def _looks_like(self, index: int, words: frozenset[str]) -> bool:
+        """Say whether a line starts at `index` with one of the words, perhaps misspelt."""
+        lexeme = self.lexemes[index]
+        if lexeme.kind != "word" or not self.is_first_on_line(lexeme.start):
+            return False
+        if lexeme.text in words:
+            return True
+        return lexeme.text not in _CLAUSE_WORDS and bool(spelling.nearest(lexeme.text, words))
 
 
 def _lexemes(text: str) -> Iterator[Lexeme]:

@@ -1,0 +1,312 @@
+"""One sentence and one edit for a place where the parser cannot go on."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable
+
+from policysched.lang import diagnostics, scanner, source, spelling, syntax_words
+
+_MAX_EXPECTED = 7
+_OPERATOR_HELP = "operators are In, NotIn, Exists, DoesNotExist, Gt, Lt (also =, !=, >=, <=)"
+_CLAUSE_WORDS = frozenset(word for words in syntax_words.CLAUSES.values() for word in words)
+_AMOUNT_WORDS = frozenset({"weight", "maxSkew", "minDomains", "minGroups", "maxGroups", "over"})
+_LITERAL_KINDS = {"string": "a string", "promql": "a query"}
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class FaultPlace:
+    """Where the parser stopped.
+
+    Attributes:
+        scan: of the text as it was read.
+        chunk: the item that is being parsed.
+        offset: of what the parser could not take.
+        accepts: terminals that it could take there.
+    """
+
+    scan: scanner.Scan
+    chunk: scanner.Chunk
+    offset: int
+    accepts: frozenset[str]
+
+    @property
+    def found(self) -> scanner.Lexeme | None:
+        """What stands there; None if the item ends there."""
+        lexeme = self.scan.at(self.offset)
+        return None if lexeme is None or lexeme.start >= self.chunk.end else lexeme
+
+    @property
+    def at_statement_start(self) -> bool:
+        """Whether a statement could start there."""
+        return "_DISABLE" in self.accepts
+
+    @property
+    def words(self) -> list[str]:
+        """The keywords that could stand there."""
+        terminals = self.accepts & syntax_words.KEYWORDS.keys()
+        return [word for terminal in terminals for word in syntax_words.KEYWORDS[terminal]]
+
+    @property
+    def suggestions(self) -> list[str]:
+        """Keywords that are near to what stands there."""
+        found = self.found
+        return spelling.nearest(found.text, self.words) if found and found.kind == "word" else []
+
+    @property
+    def span(self) -> source.Span:
+        """The tightest place to look at."""
+        found = self.found
+        if found is not None:
+            return self.scan.source.span(found.start, found.end)
+        before = self.scan.before(self.offset)
+        end = before.end if before else self.offset
+        return self.scan.source.span(end, end)
+
+
+def describe(place: FaultPlace) -> diagnostics.Diagnostic:
+    """Return what to say about the place; the first that applies of the messages below."""
+    for message in (
+        _pasted_word,
+        _foreign_sign,
+        _keyword_as_amount,
+        _misspelt,
+        _misplaced_statement,
+        _list_without_parentheses,
+        _no_operator,
+        _no_statement,
+    ):
+        found = message(place)
+        if found is not None:
+            return found
+    return _expected(place)
+
+
+def _replacement(place: FaultPlace, span: source.Span, text: str) -> diagnostics.Fix:
+    end = span.end
+    following = place.scan.at(end)
+    if not text and following is not None and following.text == ":":
+        end = following.end
+    edit = diagnostics.Edit(place.scan.source.span(span.start, end), text)
+    return diagnostics.Fix((edit,), safe=True)
+
+
+def _pasted_word(place: FaultPlace) -> diagnostics.Diagnostic | None:
+    for lexeme in (place.found, place.scan.before(place.offset)):
+        if lexeme is None or lexeme.text not in syntax_words.KUBERNETES_WORDS:
+            continue
+        ours = syntax_words.KUBERNETES_WORDS[lexeme.text]
+        span = place.scan.source.span(lexeme.start, lexeme.end)
+        return diagnostics.Diagnostic(
+            "PS002",
+            f"`{lexeme.text}` is a word of Kubernetes manifests",
+            span,
+            label=f"here it is `{ours}`" if ours else "not needed here",
+            help=f"write `{ours}`"
+            if ours
+            else "write the requirement itself: `key In (a, b)`, `key Exists`",
+            fix=_replacement(place, span, ours),
+        )
+    return None
+
+
+def _foreign_sign(place: FaultPlace) -> diagnostics.Diagnostic | None:
+    found = place.found
+    if found is None or found.kind != "sign":
+        return None
+    if found.text == "'":
+        return diagnostics.Diagnostic(
+            "PS003", "`'` does not quote here", place.span, help='strings stand between `"`'
+        )
+    if found.text not in syntax_words.OTHER_SIGNS:
+        return None
+    ours = syntax_words.OTHER_SIGNS[found.text]
+    return diagnostics.Diagnostic(
+        "PS003",
+        f"`{found.text}` is not a sign of this language",
+        place.span,
+        help=f"write `{ours}`" if ours else "leave it out: statements need no end mark",
+        fix=_replacement(place, place.span, ours),
+    )
+
+
+def _keyword_as_amount(place: FaultPlace) -> diagnostics.Diagnostic | None:
+    """`maxSkew whenUnsatisfiable x`: the number was left out and the next keyword read as name."""
+    name = place.scan.before(place.offset)
+    keyword = place.scan.before(name.start) if name else None
+    if name is None or keyword is None or name.kind != "word" or name.text not in _CLAUSE_WORDS:
+        return None
+    if keyword.text not in _AMOUNT_WORDS:
+        return None
+    return diagnostics.Diagnostic(
+        "PS001",
+        f"expected a number after `{keyword.text}`, not `{name.text}`",
+        place.scan.source.span(name.start, name.end),
+    )
+
+
+def _misspelt(place: FaultPlace) -> diagnostics.Diagnostic | None:
+    suggestions = place.suggestions
+    if not suggestions or place.found is None:
+        return None
+    nearest = suggestions[0]
+    is_operator = (nearest,) in syntax_words.LABEL_OPERATORS.values()
+    return diagnostics.Diagnostic(
+        "PS001",
+        f"`{place.found.text}` is not {_kind_of(nearest)}",
+        place.span,
+        label=spelling.did_you_mean(place.found.text, suggestions),
+        help=_OPERATOR_HELP if is_operator else f"write `{nearest}`",
+        fix=_replacement(place, place.span, nearest),
+    )
+
+
+def _kind_of(word: str) -> str:
+    kinds = (
+        (syntax_words.LABEL_OPERATORS, "a label operator"),
+        (syntax_words.STRENGTHS, "`required` or `preferred`"),
+        (syntax_words.POLICY_STATEMENTS, "a statement"),
+        (syntax_words.CLUSTER_STATEMENTS, "a statement"),
+        (syntax_words.PROFILE_STATEMENTS, "a statement"),
+        (syntax_words.CLAUSES, "a clause"),
+        (syntax_words.METRIC_OPTIONS, "an option of a metric"),
+        (syntax_words.ITEMS, "an item of a policy text"),
+    )
+    for words, kind in kinds:
+        if any(word in spelled for spelled in words.values()):
+            return kind
+    return "a word that can stand here"
+
+
+def _misplaced_statement(place: FaultPlace) -> diagnostics.Diagnostic | None:
+    if place.found is None or not place.at_statement_start:
+        return None
+    homes = (
+        ("a policy", syntax_words.POLICY_STATEMENTS),
+        ("a clusterPolicy", syntax_words.CLUSTER_STATEMENTS),
+        ("a profile", syntax_words.PROFILE_STATEMENTS),
+    )
+    belongs = [
+        home for home, words in homes if any(place.found.text in each for each in words.values())
+    ]
+    if not belongs:
+        return None
+    return diagnostics.Diagnostic(
+        "PS108",
+        f"`{place.found.text}` does not belong in a {place.chunk.word}",
+        place.span,
+        help=f"it belongs in {spelling.alternatives(belongs)}",
+    )
+
+
+def _list_without_parentheses(place: FaultPlace) -> diagnostics.Diagnostic | None:
+    found = place.found
+    before = place.scan.before(place.offset)
+    if place.accepts != {"LPAR"} or found is None or before is None or found.kind == "sign":
+        return None
+    return diagnostics.Diagnostic(
+        "PS001",
+        f"`{before.text}` takes its values in parentheses",
+        place.span,
+        help=f"write `{before.text} ({found.text})`",
+        fix=_replacement(place, place.span, f"({found.text})"),
+    )
+
+
+def _no_operator(place: FaultPlace) -> diagnostics.Diagnostic | None:
+    found = place.found
+    before = place.scan.before(place.offset)
+    if found is None or before is None or found.kind != "word" or "EXISTS" not in place.accepts:
+        return None
+    if place.at_statement_start and place.scan.is_first_on_line(found.start):
+        return None
+    return diagnostics.Diagnostic(
+        "PS001",
+        f"`{found.text}` is not a label operator",
+        place.span,
+        help=f"{_OPERATOR_HELP}: `{before.text} = {found.text}`",
+    )
+
+
+def _no_statement(place: FaultPlace) -> diagnostics.Diagnostic | None:
+    found = place.found
+    if found is None or found.kind != "word":
+        return None
+    if place.at_statement_start:
+        home = place.chunk.word
+        tables = {
+            "profile": syntax_words.PROFILE_STATEMENTS,
+            "clusterPolicy": syntax_words.POLICY_STATEMENTS | syntax_words.CLUSTER_STATEMENTS,
+        }
+        words = tables.get(home, syntax_words.POLICY_STATEMENTS)
+        return diagnostics.Diagnostic(
+            "PS001",
+            f"`{found.text}` is neither a clause nor a statement of a {home}",
+            place.span,
+            help=f"statements are {_listed(words)}",
+        )
+    if "_POLICY" in place.accepts:
+        return diagnostics.Diagnostic(
+            "PS001",
+            f"`{found.text}` does not start anything",
+            place.span,
+            help=f"a policy text holds {_listed(syntax_words.ITEMS)}",
+        )
+    return None
+
+
+def _listed(words: dict[str, tuple[str, ...]]) -> str:
+    return ", ".join(word for each in words.values() for word in each)
+
+
+def _expected(place: FaultPlace) -> diagnostics.Diagnostic:
+    before, found = place.scan.before(place.offset), place.found
+    if before is not None and before.start < place.chunk.start:
+        before = None
+    span, label = place.span, ""
+    if found is None:
+        label = f"`{place.chunk.word or 'the text'}` is not complete"
+    elif before is not None and place.scan.is_first_on_line(found.start):
+        span, found = place.scan.source.span(before.end, before.end), None
+    after = f" after `{_shown(before)}`" if before else ""
+    instead = f", not {_LITERAL_KINDS.get(found.kind, f'`{found.text}`')}" if found else ""
+    return diagnostics.Diagnostic(
+        "PS001",
+        f"expected {spelling.alternatives(_expectations(place.accepts))}{after}{instead}",
+        span,
+        label=label,
+    )
+
+
+def _shown(lexeme: scanner.Lexeme) -> str:
+    return lexeme.text.split("\n")[0][:40]
+
+
+def _expectations(accepts: frozenset[str]) -> list[str]:
+    """Say in few words what could stand there."""
+    left = set(accepts)
+    groups: Iterable[tuple[set[str], str]] = (
+        ({"NAME", "NUMERAL", "LPAR", "NODE", "POD", "STRING", "MINUS", "_NOT"}, "an expression"),
+        ({"WORD", "STRING", "LPAR", "_TAINTED", "_NOT"}, "a selector"),
+        (set(syntax_words.POLICY_STATEMENTS), "a statement"),
+        (set(syntax_words.PROFILE_STATEMENTS), "a statement"),
+        (set(syntax_words.CLAUSES) - {"MIN_GROUPS"}, "a clause"),
+        (set(syntax_words.METRIC_OPTIONS), "an option of the metric"),
+        (set(syntax_words.ITEMS), "another item"),
+        (set(syntax_words.LABEL_OPERATORS), "a label operator"),
+        ({"PLUS", "MINUS", "STAR", "SLASH"}, "an arithmetic sign"),
+    )
+    found = []
+    for members, name in groups:
+        if members <= left:
+            found.append(name)
+            left -= members
+    left -= {"$END", *syntax_words.CLUSTER_STATEMENTS, *syntax_words.POLICY_STATEMENTS}
+    for terminal in sorted(left):
+        words = syntax_words.KEYWORDS.get(terminal)
+        found.append(
+            spelling.alternatives(f"`{word}`" for word in words)
+            if words
+            else syntax_words.SIGNS.get(terminal, terminal)
+        )
+    return found[:_MAX_EXPECTED] or ["the end of the text"]

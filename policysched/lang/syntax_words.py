@@ -1,0 +1,178 @@
+"""The words of the grammar by what they are for, and words of other languages.
+
+Syntax messages speak of "a statement" or "a label operator" rather than list thirty terminals; this
+is where they know from.
+"""
+
+from __future__ import annotations
+
+LABEL_OPERATORS: dict[str, tuple[str, ...]] = {
+    "IN": ("In",),
+    "NOT_IN": ("NotIn",),
+    "EXISTS": ("Exists",),
+    "DOES_NOT_EXIST": ("DoesNotExist",),
+    "GT": ("Gt",),
+    "LT": ("Lt",),
+}
+STRENGTHS: dict[str, tuple[str, ...]] = {"STRENGTH": ("required", "preferred")}
+CONNECTIVES: dict[str, tuple[str, ...]] = {
+    "_AND": ("and",),
+    "_OR": ("or",),
+    "_NOT": ("not",),
+    "_ELSE": ("else",),
+    "_WHERE": ("where",),
+    "_WHEN": ("when",),
+    "_FOR": ("for",),
+    "_ADDS": ("adds",),
+    "_BY": ("by",),
+    "_NAMESPACE": ("namespace",),
+    "_TAINTED": ("tainted",),
+    "NODE": ("node",),
+    "POD": ("pod",),
+    "PODS": ("pods",),
+    "RESOURCES": ("resources",),
+    "SELF": ("self",),
+    "SAME_WORKLOAD": ("sameWorkload",),
+    "ALL": ("all",),
+    "_SCORES": ("scores",),
+    "_ARGS": ("args",),
+    "DUPLICATED": ("Duplicated",),
+    "_DIVIDED": ("Divided",),
+    "AGGREGATED": ("Aggregated",),
+    "WEIGHTED": ("Weighted",),
+    "AVAILABLE_REPLICAS": ("AvailableReplicas",),
+}
+POLICY_STATEMENTS: dict[str, tuple[str, ...]] = {
+    "DESCRIPTION": ("description",),
+    "OWNER": ("owner",),
+    "MODE": ("mode",),
+    "_FOR": ("for",),
+    "_NODE_AFFINITY": ("nodeAffinity",),
+    "POD_AFFINITY": ("podAffinity", "podAntiAffinity"),
+    "_TOPOLOGY_SPREAD": ("topologySpread",),
+    "_TOLERATE": ("tolerate",),
+    "_REJECT": ("reject",),
+    "_SCORE": ("score",),
+    "_DISABLE": ("disable",),
+}
+CLUSTER_STATEMENTS: dict[str, tuple[str, ...]] = {
+    "_CLUSTER_AFFINITY": ("clusterAffinity",),
+    "_CLUSTER_GROUP": ("clusterGroup",),
+    "_SPREAD_CONSTRAINT": ("spreadConstraint",),
+    "_REPLICAS": ("replicas",),
+}
+PROFILE_STATEMENTS: dict[str, tuple[str, ...]] = {
+    "_POLICIES": ("policies",),
+    "_PLUGIN": ("plugin",),
+    "_DISABLE": ("disable",),
+    "_BUILTIN": ("builtin",),
+    "_ON_OUTAGE": ("onOutage",),
+    "_PARAM": ("param",),
+}
+ITEMS: dict[str, tuple[str, ...]] = {
+    "_VERSION": ("version",),
+    "_IMPORT": ("import",),
+    "_PARAM": ("param",),
+    "_LET": ("let",),
+    "_METRIC": ("metric",),
+    "_POLICY": ("policy",),
+    "_CLUSTER_POLICY": ("clusterPolicy",),
+    "_PROFILE": ("profile",),
+}
+METRIC_OPTIONS: dict[str, tuple[str, ...]] = {
+    "NODE": ("node",),
+    "CLUSTER": ("cluster",),
+    "REFRESH": ("refresh",),
+    "MAX_AGE": ("maxAge",),
+    "BETWEEN": ("between",),
+    "PLACED": ("placed",),
+    "FALLBACK": ("fallback",),
+    "SOURCE": ("source",),
+    "OVER": ("over",),
+    "MISSING": ("missing",),
+}
+CLAUSES: dict[str, tuple[str, ...]] = {
+    "WEIGHT": ("weight",),
+    "TOPOLOGY_KEY": ("topologyKey",),
+    "MAX_SKEW": ("maxSkew",),
+    "MIN_DOMAINS": ("minDomains",),
+    "MIN_GROUPS": ("minGroups",),
+    "MAX_GROUPS": ("maxGroups",),
+    "WHEN_UNSATISFIABLE": ("whenUnsatisfiable",),
+    "NODE_AFFINITY_POLICY": ("nodeAffinityPolicy",),
+    "NODE_TAINTS_POLICY": ("nodeTaintsPolicy",),
+    "PREFER": ("prefer",),
+    "AS": ("as",),
+    "NAMESPACES": ("namespaces",),
+    "MATCH_LABEL_KEYS": ("matchLabelKeys",),
+    "MISMATCH_LABEL_KEYS": ("mismatchLabelKeys",),
+    "NAMESPACE_SELECTOR": ("namespaceSelector",),
+    "MESSAGE": ("message",),
+    "DURING": ("during",),
+    "EXPIRES": ("expires",),
+    "NORMALIZE": ("normalize",),
+    "MISSING": ("missing",),
+    "OVER": ("over",),
+    "UNTIL": ("until",),
+}
+SIGNS: dict[str, str] = {
+    "LPAR": "`(`",
+    "RPAR": "`)`",
+    "LBRACE": "`{`",
+    "RBRACE": "`}`",
+    "LSQB": "`[`",
+    "RSQB": "`]`",
+    "COMMA": "`,`",
+    "COLON": "`:`",
+    "EQUALS": "`=`",
+    "_EQUALS": "`=`",
+    "CMP": "`<`, `>`, `<=`, `>=`",
+    "NOT_EQUALS": "`!=`",
+    "PLUS": "`+`",
+    "MINUS": "`-`",
+    "STAR": "`*`",
+    "SLASH": "`/`",
+    "WORD": "a word",
+    "NAME": "a name",
+    "NUMERAL": "a number",
+    "STRING": 'a string between `"`',
+    "PROMQL": "a query between backticks",
+}
+KEYWORDS: dict[str, tuple[str, ...]] = {
+    **LABEL_OPERATORS,
+    **STRENGTHS,
+    **CONNECTIVES,
+    **POLICY_STATEMENTS,
+    **CLUSTER_STATEMENTS,
+    **PROFILE_STATEMENTS,
+    **ITEMS,
+    **METRIC_OPTIONS,
+    **CLAUSES,
+}
+"""Every keyword terminal and the words that it stands for."""
+
+OTHER_SIGNS: dict[str, str] = {
+    "&&": "and",
+    "||": "or",
+    "!": "not",
+    ";": "",
+}
+"""Signs of other languages -> what to write here; "" to leave it out."""
+
+KUBERNETES_WORDS: dict[str, str] = {
+    "requiredDuringSchedulingIgnoredDuringExecution": "required",
+    "requiredDuringSchedulingRequiredDuringExecution": "required",
+    "preferredDuringSchedulingIgnoredDuringExecution": "preferred",
+    "nodeSelector": "nodeAffinity required",
+    "tolerations": "tolerate",
+    "topologySpreadConstraints": "topologySpread",
+    "labelSelector": "pods where",
+    "podAntiAffinityTerm": "",
+    "podAffinityTerm": "",
+    "nodeSelectorTerms": "",
+    "matchExpressions": "",
+    "matchFields": "",
+    "matchLabels": "",
+    "preference": "",
+}
+"""Words of manifests -> what to write here; "" to leave it out."""
