@@ -24,7 +24,15 @@ import datetime
 from collections.abc import Iterable, Mapping
 
 from policysched import clock as clocks
-from policysched.cluster import columns, metric_table, objects, pod_counts, pod_shape, snapshot
+from policysched.cluster import (
+    columns,
+    metric_table,
+    objects,
+    owner_selectors,
+    pod_counts,
+    pod_shape,
+    snapshot,
+)
 
 
 @dataclasses.dataclass(slots=True)
@@ -51,6 +59,7 @@ class Cache:
         self.nodes = columns.NodeColumns()
         self.counts = pod_counts.PodCounts()
         self.metrics = metric_table.MetricTable()
+        self.owners = owner_selectors.OwnerSelectors()
         self._clock = clock
         self._assumed_ttl_seconds = assumed_ttl_seconds
         self._pods: dict[str, _PodState] = {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 from policysched.cluster import objects
 
@@ -32,15 +32,16 @@ class ImageStates:
         """Return the state of an image name, None when no node has it."""
         return self._states.get(name)
 
-    def set_node(self, row: int, images: Iterable[objects.ContainerImage]) -> None:
+    def set_node(self, row: int, images: Sequence[objects.ContainerImage]) -> None:
         """Replace the images of one node."""
-        sizes = {name: image.size_bytes for image in images for name in image.names}
-        for gone in self._names_of.pop(row, frozenset()) - sizes.keys():
-            self._drop(row, gone)
-        for name, size_bytes in sizes.items():
-            self._states.setdefault(name, ImageState(size_bytes, set())).rows.add(row)
-        if sizes:
-            self._names_of[row] = frozenset(sizes)
+        for name in self._names_of.pop(row, frozenset()):
+            self._drop(row, name)
+        names = frozenset(name for image in images for name in image.names)
+        for image in images:
+            for name in image.names:
+                self._states.setdefault(name, ImageState(image.size_bytes, set())).rows.add(row)
+        if names:
+            self._names_of[row] = names
 
     def _drop(self, row: int, name: str) -> None:
         state = self._states[name]

@@ -16,23 +16,24 @@ Quantity: TypeAlias = str | int | float
 ResourceList: TypeAlias = dict[str, Quantity]
 
 
-class _Struct(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True, kw_only=True):
+class WireStruct(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True, kw_only=True):
     """What all wire structs share: frozen, camelCase names, defaults left out when encoded."""
 
 
 # --- metadata ------------------------------------------------------------------------------------
 
 
-class OwnerReference(_Struct, frozen=True):
+class OwnerReference(WireStruct, frozen=True):
     """`metadata.ownerReferences[]`."""
 
+    api_version: str = ""
     kind: str = ""
     name: str = ""
     uid: str = ""
     controller: bool = False
 
 
-class ObjectMeta(_Struct, frozen=True):
+class ObjectMeta(WireStruct, frozen=True):
     """`metadata`."""
 
     name: str = ""
@@ -50,7 +51,7 @@ class ObjectMeta(_Struct, frozen=True):
 # --- selectors -----------------------------------------------------------------------------------
 
 
-class SelectorRequirement(_Struct, frozen=True):
+class SelectorRequirement(WireStruct, frozen=True):
     """An element of `matchExpressions` or `matchFields`."""
 
     key: str
@@ -58,41 +59,41 @@ class SelectorRequirement(_Struct, frozen=True):
     values: tuple[str, ...] = ()
 
 
-class LabelSelector(_Struct, frozen=True):
+class LabelSelector(WireStruct, frozen=True):
     """`metav1.LabelSelector`: None selects nothing, an empty one selects everything."""
 
     match_labels: dict[str, str] = {}
     match_expressions: tuple[SelectorRequirement, ...] = ()
 
 
-class NodeSelectorTerm(_Struct, frozen=True):
+class NodeSelectorTerm(WireStruct, frozen=True):
     """Requirements that are ANDed; a term without any matches no node."""
 
     match_expressions: tuple[SelectorRequirement, ...] = ()
     match_fields: tuple[SelectorRequirement, ...] = ()
 
 
-class NodeSelector(_Struct, frozen=True):
+class NodeSelector(WireStruct, frozen=True):
     """Terms that are ORed."""
 
     node_selector_terms: tuple[NodeSelectorTerm, ...] = ()
 
 
-class PreferredSchedulingTerm(_Struct, frozen=True):
+class PreferredSchedulingTerm(WireStruct, frozen=True):
     """A weighted node selector term."""
 
     weight: int
     preference: NodeSelectorTerm = NodeSelectorTerm()
 
 
-class NodeAffinity(_Struct, frozen=True):
+class NodeAffinity(WireStruct, frozen=True):
     """`spec.affinity.nodeAffinity`."""
 
     required_during_scheduling_ignored_during_execution: NodeSelector | None = None
     preferred_during_scheduling_ignored_during_execution: tuple[PreferredSchedulingTerm, ...] = ()
 
 
-class PodAffinityTerm(_Struct, frozen=True):
+class PodAffinityTerm(WireStruct, frozen=True):
     """Pods (by selector and namespaces) and the topology in which they are looked for."""
 
     topology_key: str = ""
@@ -103,21 +104,21 @@ class PodAffinityTerm(_Struct, frozen=True):
     mismatch_label_keys: tuple[str, ...] = ()
 
 
-class WeightedPodAffinityTerm(_Struct, frozen=True):
+class WeightedPodAffinityTerm(WireStruct, frozen=True):
     """A preferred pod (anti-)affinity term."""
 
     weight: int
     pod_affinity_term: PodAffinityTerm
 
 
-class PodAffinity(_Struct, frozen=True):
+class PodAffinity(WireStruct, frozen=True):
     """`spec.affinity.podAffinity` and `podAntiAffinity`."""
 
     required_during_scheduling_ignored_during_execution: tuple[PodAffinityTerm, ...] = ()
     preferred_during_scheduling_ignored_during_execution: tuple[WeightedPodAffinityTerm, ...] = ()
 
 
-class Affinity(_Struct, frozen=True):
+class Affinity(WireStruct, frozen=True):
     """`spec.affinity`."""
 
     node_affinity: NodeAffinity | None = None
@@ -125,7 +126,7 @@ class Affinity(_Struct, frozen=True):
     pod_anti_affinity: PodAffinity | None = None
 
 
-class TopologySpreadConstraint(_Struct, frozen=True):
+class TopologySpreadConstraint(WireStruct, frozen=True):
     """`spec.topologySpreadConstraints[]`."""
 
     max_skew: int = 1
@@ -141,7 +142,7 @@ class TopologySpreadConstraint(_Struct, frozen=True):
 # --- taints --------------------------------------------------------------------------------------
 
 
-class Taint(_Struct, frozen=True):
+class Taint(WireStruct, frozen=True):
     """`spec.taints[]` of a node."""
 
     key: str
@@ -149,7 +150,7 @@ class Taint(_Struct, frozen=True):
     value: str = ""
 
 
-class Toleration(_Struct, frozen=True):
+class Toleration(WireStruct, frozen=True):
     """`spec.tolerations[]` of a pod; an empty effect tolerates all effects."""
 
     key: str = ""
@@ -161,7 +162,7 @@ class Toleration(_Struct, frozen=True):
 # --- pods ----------------------------------------------------------------------------------------
 
 
-class ContainerPort(_Struct, frozen=True):
+class ContainerPort(WireStruct, frozen=True):
     """`ports[]` of a container; only those with a hostPort matter."""
 
     host_port: int = 0
@@ -170,7 +171,7 @@ class ContainerPort(_Struct, frozen=True):
     protocol: str = "TCP"
 
 
-class ResourceRequirements(_Struct, frozen=True):
+class ResourceRequirements(WireStruct, frozen=True):
     """`resources` of a container or a pod."""
 
     requests: ResourceList = {}
@@ -178,7 +179,7 @@ class ResourceRequirements(_Struct, frozen=True):
     claims: tuple[dict[str, str], ...] = ()
 
 
-class Container(_Struct, frozen=True):
+class Container(WireStruct, frozen=True):
     """A container or init container (`restartPolicy: Always` makes the latter a sidecar)."""
 
     name: str = ""
@@ -188,38 +189,38 @@ class Container(_Struct, frozen=True):
     restart_policy: str = ""
 
 
-class PersistentVolumeClaimSource(_Struct, frozen=True):
+class PersistentVolumeClaimSource(WireStruct, frozen=True):
     """`volumes[].persistentVolumeClaim`."""
 
     claim_name: str
     read_only: bool = False
 
 
-class EphemeralVolumeSource(_Struct, frozen=True):
+class EphemeralVolumeSource(WireStruct, frozen=True):
     """`volumes[].ephemeral`: the claim is called `<pod>-<volume>`."""
 
 
-class GCEPersistentDisk(_Struct, frozen=True):
+class GCEPersistentDisk(WireStruct, frozen=True):
     """`volumes[].gcePersistentDisk`."""
 
     pd_name: str = ""
     read_only: bool = False
 
 
-class AWSElasticBlockStore(_Struct, frozen=True):
+class AWSElasticBlockStore(WireStruct, frozen=True):
     """`volumes[].awsElasticBlockStore`."""
 
     volume_id: str = msgspec.field(name="volumeID", default="")
 
 
-class ISCSIVolume(_Struct, frozen=True):
+class ISCSIVolume(WireStruct, frozen=True):
     """`volumes[].iscsi`."""
 
     iqn: str = ""
     read_only: bool = False
 
 
-class RBDVolume(_Struct, frozen=True):
+class RBDVolume(WireStruct, frozen=True):
     """`volumes[].rbd`."""
 
     monitors: tuple[str, ...] = ()
@@ -228,7 +229,13 @@ class RBDVolume(_Struct, frozen=True):
     read_only: bool = False
 
 
-class Volume(_Struct, frozen=True):
+class ImageVolume(WireStruct, frozen=True):
+    """`volumes[].image`."""
+
+    reference: str = ""
+
+
+class Volume(WireStruct, frozen=True):
     """A volume, as far as scheduling reads it."""
 
     name: str = ""
@@ -238,15 +245,16 @@ class Volume(_Struct, frozen=True):
     aws_elastic_block_store: AWSElasticBlockStore | None = None
     iscsi: ISCSIVolume | None = None
     rbd: RBDVolume | None = None
+    image: ImageVolume | None = None
 
 
-class PodSchedulingGate(_Struct, frozen=True):
+class PodSchedulingGate(WireStruct, frozen=True):
     """`spec.schedulingGates[]`."""
 
     name: str
 
 
-class PodResourceClaim(_Struct, frozen=True):
+class PodResourceClaim(WireStruct, frozen=True):
     """`spec.resourceClaims[]`."""
 
     name: str = ""
@@ -254,13 +262,13 @@ class PodResourceClaim(_Struct, frozen=True):
     resource_claim_template_name: str | None = None
 
 
-class PodSchedulingGroup(_Struct, frozen=True):
+class PodSchedulingGroup(WireStruct, frozen=True):
     """`spec.schedulingGroup` (pod groups, alpha in 1.36)."""
 
     pod_group_name: str | None = None
 
 
-class PodSpec(_Struct, frozen=True):
+class PodSpec(WireStruct, frozen=True):
     """`spec` of a pod."""
 
     node_name: str = ""
@@ -284,7 +292,7 @@ class PodSpec(_Struct, frozen=True):
     scheduling_group: PodSchedulingGroup | None = None
 
 
-class Condition(_Struct, frozen=True):
+class Condition(WireStruct, frozen=True):
     """`status.conditions[]` of a pod or node."""
 
     type: str
@@ -294,7 +302,7 @@ class Condition(_Struct, frozen=True):
     last_transition_time: str | None = None
 
 
-class ContainerStatus(_Struct, frozen=True):
+class ContainerStatus(WireStruct, frozen=True):
     """What a running container was granted (in-place resize)."""
 
     name: str = ""
@@ -302,7 +310,7 @@ class ContainerStatus(_Struct, frozen=True):
     allocated_resources: ResourceList = {}
 
 
-class PodStatus(_Struct, frozen=True):
+class PodStatus(WireStruct, frozen=True):
     """`status` of a pod."""
 
     phase: str = ""
@@ -311,9 +319,11 @@ class PodStatus(_Struct, frozen=True):
     conditions: tuple[Condition, ...] = ()
     container_statuses: tuple[ContainerStatus, ...] = ()
     init_container_statuses: tuple[ContainerStatus, ...] = ()
+    resources: ResourceRequirements | None = None
+    allocated_resources: ResourceList = {}
 
 
-class Pod(_Struct, frozen=True):
+class Pod(WireStruct, frozen=True):
     """A v1 Pod."""
 
     metadata: ObjectMeta
@@ -334,28 +344,28 @@ class Pod(_Struct, frozen=True):
 # --- nodes and the rest --------------------------------------------------------------------------
 
 
-class NodeSpec(_Struct, frozen=True):
+class NodeSpec(WireStruct, frozen=True):
     """`spec` of a node."""
 
     unschedulable: bool = False
     taints: tuple[Taint, ...] = ()
 
 
-class ContainerImage(_Struct, frozen=True):
+class ContainerImage(WireStruct, frozen=True):
     """`status.images[]` of a node."""
 
     names: tuple[str, ...] = ()
     size_bytes: int = 0
 
 
-class NodeAddress(_Struct, frozen=True):
+class NodeAddress(WireStruct, frozen=True):
     """`status.addresses[]` of a node."""
 
     type: str
     address: str
 
 
-class NodeStatus(_Struct, frozen=True):
+class NodeStatus(WireStruct, frozen=True):
     """`status` of a node."""
 
     allocatable: ResourceList = {}
@@ -365,7 +375,7 @@ class NodeStatus(_Struct, frozen=True):
     images: tuple[ContainerImage, ...] = ()
 
 
-class Node(_Struct, frozen=True):
+class Node(WireStruct, frozen=True):
     """A v1 Node."""
 
     metadata: ObjectMeta
@@ -378,7 +388,7 @@ class Node(_Struct, frozen=True):
         return self.metadata.name
 
 
-class Namespace(_Struct, frozen=True):
+class Namespace(WireStruct, frozen=True):
     """A v1 Namespace; its labels answer namespace selectors."""
 
     metadata: ObjectMeta

@@ -64,7 +64,7 @@ class MatchesAllTerms:
 
     def matches(self, shape: pod_shape.PodShape, namespaces: NamespaceLabels) -> bool:
         """Return whether a pod of `shape` matches all terms."""
-        labels = namespaces.get(shape.namespace, {})
+        labels = namespaces.get(shape.namespace)
         return all(t.matches(shape.namespace, shape.labels, labels) for t in self.terms)
 
 

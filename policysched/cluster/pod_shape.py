@@ -35,14 +35,26 @@ class AffinityTerm:
     topology_key: str
 
     def matches(
-        self, namespace: str, labels: Mapping[str, str], namespace_labels: Mapping[str, str]
+        self,
+        namespace: str,
+        labels: Mapping[str, str],
+        namespace_labels: Mapping[str, str] | None,
     ) -> bool:
-        """Return whether a pod of `namespace` with these labels is one of the term's pods."""
-        if namespace not in self.namespaces and (
-            self.namespace_selector is None or not self.namespace_selector.matches(namespace_labels)
-        ):
+        """Return whether a pod of `namespace` with these labels is one of the term's pods.
+
+        `namespace_labels` is None for a namespace that is not known: only a selector of all
+        namespaces matches it (`interpodaffinity/plugin.go`, mergeAffinityTermNamespacesIfNotEmpty).
+        """
+        if namespace not in self.namespaces and not self._selects_namespace(namespace_labels):
             return False
         return self.selector.matches(labels)
+
+    def _selects_namespace(self, labels: Mapping[str, str] | None) -> bool:
+        if self.namespace_selector is None:
+            return False
+        if labels is None:
+            return self.namespace_selector == selectors.EVERYTHING
+        return self.namespace_selector.matches(labels)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -149,9 +161,11 @@ class PodShape:
 
     @functools.cached_property
     def images(self) -> tuple[str, ...]:
-        """Image names of all containers, init containers first, as nodes report them."""
+        """Image names of containers and image volumes, as nodes report them, with repeats."""
         containers = (*self.spec.init_containers, *self.spec.containers)
-        return tuple(normalized_image_name(c.image) for c in containers)
+        volumes = (v.image for v in self.spec.volumes if v.image is not None)
+        names = (*(c.image for c in containers), *(v.reference for v in volumes))
+        return tuple(normalized_image_name(name) for name in names)
 
     @functools.cached_property
     def workload(self) -> str:
@@ -250,12 +264,10 @@ class PodShapes:
         spec = pod.spec
         if spec.node_name:
             spec = msgspec.structs.replace(spec, node_name="")
-        statuses = (*pod.status.container_statuses, *pod.status.init_container_statuses)
-        granted = [s for s in statuses if s.resources is not None]
         meta = pod.metadata
-        return self._encoder.encode(
-            (meta.namespace, meta.labels, annotations, _controller(pod), spec, granted)
-        )
+        owner = _controller(pod)
+        held = pod_requests.resized(pod)
+        return self._encoder.encode((meta.namespace, meta.labels, annotations, owner, spec, held))
 
 
 def affinity_term(term: objects.PodAffinityTerm, namespace: str) -> AffinityTerm:

@@ -20,7 +20,7 @@ from typing import ClassVar, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from policysched.cluster import columns, pod_shape, snapshot
+from policysched.cluster import columns, owner_selectors, pod_shape, snapshot
 from policysched.framework import cycle_state, events, queued_pod, status
 
 MAX_NODE_SCORE = 100
@@ -272,6 +272,13 @@ class Binder(Protocol):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Handle:
-    """What plugins are given when they are made."""
+    """What plugins are given when they are made.
+
+    `owners` are the selectors of services and controllers: the cache's, or empty where default
+    spread constraints are not wanted.
+    """
 
     binder: Binder
+    owners: owner_selectors.OwnerSelectors = dataclasses.field(
+        default_factory=owner_selectors.OwnerSelectors
+    )
