@@ -58,7 +58,11 @@ $(READY): requirements/dev.txt pyproject.toml
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $(READY)
 
+# Newer Pythons would pin versions that the oldest supported one cannot install.
 update-locks: $(READY)
+	@$(BIN)/python -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' || { \
+		echo "the locks are made with Python 3.11, the oldest that is supported;" \
+			"run \`make clean\`, then \`make PYTHON=python3.11 update-locks\`" >&2; exit 1; }
 	$(PIP_COMPILE) --upgrade --output-file requirements/runtime.txt pyproject.toml
 	$(PIP_COMPILE) --upgrade --extra dev --constraint requirements/runtime.txt \
 		--output-file requirements/dev.txt pyproject.toml
