@@ -54,6 +54,21 @@ class PreFilterOutcome:
     narrowing: set[str] = dataclasses.field(default_factory=set)
 
 
+@dataclasses.dataclass(slots=True)
+class Stage:
+    """Filter plugins that are asked together.
+
+    Attributes:
+        plugins: numbered, in order.
+        keeps: whether their answers are kept.
+        reads_usage: whether they are asked again about nodes on which a pod came or went.
+    """
+
+    plugins: list[tuple[int, interface.FilterPlugin]]
+    keeps: bool
+    reads_usage: bool
+
+
 class FilterRunner:
     """Runs the PreFilter and Filter plugins of a profile."""
 
@@ -64,8 +79,8 @@ class FilterRunner:
     ) -> None:
         """Take numbered plugins in order; the number identifies one across extension points."""
         self._pre_filters = pre_filters
-        self._stages = _stages(filters)
-        self.filters = filters
+        self._kept_numbers = frozenset(n for n, p in (*pre_filters, *filters) if keeps_answers(p))
+        self._filters = filters
 
     def pre_filter(self, cycle: Cycle) -> PreFilterOutcome:
         """Run all PreFilter plugins.
@@ -74,8 +89,8 @@ class FilterRunner:
         plain one still lets the others run, as preemption needs what they compute.
         """
         outcome = PreFilterOutcome()
-        for number, plugin in self._pre_filters:
-            result = _pre_filter_one(number, plugin, cycle)
+        for number, plugin in cycle.answers.planned("pre_filter", self._acting_pre_filters):
+            result = self._pre_filter_one(number, plugin, cycle)
             answer = result.status
             if answer.is_skip:
                 outcome.skipped.add(number)
@@ -97,28 +112,72 @@ class FilterRunner:
         table = cycle.answers.table
         ids: status_table.StatusIds = np.zeros(len(nodes), np.int16)
         _exclude_narrowed(ids, nodes, outcome, table)
-        for number, stage in enumerate(self._stages):
+        for number, stage in enumerate(self._acting_stages(cycle)):
             answers = self._stage_ids(number, stage, cycle, outcome, nodes)
-            ids = np.where(ids == 0, answers, ids)
+            if answers is not None:
+                ids = np.where(ids == 0, answers, ids)
         ids[~cycle.snap.is_alive[nodes.rows]] = -1
         return ids
 
     def _stage_ids(
         self,
         number: int,
-        stage: Sequence[tuple[int, interface.FilterPlugin]],
+        stage: Stage,
         cycle: Cycle,
         outcome: PreFilterOutcome,
         nodes: snapshot.NodeView,
-    ) -> status_table.StatusIds:
+    ) -> status_table.StatusIds | None:
+        """Return int16 (n,), None when PreFilter skipped the whole stage."""
         answers = cycle.answers
-        plugins = [plugin for n, plugin in stage if n not in outcome.skipped]
-        if keeps_answers(stage[0][1]):
-            kept = answers.filters.get(number)
-            if kept is None:
-                kept = answers.filters[number] = shape_answers.KeptFilter(plugins)
-            return kept.ids(answers.state, cycle.pod, cycle.snap, answers.table)[nodes.rows]
-        return shape_answers.first_failures(plugins, cycle.state, cycle.pod, nodes, answers.table)
+        if not stage.keeps:
+            plugins = [plugin for n, plugin in stage.plugins if n not in outcome.skipped]
+            if not plugins:
+                return None
+            table = answers.table
+            return shape_answers.first_failures(plugins, cycle.state, cycle.pod, nodes, table)
+        kept = answers.filters.get(number)
+        if kept is None:
+            plugins = [plugin for n, plugin in stage.plugins if n not in outcome.skipped]
+            kept = answers.filters[number] = shape_answers.KeptFilter(plugins)
+        return kept.ids(answers.state, cycle.pod, cycle.snap, answers.table)[nodes.rows]
+
+    def _pre_filter_one(
+        self, number: int, plugin: interface.PreFilterPlugin, cycle: Cycle
+    ) -> interface.PreFilterResult:
+        if number not in self._kept_numbers:
+            return plugin.pre_filter(cycle.state, cycle.pod, cycle.snap)
+        kept = cycle.answers.pre_filters.get(number)
+        if kept is None:
+            kept = plugin.pre_filter(cycle.answers.state, cycle.pod, cycle.snap)
+            cycle.answers.pre_filters[number] = kept
+        return kept
+
+    def _acting_pre_filters(
+        self, left_out: frozenset[int]
+    ) -> Sequence[tuple[int, interface.PreFilterPlugin]]:
+        return [numbered for numbered in self._pre_filters if numbered[0] not in left_out]
+
+    def _acting_stages(self, cycle: Cycle) -> Sequence[Stage]:
+        return cycle.answers.planned("filter", self._stages)
+
+    def _stages(self, left_out: frozenset[int]) -> Sequence[Stage]:
+        """Group neighbours whose answers are kept; every other plugin stands alone.
+
+        Those that follow the pods of a node stand apart from those that do not: after a pod was
+        placed, only the former are asked again about its node.
+        """
+        stages: list[Stage] = []
+        for number, plugin in self._filters:
+            if number in left_out:
+                continue
+            keeps = number in self._kept_numbers
+            usage = keeps and interface.Reads.USAGE in plugin.reads
+            last = stages[-1] if stages else None
+            if last and keeps and (last.keeps, last.reads_usage) == (True, usage):
+                last.plugins.append((number, plugin))
+            else:
+                stages.append(Stage([(number, plugin)], keeps, usage))
+        return stages
 
     def explain(
         self, cycle: Cycle, outcome: PreFilterOutcome
@@ -127,35 +186,10 @@ class FilterRunner:
         nodes = cycle.snap.all_rows()
         return [
             (plugin, plugin.filter(cycle.state_of(plugin), cycle.pod, nodes))
-            for number, plugin in self.filters
+            for stage in self._acting_stages(cycle)
+            for number, plugin in stage.plugins
             if number not in outcome.skipped
         ]
-
-
-def _stages(
-    filters: Sequence[tuple[int, interface.FilterPlugin]],
-) -> list[list[tuple[int, interface.FilterPlugin]]]:
-    """Group neighbours whose answers are kept; every other plugin stands alone."""
-    stages: list[list[tuple[int, interface.FilterPlugin]]] = []
-    for numbered in filters:
-        joins = stages and keeps_answers(stages[-1][0][1]) and keeps_answers(numbered[1])
-        if joins:
-            stages[-1].append(numbered)
-        else:
-            stages.append([numbered])
-    return stages
-
-
-def _pre_filter_one(
-    number: int, plugin: interface.PreFilterPlugin, cycle: Cycle
-) -> interface.PreFilterResult:
-    if not keeps_answers(plugin):
-        return plugin.pre_filter(cycle.state, cycle.pod, cycle.snap)
-    kept = cycle.answers.pre_filters.get(number)
-    if kept is None:
-        kept = plugin.pre_filter(cycle.answers.state, cycle.pod, cycle.snap)
-        cycle.answers.pre_filters[number] = kept
-    return kept
 
 
 def _narrow(outcome: PreFilterOutcome, plugin_name: str, result: interface.PreFilterResult) -> bool:

@@ -15,13 +15,19 @@ from __future__ import annotations
 import dataclasses
 import enum
 from collections.abc import Sequence
-from typing import ClassVar, Protocol, runtime_checkable
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
 from policysched.cluster import columns, owner_selectors, pod_shape, snapshot
 from policysched.framework import cycle_state, events, queued_pod, status
+
+RawScores: TypeAlias = npt.NDArray[Any]
+"""(n,) int64 or float64: what a Score plugin says before its scores are normalised.
+
+Any stands for the one of the two that a plugin uses; its own annotations say which.
+"""
 
 MAX_NODE_SCORE = 100
 """Highest score of one plugin for one node (framework/interface.go)."""
@@ -53,6 +59,23 @@ class Plugin(Protocol):
     """What all plugins have: a name. It appears in reasons, scores, metrics and profiles."""
 
     name: str
+
+
+class ScopedPlugin(Plugin, Protocol):
+    """Has something to say about some pods only, and knows them by their shape.
+
+    Policies have many rules, of which most are about other pods; those cost nothing per pod.
+    """
+
+    def applies_to(
+        self, state: cycle_state.CycleState, shape: pod_shape.PodShape, snap: snapshot.Snapshot
+    ) -> bool:
+        """Return False to be left out of PreFilter, Filter, PreScore and Score for equal pods.
+
+        Asked once for all equal pods; an answer that holds for a limited time says so by
+        `CycleState.expire_at`, one that reads labels of namespaces need not.
+        """
+        ...
 
 
 class PreEnqueuePlugin(Plugin, Protocol):
@@ -104,7 +127,10 @@ class PreFilterPlugin(Plugin, Protocol):
 class FilterPlugin(Plugin, Protocol):
     """Decides on which nodes the pod can run."""
 
-    reads: ClassVar[Reads]
+    @property
+    def reads(self) -> Reads:
+        """What the answers depend on; usually a class attribute."""
+        ...
 
     def filter(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
@@ -157,12 +183,15 @@ class ScorePlugin(Plugin, Protocol):
     says how finely the final scores are counted, 100 for hundredths.
     """
 
-    reads: ClassVar[Reads]
+    @property
+    def reads(self) -> Reads:
+        """What the raw scores depend on; usually a class attribute."""
+        ...
 
     def score(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
-    ) -> columns.IntArray:
-        """Return int64 (n,): a raw score for each node, 0 to 100 unless it is normalised."""
+    ) -> RawScores:
+        """Return (n,) raw scores: int64, 0 to 100 units unless normalised, or float64 to be so."""
         ...
 
 
@@ -170,9 +199,12 @@ class NormalizeScorePlugin(Plugin, Protocol):
     """Brings raw scores into the range 0 to 100."""
 
     def normalize_score(
-        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, scores: columns.IntArray
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, scores: RawScores
     ) -> columns.IntArray:
-        """Return int64 (f,): final points for the raw scores of the f feasible nodes."""
+        """Return int64 (f,): final points for the raw scores of the f feasible nodes.
+
+        `scores` have the dtype that `score` gave them; NaN in float64 marks a node without data.
+        """
         ...
 
 

@@ -5,19 +5,18 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Mapping
 
-from policysched.cluster import objects, pod_counts, pod_shape
+from policysched.cluster import objects, pod_shape, snapshot
 from policysched.framework import interface
 
-TolerationsFn = Callable[
-    [pod_shape.PodShape, pod_counts.NamespaceLabels], tuple[objects.Toleration, ...]
-]
+TolerationsFn = Callable[[pod_shape.PodShape, snapshot.Snapshot], tuple[objects.Toleration, ...]]
+"""Tolerations may depend on labels of namespaces and on the time, so it takes the snapshot."""
 
 
 def own_tolerations(
-    shape: pod_shape.PodShape, namespaces: pod_counts.NamespaceLabels
+    shape: pod_shape.PodShape, snap: snapshot.Snapshot
 ) -> tuple[objects.Toleration, ...]:
     """Return the pod's own tolerations: what holds without policies."""
-    del namespaces
+    del snap
     return shape.spec.tolerations
 
 

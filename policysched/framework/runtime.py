@@ -62,7 +62,7 @@ class Framework:
         self._numbered = list(enumerate(prof.plugins))
         self._filters = filtering.FilterRunner(self._at("pre_filter"), self._at("filter"))
         self._scores = scoring.ScoreRunner(self._at("score"), prof.weights)
-        self._kept = shape_answers.ShapeAnswersCache()
+        self._kept = shape_answers.ShapeAnswersCache(self._at("applies_to"))
 
     def _at(self, point: str) -> list[tuple[int, Any]]:
         """Return the numbered plugins that act at an extension point.
@@ -126,7 +126,7 @@ class Framework:
         return self._choose(cycle, rows)
 
     def _begin(self, pod: pod_shape.PodInfo, snap: snapshot.Snapshot) -> filtering.Cycle:
-        tolerations = self.profile.tolerations(pod.shape, snap.counts.namespaces)
+        tolerations = self.profile.tolerations(pod.shape, snap)
         answers = self._kept.get(pod.shape, tolerations, snap)
         return filtering.Cycle(pod, snap, cycle_state.CycleState(tolerations), answers)
 

@@ -17,13 +17,15 @@ from policysched.framework import filtering, interface, score_table, shape_answe
 class Scorer:
     """A Score plugin as a profile uses it.
 
-    `factor` is what one unit of its final scores adds to the total, in hundredths of a point.
+    `factor` is what one unit of its final scores adds to the total, in hundredths of a point,
+    `keeps` whether its raw scores are kept for equal pods.
     """
 
     number: int
     plugin: interface.ScorePlugin
     score_name: str
     factor: int
+    keeps: bool
 
 
 class ScoreRunner:
@@ -35,7 +37,7 @@ class ScoreRunner:
         """Take numbered plugins; those without a weight do not score."""
         named = [(n, p, score_name(p)) for n, p in plugins]
         self._scorers = [
-            Scorer(n, p, name, weights[name] * _hundredths_per_unit(p))
+            Scorer(n, p, name, weights[name] * _hundredths_per_unit(p), filtering.keeps_answers(p))
             for n, p, name in named
             if weights.get(name, 0)
         ]
@@ -45,19 +47,22 @@ class ScoreRunner:
         feasible = cycle.snap.at_rows(rows)
         totals = np.zeros(len(rows), np.int64)
         by_plugin: dict[str, columns.IntArray] = {}
-        for scorer in self._scorers:
+        for scorer in cycle.answers.planned("score", self._acting):
             raw = self._raw_scores(scorer, cycle, feasible)
             if raw is not None:
-                weighted = _normalized(scorer.plugin, cycle, raw) * scorer.factor
+                weighted = _normalized(scorer, cycle, raw) * scorer.factor
                 by_plugin[scorer.score_name] = weighted
                 totals += weighted
         return score_table.ScoreTable(rows, by_plugin, totals)
 
+    def _acting(self, left_out: frozenset[int]) -> Sequence[Scorer]:
+        return [scorer for scorer in self._scorers if scorer.number not in left_out]
+
     def _raw_scores(
         self, scorer: Scorer, cycle: filtering.Cycle, feasible: snapshot.NodeView
-    ) -> columns.IntArray | None:
-        """Return int64 (f,), None when the plugin has nothing to say about the pod."""
-        if filtering.keeps_answers(scorer.plugin):
+    ) -> interface.RawScores | None:
+        """Return (f,) raw scores, None when the plugin has nothing to say about the pod."""
+        if scorer.keeps:
             kept = _kept_score(scorer, cycle)
             if kept is None:
                 return None
@@ -91,12 +96,13 @@ def _pre_score_skips(
 
 
 def _normalized(
-    plugin: interface.ScorePlugin, cycle: filtering.Cycle, raw: columns.IntArray
+    scorer: Scorer, cycle: filtering.Cycle, raw: interface.RawScores
 ) -> columns.IntArray:
-    if not hasattr(plugin, "normalize_score"):
+    if not hasattr(scorer.plugin, "normalize_score"):
         return raw
-    normalizing = cast("interface.NormalizeScorePlugin", plugin)
-    return normalizing.normalize_score(cycle.state_of(plugin), cycle.pod, raw)
+    normalizing = cast("interface.NormalizeScorePlugin", scorer.plugin)
+    state = cycle.answers.state if scorer.keeps else cycle.state
+    return normalizing.normalize_score(state, cycle.pod, raw)
 
 
 def _hundredths_per_unit(plugin: interface.ScorePlugin) -> int:

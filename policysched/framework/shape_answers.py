@@ -10,23 +10,24 @@ from __future__ import annotations
 import dataclasses
 import datetime
 from collections import OrderedDict
-from collections.abc import Sequence
-from typing import TypeAlias, TypeVar
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from policysched.cluster import columns, objects, pod_shape, snapshot
+from policysched.cluster import objects, pod_shape, snapshot
 from policysched.framework import cycle_state, interface, status_table
 
 ScalarT = TypeVar("ScalarT", bound=np.generic)
+PlannedT = TypeVar("PlannedT")
 
 _MAX_SHAPES = 128
 _PATCH_SHARE = 4
 """Beyond a quarter of the rows, asking about all of them is cheaper than patching."""
 
 
-class _Version:
+class Version:
     """Up to which change of the cluster a vector is current."""
 
     def __init__(self, reads: interface.Reads) -> None:
@@ -66,7 +67,7 @@ class KeptFilter:
     def __init__(self, plugins: Sequence[interface.FilterPlugin]) -> None:
         """Keep answers of `plugins`, in order."""
         self._plugins = plugins
-        self._version = _Version(_union(plugins))
+        self._version = Version(_union(plugins))
         self._ids: status_table.StatusIds = np.zeros(0, np.int16)
 
     def ids(
@@ -92,13 +93,13 @@ class KeptScore:
     def __init__(self, plugin: interface.ScorePlugin) -> None:
         """Keep answers of `plugin`."""
         self._plugin = plugin
-        self._version = _Version(plugin.reads)
-        self._scores: columns.IntArray = np.zeros(0, np.int64)
+        self._version = Version(plugin.reads)
+        self._scores: interface.RawScores = np.zeros(0, np.int64)
 
     def scores(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
-    ) -> columns.IntArray:
-        """Return int64 (N,), current; not to be written to."""
+    ) -> interface.RawScores:
+        """Return (N,) raw scores, current and in the plugin's dtype; not to be written to."""
         rows = self._version.changed_rows(snap)
         if rows is None:
             self._scores = self._plugin.score(state, pod, snap.all_rows())
@@ -118,13 +119,26 @@ class ShapeAnswers:
         pre_filters: answers of PreFilter by plugin number.
         filters: by stage number.
         scores: by plugin number, None where PreScore skipped.
+        left_out: numbers of plugins that do not apply to the shape.
+        plan: for each extension point, the plugins that do, in the form its runner likes.
     """
 
     state: cycle_state.CycleState
+    left_out: frozenset[int] = frozenset()
     table: status_table.StatusTable = dataclasses.field(default_factory=status_table.StatusTable)
     pre_filters: dict[int, interface.PreFilterResult] = dataclasses.field(default_factory=dict)
     filters: dict[int, KeptFilter] = dataclasses.field(default_factory=dict)
     scores: dict[int, KeptScore | None] = dataclasses.field(default_factory=dict)
+    plan: dict[str, Sequence[Any]] = dataclasses.field(default_factory=dict)
+
+    def planned(
+        self, point: str, plan: Callable[[frozenset[int]], Sequence[PlannedT]]
+    ) -> Sequence[PlannedT]:
+        """Return what `plan` makes of the plugins left out, made once."""
+        made = self.plan.get(point)
+        if made is None:
+            made = self.plan[point] = plan(self.left_out)
+        return made
 
 
 Tolerations: TypeAlias = tuple[objects.Toleration, ...]
@@ -133,8 +147,9 @@ Tolerations: TypeAlias = tuple[objects.Toleration, ...]
 class ShapeAnswersCache:
     """The answers kept for the most recently scheduled shapes of one profile."""
 
-    def __init__(self) -> None:
-        """Start with nothing kept."""
+    def __init__(self, scoped: Sequence[tuple[int, interface.ScopedPlugin]] = ()) -> None:
+        """Start with nothing kept; `scoped` are numbered plugins that leave out some shapes."""
+        self._scoped = scoped
         self._kept: OrderedDict[tuple[int, Tolerations], ShapeAnswers] = OrderedDict()
         self._namespaces_generation = 0
 
@@ -148,11 +163,18 @@ class ShapeAnswersCache:
         key = (shape.index, tolerations)
         answers = self._kept.get(key)
         if answers is None or _is_over(answers.state.valid_until, snap.now):
-            answers = self._kept[key] = ShapeAnswers(cycle_state.CycleState(tolerations))
+            answers = self._kept[key] = self._begin(shape, tolerations, snap)
             if len(self._kept) > _MAX_SHAPES:
                 self._kept.popitem(last=False)
         self._kept.move_to_end(key)
         return answers
+
+    def _begin(
+        self, shape: pod_shape.PodShape, tolerations: Tolerations, snap: snapshot.Snapshot
+    ) -> ShapeAnswers:
+        state = cycle_state.CycleState(tolerations)
+        left_out = frozenset(n for n, p in self._scoped if not p.applies_to(state, shape, snap))
+        return ShapeAnswers(state, left_out)
 
 
 def first_failures(
