@@ -1,0 +1,298 @@
+"""Requests to one API server: bytes in, bytes out, over kept connections.
+
+    async with client.ApiClient(connection, rng=rng) as api:
+        body = await api.request("GET", "/api/v1/nodes/node-1")
+
+A call is repeated, with growing and jittered pauses, when repeating it is safe: always after 429
+(the server has not looked at it) and when no connection came about; after 5xx and lost answers only
+where the call says that it is idempotent. A 401 leads to one more try with another credential, if
+there is one. There is no client-side rate limit: the server's priority and fairness decides.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import dataclasses
+import random
+import types
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import NamedTuple, Self
+
+import aiohttp
+import yarl
+
+import policysched
+from policysched.kube import backoff, errors, kubeconfig
+
+JSON = "application/json"
+MERGE_PATCH = "application/merge-patch+json"
+STRATEGIC_MERGE_PATCH = "application/strategic-merge-patch+json"
+
+CONNECT_TIMEOUT_SECONDS = 10.0
+KEEPALIVE_SECONDS = 60.0
+"""Shorter than the 90 s after which kube-apiserver closes an idle connection (net/http server)."""
+
+BACKOFF = backoff.Backoff(first_seconds=0.1, max_seconds=10.0)
+MAX_RETRY_AFTER_SECONDS = 60.0
+"""A server that asks for a longer pause is asked again nevertheless."""
+
+_FIRST_FAILURE_STATUS = 300  # redirects are refused too: a credential goes to one server only
+_FAILURES = (aiohttp.ClientError, OSError)  # timeouts are OSErrors
+
+Sleep = Callable[[float], Awaitable[None]]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class CallPolicy:
+    """How long and how often a call is tried.
+
+    Attributes:
+        timeout_seconds: limit of one attempt, from waiting for a connection to the last byte.
+        max_attempts: limit of attempts.
+        is_idempotent: whether making the call twice does no more than making it once.
+    """
+
+    timeout_seconds: float = 30.0
+    max_attempts: int = 5
+    is_idempotent: bool = True
+
+
+DEFAULT_POLICY = CallPolicy()
+
+
+class _Call(NamedTuple):
+    method: str
+    path: str
+    body: bytes
+    content_type: str
+    timeout: aiohttp.ClientTimeout
+
+
+class ApiClient:
+    """One user's connections to one API server; an asynchronous context manager."""
+
+    def __init__(
+        self,
+        connection: kubeconfig.Connection,
+        *,
+        rng: random.Random,
+        sleep: Sleep = asyncio.sleep,
+        max_connections: int = 128,
+    ) -> None:
+        """Prepare; connections are opened when they are needed.
+
+        Args:
+            connection: where and who.
+            rng: spreads the pauses between attempts.
+            sleep: how to pause.
+            max_connections: further calls wait for one to become free; watches hold one each.
+        """
+        self._connection = connection
+        self._credentials = connection.credentials
+        self._rng = rng
+        self._sleep = sleep
+        self._max_connections = max_connections
+        self._session: aiohttp.ClientSession | None = None
+        self._certificate_generation = self._credentials.certificate_generation
+        self._headers: dict[str, dict[str, str]] = {}
+        self._headers_authorization = ""
+
+    async def __aenter__(self) -> Self:
+        """Open the session."""
+        self._session = self._new_session()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: types.TracebackType | None,
+    ) -> None:
+        """Close all connections."""
+        await self._opened_session().close()
+
+    async def request(
+        self,
+        method: str,
+        path: str,
+        body: bytes = b"",
+        *,
+        content_type: str = JSON,
+        policy: CallPolicy = DEFAULT_POLICY,
+    ) -> bytes:
+        """Return the body of the answer to a call.
+
+        Args:
+            method: the HTTP method.
+            path: path and query, encoded.
+            body: what to send.
+            content_type: what `body` is.
+            policy: how long and how often to try.
+
+        Raises:
+            ApiError: the server refused, in the last attempt.
+            TransportError: no answer came, in the last attempt.
+        """
+        timeout = aiohttp.ClientTimeout(
+            total=policy.timeout_seconds, sock_connect=CONNECT_TIMEOUT_SECONDS
+        )
+        call = _Call(method, path, body, content_type, timeout)
+        failures = 0
+        while True:
+            try:
+                return await self._read(await self._open(call), call)
+            except errors.KubeError as error:
+                failures += 1
+                wait_seconds = self._wait_seconds(error, failures, policy)
+                if wait_seconds is None or failures >= policy.max_attempts:
+                    raise
+            await self._sleep(wait_seconds)
+
+    @contextlib.asynccontextmanager
+    async def stream(
+        self, path: str, *, stall_seconds: float
+    ) -> AsyncIterator[AsyncIterator[bytes]]:
+        """Open a stream of bytes; it is tried once.
+
+        Args:
+            path: path and query, encoded.
+            stall_seconds: how long the server may be silent.
+
+        Raises:
+            ApiError: the server refused.
+            TransportError: the stream did not begin, was cut, or stalled.
+        """
+        timeout = aiohttp.ClientTimeout(
+            total=None, sock_connect=CONNECT_TIMEOUT_SECONDS, sock_read=stall_seconds
+        )
+        call = _Call("GET", path, b"", JSON, timeout)
+        response = await self._open(call)
+        try:
+            yield self._chunks(response, call)
+        finally:
+            response.close()  # the rest of a stream is not worth reading for the connection's sake
+
+    async def _open(self, call: _Call) -> aiohttp.ClientResponse:
+        """Send the call and return an answer that is not a failure."""
+        if self._credentials.is_due():
+            await self._credentials.renew()
+        await self._drop_old_certificate()
+        authorization = self._credentials.authorization
+        try:
+            return await self._send(call)
+        except errors.UnauthorizedError:
+            if not await self._credentials.replace(authorization):
+                raise
+        await self._drop_old_certificate()
+        return await self._send(call)
+
+    async def _send(self, call: _Call) -> aiohttp.ClientResponse:
+        session = self._opened_session()
+        connection = self._connection
+        try:
+            response = await session.request(
+                call.method,
+                yarl.URL(connection.server + call.path, encoded=True),
+                data=call.body or None,
+                headers=self._headers_for(call.content_type),
+                timeout=call.timeout,
+                allow_redirects=False,
+                proxy=connection.proxy,
+                server_hostname=connection.server_hostname,
+            )
+        except _FAILURES as error:
+            raise self._transport_error(error, call) from error
+        if response.status < _FIRST_FAILURE_STATUS:
+            return response
+        body = await self._read(response, call)
+        raise errors.from_response(response.status, body, response.headers.get("Retry-After"))
+
+    async def _read(self, response: aiohttp.ClientResponse, call: _Call) -> bytes:
+        try:
+            async with response:
+                return await response.read()
+        except _FAILURES as error:
+            raise self._transport_error(error, call) from error
+
+    async def _chunks(self, response: aiohttp.ClientResponse, call: _Call) -> AsyncIterator[bytes]:
+        try:
+            async for chunk in response.content.iter_any():
+                yield chunk
+        except _FAILURES as error:
+            raise self._transport_error(error, call) from error
+
+    def _wait_seconds(
+        self, error: errors.KubeError, failures: int, policy: CallPolicy
+    ) -> float | None:
+        """Return how long to wait before the next attempt, None where there must not be one."""
+        wait_seconds = BACKOFF.seconds(failures, self._rng)
+        match error:
+            case errors.CertificateError():
+                return None
+            case errors.TransportError() if policy.is_idempotent or not error.may_have_arrived:
+                return wait_seconds
+            case errors.TooManyRequestsError():
+                pass
+            case errors.ServerError() if policy.is_idempotent:
+                pass
+            case _:
+                return None
+        asked_seconds = min(error.retry_after_seconds or 0.0, MAX_RETRY_AFTER_SECONDS)
+        return asked_seconds + wait_seconds
+
+    def _headers_for(self, content_type: str) -> dict[str, str]:
+        authorization = self._credentials.authorization
+        if authorization != self._headers_authorization:
+            self._headers.clear()
+            self._headers_authorization = authorization
+        headers = self._headers.get(content_type)
+        if headers is None:
+            headers = {
+                "Accept": JSON,
+                "Accept-Encoding": "identity",  # compressing costs both sides more than sending
+                "Content-Type": content_type,
+                "User-Agent": f"policysched/{policysched.__version__}",
+            }
+            if authorization:
+                headers["Authorization"] = authorization
+            self._headers[content_type] = headers
+        return headers
+
+    async def _drop_old_certificate(self) -> None:
+        """Leave the connections that were opened with another client certificate."""
+        generation = self._credentials.certificate_generation
+        if generation == self._certificate_generation:
+            return
+        self._certificate_generation = generation
+        old, self._session = self._opened_session(), self._new_session()
+        await old.close()
+
+    def _new_session(self) -> aiohttp.ClientSession:
+        context = self._connection.ssl_context
+        connector = aiohttp.TCPConnector(
+            ssl=True if context is None else context,
+            limit=self._max_connections,
+            keepalive_timeout=KEEPALIVE_SECONDS,
+        )
+        return aiohttp.ClientSession(connector=connector, cookie_jar=aiohttp.DummyCookieJar())
+
+    def _opened_session(self) -> aiohttp.ClientSession:
+        if self._session is None:
+            raise RuntimeError("the client is used outside of `async with`")
+        return self._session
+
+    def _transport_error(self, error: Exception, call: _Call) -> errors.TransportError:
+        what = f"{call.method} {call.path.partition('?')[0]} at {self._connection.server}"
+        match error:
+            case aiohttp.ClientConnectorCertificateError():
+                text = f"{what}: the server's certificate is not trusted: {error.certificate_error}"
+                return errors.CertificateError(text, may_have_arrived=False)
+            case aiohttp.ClientConnectorError() | aiohttp.ConnectionTimeoutError():
+                text = f"{what}: no connection: {error}"
+                return errors.TransportError(text, may_have_arrived=False)
+            case TimeoutError():
+                text = f"{what}: no answer in time"
+            case _:
+                text = f"{what}: the connection was lost: {str(error) or type(error).__name__}"
+        return errors.TransportError(text, may_have_arrived=True)

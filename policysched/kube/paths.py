@@ -1,0 +1,34 @@
+"""Paths of the resources that we write to, below the server's base URL."""
+
+from __future__ import annotations
+
+import urllib.parse
+
+
+def pod(namespace: str, name: str) -> str:
+    """Return the path of a pod."""
+    return f"/api/v1/namespaces/{_segment(namespace)}/pods/{_segment(name)}"
+
+
+def pod_binding(namespace: str, name: str) -> str:
+    """Return the path of a pod's binding subresource."""
+    return pod(namespace, name) + "/binding"
+
+
+def pod_status(namespace: str, name: str) -> str:
+    """Return the path of a pod's status subresource."""
+    return pod(namespace, name) + "/status"
+
+
+def events(namespace: str) -> str:
+    """Return the path of a namespace's events."""
+    return f"/apis/events.k8s.io/v1/namespaces/{_segment(namespace)}/events"
+
+
+def event(namespace: str, name: str) -> str:
+    """Return the path of an event."""
+    return f"{events(namespace)}/{_segment(name)}"
+
+
+def _segment(name: str) -> str:
+    return urllib.parse.quote(name, safe="")

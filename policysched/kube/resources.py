@@ -1,0 +1,69 @@
+"""The kinds of objects that we follow, and where they are listed and watched."""
+
+from __future__ import annotations
+
+import dataclasses
+import urllib.parse
+from typing import Generic
+
+from policysched.cluster import objects
+from policysched.kube import decoding
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Resource(Generic[decoding.T]):
+    """A collection on the API server.
+
+    Attributes:
+        name: what logs call it.
+        path: path of the collection.
+        kind: what its objects are decoded into.
+        field_selector: which objects; one that stops matching arrives as deleted.
+        label_selector: as `field_selector`.
+    """
+
+    name: str
+    path: str
+    kind: type[decoding.T]
+    field_selector: str = ""
+    label_selector: str = ""
+
+    def list_path(self, *, limit: int, continue_token: str = "") -> str:
+        """Return path and query of one page, of the newest state; `limit` 0 asks for all at once.
+
+        No resourceVersion is given: the answer is not older than the question.
+        """
+        query = {"limit": str(limit)} if limit else {}
+        if continue_token:
+            query["continue"] = continue_token
+        return self._path(query)
+
+    def watch_path(self, *, resource_version: str, timeout_seconds: int) -> str:
+        """Return path and query of a watch that continues after `resource_version`."""
+        return self._path(
+            {
+                "watch": "true",
+                "allowWatchBookmarks": "true",
+                "resourceVersion": resource_version,
+                "timeoutSeconds": str(timeout_seconds),
+            }
+        )
+
+    def _path(self, query: dict[str, str]) -> str:
+        if self.field_selector:
+            query["fieldSelector"] = self.field_selector
+        if self.label_selector:
+            query["labelSelector"] = self.label_selector
+        return f"{self.path}?{urllib.parse.urlencode(query)}" if query else self.path
+
+
+PODS = Resource(
+    name="pods",
+    path="/api/v1/pods",
+    kind=objects.Pod,
+    # As kube-scheduler's informer (pkg/scheduler/scheduler.go, NewInformerFactory): pods that have
+    # ended hold nothing.
+    field_selector="status.phase!=Succeeded,status.phase!=Failed",
+)
+NODES = Resource(name="nodes", path="/api/v1/nodes", kind=objects.Node)
+NAMESPACES = Resource(name="namespaces", path="/api/v1/namespaces", kind=objects.Namespace)
