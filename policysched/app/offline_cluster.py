@@ -1,0 +1,89 @@
+"""A cluster file as the scheduler's own state: a cache, and the pods that wait."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+from collections.abc import Iterable
+
+from policysched import clock as clocks
+from policysched import errors, quantity
+from policysched.app import cluster_file
+from policysched.cluster import cache as caches
+from policysched.cluster import objects, pod_shape
+
+
+@dataclasses.dataclass(slots=True)
+class OfflineCluster:
+    """What `explain` and `simulate` decide about.
+
+    Attributes:
+        cache: nodes, placed pods, namespaces and owners.
+        shapes: shapes of all its pods.
+        placed: pods on nodes, by `namespace/name`.
+        pending: pods that wait for a node, in the order of the file, which stands for the order of
+            their arrival; pods that have ended or are being deleted do not wait.
+    """
+
+    cache: caches.Cache
+    shapes: pod_shape.PodShapes
+    placed: dict[str, pod_shape.PodInfo] = dataclasses.field(default_factory=dict)
+    pending: list[pod_shape.PodInfo] = dataclasses.field(default_factory=list)
+
+
+def build(
+    found: cluster_file.ClusterObjects,
+    where: str,
+    now: datetime.datetime,
+    annotation_keys: frozenset[str] = frozenset(),
+) -> OfflineCluster:
+    """Return the state of the cluster; `annotation_keys` are those that policies read of pods.
+
+    Raises:
+        InputError: an object is there twice, or holds a text that is no quantity.
+    """
+    _refuse_twins(where, "Node", (node.name for node in found.nodes))
+    _refuse_twins(where, "Pod", (pod.key for pod in found.pods))
+    _refuse_twins(where, "Pod uid", (p.metadata.uid for p in found.pods if p.metadata.uid))
+    cluster = OfflineCluster(
+        caches.Cache(clocks.ManualClock(now)), pod_shape.PodShapes(annotation_keys)
+    )
+    for namespace in found.namespaces:
+        cluster.cache.set_namespace(namespace.metadata.name, namespace.metadata.labels)
+    for kind, owner in found.owners:
+        meta = owner.metadata
+        cluster.cache.owners.set(kind, meta.namespace, meta.name, owner.selector)
+    for node in found.nodes:
+        _add_node(cluster, node, where)
+    for pod in found.pods:
+        _add_pod(cluster, pod, where)
+    return cluster
+
+
+def _refuse_twins(where: str, kind: str, names: Iterable[str]) -> None:
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise errors.InputError(where, f"the {kind} `{name}` is there twice")
+        seen.add(name)
+
+
+def _add_node(cluster: OfflineCluster, node: objects.Node, where: str) -> None:
+    try:
+        cluster.cache.set_node(node)
+    except quantity.QuantityError as error:
+        raise errors.InputError(f"{where}: Node {node.name}", str(error)) from error
+
+
+def _add_pod(cluster: OfflineCluster, pod: objects.Pod, where: str) -> None:
+    if pod.is_terminal:
+        return
+    try:
+        info = cluster.shapes.info(pod)
+    except quantity.QuantityError as error:
+        raise errors.InputError(f"{where}: Pod {pod.key}", str(error)) from error
+    if pod.spec.node_name:
+        cluster.cache.add_pod(info)
+        cluster.placed[info.key] = info
+    elif not info.is_terminating:
+        cluster.pending.append(info)

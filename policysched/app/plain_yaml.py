@@ -1,0 +1,198 @@
+"""YAML as configuration and manifests use it: plain values, read without trusting the author.
+
+PyYAML's own loaders recurse in C while they compose a document, so that a deeply nested text ends
+the process, and aliases let a small text stand for a huge value. Here values are built from the
+parser's flat stream of events, with a limit on nesting; anchors, aliases and tags are refused.
+A plain scalar is a number only where all versions of YAML agree: `yes`, `12:30`, `1e3`, `017` and
+dates stay text.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Iterator
+from typing import Any, TypeAlias
+
+import yaml
+
+from policysched import errors
+
+MAX_DEPTH = 100
+"""Deeper than any Kubernetes object."""
+
+Value: TypeAlias = Any
+"""None, bool, int, float, str, list or dict with str keys, nested."""
+
+Path: TypeAlias = tuple[str | int, ...]
+
+_CONSTANTS: dict[str, Value] = {
+    "": None,
+    "~": None,
+    "null": None,
+    "Null": None,
+    "NULL": None,
+    "true": True,
+    "True": True,
+    "TRUE": True,
+    "false": False,
+    "False": False,
+    "FALSE": False,
+}
+_INT = re.compile(r"[-+]?(?:0|[1-9]\d{0,40})")
+_FLOAT = re.compile(r"[-+]?(?:0|[1-9]\d*)\.\d+(?:[eE][-+]\d+)?")
+_START_EVENTS = (yaml.MappingStartEvent, yaml.SequenceStartEvent)
+_END_EVENTS = (yaml.MappingEndEvent, yaml.SequenceEndEvent)
+_PARSER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+"""libyaml's parser where PyYAML was built with it."""
+
+
+@dataclasses.dataclass(slots=True)
+class Document:
+    """One document of a YAML text.
+
+    Attributes:
+        value: what it says.
+        lines: 1-based line of the value at each path.
+    """
+
+    value: Value
+    lines: dict[Path, int]
+
+    def line(self, path: Path) -> int:
+        """Return the line of the value at `path`, or of the nearest one around it."""
+        while path not in self.lines and path:
+            path = path[:-1]
+        return self.lines.get(path, 1)
+
+
+def load_all(text: str, where: str, *, with_lines: bool = False) -> Iterator[Document]:
+    """Yield the documents of a YAML text; empty ones are left out.
+
+    Raises:
+        InputError: the text is not YAML, or uses what is refused here; `where` names the file.
+    """
+    builder = _Builder(where, with_lines=with_lines)
+    try:
+        for event in yaml.parse(text, Loader=_PARSER):
+            if isinstance(event, yaml.DocumentStartEvent):
+                builder = _Builder(where, with_lines=with_lines)
+            elif isinstance(event, yaml.DocumentEndEvent):
+                if builder.value is not None:
+                    yield Document(builder.value, builder.lines)
+            else:
+                builder.take(event)
+    except yaml.MarkedYAMLError as error:
+        raise _not_yaml(where, error) from error
+    except yaml.YAMLError as error:
+        raise errors.InputError(where, f"not YAML: {error}".split("\n", maxsplit=1)[0]) from error
+
+
+def load(text: str, where: str) -> Document:
+    """Return the only document of a YAML text, with its lines; one without content has None.
+
+    Raises:
+        InputError: as `load_all`, or there are several documents.
+    """
+    documents = list(load_all(text, where, with_lines=True))
+    if len(documents) > 1:
+        raise errors.InputError(where, f"has {len(documents)} documents where one is expected")
+    return documents[0] if documents else Document(None, {})
+
+
+def _not_yaml(where: str, error: yaml.MarkedYAMLError) -> errors.InputError:
+    mark = error.problem_mark
+    place = f"{where}:{mark.line + 1}:{mark.column + 1}" if mark else where
+    return errors.InputError(place, f"not YAML: {error.problem}")
+
+
+class _Builder:
+    """Builds one value from events, without recursion."""
+
+    def __init__(self, where: str, *, with_lines: bool) -> None:
+        self.value: Value = None
+        self.lines: dict[Path, int] = {}
+        self._where = where
+        self._with_lines = with_lines
+        self._open: list[Value] = []
+        self._keys: list[str | int | None] = []
+
+    def take(self, event: yaml.Event) -> None:
+        """Add the next event of the document."""
+        if isinstance(event, yaml.ScalarEvent):
+            self._refuse_tricks(event)
+            if self._wants_key():
+                self._set_key(event)
+            else:
+                self._put(_scalar(event), event)
+                self._step()
+        elif isinstance(event, _START_EVENTS):
+            self._refuse_tricks(event)
+            self._begin({} if isinstance(event, yaml.MappingStartEvent) else [], event)
+        elif isinstance(event, _END_EVENTS):
+            self._open.pop()
+            self._keys.pop()
+            self._step()
+        elif isinstance(event, yaml.AliasEvent):
+            raise self._error(event, "an alias is not supported here", "write the value out")
+
+    def _wants_key(self) -> bool:
+        return bool(self._open) and isinstance(self._open[-1], dict) and self._keys[-1] is None
+
+    def _set_key(self, event: yaml.ScalarEvent) -> None:
+        if event.value in self._open[-1]:
+            raise self._error(event, f"the key `{event.value}` is there twice")
+        self._keys[-1] = event.value
+
+    def _begin(self, container: Value, event: yaml.Event) -> None:
+        if self._wants_key():
+            raise self._error(event, "a key must be plain text")
+        if len(self._open) >= MAX_DEPTH:
+            raise self._error(event, f"nested deeper than {MAX_DEPTH} levels")
+        self._put(container, event)
+        self._open.append(container)
+        self._keys.append(0 if isinstance(container, list) else None)
+
+    def _put(self, value: Value, event: yaml.Event) -> None:
+        if self._with_lines:
+            path = tuple(key for key in self._keys if key is not None)
+            self.lines[path] = _position(event)[0]
+        if not self._open:
+            self.value = value
+        elif isinstance(self._open[-1], list):
+            self._open[-1].append(value)
+        else:
+            self._open[-1][self._keys[-1]] = value
+
+    def _step(self) -> None:
+        """Move on to the next element of the innermost open list or mapping."""
+        if self._open:
+            key = self._keys[-1]
+            self._keys[-1] = key + 1 if isinstance(key, int) else None
+
+    def _refuse_tricks(self, event: yaml.ScalarEvent | yaml.CollectionStartEvent) -> None:
+        if event.tag not in (None, "!"):
+            raise self._error(event, f"the tag `{event.tag}` is not supported here", "leave it out")
+
+    def _error(self, event: yaml.Event, problem: str, advice: str = "") -> errors.InputError:
+        line, column = _position(event)
+        return errors.InputError(f"{self._where}:{line}:{column}", problem, help=advice)
+
+
+def _position(event: yaml.Event) -> tuple[int, int]:
+    """Return the 1-based line and column at which an event begins."""
+    mark = event.start_mark
+    return (mark.line + 1, mark.column + 1) if mark else (1, 1)
+
+
+def _scalar(event: yaml.ScalarEvent) -> Value:
+    text: str = event.value
+    if not event.implicit[0]:  # quoted, or a block of text
+        return text
+    if text in _CONSTANTS:
+        return _CONSTANTS[text]
+    if _INT.fullmatch(text):
+        return int(text)
+    if _FLOAT.fullmatch(text):
+        return float(text)
+    return text
