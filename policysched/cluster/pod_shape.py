@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import itertools
 from collections import OrderedDict
 from collections.abc import Mapping
 
@@ -18,6 +19,8 @@ import msgspec
 from policysched.cluster import objects, pod_requests, selectors
 
 _POD_HASH_LABEL = "pod-template-hash"
+_INDEXES = itertools.count()
+"""Of the whole process: shapes of several `PodShapes` meet in one cache after a policy change."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -233,7 +236,6 @@ class PodShapes:
         self._annotation_keys = annotation_keys
         self._shapes: OrderedDict[bytes, PodShape] = OrderedDict()
         self._limit = limit
-        self._next_index = 0
         self._encoder = msgspec.json.Encoder(order="sorted")
 
     def info(self, pod: objects.Pod) -> PodInfo:
@@ -246,8 +248,7 @@ class PodShapes:
         signature = self._signature(pod, annotations)
         shape = self._shapes.get(signature)
         if shape is None:
-            shape = PodShape(_without_node(pod), annotations, self._next_index)
-            self._next_index += 1
+            shape = PodShape(_without_node(pod), annotations, next(_INDEXES))
             self._shapes[signature] = shape
             if len(self._shapes) > self._limit:
                 self._shapes.popitem(last=False)
@@ -261,13 +262,23 @@ class PodShapes:
         return {k: v for k, v in pod.metadata.annotations.items() if k in self._annotation_keys}
 
     def _signature(self, pod: objects.Pod, annotations: dict[str, str]) -> bytes:
-        spec = pod.spec
-        if spec.node_name:
-            spec = msgspec.structs.replace(spec, node_name="")
+        spec = _shared_spec(pod.spec)
         meta = pod.metadata
         owner = _controller(pod)
         held = pod_requests.resized(pod)
         return self._encoder.encode((meta.namespace, meta.labels, annotations, owner, spec, held))
+
+
+def _shared_spec(spec: objects.PodSpec) -> objects.PodSpec:
+    """Return the spec without what differs between pods of one workload and nobody reads.
+
+    Volumes of other kinds than those decoded go: every pod of a service account has a
+    `kube-api-access-…` volume, with a random name.
+    """
+    volumes = tuple(v for v in spec.volumes if v != objects.Volume(name=v.name))
+    if not spec.node_name and len(volumes) == len(spec.volumes):
+        return spec
+    return msgspec.structs.replace(spec, node_name="", volumes=volumes)
 
 
 def affinity_term(term: objects.PodAffinityTerm, namespace: str) -> AffinityTerm:

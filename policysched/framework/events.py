@@ -82,7 +82,8 @@ class ClusterEvent:
     @property
     def label(self) -> str:
         """The name in metrics and logs, such as `NodeAdd`."""
-        return f"{self.resource.value}{self.action.name or 'Update'}"
+        words = (self.action.name or "").replace("|", "_").split("_")
+        return self.resource.value + "".join(word.capitalize() for word in words)
 
 
 FORCE_ACTIVATE = ClusterEvent(EventResource.WILDCARD, ActionType.ALL)

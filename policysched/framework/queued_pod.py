@@ -23,6 +23,7 @@ class QueuedPodInfo:
         pending_plugins: those among them that answered PENDING.
         gating_plugin: the PreEnqueue plugin that holds it back, "" for none.
         sequence: order of arrival, to break ties.
+        reported: (reason, message) of the condition last written for it.
     """
 
     info: pod_shape.PodInfo
@@ -36,6 +37,7 @@ class QueuedPodInfo:
     unschedulable_plugins: set[str] = dataclasses.field(default_factory=set)
     pending_plugins: set[str] = dataclasses.field(default_factory=set)
     gating_plugin: str = ""
+    reported: tuple[str, str] = ("", "")
 
     @property
     def uid(self) -> str:

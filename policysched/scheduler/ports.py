@@ -6,8 +6,10 @@ Writes go out through these; what happens in the cluster comes in by calls of
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
 import enum
+from collections.abc import Awaitable, Callable
 from typing import Protocol
 
 from policysched.cluster import pod_shape
@@ -67,3 +69,15 @@ class PodLookup(Protocol):
     def current(self, uid: str) -> pod_shape.PodInfo | None:
         """Return the pod as last seen by the watch, None when it is gone."""
         ...
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Outside:
+    """All ways out of the loop, except for binding, which is the DefaultBinder plugin's.
+
+    `sleep` waits, by the clock that the scheduler goes by.
+    """
+
+    recorder: EventRecorder
+    status_writer: PodStatusWriter
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep

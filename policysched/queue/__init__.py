@@ -1,0 +1,1 @@
+"""Where pods wait: activeQ, backoffQ and the pool of unschedulable pods."""

@@ -1,0 +1,83 @@
+"""activeQ: pods ready to be scheduled; and the pods in flight, taken from it and not yet back.
+
+Something may happen in the cluster while a pod is being scheduled that would have let it fit: the
+event finds no unschedulable pod to move, and the pod, coming back a moment later, would wait for
+an event that has passed. So events are kept as long as a pod is in flight that was taken before
+them, and asked again when it comes back (`backend/queue/active_queue.go`).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+
+from policysched.framework import events, queued_pod
+from policysched.queue import heap
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Happened:
+    """An event with its objects; `only_for` is the uid of the one pod that it concerns, or ""."""
+
+    event: events.ClusterEvent
+    old: events.ClusterObject
+    new: events.ClusterObject
+    only_for: str = ""
+
+
+class ActiveQueue:
+    """Pods by the order of the QueueSort plugin, then of arrival."""
+
+    def __init__(self, sort_key: Callable[[queued_pod.QueuedPodInfo], heap.SortKey]) -> None:
+        """Start empty."""
+        self.pods: heap.Heap[queued_pod.QueuedPodInfo] = heap.Heap(sort_key)
+        self._in_flight: dict[str, int] = {}  # uid → number of the first event after its pop
+        self._events: list[Happened] = []
+        self._first_number = 0
+
+    def pop(self) -> queued_pod.QueuedPodInfo | None:
+        """Take the first pod; it is in flight until `done`."""
+        queued = self.pods.pop()
+        if queued is not None:
+            self.begin(queued)
+        return queued
+
+    # --- pods in flight ---------------------------------------------------------------------------
+
+    @property
+    def in_flight_count(self) -> int:
+        """How many pods are in flight."""
+        return len(self._in_flight)
+
+    def begin(self, queued: queued_pod.QueuedPodInfo) -> None:
+        """Note that an attempt begins for a pod that was just taken from a queue."""
+        queued.attempts += 1
+        self._in_flight[queued.uid] = self._first_number + len(self._events)
+
+    def is_in_flight(self, uid: str) -> bool:
+        """Return whether the pod was taken and has not come back."""
+        return uid in self._in_flight
+
+    def record(self, happened: Happened) -> None:
+        """Keep an event for the pods in flight, if there are any."""
+        if self._in_flight:
+            self._events.append(happened)
+
+    def events_since_pop(self, uid: str) -> list[Happened]:
+        """Return what happened since the pod was taken, oldest first."""
+        first = self._in_flight.get(uid, self._first_number + len(self._events))
+        return [
+            happened
+            for happened in self._events[first - self._first_number :]
+            if happened.only_for in ("", uid)
+        ]
+
+    def done(self, uid: str) -> None:
+        """Note that the pod needs no events any more, and drop those that nobody needs."""
+        if self._in_flight.pop(uid, None) is None or not self._events:
+            return
+        # Pods are in the order in which they were taken, so the first one needs the most.
+        end = self._first_number + len(self._events)
+        first_needed = next(iter(self._in_flight.values()), end)
+        del self._events[: first_needed - self._first_number]
+        self._first_number = first_needed

@@ -1,0 +1,90 @@
+"""A priority queue from which items can also be taken, or replaced, by key."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Iterator
+from typing import Any, Generic, TypeAlias, TypeVar
+
+ItemT = TypeVar("ItemT")
+
+SortKey: TypeAlias = tuple[Any, ...]
+"""Compared element by element; what stands at one place must be comparable in all keys."""
+
+_MIN_STALE = 64
+
+
+class Heap(Generic[ItemT]):
+    """Items by uid, the one with the smallest sort key first.
+
+    The heap proper is `heapq`'s list of (sort key, ticket, uid). Taking an item out by uid only
+    drops it from `_live`; its entry, whose ticket is then unknown, is passed over when it surfaces
+    and swept out when such entries outnumber the others. So every operation is O(log n) amortised
+    and runs in C.
+    """
+
+    def __init__(self, sort_key: Callable[[ItemT], SortKey]) -> None:
+        """Order items by `sort_key`, which must give distinct items distinct keys."""
+        self._sort_key = sort_key
+        self._entries: list[tuple[SortKey, int, str]] = []
+        self._live: dict[str, tuple[int, SortKey, ItemT]] = {}
+        self._last_ticket = 0
+
+    def __len__(self) -> int:
+        """Return how many items there are."""
+        return len(self._live)
+
+    def __contains__(self, uid: str) -> bool:
+        """Return whether there is an item with this uid."""
+        return uid in self._live
+
+    def __iter__(self) -> Iterator[ItemT]:
+        """Iterate over all items, in no particular order."""
+        return (item for _, _, item in self._live.values())
+
+    def get(self, uid: str) -> ItemT | None:
+        """Return the item with this uid."""
+        found = self._live.get(uid)
+        return found[2] if found else None
+
+    def push(self, uid: str, item: ItemT) -> None:
+        """Add an item, or replace it and move it to where it belongs now."""
+        key = self._sort_key(item)
+        old = self._live.get(uid)
+        if old is not None and old[1] == key:
+            self._live[uid] = (old[0], key, item)
+            return
+        self._last_ticket += 1
+        self._live[uid] = (self._last_ticket, key, item)
+        heapq.heappush(self._entries, (key, self._last_ticket, uid))
+        self._sweep()
+
+    def remove(self, uid: str) -> ItemT | None:
+        """Take out the item with this uid; None when there is none."""
+        found = self._live.pop(uid, None)
+        return found[2] if found else None
+
+    def peek(self) -> ItemT | None:
+        """Return the first item."""
+        while self._entries:
+            _, ticket, uid = self._entries[0]
+            live = self._live.get(uid)
+            if live is not None and live[0] == ticket:
+                return live[2]
+            heapq.heappop(self._entries)
+        return None
+
+    def pop(self) -> ItemT | None:
+        """Take out the first item; None when there is none."""
+        while self._entries:
+            _, ticket, uid = heapq.heappop(self._entries)
+            live = self._live.get(uid)
+            if live is not None and live[0] == ticket:
+                del self._live[uid]
+                return live[2]
+        return None
+
+    def _sweep(self) -> None:
+        if len(self._entries) > 2 * len(self._live) + _MIN_STALE:
+            self._entries = [(key, ticket, uid) for uid, (ticket, key, _) in self._live.items()]
+            heapq.heapify(self._entries)

@@ -1,0 +1,53 @@
+"""Pods for which room is being made on a node: others of less priority must not take it.
+
+Source: `backend/queue/nominator.go`.
+"""
+
+from __future__ import annotations
+
+from policysched.cluster import pod_shape
+
+
+class Nominator:
+    """Nominated pods by uid and by node."""
+
+    def __init__(self) -> None:
+        """Start empty."""
+        self._node_of: dict[str, str] = {}
+        self._pods_on: dict[str, dict[str, pod_shape.PodInfo]] = {}
+
+    def nominate(self, info: pod_shape.PodInfo, node_name: str) -> None:
+        """Nominate a pod to a node, and to no other any more."""
+        self.remove(info.uid)
+        if node_name:
+            self._node_of[info.uid] = node_name
+            self._pods_on.setdefault(node_name, {})[info.uid] = info
+
+    def update(self, old: pod_shape.PodInfo, new: pod_shape.PodInfo) -> None:
+        """Follow an update of a waiting pod.
+
+        A nomination that only this process knows yet outlives updates that say nothing about one.
+        """
+        said_before = old.pod.status.nominated_node_name
+        says_now = new.pod.status.nominated_node_name
+        if said_before or says_now:
+            self.nominate(new, says_now)
+        else:
+            self.nominate(new, self._node_of.get(new.uid, ""))
+
+    def remove(self, uid: str) -> None:
+        """Drop the nomination of a pod, if it has one."""
+        node_name = self._node_of.pop(uid, None)
+        if node_name is not None:
+            pods = self._pods_on[node_name]
+            del pods[uid]
+            if not pods:
+                del self._pods_on[node_name]
+
+    def node_of(self, uid: str) -> str | None:
+        """Return the node to which a pod is nominated."""
+        return self._node_of.get(uid)
+
+    def pods_on(self, node_name: str) -> list[pod_shape.PodInfo]:
+        """Return the pods nominated to a node, oldest nomination first."""
+        return list(self._pods_on.get(node_name, {}).values())

@@ -1,0 +1,115 @@
+"""Whether an event is worth another attempt for a pod.
+
+Plugins register the events that may change their mind, with a function that looks closer. Only the
+plugins that rejected a pod are asked (KEP-4247; `backend/queue/scheduling_queue.go`,
+isPodWorthRequeuing).
+"""
+
+from __future__ import annotations
+
+import enum
+import logging
+from collections.abc import Mapping, Sequence
+from typing import Protocol, TypeAlias
+
+from policysched.cluster import pod_shape
+from policysched.framework import events, queued_pod, status
+from policysched.queue import active_queue, heap, unschedulable_pods
+
+_log = logging.getLogger(__name__)
+
+
+class QueueProfile(Protocol):
+    """What the queue needs of a profile; `framework.runtime.Framework` has it."""
+
+    def pre_enqueue(self, pod: pod_shape.PodInfo) -> status.Status:
+        """Return success, or the first rejection with the name of its plugin."""
+        ...
+
+    def sort_key(self, queued: queued_pod.QueuedPodInfo) -> heap.SortKey:
+        """Return the place of a pod in activeQ; smaller comes first."""
+        ...
+
+    def events_to_register(self) -> Mapping[str, Sequence[events.ClusterEventWithHint]]:
+        """Return what each plugin waits for, by plugin name."""
+        ...
+
+
+class Strategy(enum.Enum):
+    """What to do with a pod when something happened."""
+
+    SKIP = enum.auto()
+    AFTER_BACKOFF = enum.auto()
+    IMMEDIATELY = enum.auto()
+
+
+Hints: TypeAlias = tuple[events.QueueingHintFn | None, ...]
+Interest: TypeAlias = Mapping[str, Mapping[str, Hints]]
+"""schedulerName → plugin → what it wants to be asked; None stands for an unconditional yes."""
+
+
+class QueueingHints:
+    """The registrations of all plugins of all profiles."""
+
+    def __init__(self, profiles: Mapping[str, QueueProfile]) -> None:
+        """Collect what the plugins of `profiles`, keyed by schedulerName, wait for."""
+        self._registered = {name: prof.events_to_register() for name, prof in profiles.items()}
+        self._interest: dict[events.ClusterEvent, Interest] = {}
+
+    def interest(self, event: events.ClusterEvent) -> Interest:
+        """Return the plugins that wait for `event`; empty when nobody does."""
+        found = self._interest.get(event)
+        if found is None:
+            by_profile = {
+                name: _waiting_for(event, by_plugin) for name, by_plugin in self._registered.items()
+            }
+            found = {name: plugins for name, plugins in by_profile.items() if plugins}
+            self._interest[event] = found
+        return found
+
+    def strategy(
+        self, queued: queued_pod.QueuedPodInfo, happened: active_queue.Happened
+    ) -> Strategy:
+        """Return whether and how to requeue a pod that failed before `happened`."""
+        rejecting = unschedulable_pods.rejectors(queued)
+        if not rejecting:
+            return Strategy.AFTER_BACKOFF
+        if happened.event.resource is events.EventResource.WILDCARD:
+            return Strategy.SKIP if queued.is_gated else Strategy.AFTER_BACKOFF
+        profile_name = queued.info.pod.spec.scheduler_name
+        best = Strategy.SKIP
+        for plugin, hints in self.interest(happened.event).get(profile_name, {}).items():
+            if plugin not in rejecting or not _any_helps(hints, queued.info, happened):
+                continue
+            if plugin in queued.pending_plugins:
+                return Strategy.IMMEDIATELY
+            best = Strategy.AFTER_BACKOFF
+            if not queued.pending_plugins:
+                break
+        return best
+
+
+def _waiting_for(
+    event: events.ClusterEvent,
+    registered: Mapping[str, Sequence[events.ClusterEventWithHint]],
+) -> Mapping[str, Hints]:
+    by_plugin = {
+        plugin: tuple(r.hint for r in registrations if r.event.covers(event))
+        for plugin, registrations in registered.items()
+    }
+    return {plugin: hints for plugin, hints in by_plugin.items() if hints}
+
+
+def _any_helps(hints: Hints, pod: pod_shape.PodInfo, happened: active_queue.Happened) -> bool:
+    return any(hint is None or _helps(hint, pod, happened) for hint in hints)
+
+
+def _helps(
+    hint: events.QueueingHintFn, pod: pod_shape.PodInfo, happened: active_queue.Happened
+) -> bool:
+    try:
+        return hint(pod, happened.old, happened.new) is events.QueueingHint.QUEUE
+    except Exception:  # noqa: BLE001 - plugins are third parties' code
+        # A pod that a broken hint holds back would be stuck; one attempt too many is harmless.
+        _log.exception("queueing hint failed for pod %s on %s", pod.key, happened.event.label)
+        return True

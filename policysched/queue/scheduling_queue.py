@@ -1,0 +1,366 @@
+"""All waiting pods, and which of them is next.
+
+                 add                     pop                      bound
+    (new pod) ─────────▶ [activeQ] ───────────────▶ (in flight) ────────▶ done
+                  │        ▲   ▲                        │  │
+          gated   │        │   │ backoff over, or       │  │ an event happened meanwhile
+                  ▼        │   │ activeQ is empty       │  │ that may help, or an error
+          [unschedulable] ─┘ [backoffQ] ◀───────────────│──┘
+                  │  ▲          ▲                       │
+                  │  └──────────│───────────────────────┘  does not fit
+                  └─────────────┘
+                an event that may help; 5 minutes without one
+
+Every pod is in exactly one place. Differences from kube-scheduler 1.36
+(`backend/queue/scheduling_queue.go`) are two: the flush of old unschedulable pods does not wake
+pods in flight, and for a gated pod only the gating plugin is asked about events.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from policysched import clock as clocks
+from policysched.cluster import pod_shape
+from policysched.framework import events, queued_pod
+from policysched.queue import (
+    active_queue,
+    backoff_queue,
+    heap,
+    nominator,
+    queueing_hints,
+    unschedulable_pods,
+)
+
+POD_ADDED = "UnscheduledPodAdd"
+POD_UPDATED = "UnscheduledPodUpdate"
+ATTEMPT_FAILED = "ScheduleAttemptFailure"
+BACKOFF_COMPLETE = "BackoffComplete"
+POPPED_FROM_BACKOFF = "PopFromBackoffQ"
+FORCE_ACTIVATED = "ForceActivate"
+UNSCHEDULABLE_TIMEOUT = "UnschedulableTimeout"
+PROFILES_CHANGED = "ProfilesChanged"
+"""Why pods enter a queue: kube-scheduler's `event` labels (framework/events.go), and our own."""
+
+ACTIVE, BACKOFF, UNSCHEDULABLE, GATED = "active", "backoff", "unschedulable", "gated"
+"""Names of the queues in metrics."""
+
+PreCheck = Callable[[pod_shape.PodInfo], bool]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class QueueSettings:
+    """Times in seconds; the defaults are kube-scheduler's."""
+
+    initial_backoff_seconds: float = 1.0
+    max_backoff_seconds: float = 10.0
+    max_unschedulable_seconds: float = 300.0
+    flush_interval_seconds: float = 30.0
+    pops_from_backoff: bool = True
+    """Whether pods that back off are tried early when activeQ is empty (KEP-5142)."""
+
+
+class SchedulingQueue:
+    """activeQ, backoffQ, the unschedulable pods and the pods in flight.
+
+    Not thread-safe. Timers do not run by themselves: `run_timers` moves what is due, and
+    `next_timer_seconds` says when that will be.
+
+    Attributes:
+        nominator: pods for which room is being made.
+        incoming: how many pods entered which queue for which reason.
+    """
+
+    def __init__(
+        self,
+        profiles: Mapping[str, queueing_hints.QueueProfile],
+        clock: clocks.Clock,
+        settings: QueueSettings | None = None,
+        on_ready: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Start empty.
+
+        `profiles` are keyed by schedulerName; the first one's QueueSort plugin orders all pods.
+        `on_ready` is called when `pop` may have something to return again.
+        """
+        self._clock = clock
+        self._settings = settings or QueueSettings()
+        self._on_ready = on_ready
+        self._profiles = profiles
+        self._hints = queueing_hints.QueueingHints(profiles)
+        self._active = active_queue.ActiveQueue(self._sort_key)
+        self._backoff = backoff_queue.BackoffQueue(
+            clock,
+            self._settings.initial_backoff_seconds,
+            self._settings.max_backoff_seconds,
+            self._sort_key,
+        )
+        self._unschedulable = unschedulable_pods.UnschedulablePods()
+        self._last_sequence = 0
+        self._next_flush_seconds = clock.monotonic_seconds() + self._settings.flush_interval_seconds
+        self.nominator = nominator.Nominator()
+        self.incoming: Counter[tuple[str, str]] = Counter()
+
+    def _sort_key(self, queued: queued_pod.QueuedPodInfo) -> heap.SortKey:
+        profile = next(iter(self._profiles.values()))
+        return (*profile.sort_key(queued), queued.sequence)
+
+    # --- pods that appear, change and disappear ---------------------------------------------------
+
+    def add(self, info: pod_shape.PodInfo) -> None:
+        """Add a new pod that waits to be scheduled; one that is known already is left alone."""
+        if self._active.is_in_flight(info.uid) or self.get(info.uid) is not None:
+            return
+        self._add_new(info, POD_ADDED)
+
+    def _add_new(self, info: pod_shape.PodInfo, why: str) -> None:
+        self._last_sequence += 1
+        queued = queued_pod.QueuedPodInfo(
+            info, self._clock.monotonic_seconds(), sequence=self._last_sequence
+        )
+        if info.pod.status.nominated_node_name:
+            self.nominator.nominate(info, info.pod.status.nominated_node_name)
+        self._to_active(queued, why)
+
+    def update(
+        self,
+        old: pod_shape.PodInfo,
+        new: pod_shape.PodInfo,
+        changes: Sequence[events.ClusterEvent],
+    ) -> None:
+        """Replace a waiting pod; `changes` says what is different, as far as scheduling reads it.
+
+        The change may be what an unschedulable pod was waiting for. A pod in flight takes in the
+        newest version when it comes back.
+        """
+        happened = [active_queue.Happened(change, old, new, new.uid) for change in changes]
+        if self._active.is_in_flight(new.uid):
+            for one in happened:
+                self._active.record(one)
+            return
+        self.nominator.update(old, new)
+        queued = self.get(new.uid)
+        if queued is None:
+            self._add_new(new, POD_UPDATED)
+            return
+        queued.info = new
+        if new.uid in self._active.pods:
+            self._active.pods.push(new.uid, queued)
+        elif self._backoff.get(new.uid) is not None:
+            self._backoff.add(queued)
+        else:
+            self._requeue_if_helped(queued, happened)
+
+    def _requeue_if_helped(
+        self, queued: queued_pod.QueuedPodInfo, happened: Iterable[active_queue.Happened]
+    ) -> None:
+        for one in happened:
+            strategy = self._hints.strategy(queued, one)
+            if strategy is not queueing_hints.Strategy.SKIP:
+                self._unschedulable.remove(queued.uid)
+                self._requeue(queued, strategy, one.event.label)
+                return
+
+    def delete(self, uid: str) -> None:
+        """Forget a pod that is gone or needs no node any more; a pod in flight stays in flight."""
+        self.nominator.remove(uid)
+        if self._active.pods.remove(uid) is None and self._backoff.remove(uid) is None:
+            self._unschedulable.remove(uid)
+
+    def get(self, uid: str) -> queued_pod.QueuedPodInfo | None:
+        """Return a waiting pod; None for pods in flight."""
+        return self._active.pods.get(uid) or self._backoff.get(uid) or self._unschedulable.get(uid)
+
+    # --- scheduling attempts ----------------------------------------------------------------------
+
+    def pop(self) -> queued_pod.QueuedPodInfo | None:
+        """Take the next pod, None when there is nothing to do.
+
+        It is in flight until `done` or `add_unschedulable` is called for it.
+        """
+        queued = self._active.pop()
+        if queued is None and self._settings.pops_from_backoff:
+            queued = self._backoff.pop_early()
+            if queued is not None:
+                self.incoming[ACTIVE, POPPED_FROM_BACKOFF] += 1
+                self._active.begin(queued)
+        return queued
+
+    def done(self, uid: str) -> None:
+        """Note that nothing that happens can make the pod unschedulable any more."""
+        self._active.done(uid)
+
+    def add_unschedulable(self, queued: queued_pod.QueuedPodInfo) -> None:
+        """Take back a pod whose attempt failed; its plugins say which ones rejected it.
+
+        Without any, it met an error and is tried again after backoff. Else it waits for an event
+        that may help, unless one happened while it was in flight. A pod that no profile serves any
+        more is dropped.
+        """
+        uid = queued.uid
+        is_served = queued.info.pod.spec.scheduler_name in self._profiles
+        if is_served and self.get(uid) is None:
+            if queued.unschedulable_plugins or queued.pending_plugins:
+                queued.unschedulable_count += 1
+                queued.consecutive_errors = 0
+            else:
+                queued.consecutive_errors += 1
+            queued.timestamp_seconds = self._clock.monotonic_seconds()
+            queued.backoff_until_seconds = self._backoff.end_of_backoff_seconds(queued)
+            self._requeue(queued, self._strategy_after_attempt(queued), ATTEMPT_FAILED)
+        self._active.done(uid)
+
+    def _strategy_after_attempt(self, queued: queued_pod.QueuedPodInfo) -> queueing_hints.Strategy:
+        if not queued.unschedulable_plugins and not queued.pending_plugins:
+            return queueing_hints.Strategy.AFTER_BACKOFF
+        best = queueing_hints.Strategy.SKIP
+        for happened in self._active.events_since_pop(queued.uid):
+            strategy = self._hints.strategy(queued, happened)
+            if strategy is queueing_hints.Strategy.IMMEDIATELY:
+                return strategy
+            if strategy is queueing_hints.Strategy.AFTER_BACKOFF:
+                best = strategy
+                if not queued.pending_plugins:
+                    break
+        return best
+
+    @property
+    def in_flight_count(self) -> int:
+        """How many pods are being scheduled or wait for Permit."""
+        return self._active.in_flight_count
+
+    # --- events -----------------------------------------------------------------------------------
+
+    def move_all_to_active_or_backoff(
+        self,
+        event: events.ClusterEvent,
+        old: events.ClusterObject,
+        new: events.ClusterObject,
+        pre_check: PreCheck | None = None,
+    ) -> None:
+        """Requeue the unschedulable pods that an event may help.
+
+        Only pods that pass `pre_check` are looked at.
+        """
+        happened = active_queue.Happened(event, old, new)
+        if event.resource is events.EventResource.WILDCARD:
+            candidates = self._unschedulable.pods()
+        else:
+            interest = self._hints.interest(event)
+            if not interest:
+                return
+            candidates = self._unschedulable.rejected_by(interest)
+        for queued in candidates:
+            if pre_check is None or pre_check(queued.info):
+                self._requeue_if_helped(queued, (happened,))
+        self._active.record(happened)
+
+    def activate(self, uids: Iterable[str]) -> None:
+        """Move waiting pods to activeQ at once; pods in flight are requeued when they fail."""
+        for uid in uids:
+            if self._active.is_in_flight(uid):
+                forced = active_queue.Happened(events.FORCE_ACTIVATE, None, None, uid)
+                self._active.record(forced)
+                continue
+            queued = self._backoff.remove(uid) or self._unschedulable.remove(uid)
+            if queued is not None:
+                self._to_active(queued, FORCE_ACTIVATED)
+
+    def set_profiles(self, profiles: Mapping[str, queueing_hints.QueueProfile]) -> None:
+        """Go by other profiles from now on; every pod that waits for an event is tried again.
+
+        Pods whose schedulerName no profile serves any more have to be deleted first.
+        """
+        self._profiles = profiles
+        self._hints = queueing_hints.QueueingHints(profiles)
+        self._active.record(active_queue.Happened(events.FORCE_ACTIVATE, None, None))
+        for queued in self.pods():
+            self._active.pods.remove(queued.uid)
+            self._backoff.remove(queued.uid)
+            self._unschedulable.remove(queued.uid)
+            self._requeue(queued, queueing_hints.Strategy.AFTER_BACKOFF, PROFILES_CHANGED)
+
+    # --- timers -----------------------------------------------------------------------------------
+
+    def next_timer_seconds(self) -> float | None:
+        """Return when `run_timers` next has something to do (monotonic clock), None for never."""
+        flush = self._next_flush_seconds if len(self._unschedulable) else None
+        due = [t for t in (self._backoff.next_completion_seconds(), flush) if t is not None]
+        return min(due, default=None)
+
+    def run_timers(self) -> None:
+        """Move pods whose backoff is over, and every 30 s those that waited 5 minutes."""
+        if len(self._backoff):
+            for queued in self._backoff.pop_completed():
+                self._to_active(queued, BACKOFF_COMPLETE)
+        now_seconds = self._clock.monotonic_seconds()
+        if now_seconds >= self._next_flush_seconds:
+            self._next_flush_seconds = now_seconds + self._settings.flush_interval_seconds
+            before_seconds = now_seconds - self._settings.max_unschedulable_seconds
+            for queued in self._unschedulable.older_than(before_seconds):
+                self._unschedulable.remove(queued.uid)
+                after_backoff = queueing_hints.Strategy.AFTER_BACKOFF
+                self._requeue(queued, after_backoff, UNSCHEDULABLE_TIMEOUT)
+
+    # --- what there is ----------------------------------------------------------------------------
+
+    def pods(self) -> list[queued_pod.QueuedPodInfo]:
+        """Return all waiting pods."""
+        return [*self._active.pods, *self._backoff.pods(), *self._unschedulable.pods()]
+
+    def pending_pods(self) -> dict[str, int]:
+        """Return the number of waiting pods by queue."""
+        gated_count = self._unschedulable.gated_count
+        return {
+            ACTIVE: len(self._active.pods),
+            BACKOFF: len(self._backoff),
+            UNSCHEDULABLE: len(self._unschedulable) - gated_count,
+            GATED: gated_count,
+        }
+
+    # --- moving; the pod is in no queue when these are called -------------------------------------
+
+    def _requeue(
+        self, queued: queued_pod.QueuedPodInfo, strategy: queueing_hints.Strategy, why: str
+    ) -> None:
+        if strategy is queueing_hints.Strategy.SKIP:
+            self._to_unschedulable(queued, why)
+        elif strategy is queueing_hints.Strategy.AFTER_BACKOFF and self._backoff.is_backing_off(
+            queued
+        ):
+            self._to_backoff(queued, why)
+        else:
+            self._to_active(queued, why)
+
+    def _to_active(self, queued: queued_pod.QueuedPodInfo, why: str) -> None:
+        if not self._passes_gates(queued):
+            self._to_unschedulable(queued, why)
+            return
+        if queued.initial_attempt_seconds is None:
+            queued.initial_attempt_seconds = self._clock.monotonic_seconds()
+        self._active.pods.push(queued.uid, queued)
+        self.incoming[ACTIVE, why] += 1
+        self._on_ready()
+
+    def _to_backoff(self, queued: queued_pod.QueuedPodInfo, why: str) -> None:
+        # PreEnqueue is asked here too, because pods may be popped from backoffQ directly.
+        if not self._passes_gates(queued):
+            self._to_unschedulable(queued, why)
+            return
+        self._backoff.add(queued)
+        self.incoming[BACKOFF, why] += 1
+        self._on_ready()
+
+    def _to_unschedulable(self, queued: queued_pod.QueuedPodInfo, why: str) -> None:
+        self._unschedulable.add(queued)
+        self.incoming[UNSCHEDULABLE, why] += 1
+
+    def _passes_gates(self, queued: queued_pod.QueuedPodInfo) -> bool:
+        profile = self._profiles[queued.info.pod.spec.scheduler_name]
+        answer = profile.pre_enqueue(queued.info)
+        queued.gating_plugin = "" if answer.is_success else answer.plugin
+        if not answer.is_success:
+            queued.unschedulable_plugins.add(answer.plugin)
+        return answer.is_success

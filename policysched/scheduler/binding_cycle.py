@@ -1,0 +1,117 @@
+"""From an assumed pod to a bound one: asynchronous, many at a time.
+
+wait for Permit → PreBind → Bind → PostBind
+          └────────┴────────┴─ failed ▶ unreserve, forget, wake others, handle failure
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+
+from policysched.cluster import cache as caches
+from policysched.framework import waiting_pods
+from policysched.queue import scheduling_queue
+from policysched.scheduler import counters as counts
+from policysched.scheduler import event_handlers, event_notes, failure, ports, scheduling_cycle
+
+_log = logging.getLogger(__name__)
+
+SCHEDULED = "Scheduled"
+BINDING = "Binding"
+"""Reason and action of the event (`schedule_one.go`, finishBinding)."""
+
+
+class BindingCycle:
+    """Binds assumed pods, and undoes what was assumed when that fails."""
+
+    def __init__(
+        self,
+        cache: caches.Cache,
+        queue: scheduling_queue.SchedulingQueue,
+        waiting: waiting_pods.WaitingPods,
+        failures: failure.FailureHandler,
+        recorder: ports.EventRecorder,
+        counters: counts.Counters,
+    ) -> None:
+        """Undo in `cache`; failed pods go to `failures`."""
+        self._cache = cache
+        self._queue = queue
+        self._waiting = waiting
+        self._failures = failures
+        self._recorder = recorder
+        self._counters = counters
+
+    async def wait_on_permit(self, assumed: scheduling_cycle.AssumedPod) -> bool:
+        """Return whether a pod that waits for Permit was allowed; else it is undone."""
+        try:
+            answer = await self._waiting.wait(assumed.info.uid)
+        except asyncio.CancelledError:
+            self._undo(assumed, failure.CANCELLED)
+            raise
+        if not answer.is_success:
+            self._undo(assumed, failure.of_point("Permit", answer))
+            return False
+        self._queue.done(assumed.info.uid)
+        return True
+
+    async def run(self, assumed: scheduling_cycle.AssumedPod) -> None:
+        """Bind a pod that was permitted; it is bound or undone when this returns."""
+        try:
+            failed = await self._bind(assumed)
+        except asyncio.CancelledError:
+            self._undo(assumed, failure.CANCELLED)
+            raise
+        except Exception as error:  # noqa: BLE001 - plugins are third parties' code
+            _log.exception("a plugin failed while %s was bound", assumed.info.key)
+            failed = failure.internal_error(error)
+        if failed is not None:
+            self._undo(assumed, failed)
+            return
+        await self._finish(assumed)
+
+    async def _bind(self, assumed: scheduling_cycle.AssumedPod) -> failure.Failure | None:
+        framework, state, node_name = assumed.framework, assumed.state, assumed.node_name
+        answer = await framework.pre_bind(state, assumed.info, node_name)
+        if not answer.is_success:
+            return failure.plugin_error("PreBind", answer)
+        answer = await framework.bind(state, assumed.info, node_name)
+        return None if answer.is_success else failure.plugin_error("Bind", answer)
+
+    async def _finish(self, assumed: scheduling_cycle.AssumedPod) -> None:
+        prof = assumed.framework.profile
+        self._cache.finish_binding(assumed.info)
+        self._counters.attempts[prof.scheduler_name, counts.AttemptResult.SCHEDULED] += 1
+        self._recorder.record(
+            assumed.info,
+            ports.EventType.NORMAL,
+            SCHEDULED,
+            BINDING,
+            event_notes.note(
+                f"Successfully assigned {assumed.info.key} to {assumed.node_name}", prof
+            ),
+            prof.scheduler_name,
+        )
+        try:
+            await assumed.framework.post_bind(assumed.state, assumed.info, assumed.node_name)
+        except Exception:  # noqa: BLE001 - as above; the pod is bound whatever happens here
+            _log.exception("a plugin failed after %s was bound", assumed.info.key)
+
+    def _undo(self, assumed: scheduling_cycle.AssumedPod, failed: failure.Failure) -> None:
+        """Give everything back that was taken for the pod, then requeue or drop it.
+
+        Others may fit into the place that becomes free. The pod itself must not be woken by that
+        when it was turned away there, so then others are told after it is back in the queue.
+        """
+        info = assumed.info
+        assumed.framework.unreserve(assumed.state, info, assumed.node_name)
+        self._counters.undone[assumed.framework.profile.scheduler_name] += 1
+        placed = event_handlers.on_node(info, assumed.node_name)
+        is_freed = self._cache.forget_pod(info)
+        if is_freed and not failed.is_rejection:
+            self._queue.move_all_to_active_or_backoff(event_handlers.POD_DELETE, placed, None)
+        self._failures.handle(assumed.queued, assumed.framework.profile, failed)
+        if is_freed and failed.is_rejection:
+            self._queue.move_all_to_active_or_backoff(
+                event_handlers.POD_DELETE, placed, None, lambda pod: pod.uid != info.uid
+            )

@@ -1,0 +1,35 @@
+"""The texts of Kubernetes events: what happened, and under which policies."""
+
+from __future__ import annotations
+
+from policysched.framework import profile
+
+NOTE_LIMIT_BYTES = 1024
+"""Longest note that the API server accepts (apis/core/validation, NoteLengthLimit)."""
+
+_MAX_POLICIES = 4
+_HASH_LENGTH = 8
+_ELLIPSIS = " ..."
+
+
+def provenance(prof: profile.Profile) -> str:
+    """Return ` (NAME: policies; hash)`, empty without policies: then notes are kube-scheduler's."""
+    if not prof.policies:
+        return ""
+    named = ", ".join(prof.policies[:_MAX_POLICIES])
+    if len(prof.policies) > _MAX_POLICIES:
+        named += f" and {len(prof.policies) - _MAX_POLICIES} more"
+    return f" ({prof.scheduler_name}: {named}; {prof.policy_hash[:_HASH_LENGTH]})"
+
+
+def note(text: str, prof: profile.Profile) -> str:
+    """Return `text` with its provenance; `text` is cut where both together would be too long."""
+    suffix = _cut(provenance(prof), NOTE_LIMIT_BYTES // 2)
+    return _cut(text, NOTE_LIMIT_BYTES - len(suffix.encode())) + suffix
+
+
+def _cut(text: str, limit_bytes: int) -> str:
+    encoded = text.encode()
+    if len(encoded) <= limit_bytes:
+        return text
+    return encoded[: limit_bytes - len(_ELLIPSIS)].decode(errors="ignore") + _ELLIPSIS

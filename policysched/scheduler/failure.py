@@ -1,0 +1,179 @@
+"""What becomes of a pod whose attempt failed (`schedule_one.go`, handleSchedulingFailure)."""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+
+from policysched.cluster import pod_shape
+from policysched.framework import interface, profile, queued_pod, status
+from policysched.queue import scheduling_queue
+from policysched.scheduler import counters as counts
+from policysched.scheduler import event_notes, ports
+
+_log = logging.getLogger(__name__)
+
+POD_SCHEDULED = "PodScheduled"
+UNSCHEDULABLE = "Unschedulable"
+SCHEDULER_ERROR = "SchedulerError"
+FAILED_SCHEDULING = "FailedScheduling"
+SCHEDULING = "Scheduling"
+"""Condition type, reasons and actions as users know them (core/v1/types.go)."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Failure:
+    """Why an attempt ended without a bound pod.
+
+    Attributes:
+        message: for the condition and the event.
+        is_rejection: the pod does not fit, as opposed to an error.
+        unschedulable_plugins, pending_plugins: who rejected it, and so which events may help;
+            without any the pod is tried again after backoff.
+        nominated_node_name: where room is being made; "" takes an old nomination back, None leaves
+            it alone.
+    """
+
+    message: str
+    is_rejection: bool
+    unschedulable_plugins: frozenset[str] = frozenset()
+    pending_plugins: frozenset[str] = frozenset()
+    nominated_node_name: str | None = ""
+
+
+CANCELLED = Failure("the scheduler is stopping", is_rejection=False)
+"""For pods that were on their way when the scheduler had to stop at once."""
+
+
+def of_point(point: str, answer: status.Status) -> Failure:
+    """Return the failure of a pod that Reserve or Permit did not let pass on its chosen node."""
+    if not answer.is_rejection:
+        return plugin_error(point, answer)
+    reasons = ", ".join(sorted(f"1 {reason}" for reason in answer.reasons))
+    plugins = frozenset((answer.plugin,)) if answer.plugin else frozenset()
+    is_pending = answer.code is status.Code.PENDING
+    return Failure(
+        f"0/1 nodes are available: {reasons}.",
+        is_rejection=True,
+        unschedulable_plugins=frozenset() if is_pending else plugins,
+        pending_plugins=plugins if is_pending else frozenset(),
+    )
+
+
+def plugin_error(point: str, answer: status.Status) -> Failure:
+    """Return the failure of a plugin that met an error at an extension point."""
+    reasons = ", ".join(answer.reasons)
+    message = f'running {point} plugin "{answer.plugin}": {reasons}' if answer.plugin else reasons
+    return Failure(message, is_rejection=answer.is_rejection)
+
+
+def internal_error(error: Exception) -> Failure:
+    """Return the failure of a plugin that raised instead of answering."""
+    return Failure(f"internal error: {type(error).__name__}: {error}", is_rejection=False)
+
+
+def does_not_fit(
+    message: str,
+    diagnosis: interface.Diagnosis,
+    made_room: interface.PostFilterResult | None,
+) -> Failure:
+    """Return the failure of a pod that fits on no node."""
+    nominated: str | None = ""
+    if made_room is not None:
+        nominated = made_room.nominated_node_name if made_room.status.is_success else None
+    return Failure(
+        message,
+        is_rejection=True,
+        unschedulable_plugins=frozenset(diagnosis.unschedulable_plugins),
+        pending_plugins=frozenset(diagnosis.pending_plugins),
+        nominated_node_name=nominated,
+    )
+
+
+class FailureHandler:
+    """Requeues failed pods and tells their owners why."""
+
+    def __init__(
+        self,
+        queue: scheduling_queue.SchedulingQueue,
+        pods: ports.PodLookup,
+        recorder: ports.EventRecorder,
+        status_writer: ports.PodStatusWriter,
+        counters: counts.Counters,
+    ) -> None:
+        """Requeue into `queue` the versions of pods that `pods` knows."""
+        self._queue = queue
+        self._pods = pods
+        self._recorder = recorder
+        self._status_writer = status_writer
+        self._counters = counters
+
+    def handle(
+        self, queued: queued_pod.QueuedPodInfo, prof: profile.Profile, failure: Failure
+    ) -> None:
+        """Requeue the pod, write its condition and an event.
+
+        A pod that is gone, or was bound by somebody else, is dropped in silence.
+        """
+        rejected = counts.AttemptResult.UNSCHEDULABLE
+        result = rejected if failure.is_rejection else counts.AttemptResult.ERROR
+        self._counters.attempts[prof.scheduler_name, result] += 1
+        if not failure.is_rejection:
+            _log.warning("scheduling %s failed: %s", queued.info.key, failure.message)
+        newest = self._pods.current(queued.uid)
+        if newest is None or newest.pod.spec.node_name:
+            self._counters.gone += 1
+            self._queue.done(queued.uid)
+            return
+        queued.info = newest
+        queued.unschedulable_plugins = set(failure.unschedulable_plugins)
+        queued.pending_plugins = set(failure.pending_plugins)
+        self._queue.add_unschedulable(queued)
+        if failure.nominated_node_name is not None:
+            self._queue.nominator.nominate(newest, failure.nominated_node_name)
+        self._tell(queued, prof, failure)
+
+    def _tell(
+        self, queued: queued_pod.QueuedPodInfo, prof: profile.Profile, failure: Failure
+    ) -> None:
+        self._recorder.record(
+            queued.info,
+            ports.EventType.WARNING,
+            FAILED_SCHEDULING,
+            SCHEDULING,
+            event_notes.note(failure.message, prof),
+            prof.scheduler_name,
+        )
+        reason = UNSCHEDULABLE if failure.is_rejection else SCHEDULER_ERROR
+        condition = ports.PodCondition("False", reason, failure.message)
+        nominated = failure.nominated_node_name
+        if nominated == queued.info.pod.status.nominated_node_name:
+            nominated = None
+        if nominated is None and self._is_known(queued, condition):
+            return
+        queued.reported = (reason, failure.message)
+        self._status_writer.set_condition(queued.info, condition, nominated)
+
+    def _is_known(self, queued: queued_pod.QueuedPodInfo, condition: ports.PodCondition) -> bool:
+        """Return whether the condition stands in the pod, or is on its way there."""
+        if queued.reported == (condition.reason, condition.message):
+            return True
+        return any(
+            (c.type, c.status, c.reason, c.message)
+            == (POD_SCHEDULED, condition.status, condition.reason, condition.message)
+            for c in queued.info.pod.status.conditions
+        )
+
+
+def skip_deleting(
+    info: pod_shape.PodInfo, prof: profile.Profile, recorder: ports.EventRecorder
+) -> None:
+    """Tell the owner of a pod that is being deleted that it will not be scheduled."""
+    recorder.record(
+        info,
+        ports.EventType.WARNING,
+        FAILED_SCHEDULING,
+        SCHEDULING,
+        event_notes.note(f"skip schedule deleting pod: {info.key}", prof),
+        prof.scheduler_name,
+    )

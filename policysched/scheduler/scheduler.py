@@ -1,0 +1,252 @@
+"""The loop: one pod after another is scheduled, while earlier ones are being bound.
+
+`run` is a thin shell around `schedule_one`. Both, the event handlers and the binding cycles share
+one thread and one asyncio loop: between two awaits nothing changes, so there are no locks.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+from collections.abc import Coroutine, Mapping
+
+from policysched import clock as clocks
+from policysched.cluster import cache as caches
+from policysched.cluster import pod_shape
+from policysched.framework import queued_pod, runtime, waiting_pods
+from policysched.queue import scheduling_queue
+from policysched.scheduler import (
+    binding_cycle,
+    decisions,
+    event_handlers,
+    failure,
+    ports,
+    scheduling_cycle,
+)
+from policysched.scheduler import counters as counts
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class SchedulerSettings:
+    """How the loop behaves.
+
+    Attributes:
+        queue: times of the queues.
+        max_bindings_in_flight: pods are assumed only while fewer than this are being bound; those
+            that wait for Permit do not count.
+        max_burst_seconds: how long pods are scheduled before I/O may progress.
+        decisions_kept: length of the decision log.
+    """
+
+    queue: scheduling_queue.QueueSettings = dataclasses.field(
+        default_factory=scheduling_queue.QueueSettings
+    )
+    max_bindings_in_flight: int = 128
+    max_burst_seconds: float = 0.002
+    decisions_kept: int = 1000
+
+
+class Scheduler:
+    """Everything that schedules, put together; only the ports lead outside.
+
+    Attributes:
+        cache, queue, waiting_pods: the state.
+        events: what happens in the cluster is told here.
+        decisions, counters: what was done.
+    """
+
+    def __init__(
+        self,
+        frameworks: Mapping[str, runtime.Framework],
+        outside: ports.Outside,
+        clock: clocks.Clock,
+        *,
+        waiting: waiting_pods.WaitingPods | None = None,
+        annotation_keys: frozenset[str] = frozenset(),
+        settings: SchedulerSettings | None = None,
+    ) -> None:
+        """Schedule pods by `frameworks`, keyed by schedulerName.
+
+        `waiting` is the one that Permit plugins were given, if there are any; `annotation_keys` are
+        the annotations of pods that policies read.
+        """
+        self._clock = clock
+        self._sleep = outside.sleep
+        self._settings = settings or SchedulerSettings()
+        self._frameworks = dict(frameworks)
+        self._awake = asyncio.Event()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._bindings_in_flight = 0
+        self._yielded_at_seconds = clock.monotonic_seconds()
+        self._is_stopping = False
+        self._recorder = outside.recorder
+        self._annotation_keys = annotation_keys
+        self.cache = caches.Cache(clock)
+        self.waiting_pods = waiting or waiting_pods.WaitingPods(clock)
+        self.decisions = decisions.DecisionLog(self._settings.decisions_kept)
+        self.counters = counts.Counters()
+        self.queue = scheduling_queue.SchedulingQueue(
+            self._frameworks, clock, self._settings.queue, on_ready=self._awake.set
+        )
+        self.events = event_handlers.EventHandlers(
+            self.cache,
+            self.queue,
+            self.waiting_pods,
+            pod_shape.PodShapes(annotation_keys),
+            serves=self.serves,
+        )
+        failures = failure.FailureHandler(
+            self.queue, self.events.pods, outside.recorder, outside.status_writer, self.counters
+        )
+        self._cycle = scheduling_cycle.SchedulingCycle(
+            self.cache, self.queue, self.waiting_pods, failures, self.decisions, clock
+        )
+        self._binding = binding_cycle.BindingCycle(
+            self.cache, self.queue, self.waiting_pods, failures, outside.recorder, self.counters
+        )
+
+    # --- profiles ---------------------------------------------------------------------------------
+
+    def serves(self, scheduler_name: str) -> bool:
+        """Return whether one of the profiles has this name."""
+        return scheduler_name in self._frameworks
+
+    def set_profiles(
+        self,
+        frameworks: Mapping[str, runtime.Framework],
+        annotation_keys: frozenset[str] = frozenset(),
+    ) -> None:
+        """Go by other profiles and policies from the next pod on.
+
+        Pods that wait are tried again; pods that are being bound keep what was decided for them.
+        """
+        self._frameworks = dict(frameworks)
+        self.events.pods.drop_unserved()
+        if annotation_keys != self._annotation_keys:
+            self._annotation_keys = annotation_keys
+            self.events.pods.set_shapes(pod_shape.PodShapes(annotation_keys))
+        self.queue.set_profiles(self._frameworks)
+        self.events.pods.add_served()
+
+    # --- one step ---------------------------------------------------------------------------------
+
+    def schedule_one(self) -> bool:
+        """Schedule the next pod and start its binding; False when no pod is ready.
+
+        Needs a running event loop.
+        """
+        queued = self.queue.pop()
+        if queued is None:
+            return False
+        framework = self._frameworks.get(queued.info.pod.spec.scheduler_name)
+        if framework is None or self._is_skipped(framework, queued):
+            self.queue.done(queued.uid)
+            return True
+        assumed = self._cycle.run(framework, queued)
+        if assumed is not None:
+            self._start_binding(assumed)
+        return True
+
+    def run_timers(self) -> None:
+        """Do what is due by the clock: ends of backoff, flushes, Permit deadlines, expiry."""
+        self.queue.run_timers()
+        if len(self.waiting_pods):
+            self.waiting_pods.expire()
+
+    def next_timer_seconds(self) -> float | None:
+        """Return when `run_timers` next has something to do (monotonic clock), None for never."""
+        due = (self.queue.next_timer_seconds(), self.waiting_pods.next_deadline_seconds())
+        return min((t for t in due if t is not None), default=None)
+
+    def _is_skipped(self, framework: runtime.Framework, queued: queued_pod.QueuedPodInfo) -> bool:
+        if queued.info.is_terminating:
+            failure.skip_deleting(queued.info, framework.profile, self._recorder)
+            return True
+        return self.cache.get_pod(queued.uid) is not None
+
+    # --- bindings ---------------------------------------------------------------------------------
+
+    @property
+    def bindings_in_flight(self) -> int:
+        """How many pods are being bound."""
+        return self._bindings_in_flight
+
+    def _start_binding(self, assumed: scheduling_cycle.AssumedPod) -> None:
+        if assumed.is_waiting:
+            self._start(self._wait_and_bind(assumed))
+        else:
+            self._bindings_in_flight += 1
+            self._start(self._bind(assumed))
+
+    async def _wait_and_bind(self, assumed: scheduling_cycle.AssumedPod) -> None:
+        if await self._binding.wait_on_permit(assumed):
+            self._bindings_in_flight += 1
+            await self._bind(assumed)
+
+    async def _bind(self, assumed: scheduling_cycle.AssumedPod) -> None:
+        try:
+            await self._binding.run(assumed)
+        finally:
+            self._bindings_in_flight -= 1
+            self._awake.set()
+
+    def _start(self, work: Coroutine[None, None, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    # --- the loop ---------------------------------------------------------------------------------
+
+    async def run(self) -> None:
+        """Schedule until `stop` is called."""
+        while not self._is_stopping:
+            await self._turn()
+
+    async def _turn(self) -> None:
+        self.run_timers()
+        if self._bindings_in_flight >= self._settings.max_bindings_in_flight:
+            await self._wait(self.next_timer_seconds())
+        elif self.schedule_one():
+            await self._let_others_run()
+        else:
+            await self._wait(self.next_timer_seconds())
+
+    async def _wait(self, until_seconds: float | None) -> None:
+        """Wait until something happens, or a time of the monotonic clock."""
+        self._awake.clear()
+        alarm = None
+        if until_seconds is not None:
+            seconds = until_seconds - self._clock.monotonic_seconds()
+            alarm = asyncio.create_task(self._ring_after(max(0.0, seconds)))
+        try:
+            await self._awake.wait()
+        finally:
+            if alarm is not None:
+                alarm.cancel()
+        self._yielded_at_seconds = self._clock.monotonic_seconds()
+
+    async def _ring_after(self, seconds: float) -> None:
+        await self._sleep(seconds)
+        self._awake.set()
+
+    async def _let_others_run(self) -> None:
+        """Give bindings, watches and writes a turn, but not after every single pod."""
+        now_seconds = self._clock.monotonic_seconds()
+        if now_seconds - self._yielded_at_seconds >= self._settings.max_burst_seconds:
+            await asyncio.sleep(0)
+            self._yielded_at_seconds = self._clock.monotonic_seconds()
+
+    async def stop(self, grace_seconds: float = 5.0) -> None:
+        """End `run`; finish what is being bound, undo what is not finished in time.
+
+        Pods that wait for Permit are undone at once.
+        """
+        self._is_stopping = True
+        self._awake.set()
+        self.waiting_pods.reject_all("the scheduler is stopping")
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=grace_seconds)
+        unfinished = list(self._tasks)
+        for task in unfinished:
+            task.cancel()
+        await asyncio.gather(*unfinished, return_exceptions=True)

@@ -1,0 +1,155 @@
+"""One pod's way from the queue to a node: synchronous, without I/O.
+
+skip? → schedule_pod ─┬─ fits ────▶ assume → reserve → permit → (binding cycle)
+                      └─ fits not ▶ post_filter → handle failure
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+
+from policysched import clock as clocks
+from policysched.cluster import cache as caches
+from policysched.cluster import pod_shape, snapshot
+from policysched.framework import (
+    cycle_state,
+    messages,
+    queued_pod,
+    runtime,
+    status,
+    waiting_pods,
+)
+from policysched.queue import scheduling_queue
+from policysched.scheduler import decisions, failure
+
+_log = logging.getLogger(__name__)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class AssumedPod:
+    """A pod with a place, to be bound there; `framework` is the profile that decided."""
+
+    queued: queued_pod.QueuedPodInfo
+    framework: runtime.Framework
+    state: cycle_state.CycleState
+    node_name: str
+    is_waiting: bool
+
+    @property
+    def info(self) -> pod_shape.PodInfo:
+        """The pod as it was when it was scheduled."""
+        return self.queued.info
+
+
+class SchedulingCycle:
+    """Chooses a node for one pod after another, and assumes it there."""
+
+    def __init__(
+        self,
+        cache: caches.Cache,
+        queue: scheduling_queue.SchedulingQueue,
+        waiting: waiting_pods.WaitingPods,
+        failures: failure.FailureHandler,
+        log: decisions.DecisionLog,
+        clock: clocks.Clock,
+    ) -> None:
+        """Decide on what `cache` holds; failed pods go to `failures`."""
+        self._cache = cache
+        self._queue = queue
+        self._waiting = waiting
+        self._failures = failures
+        self._decisions = log
+        self._clock = clock
+
+    def run(
+        self, framework: runtime.Framework, queued: queued_pod.QueuedPodInfo
+    ) -> AssumedPod | None:
+        """Schedule a pod in flight; None when it goes nowhere, which is then taken care of."""
+        try:
+            result, failed = self._decide(framework, queued)
+        except Exception as error:  # noqa: BLE001 - plugins are third parties' code
+            # One that breaks costs its pod an attempt, not all pods their scheduler.
+            _log.exception("a plugin failed while %s was scheduled", queued.info.key)
+            self._failures.handle(queued, framework.profile, failure.internal_error(error))
+            return None
+        if failed is not None:
+            self._failures.handle(queued, framework.profile, failed)
+            return None
+        return self._assume(framework, queued, result.state, result.node_name or "")
+
+    def _decide(
+        self, framework: runtime.Framework, queued: queued_pod.QueuedPodInfo
+    ) -> tuple[runtime.ScheduleResult, failure.Failure | None]:
+        started_seconds = self._clock.monotonic_seconds()
+        snap = self._cache.snapshot()
+        result = framework.schedule_pod(queued.info, snap)
+        failed = None
+        if result.node_name is None:
+            failed = _make_room(framework, queued.info, snap, result)
+        seconds = self._clock.monotonic_seconds() - started_seconds
+        self._decisions.record(queued, framework.profile, result, snap, seconds)
+        return result, failed
+
+    def _assume(
+        self,
+        framework: runtime.Framework,
+        queued: queued_pod.QueuedPodInfo,
+        state: cycle_state.CycleState,
+        node_name: str,
+    ) -> AssumedPod | None:
+        info = queued.info
+        self._cache.assume_pod(info, node_name)
+        self._queue.nominator.remove(info.uid)
+        try:
+            failed, waits = _claim(framework, state, info, node_name)
+        except Exception as error:  # noqa: BLE001 - as above
+            _log.exception("a plugin failed while a place for %s was reserved", info.key)
+            failed, waits = failure.internal_error(error), {}
+        if failed is not None:
+            framework.unreserve(state, info, node_name)
+            self._cache.forget_pod(info)
+            self._failures.handle(queued, framework.profile, failed)
+            return None
+        if waits:
+            self._waiting.add(info, node_name, waits)
+        else:
+            # Nothing can make it unschedulable any more, so it needs no events.
+            self._queue.done(info.uid)
+        return AssumedPod(queued, framework, state, node_name, bool(waits))
+
+
+def _claim(
+    framework: runtime.Framework,
+    state: cycle_state.CycleState,
+    info: pod_shape.PodInfo,
+    node_name: str,
+) -> tuple[failure.Failure | None, dict[str, float]]:
+    """Run Reserve and Permit; return what failed, else for which plugins the pod has to wait."""
+    answer = framework.reserve(state, info, node_name)
+    if not answer.is_success:
+        return failure.of_point("Reserve", answer), {}
+    answer, waits = framework.permit(state, info, node_name)
+    if answer.is_success or answer.code is status.Code.WAIT:
+        return None, waits
+    return failure.of_point("Permit", answer), {}
+
+
+def _make_room(
+    framework: runtime.Framework,
+    info: pod_shape.PodInfo,
+    snap: snapshot.Snapshot,
+    result: runtime.ScheduleResult,
+) -> failure.Failure:
+    """Ask PostFilter plugins for help; `result.message` takes in what they say."""
+    if not result.status.is_rejection:
+        return failure.Failure(", ".join(result.status.reasons), is_rejection=False)
+    diagnosis = result.diagnosis
+    if diagnosis is None:
+        # Without any node nobody rejected the pod: it is tried again after backoff.
+        return failure.Failure(result.message, is_rejection=True)
+    made_room = framework.run_post_filter(result.state, info, snap, diagnosis)
+    if made_room is not None:
+        diagnosis.post_filter_message = ", ".join(made_room.status.reasons)
+        result.message = messages.fit_error(diagnosis, snap.is_alive, snap.node_count)
+    return failure.does_not_fit(result.message, diagnosis, made_room)
