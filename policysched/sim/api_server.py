@@ -1,0 +1,212 @@
+"""An API server in memory: what the scheduler reads and writes, in one process and in order.
+
+It stands in for a real one on both sides: `watch` feeds handlers with nodes, pods and namespaces;
+`bind`, `set_condition` and `record` are the ports of `scheduler.ports`. Bindings follow the rules
+of the pods/binding subresource (kubernetes `pkg/registry/core/pod/storage/storage.go`, assignPod).
+"""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import datetime
+import random
+from collections.abc import Awaitable, Callable
+
+import msgspec
+
+from policysched import clock as clocks
+from policysched.cluster import objects, pod_shape
+from policysched.framework import interface
+from policysched.scheduler import ports
+from policysched.sim import collection, faults
+
+POD_SCHEDULED = "PodScheduled"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class RecordedEvent:
+    """A Kubernetes event as the scheduler wrote it."""
+
+    at: datetime.datetime
+    pod: str
+    type: str
+    reason: str
+    action: str
+    note: str
+    reporting_controller: str
+
+
+async def _no_wait(_seconds: float) -> None:
+    return
+
+
+class ApiServer:
+    """Nodes, pods, namespaces and events of a simulated cluster.
+
+    Attributes:
+        nodes, pods, namespaces: the objects; create, update and delete them here.
+        events: what the scheduler recorded, oldest first.
+        faults: how bindings fail; may be changed at any time.
+        bind_count: bindings made.
+    """
+
+    def __init__(
+        self,
+        clock: clocks.Clock,
+        rng: random.Random,
+        sleep: Callable[[float], Awaitable[None]] = _no_wait,
+    ) -> None:
+        """Start empty; `sleep` is how slow bindings wait (`VirtualTime.sleep`)."""
+        self._clock = clock
+        self._rng = rng
+        self._sleep = sleep
+        self._version = 0
+        self._undelivered: collections.deque[Callable[[], None]] = collections.deque()
+        self.nodes: collection.Collection[objects.Node] = collection.Collection("nodes", self)
+        self.pods: collection.Collection[objects.Pod] = collection.Collection("pods", self)
+        self.namespaces: collection.Collection[objects.Namespace] = collection.Collection(
+            "namespaces", self
+        )
+        self.events: list[RecordedEvent] = []
+        self.faults = faults.BindFaults()
+        self.bind_count = 0
+
+    # --- what collections need --------------------------------------------------------------------
+
+    def next_version(self) -> int:
+        """Return the next resourceVersion."""
+        self._version += 1
+        return self._version
+
+    def new_uid(self) -> str:
+        """Return a random uid, the same sequence for the same seed."""
+        digits = f"{self._rng.getrandbits(128):032x}"
+        return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
+
+    def now(self) -> datetime.datetime:
+        """Return the time of the injected clock."""
+        return self._clock.now()
+
+    def publish(self, deliver: Callable[[], None]) -> None:
+        """Queue the delivery of one change."""
+        self._undelivered.append(deliver)
+
+    def deliver(self) -> int:
+        """Tell the watching sinks of all changes so far, in order; return how many there were."""
+        count = len(self._undelivered)
+        for _ in range(count):
+            self._undelivered.popleft()()
+        return count
+
+    @property
+    def has_undelivered(self) -> bool:
+        """Whether changes wait to be delivered."""
+        return bool(self._undelivered)
+
+    # --- ports of the scheduler -------------------------------------------------------------------
+
+    async def bind(self, pod: pod_shape.PodInfo, node_name: str) -> interface.BindError | None:
+        """Bind a pod, after the delay of `faults`; None when the binding was made."""
+        await self._sleep(self.faults.delay_seconds)
+        if self.faults.refuses(self._rng):
+            return interface.BindError("the simulated API server refused the binding")
+        meta = pod.pod.metadata
+        current = self.pods.find(meta.name, meta.namespace)
+        refusal = _refusal(current, pod)
+        if refusal is not None or current is None:
+            return refusal
+        self.pods.update(_bound(current, node_name, self._timestamp()))
+        self.bind_count += 1
+        if self.faults.loses_answer(self._rng):
+            return interface.BindError("the answer to the binding was lost")
+        return None
+
+    def set_condition(
+        self,
+        pod: pod_shape.PodInfo,
+        condition: ports.PodCondition,
+        nominated_node_name: str | None = None,
+    ) -> None:
+        """Write the PodScheduled condition; a pod that is gone or replaced is left alone."""
+        meta = pod.pod.metadata
+        current = self.pods.find(meta.name, meta.namespace)
+        if current is None or current.metadata.uid != pod.uid:
+            return
+        written = _condition(
+            condition.status, condition.reason, condition.message, self._timestamp()
+        )
+        status = _with_condition(current.status, written)
+        if nominated_node_name is not None:
+            status = msgspec.structs.replace(status, nominated_node_name=nominated_node_name)
+        if status != current.status:
+            self.pods.update(msgspec.structs.replace(current, status=status))
+
+    def record(
+        self,
+        pod: pod_shape.PodInfo,
+        event_type: ports.EventType,
+        reason: str,
+        action: str,
+        note: str,
+        reporting_controller: str,
+    ) -> None:
+        """Keep an event."""
+        self.events.append(
+            RecordedEvent(
+                self.now(), pod.key, event_type.value, reason, action, note, reporting_controller
+            )
+        )
+
+    def _timestamp(self) -> str:
+        return self.now().strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _refusal(current: objects.Pod | None, wanted: pod_shape.PodInfo) -> interface.BindError | None:
+    """Return why `wanted` cannot be bound to `current`, the pod of that name."""
+    if current is None:
+        return interface.BindError(f'pods "{wanted.pod.metadata.name}" not found')
+    if wanted.pod.metadata.uid not in ("", current.metadata.uid):
+        return _conflict(current, "the uid in the precondition is of another pod")
+    if current.metadata.deletion_timestamp is not None:
+        return _conflict(current, "pod is being deleted, cannot be assigned to a host")
+    if current.spec.node_name:
+        return _conflict(current, f'pod is already assigned to node "{current.spec.node_name}"')
+    if current.spec.scheduling_gates:
+        return _conflict(current, "pod has non-empty .spec.schedulingGates")
+    return None
+
+
+def _conflict(pod: objects.Pod, problem: str) -> interface.BindError:
+    return interface.BindError(
+        f'Operation cannot be fulfilled on pods/binding "{pod.metadata.name}": {problem}',
+        is_conflict=True,
+    )
+
+
+def _bound(pod: objects.Pod, node_name: str, timestamp: str) -> objects.Pod:
+    scheduled = _condition("True", "", "", timestamp)
+    return msgspec.structs.replace(
+        pod,
+        spec=msgspec.structs.replace(pod.spec, node_name=node_name),
+        status=_with_condition(pod.status, scheduled),
+    )
+
+
+def _condition(status: str, reason: str, message: str, timestamp: str) -> objects.Condition:
+    return objects.Condition(
+        type=POD_SCHEDULED,
+        status=status,
+        reason=reason,
+        message=message,
+        last_transition_time=timestamp,
+    )
+
+
+def _with_condition(status: objects.PodStatus, new: objects.Condition) -> objects.PodStatus:
+    """Return the status with one condition replaced, its transition time kept where it agrees."""
+    old = next((c for c in status.conditions if c.type == new.type), None)
+    if old is not None and old.status == new.status:
+        new = msgspec.structs.replace(new, last_transition_time=old.last_transition_time)
+    others = tuple(c for c in status.conditions if c.type != new.type)
+    return msgspec.structs.replace(status, conditions=(*others, new))

@@ -1,0 +1,182 @@
+"""Objects of one kind, with the bookkeeping of an API server: uid, resourceVersion, watch.
+
+Watch events are not delivered when the change is made but when `ApiServer.deliver` is called, in
+the order of the changes over all kinds: the scheduler learns of its own bindings late, as it does
+from a real API server.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable, Iterable, Iterator
+from typing import Generic, Protocol, TypeVar
+
+import msgspec
+
+from policysched import errors
+from policysched.cluster import objects
+
+ObjectT = TypeVar("ObjectT", objects.Node, objects.Pod, objects.Namespace)
+WatchedT_contra = TypeVar("WatchedT_contra", contravariant=True)
+
+
+class ApiError(errors.RemoteError):
+    """The simulated API server refuses a request.
+
+    Attributes:
+        reason: the status reason of Kubernetes: AlreadyExists, Conflict, NotFound.
+    """
+
+    def __init__(self, reason: str, message: str) -> None:
+        super().__init__(message)
+        self.reason = reason
+
+
+class Sink(Protocol[WatchedT_contra]):
+    """Who watches: the handlers of the scheduler have these methods, one object per kind."""
+
+    def replace(self, items: Iterable[WatchedT_contra]) -> None:
+        """Take the result of a list: all objects there are."""
+        ...
+
+    def upsert(self, item: WatchedT_contra) -> None:
+        """Take an added or changed object."""
+        ...
+
+    def delete(self, item: WatchedT_contra) -> None:
+        """Take the last state of a deleted object."""
+        ...
+
+
+class Journal(Protocol):
+    """What collections share: the counter of versions, and the queue of undelivered changes."""
+
+    def next_version(self) -> int:
+        """Return the next resourceVersion."""
+        ...
+
+    def new_uid(self) -> str:
+        """Return an uid that was not used before."""
+        ...
+
+    def now(self) -> datetime.datetime:
+        """Return the time for creation timestamps."""
+        ...
+
+    def publish(self, deliver: Callable[[], None]) -> None:
+        """Queue the delivery of one change."""
+        ...
+
+
+class Collection(Generic[ObjectT]):
+    """The objects of one kind by `namespace/name` (`name` for kinds without namespace)."""
+
+    def __init__(self, kind: str, journal: Journal) -> None:
+        """Start empty; `kind` names the objects in errors."""
+        self._kind = kind
+        self._journal = journal
+        self._objects: dict[str, ObjectT] = {}
+        self._sinks: list[Sink[ObjectT]] = []
+
+    def __iter__(self) -> Iterator[ObjectT]:
+        """Iterate over the objects in order of creation."""
+        return iter(list(self._objects.values()))
+
+    def __len__(self) -> int:
+        """Return how many objects there are."""
+        return len(self._objects)
+
+    def watch(self, sink: Sink[ObjectT]) -> None:
+        """Hand the sink all objects now and every later change, in order, as it is delivered."""
+        self._sinks.append(sink)
+        sink.replace(list(self._objects.values()))
+
+    def find(self, name: str, namespace: str = "") -> ObjectT | None:
+        """Return an object, None when there is none of that name."""
+        return self._objects.get(_key(namespace, name))
+
+    def get(self, name: str, namespace: str = "") -> ObjectT:
+        """Return an object.
+
+        Raises:
+            ApiError: there is none of that name.
+        """
+        found = self.find(name, namespace)
+        if found is None:
+            raise self._not_found(_key(namespace, name))
+        return found
+
+    def create(self, item: ObjectT) -> ObjectT:
+        """Store a new object and return it with uid, resourceVersion and creationTimestamp.
+
+        Raises:
+            ApiError: the name is taken.
+        """
+        key = _key(item.metadata.namespace, item.metadata.name)
+        if key in self._objects:
+            raise ApiError("AlreadyExists", f'{self._kind} "{key}" already exists')
+        created_at = self._journal.now().strftime("%Y-%m-%dT%H:%M:%SZ")
+        uid = item.metadata.uid or self._journal.new_uid()
+        created = _with_metadata(item, uid=uid, creation_timestamp=created_at)
+        return self._store(key, created)
+
+    def update(self, item: ObjectT) -> ObjectT:
+        """Replace an object and return it with its new resourceVersion.
+
+        Raises:
+            ApiError: it is gone, is another one by uid, or was changed since the resourceVersion
+                that `item` carries (an empty one is not compared).
+        """
+        key = _key(item.metadata.namespace, item.metadata.name)
+        old = self._objects.get(key)
+        if old is None:
+            raise self._not_found(key)
+        if item.metadata.uid not in ("", old.metadata.uid):
+            raise ApiError("Conflict", f'{self._kind} "{key}": the uid is of another object')
+        if item.metadata.resource_version not in ("", old.metadata.resource_version):
+            raise ApiError("Conflict", f'{self._kind} "{key}" was modified; read it again')
+        kept = _with_metadata(
+            item, uid=old.metadata.uid, creation_timestamp=old.metadata.creation_timestamp
+        )
+        return self._store(key, kept)
+
+    def delete(self, name: str, namespace: str = "") -> ObjectT:
+        """Remove an object at once and return its last state.
+
+        Raises:
+            ApiError: there is none of that name.
+        """
+        key = _key(namespace, name)
+        if key not in self._objects:
+            raise self._not_found(key)
+        last = self._versioned(self._objects.pop(key))
+        self._journal.publish(lambda: self._tell_deleted(last))
+        return last
+
+    def _store(self, key: str, item: ObjectT) -> ObjectT:
+        stored = self._objects[key] = self._versioned(item)
+        self._journal.publish(lambda: self._tell_changed(stored))
+        return stored
+
+    def _versioned(self, item: ObjectT) -> ObjectT:
+        return _with_metadata(item, resource_version=str(self._journal.next_version()))
+
+    def _tell_changed(self, item: ObjectT) -> None:
+        for sink in self._sinks:
+            sink.upsert(item)
+
+    def _tell_deleted(self, item: ObjectT) -> None:
+        for sink in self._sinks:
+            sink.delete(item)
+
+    def _not_found(self, key: str) -> ApiError:
+        return ApiError("NotFound", f'{self._kind} "{key}" not found')
+
+
+def _key(namespace: str, name: str) -> str:
+    return f"{namespace}/{name}" if namespace else name
+
+
+def _with_metadata(item: ObjectT, **changes: str | None) -> ObjectT:
+    metadata = msgspec.structs.replace(item.metadata, **changes)
+    return msgspec.structs.replace(item, metadata=metadata)

@@ -1,0 +1,150 @@
+"""Synthetic load of nodes: what Prometheus would report of a cluster that runs these pods.
+
+Each pod uses a share of what it requests, drawn once; a node adds what the system itself uses and
+any background load. Like real metrics the figures lag: a sample moves towards the load that the
+placed pods cause, with the time constant of a rate over some minutes, and jitters.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import random
+from collections.abc import Iterable, Mapping
+from typing import TypeAlias
+
+from policysched import clock as clocks
+from policysched.cluster import metric_table, objects, pod_requests
+
+CPU_BUSY = "cpu_busy"
+MEMORY_USED = "memory_used"
+DISK_USED = "disk_used"
+NETWORK_TRAFFIC = "network_traffic"
+"""The metrics, named as policies/load-aware.policy declares them.
+
+The first three are shares 0..1 of the node, the last is bytes per second.
+"""
+
+METRICS = (CPU_BUSY, MEMORY_USED, DISK_USED, NETWORK_TRAFFIC)
+
+Samples: TypeAlias = dict[str, dict[str, metric_table.Sample]]
+"""Metric → node → sample."""
+
+_SYSTEM_LOAD = {CPU_BUSY: 0.03, MEMORY_USED: 0.08, DISK_USED: 0.20, NETWORK_TRAFFIC: 200e3}
+_USED_SHARE_OF_REQUEST = (0.5, 1.1)
+_DISK_SHARE_PER_POD = (0.005, 0.03)
+_BYTES_PER_SECOND_AND_CORE = (1e6, 20e6)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _PodUse:
+    """What one pod uses: cores and bytes, a share of the node's disk, bytes per second."""
+
+    cpu_milli: float
+    memory_bytes: float
+    disk_share: float
+    bytes_per_second: float
+
+
+class NodeLoad:
+    """The load of all nodes of a simulated cluster.
+
+    Attributes:
+        background: node → metric → load that no pod accounts for, in the metric's unit.
+    """
+
+    def __init__(
+        self,
+        clock: clocks.Clock,
+        rng: random.Random,
+        *,
+        lag_seconds: float = 30.0,
+        jitter: float = 0.01,
+    ) -> None:
+        """Start idle.
+
+        `lag_seconds` is the time after which a sample has covered 63 % of a change; `jitter` the
+        standard deviation of a sample, as a share of its value.
+        """
+        self.background: dict[str, dict[str, float]] = {}
+        self._clock = clock
+        self._rng = rng
+        self._lag_seconds = lag_seconds
+        self._jitter = jitter
+        self._uses: dict[str, _PodUse] = {}
+        self._values: dict[tuple[str, str], float] = {}
+        self._measured_at_seconds: float | None = None
+
+    def sample(self, nodes: Iterable[objects.Node], pods: Iterable[objects.Pod]) -> Samples:
+        """Measure: return the newest sample of every metric on every node."""
+        progress = self._progress()
+        now = self._clock.now().timestamp()
+        targets = self._targets(list(nodes), pods)
+        samples: Samples = {metric: {} for metric in METRICS}
+        for node_name, by_metric in targets.items():
+            for metric, target in by_metric.items():
+                value = self._approach((node_name, metric), target, progress)
+                measured = max(0.0, value * (1 + self._rng.gauss(0.0, self._jitter)))
+                limit = math.inf if metric == NETWORK_TRAFFIC else 1.0
+                samples[metric][node_name] = metric_table.Sample(min(measured, limit), now)
+        return samples
+
+    def _progress(self) -> float:
+        """Return which share of a change has become visible since the last sample."""
+        now_seconds = self._clock.monotonic_seconds()
+        last_seconds, self._measured_at_seconds = self._measured_at_seconds, now_seconds
+        if last_seconds is None or self._lag_seconds <= 0:
+            return 1.0
+        return 1.0 - math.exp(-(now_seconds - last_seconds) / self._lag_seconds)
+
+    def _approach(self, key: tuple[str, str], target: float, progress: float) -> float:
+        old = self._values.get(key, target)
+        self._values[key] = old + (target - old) * progress
+        return self._values[key]
+
+    def _targets(
+        self, nodes: list[objects.Node], pods: Iterable[objects.Pod]
+    ) -> dict[str, dict[str, float]]:
+        """Return the load that the pods cause when it has become fully visible."""
+        targets = {node.name: self._idle(node.name) for node in nodes}
+        allocatable = {node.name: _cpu_and_memory(node.status.allocatable) for node in nodes}
+        for pod in pods:
+            node_name = pod.spec.node_name
+            if node_name in targets and not pod.is_terminal:
+                _add_use(targets[node_name], self._use_of(pod), *allocatable[node_name])
+        return targets
+
+    def _idle(self, node_name: str) -> dict[str, float]:
+        background: Mapping[str, float] = self.background.get(node_name, {})
+        return {metric: _SYSTEM_LOAD[metric] + background.get(metric, 0.0) for metric in METRICS}
+
+    def _use_of(self, pod: objects.Pod) -> _PodUse:
+        use = self._uses.get(pod.key)
+        if use is None:
+            use = self._uses[pod.key] = self._draw_use(pod)
+        return use
+
+    def _draw_use(self, pod: objects.Pod) -> _PodUse:
+        requests = pod_requests.pod_requests(pod)
+        cores = requests.nonzero_cpu_milli / 1000
+        return _PodUse(
+            cpu_milli=requests.nonzero_cpu_milli * self._rng.uniform(*_USED_SHARE_OF_REQUEST),
+            memory_bytes=requests.nonzero_memory_bytes * self._rng.uniform(*_USED_SHARE_OF_REQUEST),
+            disk_share=self._rng.uniform(*_DISK_SHARE_PER_POD),
+            bytes_per_second=cores * self._rng.uniform(*_BYTES_PER_SECOND_AND_CORE),
+        )
+
+
+def _add_use(load: dict[str, float], use: _PodUse, cpu_milli: int, memory_bytes: int) -> None:
+    load[CPU_BUSY] += use.cpu_milli / max(cpu_milli, 1)
+    load[MEMORY_USED] += use.memory_bytes / max(memory_bytes, 1)
+    load[DISK_USED] += use.disk_share
+    load[NETWORK_TRAFFIC] += use.bytes_per_second
+
+
+def _cpu_and_memory(allocatable: objects.ResourceList) -> tuple[int, int]:
+    cpu, memory = (
+        pod_requests.amount(name, allocatable.get(name, 0))
+        for name in (pod_requests.CPU, pod_requests.MEMORY)
+    )
+    return cpu, memory

@@ -1,0 +1,207 @@
+"""Nodes and pods of invented clusters, the same ones for the same seed.
+
+`fleet` makes nodes of a few instance types over zones; `Workload` makes pods of the kinds that
+clusters run side by side, each of which asks the scheduler another question.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import random
+from collections.abc import Mapping
+
+import msgspec
+
+from policysched.cluster import objects
+
+ZONE = "topology.kubernetes.io/zone"
+HOSTNAME = "kubernetes.io/hostname"
+INSTANCE_TYPE = "node.kubernetes.io/instance-type"
+GPU = "nvidia.com/gpu"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class InstanceType:
+    """A machine as clouds sell it.
+
+    Attributes:
+        resources: allocatable, by resource name.
+        labels: what such nodes are labelled with besides zone, host name and instance type.
+        taints: what such nodes are tainted with.
+    """
+
+    name: str
+    resources: Mapping[str, str]
+    labels: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    taints: tuple[objects.Taint, ...] = ()
+
+
+GENERAL_8 = InstanceType("general-8", {"cpu": "8", "memory": "32Gi"}, {"disktype": "ssd"})
+MEMORY_16 = InstanceType("memory-16", {"cpu": "16", "memory": "128Gi"}, {"disktype": "hdd"})
+GPU_32 = InstanceType(
+    "gpu-32",
+    {"cpu": "32", "memory": "128Gi", GPU: "4"},
+    {"disktype": "ssd", "pool": "gpu-a100", "gpu-memory-gb": "80"},
+    (objects.Taint(key=GPU, value="present", effect="NoSchedule"),),
+)
+INSTANCE_TYPES = (GENERAL_8, MEMORY_16, GPU_32)
+
+
+def make_node(name: str, zone: str, instance_type: InstanceType) -> objects.Node:
+    """Return a Ready node of an instance type in a zone."""
+    labels = {HOSTNAME: name, ZONE: zone, INSTANCE_TYPE: instance_type.name}
+    resources: objects.ResourceList = {
+        "ephemeral-storage": "100Gi",
+        "pods": "110",
+        **instance_type.resources,
+    }
+    return objects.Node(
+        metadata=objects.ObjectMeta(name=name, labels=labels | dict(instance_type.labels)),
+        spec=objects.NodeSpec(taints=instance_type.taints),
+        status=objects.NodeStatus(
+            allocatable=resources,
+            capacity=resources,
+            conditions=(objects.Condition(type="Ready", status="True"),),
+        ),
+    )
+
+
+def fleet(count: int, zones: tuple[str, ...] = ("a", "b", "c")) -> list[objects.Node]:
+    """Return `count` nodes: zones in turn, every instance type in every zone."""
+    return [
+        make_node(
+            f"node-{number}",
+            zones[number % len(zones)],
+            INSTANCE_TYPES[number // len(zones) % len(INSTANCE_TYPES)],
+        )
+        for number in range(count)
+    ]
+
+
+def make_pod(
+    name: str,
+    *,
+    namespace: str = "default",
+    labels: Mapping[str, str] | None = None,
+    requests: Mapping[str, str] | None = None,
+    spec: objects.PodSpec | None = None,
+    scheduler_name: str = "policysched",
+) -> objects.Pod:
+    """Return a pending pod of one container; `spec` has whatever else it asks for."""
+    container = objects.Container(
+        name="main", resources=objects.ResourceRequirements(requests=dict(requests or {}))
+    )
+    base = spec or objects.PodSpec()
+    return objects.Pod(
+        metadata=objects.ObjectMeta(name=name, namespace=namespace, labels=dict(labels or {})),
+        spec=msgspec.structs.replace(base, containers=(container,), scheduler_name=scheduler_name),
+    )
+
+
+class Workload:
+    """An endless mixture of pods; the kinds come in the proportions of `mix`."""
+
+    def __init__(
+        self,
+        rng: random.Random,
+        mix: Mapping[str, int] | None = None,
+        scheduler_name: str = "policysched",
+    ) -> None:
+        """Draw from `mix`, kind of `KINDS` → weight (default: all kinds alike)."""
+        self._rng = rng
+        self._weights = dict.fromkeys(KINDS, 1) if mix is None else dict(mix)
+        self._scheduler_name = scheduler_name
+        self._made = 0
+
+    def pods(self, count: int) -> list[objects.Pod]:
+        """Return the next `count` pods."""
+        return [self._next() for _ in range(count)]
+
+    def _next(self) -> objects.Pod:
+        kind = self._rng.choices(list(self._weights), list(self._weights.values()))[0]
+        self._made += 1
+        shape = KINDS[kind]
+        return make_pod(
+            f"{kind}-{self._made}",
+            labels={"app": kind},
+            requests={
+                "cpu": self._rng.choice(shape.cpu),
+                "memory": self._rng.choice(shape.memory),
+                **shape.devices,
+            },
+            spec=shape.spec,
+            scheduler_name=self._scheduler_name,
+        )
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PodKind:
+    """A kind of pods.
+
+    Attributes:
+        cpu, memory: requests to draw from.
+        devices: extended resources.
+        spec: affinity, spread, tolerations.
+    """
+
+    cpu: tuple[str, ...] = ("100m", "250m", "500m")
+    memory: tuple[str, ...] = ("128Mi", "256Mi", "512Mi")
+    devices: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    spec: objects.PodSpec = dataclasses.field(default_factory=objects.PodSpec)
+
+
+def _pods_called(app: str, topology_key: str) -> objects.PodAffinityTerm:
+    return objects.PodAffinityTerm(
+        topology_key=topology_key,
+        label_selector=objects.LabelSelector(match_labels={"app": app}),
+    )
+
+
+KINDS: Mapping[str, PodKind] = {
+    "plain": PodKind(),
+    "batch": PodKind(cpu=("1", "2"), memory=("2Gi", "4Gi")),
+    "web": PodKind(
+        spec=objects.PodSpec(
+            topology_spread_constraints=(
+                objects.TopologySpreadConstraint(
+                    max_skew=1,
+                    topology_key=ZONE,
+                    label_selector=objects.LabelSelector(match_labels={"app": "web"}),
+                ),
+            )
+        )
+    ),
+    "cache": PodKind(
+        spec=objects.PodSpec(
+            affinity=objects.Affinity(
+                pod_anti_affinity=objects.PodAffinity(
+                    required_during_scheduling_ignored_during_execution=(
+                        _pods_called("cache", HOSTNAME),
+                    )
+                )
+            )
+        )
+    ),
+    "near": PodKind(
+        spec=objects.PodSpec(
+            affinity=objects.Affinity(
+                pod_affinity=objects.PodAffinity(
+                    preferred_during_scheduling_ignored_during_execution=(
+                        objects.WeightedPodAffinityTerm(
+                            weight=50, pod_affinity_term=_pods_called("cache", ZONE)
+                        ),
+                    )
+                )
+            )
+        )
+    ),
+    "gpu": PodKind(
+        cpu=("4",),
+        memory=("16Gi",),
+        devices={GPU: "1"},
+        spec=objects.PodSpec(
+            tolerations=(objects.Toleration(key=GPU, operator="Exists", effect="NoSchedule"),)
+        ),
+    ),
+}
+"""What `Workload` mixes, by the name that its pods carry as label `app`."""
