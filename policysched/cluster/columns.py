@@ -135,6 +135,7 @@ class NodeColumns:
         row = self._free_rows.pop() if self._free_rows else self._append_row()
         self.names[row] = name
         self.row_of[name] = row
+        self.node_changes.touch(row)  # what is kept by row must grow, or forget the former node
         return row
 
     @property
