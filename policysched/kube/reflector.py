@@ -150,15 +150,16 @@ class Reflector(Generic[decoding.T]):
             resource_version=self._resource_version,
             timeout_seconds=self._rng.randint(MIN_WATCH_SECONDS, MAX_WATCH_SECONDS),
         )
-        before = self._resource_version
+        has_brought_anything = False
         splitter = decoding.LineSplitter()
         async with self._api.stream(path, stall_seconds=self._stall_seconds) as chunks:
             async for chunk in chunks:
                 lines = splitter.feed(chunk)
                 if lines:
+                    has_brought_anything = True
                     self._dispatch(self._decoder.events(lines))
                 await asyncio.sleep(0)  # a stream that never runs dry would not let others run
-        if self._resource_version == before:  # not even a bookmark: do not ask again at once
+        if not has_brought_anything:  # not even a bookmark: do not ask again at once
             raise errors.AnswerError("the watch ended before it brought anything")
 
     async def _list(self, limit: int) -> decoding.Page[decoding.T]:

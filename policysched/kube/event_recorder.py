@@ -1,0 +1,268 @@
+"""Kubernetes events (events.k8s.io/v1) about pods, written behind everything else.
+
+`record` only takes a note; `run` writes. Events of one pod are written in order, those of different
+pods several at a time (LANES, each pod in one of them). When more than QUEUE_LIMIT are waiting, new
+ones are dropped and counted. Equal events become one with a count, see `event_series`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import datetime
+import enum
+import itertools
+import logging
+from typing import NoReturn
+
+import msgspec
+
+from policysched import clock as clocks
+from policysched.cluster import pod_shape
+from policysched.kube import client, errors, event_series, paths
+
+_logger = logging.getLogger(__name__)
+
+LANES = 4
+QUEUE_LIMIT = 10_000
+
+NOTE_LIMIT_BYTES = 1024
+WORD_LIMIT = 128
+"""Limits of the API (pkg/apis/core/validation/events.go): reason, action, reportingInstance."""
+
+_CUT_MARK = " ..."
+_POD_NAME_LIMIT = 230  # of 253 for the event's name; the rest is the time
+
+WRITE_POLICY = client.CallPolicy(timeout_seconds=15.0, max_attempts=12)
+"""Patient, as client-go (maxTriesPerEvent). A repeated POST does not write twice: it has a name."""
+
+
+class _EventMeta(msgspec.Struct, frozen=True):
+    name: str
+    namespace: str
+
+
+class _Series(msgspec.Struct, frozen=True, rename="camel"):
+    count: int
+    last_observed_time: str
+
+
+class _Event(msgspec.Struct, frozen=True, rename="camel"):
+    metadata: _EventMeta
+    event_time: str
+    reporting_controller: str
+    reporting_instance: str
+    action: str
+    reason: str
+    regarding: event_series.PodReference
+    note: str
+    type: str
+    series: _Series | msgspec.UnsetType = msgspec.UNSET
+    api_version: str = "events.k8s.io/v1"
+    kind: str = "Event"
+
+
+class _SeriesPatch(msgspec.Struct, frozen=True):
+    series: _Series
+
+
+_encoder = msgspec.json.Encoder()
+
+
+class ApiEventRecorder:
+    """Writes events through the API server.
+
+    Attributes:
+        dropped: how many events found no room.
+        failed: how many writes were given up.
+    """
+
+    def __init__(
+        self,
+        api: client.ApiClient,
+        clock: clocks.Clock,
+        *,
+        instance: str,
+        sleep: client.Sleep = asyncio.sleep,
+        queue_limit: int = QUEUE_LIMIT,
+    ) -> None:
+        """Prepare; nothing is written until `run` runs.
+
+        Args:
+            api: the connection.
+            clock: gives the events their times.
+            instance: which of several equal processes this one is, such as `policysched-<host>`.
+            sleep: how to wait between two looks for series that have ended.
+            queue_limit: how many events may wait.
+        """
+        self.dropped = 0
+        self.failed = 0
+        self._api = api
+        self._clock = clock
+        self._instance = instance[:WORD_LIMIT]
+        self._sleep = sleep
+        self._queue_limit = queue_limit
+        self._series = event_series.EventSeries()
+        self._numbers = itertools.count()
+        self._lanes: tuple[asyncio.Queue[event_series.Occurrence], ...] = tuple(
+            asyncio.Queue() for _ in range(LANES)
+        )
+        self._newest_failure = ""
+
+    @property
+    def waiting(self) -> int:
+        """How many events are waiting to be written."""
+        return sum(lane.qsize() for lane in self._lanes)
+
+    def record(
+        self,
+        pod: pod_shape.PodInfo,
+        event_type: enum.Enum,
+        reason: str,
+        action: str,
+        note: str,
+        reporting_controller: str,
+    ) -> None:
+        """Note an event about `pod`; never blocks.
+
+        Args:
+            pod: what it is about.
+            event_type: its value is `Normal` or `Warning`.
+            reason: why, in one word.
+            action: what was being done, in one word.
+            note: one sentence, cut at 1,024 bytes.
+            reporting_controller: the scheduler's name.
+        """
+        now = self._clock.now()
+        text = (str(event_type.value), reason, action, _cut(note), reporting_controller)
+        key = (pod.uid, text)
+        event = self._series.repeat(key, now)
+        if event is not None:
+            if event.is_due(now):
+                self._enqueue(event)
+            return
+        if self.waiting >= self._queue_limit:
+            self.dropped += 1
+            return
+        meta = pod.pod.metadata
+        about = event_series.PodReference(
+            meta.namespace, meta.name, meta.uid, meta.resource_version
+        )
+        event = event_series.Occurrence(
+            self._name(meta.name, now), about, text, first_at=now, last_at=now
+        )
+        self._enqueue(event)
+        self._enqueue_last(self._series.add(key, event))
+
+    async def run(self) -> NoReturn:
+        """Write until cancelled."""
+        async with asyncio.TaskGroup() as group:
+            for lane in self._lanes:
+                group.create_task(self._work(lane))
+            group.create_task(self._finish_series())
+        raise AssertionError  # the tasks do not return
+
+    async def flush(self) -> None:
+        """Return when everything noted so far is written or given up; `run` must be running."""
+        for lane in self._lanes:
+            await lane.join()
+
+    def _enqueue(self, event: event_series.Occurrence) -> None:
+        if not event.is_waiting:
+            event.is_waiting = True
+            self._lanes[hash(event.pod.uid) % LANES].put_nowait(event)
+
+    def _enqueue_last(self, event: event_series.Occurrence | None) -> None:
+        """See to the final count of an event that is forgotten."""
+        if event is not None and event.is_behind:
+            self._enqueue(event)
+
+    async def _finish_series(self) -> NoReturn:
+        while True:
+            await self._sleep(event_series.FINISH.total_seconds())
+            for event in self._series.finish(self._clock.now()):
+                self._enqueue_last(event)
+
+    async def _work(self, lane: asyncio.Queue[event_series.Occurrence]) -> NoReturn:
+        while True:
+            event = await lane.get()
+            event.is_waiting = False
+            try:
+                await self._write(event)
+                self._newest_failure = ""
+            except errors.KubeError as error:
+                self._note_failure(error)
+            finally:
+                lane.task_done()
+
+    async def _write(self, event: event_series.Occurrence) -> None:
+        """Bring the server's event to what we know."""
+        count = event.count
+        if event.written_count == 0 or not await self._patch(event):
+            await self._post(event)
+        event.written_count = count
+        event.written_at = self._clock.now()
+
+    async def _post(self, event: event_series.Occurrence) -> None:
+        path = paths.events(event.pod.namespace)
+        body = _encoder.encode(self._event(event))
+        with contextlib.suppress(errors.ConflictError):  # an attempt before had arrived
+            await self._api.request("POST", path, body, policy=WRITE_POLICY)
+
+    async def _patch(self, event: event_series.Occurrence) -> bool:
+        """Write the count; False where the server has forgotten the event (after an hour)."""
+        body = _encoder.encode(_SeriesPatch(_Series(event.count, _micro_time(event.last_at))))
+        path = paths.event(event.pod.namespace, event.name)
+        try:
+            await self._api.request(
+                "PATCH", path, body, content_type=client.MERGE_PATCH, policy=WRITE_POLICY
+            )
+        except errors.NotFoundError:
+            return False
+        return True
+
+    def _event(self, event: event_series.Occurrence) -> _Event:
+        event_type, reason, action, note, reporting_controller = event.text
+        series = _Series(event.count, _micro_time(event.last_at))
+        return _Event(
+            metadata=_EventMeta(event.name, event.pod.namespace),
+            event_time=_micro_time(event.first_at),
+            reporting_controller=reporting_controller,
+            reporting_instance=self._instance,
+            action=action[:WORD_LIMIT],
+            reason=reason[:WORD_LIMIT],
+            regarding=event.pod,
+            note=note,
+            type=event_type,
+            series=series if event.count > 1 else msgspec.UNSET,
+        )
+
+    def _name(self, pod_name: str, now: datetime.datetime) -> str:
+        """Return `<pod>.<nanoseconds in hex>` as client-go; below microseconds it is a counter."""
+        microseconds = round(now.timestamp() * 1_000_000)
+        unique = microseconds * 1000 + next(self._numbers) % 1000
+        return f"{pod_name[:_POD_NAME_LIMIT].rstrip('-.')}.{unique:x}"
+
+    def _note_failure(self, error: errors.KubeError) -> None:
+        """Count a failure; tell of the first of a kind, for there may be many."""
+        self.failed += 1
+        kind = getattr(error, "reason", type(error).__name__)
+        if kind != self._newest_failure:
+            self._newest_failure = kind
+            _logger.warning("events are not written: %s", error)
+
+
+def _cut(note: str) -> str:
+    """Return the note, its end replaced by an ellipsis where it is too long."""
+    if len(note) <= NOTE_LIMIT_BYTES // 4:  # no character is longer than four bytes
+        return note
+    encoded = note.encode()
+    if len(encoded) <= NOTE_LIMIT_BYTES:
+        return note
+    kept = encoded[: NOTE_LIMIT_BYTES - len(_CUT_MARK)]
+    return kept.decode(errors="ignore") + _CUT_MARK
+
+
+def _micro_time(time: datetime.datetime) -> str:
+    """Return metav1.MicroTime: RFC 3339 in UTC with microseconds."""
+    return time.astimezone(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
