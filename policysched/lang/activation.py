@@ -54,7 +54,7 @@ class Activation:
             return False
         if not self.windows:
             return True
-        local = datetime.datetime.fromtimestamp(now, zoneinfo.ZoneInfo(self.timezone))
+        local = datetime.datetime.fromtimestamp(now, _zone(self.timezone))
         minute = local.hour * 60 + local.minute
         return any(window.contains(local.weekday(), minute) for window in self.windows)
 
@@ -66,7 +66,7 @@ class Activation:
 
     def _boundaries(self, now: float) -> list[float]:
         times = [] if self.expires_at is None else [self.expires_at]
-        zone = zoneinfo.ZoneInfo(self.timezone)
+        zone = _zone(self.timezone)
         today = datetime.datetime.fromtimestamp(now, zone).date()
         for offset in range(-1, _LOOK_AHEAD_DAYS + 1):
             midnight = datetime.datetime.combine(
@@ -77,3 +77,8 @@ class Activation:
                     local = midnight + datetime.timedelta(minutes=minute)  # wall clock arithmetic
                     times.append(local.timestamp())
         return times
+
+
+def _zone(name: str) -> datetime.tzinfo:
+    """Return the zone; UTC also where the machine has no time zone database."""
+    return datetime.UTC if name == "UTC" else zoneinfo.ZoneInfo(name)

@@ -16,3 +16,9 @@ MAX_EXPANDED_NODES = 10_000
 
 MAX_DIAGNOSTICS = 100
 """Most diagnostics for one text; what lies behind them is not looked for."""
+
+MAX_EXPANDED_DEPTH = 100
+"""Deepest nesting of one selector or expression after lets are substituted."""
+
+MAX_LET_CHAIN = 32
+"""Most lets that may be defined through each other in a row."""

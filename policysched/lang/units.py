@@ -53,7 +53,8 @@ class Unit:
             self.core_power + sign * other.core_power,
             self.second_power + sign * other.second_power,
         )
-        is_share = self.is_ratio or other.is_ratio or not self.is_dimensionless
+        is_quotient_of_equals = sign < 0 and not self.is_dimensionless
+        is_share = self.is_ratio or other.is_ratio or is_quotient_of_equals
         return dataclasses.replace(product, is_ratio=product.is_dimensionless and is_share)
 
     def __str__(self) -> str:

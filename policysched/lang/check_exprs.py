@@ -1,0 +1,362 @@
+"""Expressions: names, units and kinds of the numbers and conditions of `reject` and `score`.
+
+Literals have no unit of their own, so operands are looked at in pairs: the side that is no literal
+gives the unit in which the literal is read.
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias, cast
+
+from policysched.lang import (
+    check_calls,
+    check_operands,
+    check_selectors,
+    checked_expr,
+    constants,
+    limits,
+    source,
+    syntax,
+    syntax_expr,
+    units,
+    unsupported,
+    vocabulary,
+)
+
+Typed = checked_expr.TypedExpr
+_Condition: TypeAlias = (
+    syntax_expr.Comparison
+    | syntax_expr.ExprAnd
+    | syntax_expr.ExprOr
+    | syntax_expr.ExprNot
+    | syntax_expr.NodeTest
+    | syntax_expr.PodTest
+)
+
+
+class ExprChecker:
+    """Checks the expressions of one policy.
+
+    Args:
+        env: what names mean.
+    """
+
+    def __init__(self, env: constants.Environment) -> None:
+        self.env = env
+        self.found = env.found
+        self._depth = 0
+        self._nodes = 0
+        self._is_full = False
+
+    def condition(self, expr: syntax_expr.Expr) -> Typed | None:
+        """Return a condition; None if something was reported."""
+        self._reset()
+        return self._condition(expr)
+
+    def either(self, expr: syntax_expr.Expr) -> Typed | None:
+        """Return a number or a condition; None if something was reported."""
+        self._reset()
+        return self.infer(expr, None)
+
+    def constant(self, expr: syntax_expr.Expr, unit: units.Unit) -> float | None:
+        """Return a number that is known beforehand, in `unit`; None if that was reported."""
+        self._reset()
+        typed = self.number(expr, unit)
+        if typed is None:
+            return None
+        if not isinstance(typed, checked_expr.Const):
+            self.found.error("PS102", "this is not known before the policy runs", expr.span)
+            return None
+        adapted = check_operands.adapt(typed, unit)
+        if adapted is None:
+            constants.not_in_unit(self.env, expr.span, unit)
+            return None
+        return adapted.value
+
+    def _reset(self) -> None:
+        self._depth, self._nodes, self._is_full = 0, 0, False
+
+    # ------------------------------------------------------------------------ one node
+
+    def infer(self, expr: syntax_expr.Expr, expected: units.Unit | None) -> Typed | None:
+        """Return the typed expression; a literal is read in `expected` where that is given."""
+        self._nodes += 1
+        if self._nodes > limits.MAX_EXPANDED_NODES or self._depth > limits.MAX_EXPANDED_DEPTH:
+            self._too_large(expr.span)
+            return None
+        self._depth += 1
+        try:
+            return self._dispatch(expr, expected)
+        finally:
+            self._depth -= 1
+
+    def _too_large(self, span: source.Span) -> None:
+        if not self._is_full:
+            self._is_full = True
+            self.found.error(
+                "PS004",
+                "this expression is too large once its lets are put in",
+                span,
+                help=f"the limit is {limits.MAX_EXPANDED_NODES} parts, "
+                f"{limits.MAX_EXPANDED_DEPTH} levels deep",
+            )
+
+    def _dispatch(self, expr: syntax_expr.Expr, expected: units.Unit | None) -> Typed | None:
+        match expr:
+            case syntax_expr.Number() | syntax_expr.Negate():
+                return self._number_or_negation(expr, expected)
+            case syntax_expr.Ref():
+                return self._reference(expr, expected)
+            case syntax_expr.Call():
+                return check_calls.check(self, expr, expected)
+            case syntax_expr.Binary():
+                return self._arithmetic(expr, expected)
+            case syntax_expr.Else(value=value, fallback=fallback):
+                self.pair(value, fallback, "is replaced by", expected)
+                self.found.add(unsupported.refuse("else", expr.span))
+                return None
+            case syntax_expr.Text():
+                self.found.error("PS102", "a string is neither number nor condition", expr.span)
+                return None
+            case _:
+                return self._dispatch_condition(expr)
+
+    def _dispatch_condition(self, expr: _Condition) -> Typed | None:
+        match expr:
+            case syntax_expr.Comparison():
+                return self._comparison(expr)
+            case syntax_expr.ExprAnd() | syntax_expr.ExprOr():
+                return self._connective(expr)
+            case syntax_expr.ExprNot(operand=operand):
+                inner = self._condition(operand)
+                return None if inner is None else checked_expr.Not(inner, expr.span)
+            case syntax_expr.NodeTest(selector=selector):
+                node = check_selectors.SelectorChecker(self.env, "node").check(selector)
+                return None if node is None else checked_expr.NodeTest(node, expr.span)
+            case syntax_expr.PodTest(selector=selector):
+                pod = check_selectors.SelectorChecker(self.env, "pod").check(selector)
+                return None if pod is None else checked_expr.PodTest(pod, expr.span)
+
+    # ------------------------------------------------------------------------ numbers
+
+    def number(self, expr: syntax_expr.Expr, expected: units.Unit | None) -> Typed | None:
+        """Return the expression if it is a number; None if something was reported."""
+        typed = self.infer(expr, expected)
+        if typed is not None and typed.unit is None:
+            self.found.error(
+                "PS102", f"`{self.found.text(expr.span)}` is a condition, not a number", expr.span
+            )
+            return None
+        return typed
+
+    def _number_or_negation(
+        self, expr: syntax_expr.Number | syntax_expr.Negate, expected: units.Unit | None
+    ) -> Typed | None:
+        if isinstance(expr, syntax_expr.Negate) and not isinstance(
+            expr.operand, syntax_expr.Number
+        ):
+            inner = self.number(expr.operand, expected)
+            if inner is None or inner.unit is None:
+                return None
+            zero = checked_expr.Const(0.0, inner.unit, expr.span)
+            return check_operands.fold(
+                checked_expr.Arithmetic("-", zero, inner, inner.unit, expr.span)
+            )
+        literal = constants.literal_of(self.env, expr)
+        if literal is None:
+            numeral = expr.numeral if isinstance(expr, syntax_expr.Number) else None
+            if isinstance(expr, syntax_expr.Negate):
+                numeral = cast("syntax_expr.Number", expr.operand).numeral
+            if numeral is not None:
+                constants.bad_suffix(self.env, numeral)
+            return None
+        value = literal.as_unit(expected) if expected is not None else None
+        if expected is not None and value is not None:
+            return checked_expr.Const(value, expected, expr.span)
+        natural = literal.natural()
+        if natural is None:
+            self._ambiguous(expr.span)
+            return None
+        return checked_expr.Const(natural[0], natural[1], expr.span)
+
+    def _ambiguous(self, span: source.Span) -> None:
+        written = self.found.text(span)
+        self.found.error(
+            "PS103",
+            f"`{written}` may be minutes or thousandths, nothing here says which",
+            span,
+            help=f"write minutes as `{written.removesuffix('m')}m0s`, thousandths as a decimal",
+        )
+
+    def _reference(self, ref: syntax_expr.Ref, expected: units.Unit | None) -> Typed | None:
+        name, env = ref.name, self.env
+        field = vocabulary.EXPRESSION_FIELDS.get(name.text)
+        if field is not None:
+            return checked_expr.PodPriority(field[0], ref.span)
+        if name.text in env.params:
+            return self._param(ref)
+        if name.text in env.metrics:
+            return self._metric(ref)
+        let = env.lets.get(name.text)
+        if isinstance(let, syntax.LetExpr):
+            return self.infer(let.expr, expected)
+        if isinstance(let, syntax.LetSelector):
+            self.found.error(
+                "PS102",
+                f"`{name.text}` is a selector",
+                name.span,
+                help=f"write `node({name.text})` or `pod({name.text})`",
+            )
+        elif name.text not in env.silent_names:
+            self._undefined(name)
+        return None
+
+    def _undefined(self, name: syntax_expr.Value) -> None:
+        if name.text in vocabulary.FUNCTIONS:
+            self.found.error(
+                "PS104",
+                f"`{name.text}` is a function",
+                name.span,
+                help=f"write `{name.text}(cpu)`, with what it is about",
+            )
+            return
+        self.found.undefined(
+            "metric, param or let",
+            name,
+            self.env.names | vocabulary.EXPRESSION_FIELDS.keys(),
+            instead=f"for a label write `node({name.text} Exists)` or `label({name.text})`",
+        )
+
+    def _param(self, ref: syntax_expr.Ref) -> Typed | None:
+        param = self.env.params[ref.name.text]
+        if isinstance(param.value, str) or param.unit is None:
+            self.found.error(
+                "PS102",
+                f"`{param.name}` is a string, it can only stand in a query",
+                ref.span,
+            )
+            return None
+        return checked_expr.Const(param.value, param.unit, ref.span)
+
+    def _metric(self, ref: syntax_expr.Ref) -> Typed | None:
+        metric = self.env.metrics[ref.name.text]
+        value = checked_expr.MetricRef(metric.key, metric.unit, ref.span)
+        if metric.unit != units.CORES:
+            return value
+        scale = checked_expr.Const(units.CORES_SCALE, units.NUMBER, ref.span)
+        return checked_expr.Arithmetic("*", value, scale, units.CORES, ref.span)
+
+    # ------------------------------------------------------------------------ pairs
+
+    def pair(
+        self,
+        left: syntax_expr.Expr,
+        right: syntax_expr.Expr,
+        verb: str,
+        expected: units.Unit | None,
+    ) -> check_operands.Agreed | None:
+        """Return two numbers of one unit; None if something was reported.
+
+        Args:
+            left: first operand.
+            right: second operand.
+            verb: how they meet, for the message: `is compared with`.
+            expected: unit for literals where both are.
+        """
+        left_is_literal = constants.literal_of(self.env, left) is not None
+        if left_is_literal and constants.literal_of(self.env, right) is None:
+            second = self.number(right, expected)
+            first = self.number(left, second.unit if second else expected)
+        else:
+            first = self.number(left, expected)
+            second = self.number(right, first.unit if first else expected)
+        if first is None or second is None:
+            return None
+        return check_operands.agree(
+            self.found,
+            check_operands.Operand(left, first),
+            check_operands.Operand(right, second),
+            verb,
+        )
+
+    def _arithmetic(self, expr: syntax_expr.Binary, expected: units.Unit | None) -> Typed | None:
+        if expr.operator in ("+", "-"):
+            verb = "is added to" if expr.operator == "+" else "is subtracted from"
+            both = self.pair(expr.left, expr.right, verb, expected)
+            if both is None:
+                return None
+            left, right, unit = both
+        else:
+            product = self._factors(expr, expected)
+            if product is None:
+                return None
+            left, right, unit = product
+        if expr.operator == "/" and isinstance(right, checked_expr.Const) and right.value == 0:
+            self.found.error("PS111", "this divides by zero", expr.right.span)
+            return None
+        return check_operands.fold(
+            checked_expr.Arithmetic(expr.operator, left, right, unit, expr.span)
+        )
+
+    def _factors(
+        self, expr: syntax_expr.Binary, expected: units.Unit | None
+    ) -> check_operands.Agreed | None:
+        """Type both sides of `*` and `/`: an ambiguous literal is read in the unit expected."""
+        operands: list[Typed | None] = []
+        for side in (expr.left, expr.right):
+            literal = constants.literal_of(self.env, side)
+            wanted = expected if literal is not None and literal.is_ambiguous else None
+            operands.append(self.number(side, wanted))
+        left, right = operands
+        if left is None or right is None:
+            return None
+        unit = check_operands.unit_of(left).times(
+            check_operands.unit_of(right), 1 if expr.operator == "*" else -1
+        )
+        return check_operands.Agreed(left, right, unit)
+
+    # ------------------------------------------------------------------------ conditions
+
+    def _condition(self, expr: syntax_expr.Expr) -> Typed | None:
+        typed = self.infer(expr, None)
+        if typed is not None and typed.unit is not None:
+            self.found.error(
+                "PS102",
+                f"`{self.found.text(expr.span)}` is a number, not a condition",
+                expr.span,
+                help="compare it with something: `>`, `>=`, `<`, `<=`, `=`, `!=`",
+            )
+            return None
+        return typed
+
+    def _comparison(self, expr: syntax_expr.Comparison) -> Typed | None:
+        both = self.pair(expr.left, expr.right, "is compared with", None)
+        if both is None:
+            return None
+        left, right, _ = both
+        return checked_expr.Compare(expr.operator, left, right, expr.span)
+
+    def _connective(self, expr: syntax_expr.ExprAnd | syntax_expr.ExprOr) -> Typed | None:
+        operands = [self._condition(operand) for operand in expr.operands]
+        good = tuple(operand for operand in operands if operand is not None)
+        if len(good) < len(operands):
+            return None
+        make = checked_expr.And if isinstance(expr, syntax_expr.ExprAnd) else checked_expr.Or
+        return make(good, expr.span)
+
+
+def may_be_missing(expr: Typed) -> bool:
+    """Say whether the value can be missing: a metric, a label, a division by what may be zero."""
+    for each in checked_expr.walk(expr):
+        match each:
+            case checked_expr.MetricRef() | checked_expr.NodeLabelNumber():
+                return True
+            case checked_expr.Arithmetic(operator="/", right=divisor):
+                if not isinstance(divisor, checked_expr.Const):
+                    return True
+            case checked_expr.Call(function="mod", arguments=(_, divisor)):
+                if not isinstance(divisor, checked_expr.Const):
+                    return True
+            case _:
+                pass
+    return False

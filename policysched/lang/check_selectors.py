@@ -1,0 +1,351 @@
+"""Selectors: keys, operators, values, fields, taints.
+
+One checker for all four kinds of object that a selector can be about (`vocabulary.Domain`): bare
+keys are labels of that object, reserved names are its fields.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any, cast
+
+from policysched.lang import (
+    checked_selector,
+    constants,
+    diagnostics,
+    kubernetes_names,
+    limits,
+    numerals,
+    spelling,
+    syntax,
+    syntax_expr,
+    units,
+    unsupported,
+    vocabulary,
+)
+
+_WHOLE = re.compile(r"-?[0-9]+\Z")
+_INT64_MIN, _INT64_MAX = -(2**63), 2**63 - 1
+_COMPARATORS: dict[str, checked_selector.Comparator] = {
+    "=": "=",
+    "!=": "!=",
+    "<": "<",
+    "<=": "<=",
+    ">": ">",
+    ">=": ">=",
+    "Gt": ">",
+    "Lt": "<",
+}
+_TAINT_OPERATORS = {None: "Exists", "Exists": "Exists", "=": "Equal", "Gt": "Gt", "Lt": "Lt"}
+
+
+class SelectorChecker:
+    """Checks selectors about one kind of object.
+
+    Args:
+        env: what names mean.
+        domain: pod, node, namespace or cluster.
+    """
+
+    def __init__(self, env: constants.Environment, domain: vocabulary.Domain) -> None:
+        self._env = env
+        self._found = env.found
+        self._domain = domain
+        self._depth = 0
+        self._nodes = 0
+
+    def check(self, selector: syntax_expr.Selector) -> checked_selector.Selector | None:
+        """Return the checked selector; None if something was reported."""
+        self._depth, self._nodes = 0, 0
+        return self._check(selector)
+
+    def _check(self, selector: syntax_expr.Selector) -> checked_selector.Selector | None:
+        self._nodes += 1
+        if self._nodes > limits.MAX_EXPANDED_NODES or self._depth > limits.MAX_EXPANDED_DEPTH:
+            self._found.error(
+                "PS004",
+                "this selector is too large once its lets are put in",
+                selector.span,
+                help=f"the limit is {limits.MAX_EXPANDED_NODES} parts, "
+                f"{limits.MAX_EXPANDED_DEPTH} levels deep",
+            )
+            return None
+        self._depth += 1
+        try:
+            return self._dispatch(selector)
+        finally:
+            self._depth -= 1
+
+    def _dispatch(self, selector: syntax_expr.Selector) -> checked_selector.Selector | None:
+        match selector:
+            case syntax_expr.SelectorAnd(operands=operands):
+                checked = self._operands(operands)
+                return None if checked is None else checked_selector.AllOf(checked)
+            case syntax_expr.SelectorOr(operands=operands):
+                checked = self._operands(operands)
+                return None if checked is None else checked_selector.AnyOf(checked)
+            case syntax_expr.SelectorNot(operand=operand):
+                inner = self._check(operand)
+                return None if inner is None else checked_selector.Negation(inner)
+            case syntax_expr.SelectorRef():
+                return self._reference(selector)
+            case syntax_expr.Tainted():
+                return self._tainted(selector)
+            case syntax_expr.Requirement():
+                return self._requirement(selector)
+
+    def _operands(
+        self, operands: tuple[syntax_expr.Selector, ...]
+    ) -> tuple[checked_selector.Selector, ...] | None:
+        checked = [self._check(operand) for operand in operands]
+        if self._nodes > limits.MAX_EXPANDED_NODES:
+            return None
+        good = tuple(each for each in checked if each is not None)
+        return good if len(good) == len(checked) else None
+
+    def _reference(self, ref: syntax_expr.SelectorRef) -> checked_selector.Selector | None:
+        name = ref.name
+        let = self._env.lets.get(name.text)
+        if isinstance(let, syntax.LetSelector):
+            return self._check(let.selector)
+        if let is not None or name.text in self._env.param_names | self._env.metric_names:
+            self._found.error(
+                "PS102",
+                f"`{name.text}` holds a number, not a selector",
+                name.span,
+                help=f"for a label of that name write `{name.text} Exists`",
+            )
+        elif name.text not in self._env.silent_names:
+            selectors = [
+                key for key, let in self._env.lets.items() if isinstance(let, syntax.LetSelector)
+            ]
+            self._found.undefined(
+                "selector",
+                name,
+                selectors,
+                instead=f"for a label write `{name.text} Exists` or `{name.text} = value`",
+            )
+        return None
+
+    def _tainted(self, tainted: syntax_expr.Tainted) -> checked_selector.TaintRequirement | None:
+        if self._domain != "node":
+            self._found.error(
+                "PS108",
+                f"a {self._domain} has no taints",
+                tainted.span,
+                help="ask for taints in nodeAffinity or `node(…)`",
+            )
+            return None
+        pattern = taint_pattern(self._env, tainted.pattern, vocabulary.TAINT_EFFECTS)
+        return None if pattern is None else checked_selector.TaintRequirement(pattern, tainted.span)
+
+    # ------------------------------------------------------------------------ requirements
+
+    def _requirement(
+        self, requirement: syntax_expr.Requirement
+    ) -> checked_selector.Selector | None:
+        subject = requirement.subject
+        if subject.argument is not None:
+            return self._function(requirement, subject.argument)
+        field = None
+        if not subject.name.quoted:
+            field = vocabulary.FIELDS[self._domain].get(subject.name.text)
+        if field is not None:
+            return self._field(requirement, field)
+        return self._labelled(requirement, subject.name, "label", checked_selector.LabelRequirement)
+
+    def _function(
+        self, requirement: syntax_expr.Requirement, argument: syntax_expr.Value
+    ) -> checked_selector.Selector | None:
+        name = requirement.subject.name
+        known = [
+            key
+            for key, (domains, _) in vocabulary.SELECTOR_FUNCTIONS.items()
+            if self._domain in domains
+        ]
+        if name.text not in known:
+            self._found.undefined(f"function of a {self._domain}", name, known)
+            return None
+        if name.text in ("limits", "condition"):
+            self._found.add(unsupported.refuse(name.text, requirement.subject.span))
+            return None
+        if name.text == "requests":
+            return self._requests(requirement, argument)
+        if self._domain == "node":
+            self._found.add(unsupported.refuse("annotation of a node", requirement.subject.span))
+            return None
+        return self._labelled(
+            requirement, argument, "annotation", checked_selector.AnnotationRequirement
+        )
+
+    def _labelled(
+        self,
+        requirement: syntax_expr.Requirement,
+        key: syntax_expr.Value,
+        what: str,
+        make: Callable[..., Any],
+    ) -> Any | None:  # noqa: ANN401 - whatever `make` makes
+        """Check a requirement on a label or annotation: both have the operators of labels."""
+        good = self._is_name(key, f"{what} key", kubernetes_names.label_key(key.text))
+        bound = self._bound(requirement)
+        if bound is not None:
+            operator, value = bound
+            return make(key.text, operator, (value,), requirement.span) if value and good else None
+        if what == "label":
+            for value_word in requirement.values:
+                problem = kubernetes_names.label_value(value_word.text)
+                good = self._is_name(value_word, "label value", problem) and good
+        operator = {"=": "In", "!=": "NotIn"}.get(requirement.operator, requirement.operator)
+        values = tuple(sorted({each.text for each in requirement.values}))
+        return make(key.text, operator, values, requirement.span) if good else None
+
+    def _bound(self, requirement: syntax_expr.Requirement) -> tuple[str, str | None] | None:
+        """Return Gt or Lt and the whole number; None for other operators."""
+        shift = {"Gt": 0, "Lt": 0, ">": 0, "<": 0, ">=": -1, "<=": 1}.get(requirement.operator)
+        if shift is None:
+            return None
+        operator = "Gt" if requirement.operator in ("Gt", ">", ">=") else "Lt"
+        number = self._whole(requirement.values[0], requirement.operator)
+        if number is None:
+            return operator, None
+        if not _INT64_MIN <= number + shift <= _INT64_MAX:
+            return operator, None
+        return operator, str(number + shift)
+
+    def _whole(self, value: syntax_expr.Value, operator: str) -> int | None:
+        return whole_number(self._env, value, operator)
+
+    def _is_name(self, word: syntax_expr.Value, what: str, problem: str) -> bool:
+        if problem:
+            self._found.error("PS107", f"the {what} `{word.text}` {problem}", word.span)
+        return not problem
+
+    # ------------------------------------------------------------------------ fields
+
+    def _field(
+        self, requirement: syntax_expr.Requirement, field: vocabulary.Field
+    ) -> checked_selector.Selector | None:
+        name = requirement.subject.name.text
+        if name == "storageClass":
+            self._found.add(unsupported.refuse(name, requirement.subject.span))
+            return None
+        if field.kind == "number":
+            return self._number(requirement, None, units.NUMBER)
+        operator, values = requirement.operator, [value.text for value in requirement.values]
+        if operator in ("Exists", "DoesNotExist") and field.kind == "text":
+            operator, values = ("NotIn", [""]) if operator == "Exists" else ("In", [""])
+        operator = {"=": "In", "!=": "NotIn"}.get(operator, operator)  # type: ignore[assignment] # values of the dict are operators
+        if operator not in ("In", "NotIn"):
+            self._wrong_operator(requirement, "In, NotIn, = and !=")
+            return None
+        for value in requirement.values:
+            if field.values and value.text not in field.values:
+                self._found.not_one_of(f"a value of `{name}`", value, field.values)
+                return None
+        field_name = cast("checked_selector.PodField", name)
+        return checked_selector.FieldRequirement(
+            field_name,
+            cast("Any", operator),
+            tuple(sorted(set(values))),
+            requirement.span,
+        )
+
+    def _wrong_operator(self, requirement: syntax_expr.Requirement, operators: str) -> None:
+        subject = self._found.text(requirement.subject.span)
+        self._found.error(
+            "PS108",
+            f"`{subject}` does not take `{self._found.text(requirement.operator_span)}`",
+            requirement.operator_span,
+            help=f"it takes {operators}",
+        )
+
+    def _requests(
+        self, requirement: syntax_expr.Requirement, argument: syntax_expr.Value
+    ) -> checked_selector.Selector | None:
+        problem = kubernetes_names.resource(argument.text)
+        if problem:
+            report_resource(self._env, argument, problem)
+            return None
+        return self._number(requirement, argument.text, units.of_resource(argument.text))
+
+    def _number(
+        self, requirement: syntax_expr.Requirement, resource: str | None, unit: units.Unit
+    ) -> checked_selector.NumberRequirement | None:
+        comparator = _COMPARATORS.get(requirement.operator)
+        if comparator is None:
+            self._wrong_operator(requirement, "=, !=, <, <=, > and >=")
+            return None
+        word = requirement.values[0]
+        is_number = numerals.parse(word.text) is not None or word.text[:1] in "-0123456789"
+        amount = syntax_expr.Numeral(word.span, word.text) if is_number else word
+        value = constants.number(self._env, amount, unit)
+        if value is None:
+            return None
+        return checked_selector.NumberRequirement(resource, comparator, value, requirement.span)
+
+
+def report_resource(env: constants.Environment, name: syntax_expr.Value, problem: str) -> None:
+    """Report a name that is no resource."""
+    near = spelling.nearest(name.text, ("cpu", "memory", "ephemeral-storage", "pods"))
+    env.found.error(
+        "PS104",
+        f"`{name.text}` {problem}",
+        name.span,
+        label=spelling.did_you_mean(name.text, near),
+        help=f"write `{near[0]}`" if near else 'extended resources look like "nvidia.com/gpu"',
+    )
+
+
+def whole_number(env: constants.Environment, value: syntax_expr.Value, operator: str) -> int | None:
+    """Return the int64 that Gt, Lt and their signs compare with; None if that was reported."""
+    if _WHOLE.match(value.text) and _INT64_MIN <= int(value.text[:20]) <= _INT64_MAX:
+        return int(value.text)
+    literal = numerals.parse(value.text)
+    natural = literal.natural() if literal is not None else None
+    fix = None
+    if natural is not None and abs(natural[0]) < 2**53:  # beyond, a float is no exact whole number
+        fix = diagnostics.Fix((diagnostics.Edit(value.span, str(int(natural[0]))),), safe=False)
+    env.found.error(
+        "PS101",
+        f"`{operator}` compares whole numbers, `{value.text}` is none",
+        value.span,
+        notes=("Kubernetes reads label and taint values as int64 here",),
+        help=f"write `{int(natural[0])}`" if natural is not None and fix is not None else "",
+        fix=fix,
+    )
+    return None
+
+
+def taint_pattern(
+    env: constants.Environment,
+    pattern: syntax_expr.Toleration,
+    effects: tuple[str, ...],
+) -> checked_selector.TaintPattern | None:
+    """Check a pattern for taints; `effects` are meant where none is written."""
+    found = env.found
+    good = True
+    for word, problem in (
+        (pattern.key, kubernetes_names.label_key(pattern.key.text)),
+        (pattern.value, pattern.value and kubernetes_names.label_value(pattern.value.text)),
+    ):
+        if word is not None and problem:
+            what = "key" if word is pattern.key else "value"
+            found.error("PS107", f"the taint {what} `{word.text}` {problem}", word.span)
+            good = False
+    if pattern.effect is not None and pattern.effect.text not in vocabulary.TAINT_EFFECTS:
+        found.not_one_of("a taint effect", pattern.effect, vocabulary.TAINT_EFFECTS)
+        good = False
+    value = pattern.value.text if pattern.value else ""
+    if pattern.operator in ("Gt", "Lt") and pattern.value is not None and good:
+        number = whole_number(env, pattern.value, pattern.operator)
+        good, value = number is not None, str(number)
+    if not good:
+        return None
+    return checked_selector.TaintPattern(
+        pattern.key.text,
+        cast("Any", _TAINT_OPERATORS[pattern.operator]),
+        value,
+        cast("Any", (pattern.effect.text,) if pattern.effect else effects),
+        pattern.span,
+    )

@@ -1,0 +1,181 @@
+"""Numbers that clauses, params and profiles take: a literal, or the name of one.
+
+A name stands for a param, or for a let that holds a literal.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+
+from policysched.lang import (
+    checked,
+    diagnostics,
+    findings,
+    numerals,
+    source,
+    spelling,
+    syntax,
+    syntax_expr,
+    units,
+)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Environment:
+    """What names mean while one policy is checked, under one set of param values.
+
+    Attributes:
+        params: with their values; a param whose value is wrong is absent.
+        param_names: all that are declared, the wrong ones too.
+        lets: all that are declared and not defined in terms of themselves.
+        broken_lets: names of the others; using them is not reported again.
+        metrics: with these params put into their queries; a wrong one is absent.
+        metric_names: all that are declared, the wrong ones too.
+        found: where findings go.
+    """
+
+    params: Mapping[str, checked.CheckedParam]
+    param_names: frozenset[str]
+    lets: Mapping[str, syntax.LetExpr | syntax.LetSelector]
+    broken_lets: frozenset[str]
+    metrics: Mapping[str, checked.CheckedMetric]
+    metric_names: frozenset[str]
+    found: findings.Findings
+
+    @property
+    def names(self) -> frozenset[str]:
+        """Every name that an expression could mean."""
+        return self.param_names | self.lets.keys() | self.metric_names
+
+    @property
+    def silent_names(self) -> frozenset[str]:
+        """Names that are declared and wrong: their declaration has its finding."""
+        wrong_params = self.param_names - self.params.keys()
+        return wrong_params | self.broken_lets | (self.metric_names - self.metrics.keys())
+
+
+def literal_of(env: Environment, expr: syntax_expr.Expr) -> numerals.Literal | None:
+    """Return the literal that an expression is, also by way of lets; None if it is none."""
+    match expr:
+        case syntax_expr.Number(numeral=numeral):
+            return numerals.parse(numeral.text)
+        case syntax_expr.Negate(operand=syntax_expr.Number(numeral=numeral)):
+            return numerals.parse("-" + numeral.text)
+        case syntax_expr.Ref(name=name):
+            let = env.lets.get(name.text)
+            return literal_of(env, let.expr) if isinstance(let, syntax.LetExpr) else None
+        case _:
+            return None
+
+
+def number(env: Environment, amount: syntax_expr.Amount, unit: units.Unit) -> float | None:
+    """Return the amount in the canonical scale of `unit`; None if that was reported."""
+    if isinstance(amount, syntax_expr.Value) and amount.text in env.params:
+        return _param_number(env, amount, env.params[amount.text], unit)
+    literal = _literal(env, amount)
+    if literal is None:
+        return None
+    value = literal.as_unit(unit)
+    if value is None:
+        not_in_unit(env, amount.span, unit)
+    return value
+
+
+def _literal(env: Environment, amount: syntax_expr.Amount) -> numerals.Literal | None:
+    if isinstance(amount, syntax_expr.Numeral):
+        literal = numerals.parse(amount.text)
+        if literal is None:
+            bad_suffix(env, amount)
+        return literal
+    if amount.text in env.silent_names:
+        return None
+    if amount.text not in env.lets:
+        env.found.undefined("param or let", amount, env.param_names | env.lets.keys())
+        return None
+    literal = literal_of(env, syntax_expr.Ref(amount.span, amount))
+    if literal is None:
+        env.found.error(
+            "PS102",
+            f"`{amount.text}` is not a number that is known beforehand",
+            amount.span,
+            help="only params and lets that hold one literal can stand here",
+        )
+    return literal
+
+
+def _param_number(
+    env: Environment, name: syntax_expr.Value, param: checked.CheckedParam, unit: units.Unit
+) -> float | None:
+    if isinstance(param.value, str) or param.unit is None:
+        env.found.error("PS102", f"`{name.text}` is a string, not a number", name.span)
+        return None
+    if not param.unit.same_dimension(unit):
+        env.found.error("PS102", f"`{name.text}` is in {param.unit}, not in {unit}", name.span)
+        return None
+    return param.value
+
+
+def whole(
+    env: Environment,
+    amount: syntax_expr.Amount,
+    bounds: tuple[int, int],
+    *,
+    what: str,
+    code: str = "PS111",
+) -> int | None:
+    """Return a whole number within bounds (inclusive); None if that was reported."""
+    value = number(env, amount, units.NUMBER)
+    if value is None:
+        return None
+    low, high = bounds
+    if value != int(value) or not low <= value <= high:
+        written = env.found.text(amount.span)
+        env.found.error(
+            code,
+            f"{what} is a whole number from {low} to {high}, not `{written}`",
+            amount.span,
+        )
+        return None
+    return int(value)
+
+
+def bad_suffix(env: Environment, numeral: syntax_expr.Numeral) -> None:
+    """Report a number with a suffix that is no unit."""
+    suffix = numerals.suffix_of(numeral.text)
+    near = spelling.nearest(suffix, numerals.SUFFIXES) if suffix else []
+    digits = numeral.text[: len(numeral.text) - len(suffix)]
+    fix = None
+    if near:
+        edit = diagnostics.Edit(numeral.span, digits + near[0])
+        fix = diagnostics.Fix((edit,), safe=False)
+    env.found.error(
+        "PS102",
+        f"`{numeral.text}` has no unit that is known",
+        numeral.span,
+        label=spelling.did_you_mean(suffix, near),
+        help="units are %; ms, s, m, h, d, w, y; n, u, m, k, M, G, T, P, E; Ki, Mi, Gi, Ti, Pi, Ei",
+        fix=fix,
+    )
+
+
+_EXAMPLES = {
+    units.RATIO: "80%",
+    units.BYTES: "4Gi",
+    units.CORES: "500m",
+    units.SECONDS: "5m",
+    units.BYTES_PER_SECOND: "10M",
+    units.PER_SECOND: "100",
+    units.NUMBER: "5",
+}
+
+
+def not_in_unit(env: Environment, span: source.Span, unit: units.Unit) -> None:
+    """Report a literal that cannot be read in the unit that its place asks for."""
+    example = _EXAMPLES.get(unit)
+    env.found.error(
+        "PS102",
+        f"`{env.found.text(span)}` is not an amount in {unit}",
+        span,
+        help=f"write it like `{example}`" if example else "",
+    )

@@ -1,0 +1,69 @@
+"""What Kubernetes accepts as label keys, label values, namespaces and names.
+
+Rules and limits: apimachinery pkg/util/validation/validation.go (IsQualifiedName,
+IsValidLabelValue, IsDNS1123Label, IsDNS1123Subdomain). Each function returns what is wrong, as the
+end of a sentence about the text, or "".
+"""
+
+from __future__ import annotations
+
+import re
+
+_MAX_LABEL = 63
+_MAX_SUBDOMAIN = 253
+_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_.-]*[A-Za-z0-9])?\Z")
+_DNS_LABEL = re.compile(r"[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\Z")
+_SUBDOMAIN = re.compile(r"[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)*\Z")
+
+
+def label_key(text: str) -> str:
+    """Check a label, annotation or taint key: an optional DNS prefix, a slash, a name."""
+    prefix, slash, name = text.rpartition("/")
+    if slash and (len(prefix) > _MAX_SUBDOMAIN or not _SUBDOMAIN.match(prefix)):
+        return "has a prefix that is not a lowercase DNS name"
+    return _qualified(name)
+
+
+def _qualified(name: str) -> str:
+    if not name:
+        return "has no name"
+    if len(name) > _MAX_LABEL:
+        return f"has {len(name)} characters, Kubernetes allows {_MAX_LABEL}"
+    if not _NAME.match(name):
+        return "must be letters, digits, `-`, `_` and `.`, with a letter or digit at both ends"
+    return ""
+
+
+def label_value(text: str) -> str:
+    """Check a label or taint value; the empty value is fine."""
+    return _qualified(text) if text else ""
+
+
+def dns_label(text: str) -> str:
+    """Check a namespace or the name of a policy."""
+    if len(text) > _MAX_LABEL:
+        return f"has {len(text)} characters, Kubernetes allows {_MAX_LABEL}"
+    if not _DNS_LABEL.match(text):
+        return "must be lowercase letters, digits and `-`, with a letter or digit at both ends"
+    return ""
+
+
+def subdomain(text: str) -> str:
+    """Check a node name or a scheduler name."""
+    if len(text) > _MAX_SUBDOMAIN:
+        return f"has {len(text)} characters, Kubernetes allows {_MAX_SUBDOMAIN}"
+    if not _SUBDOMAIN.match(text):
+        return "must be lowercase letters, digits, `-` and `.`, as in a DNS name"
+    return ""
+
+
+_NATIVE_RESOURCES = frozenset({"cpu", "memory", "ephemeral-storage", "pods"})
+
+
+def resource(text: str) -> str:
+    """Check the name of a node resource: native, `hugepages-…`, or with a domain."""
+    if text in _NATIVE_RESOURCES or text.startswith("hugepages-"):
+        return ""
+    if "/" not in text:
+        return "is not a resource: those without a domain are cpu, memory, ephemeral-storage, pods"
+    return label_key(text)

@@ -1,0 +1,152 @@
+"""Literal numbers: `0.7`, `80%`, `500m`, `4Gi`, `1h30m`, and what units they may stand for.
+
+A literal alone does not say its unit: `5m` is five minutes or five thousandths. `Literal.as_unit`
+reads it in the unit that its place asks for; `Literal.natural` in the only unit that it can have.
+Arithmetic is exact (fractions) up to the final float64.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import fractions
+import re
+
+from policysched.lang import units
+
+_NUMERAL = re.compile(r"(-?[0-9]+(?:\.[0-9]+)?)(%|[A-Za-z][A-Za-z0-9.]*)?\Z")
+_EXPONENT = re.compile(r"-?[0-9]+(?:\.[0-9]+)?[eE][0-9]{1,2}\Z")
+_DURATION_PART = re.compile(r"([0-9]+(?:\.[0-9]+)?)(ms|[smhdwy])")
+_DURATION = re.compile(r"-?(?:[0-9]+(?:\.[0-9]+)?(?:ms|[smhdwy]))+\Z")
+
+_SECONDS: dict[str, fractions.Fraction] = {
+    "ms": fractions.Fraction(1, 1000),
+    "s": fractions.Fraction(1),
+    "m": fractions.Fraction(60),
+    "h": fractions.Fraction(3600),
+    "d": fractions.Fraction(86_400),
+    "w": fractions.Fraction(7 * 86_400),
+    "y": fractions.Fraction(365 * 86_400),
+}
+"""Duration suffixes of Prometheus (prometheus/common model.ParseDuration)."""
+
+_SMALL: dict[str, fractions.Fraction] = {
+    "n": fractions.Fraction(1, 10**9),
+    "u": fractions.Fraction(1, 10**6),
+    "m": fractions.Fraction(1, 1000),
+}
+_LARGE: dict[str, fractions.Fraction] = {
+    name: fractions.Fraction(1000**power) for power, name in enumerate("kMGTPE", start=1)
+}
+_BINARY: dict[str, fractions.Fraction] = {
+    f"{name}i": fractions.Fraction(1024**power) for power, name in enumerate("KMGTPE", start=1)
+}
+"""Suffixes of Kubernetes quantities (apimachinery pkg/api/resource/suffix.go)."""
+
+SUFFIXES: tuple[str, ...] = ("%", *_SECONDS, *_SMALL, *_LARGE, *_BINARY)
+MAX_DIGITS = 30
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Literal:
+    """A number with all the ways to read it.
+
+    Attributes:
+        plain: without suffix, or None.
+        share: with `%`, as 0..1, or None.
+        seconds: as a duration, or None.
+        quantity: as a Kubernetes quantity, or None.
+        is_binary: the quantity has a suffix such as Gi, which nothing but bytes has.
+    """
+
+    plain: fractions.Fraction | None = None
+    share: fractions.Fraction | None = None
+    seconds: fractions.Fraction | None = None
+    quantity: fractions.Fraction | None = None
+    is_binary: bool = False
+
+    @property
+    def is_ambiguous(self) -> bool:
+        """Whether it is a duration or a quantity, as its place asks."""
+        return self.seconds is not None and self.quantity is not None
+
+    def natural(self) -> tuple[float, units.Unit] | None:
+        """Return canonical number and unit where the literal alone decides; None if ambiguous."""
+        if self.is_ambiguous:
+            return None
+        if self.share is not None:
+            return float(self.share), units.RATIO
+        if self.seconds is not None:
+            return float(self.seconds), units.SECONDS
+        if self.quantity is not None:
+            return float(self.quantity), units.BYTES if self.is_binary else units.NUMBER
+        return float(self.plain or 0), units.NUMBER
+
+    def as_unit(self, unit: units.Unit) -> float | None:
+        """Return the canonical number of the literal in `unit`, None if it has no such reading.
+
+        A plain number other than 0 is no amount of bytes or seconds (`4Gi`, `5s` are), and beyond
+        -1..1 no ratio (`80%` is).
+        """
+        if unit.is_dimensionless:
+            return self._dimensionless(is_ratio=unit.is_ratio)
+        if unit == units.SECONDS:
+            value = self.seconds if self.seconds is not None else self._zero()
+        elif unit == units.CORES:
+            value = self._cores()
+        elif unit in (units.BYTES, units.BYTES_PER_SECOND):
+            value = self.quantity if self.quantity is not None else self._zero()
+        elif unit == units.PER_SECOND:
+            value = self.plain if self.plain is not None else self.quantity
+        else:
+            value = self._zero()
+        return None if value is None else float(value)
+
+    def _dimensionless(self, *, is_ratio: bool) -> float | None:
+        if self.share is not None:
+            return float(self.share)
+        if self.plain is not None:
+            return None if is_ratio and abs(self.plain) > 1 else float(self.plain)
+        return None if is_ratio or self.quantity is None else float(self.quantity)
+
+    def _cores(self) -> fractions.Fraction | None:
+        value = self.plain if self.plain is not None else self.quantity
+        return None if value is None or self.is_binary else value * int(units.CORES_SCALE)
+
+    def _zero(self) -> fractions.Fraction | None:
+        return self.plain if self.plain == 0 else None
+
+
+def parse(text: str) -> Literal | None:
+    """Return the readings of a numeral; None if its suffix is no unit or it is far too long."""
+    if _EXPONENT.match(text):
+        return Literal(plain=fractions.Fraction(text))
+    match = _NUMERAL.match(text)
+    if match is None or len(match.group(1)) > MAX_DIGITS:
+        return None
+    number, suffix = fractions.Fraction(match.group(1)), match.group(2) or ""
+    if not suffix:
+        return Literal(plain=number)
+    if suffix == "%":
+        return Literal(share=number / 100)
+    seconds = _duration(text)
+    scale = _SMALL.get(suffix) or _LARGE.get(suffix) or _BINARY.get(suffix)
+    if seconds is None and scale is None:
+        return None
+    quantity = None if scale is None else number * scale
+    return Literal(seconds=seconds, quantity=quantity, is_binary=suffix in _BINARY)
+
+
+def _duration(text: str) -> fractions.Fraction | None:
+    if not _DURATION.match(text):
+        return None
+    parts = _DURATION_PART.findall(text)
+    total = sum(
+        (fractions.Fraction(number) * _SECONDS[suffix] for number, suffix in parts),
+        fractions.Fraction(0),
+    )
+    return -total if text.startswith("-") else total
+
+
+def suffix_of(text: str) -> str:
+    """Return what stands behind the digits, for a message about an unknown suffix."""
+    return text.lstrip("-0123456789.")
