@@ -1,0 +1,112 @@
+"""`explain`: what would happen to a pending pod, considered alone, and why.
+
+The form is that of schemas/explain.schema.json.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from policysched import errors
+from policysched.app import offline_cluster
+from policysched.cluster import pod_shape
+from policysched.framework import explanation, score_table, status
+from policysched.lang import spelling
+
+_MAX_NAMES_COMPARED = 2000
+"""Looking for a misspelt name among more would take longer than the answer is worth."""
+
+
+def find_pod(cluster: offline_cluster.OfflineCluster, key: str) -> pod_shape.PodInfo:
+    """Return the pod called `namespace/name` (or `name` in `default`), as a pending one.
+
+    A pod that has a node is taken off it, to be decided once more.
+
+    Raises:
+        InputError: there is no such pod, or it has ended or is being deleted.
+    """
+    name = key if "/" in key else f"default/{key}"
+    for info in cluster.pending:
+        if info.key == name:
+            return info
+    placed = cluster.placed.get(name)
+    if placed is None:
+        raise _unknown_pod(cluster, name)
+    cluster.cache.remove_pod(placed)
+    spec = msgspec.structs.replace(placed.pod.spec, node_name="")
+    return pod_shape.PodInfo(msgspec.structs.replace(placed.pod, spec=spec), placed.shape)
+
+
+def _unknown_pod(cluster: offline_cluster.OfflineCluster, name: str) -> errors.InputError:
+    known = [info.key for info in cluster.pending] + list(cluster.placed)
+    namesakes = [key for key in known if key.endswith(f"/{name.rsplit('/', 1)[-1]}")]
+    if namesakes:
+        advice = f"there is {spelling.alternatives(f'`{key}`' for key in namesakes[:3])}"
+    else:
+        advice = spelling.did_you_mean(name, known[:_MAX_NAMES_COMPARED])
+    return errors.InputError(f"`{name}`", "no such pod waits or runs in the cluster", help=advice)
+
+
+def as_json(found: explanation.Explanation, names: list[str]) -> dict[str, object]:
+    """Return what is known about one pod in the documented form; `names` are those of all rows."""
+    report: dict[str, object] = {"pod": found.pod.key}
+    if found.gate is not None:
+        report["gated"] = _status(found.gate)
+    report["prefilter"] = None if found.pre_filter is None else _status(found.pre_filter)
+    report["nodes"] = {verdict.name: _verdict(verdict) for verdict in found.verdicts}
+    report["feasible"] = found.feasible_count
+    report["scores"] = {} if found.scores is None else _scores(found.scores, names)
+    report["best"] = found.best
+    report["message"] = found.message
+    return report
+
+
+def _status(answer: status.Status) -> dict[str, object]:
+    return {
+        "plugin": answer.plugin,
+        "code": answer.code.value,
+        "reasons": list(answer.reasons),
+    }
+
+
+def _verdict(verdict: explanation.NodeVerdict) -> dict[str, object]:
+    first = verdict.first
+    if first.is_success:
+        return {"ok": True, "plugin": "", "code": "", "reasons": [], "all": []}
+    failures = [failure for answer in failures_of(verdict) for failure in _failures(answer)]
+    return {"ok": False, **_status(first), "all": failures}
+
+
+def failures_of(verdict: explanation.NodeVerdict) -> tuple[status.Status, ...]:
+    """Return every failure on a node, the one that decides among them."""
+    if verdict.first.is_success or verdict.first in verdict.all_failures:
+        return verdict.all_failures
+    return (verdict.first, *verdict.all_failures)
+
+
+def _failures(answer: status.Status) -> list[dict[str, object]]:
+    rule = answer.rule
+    return [
+        {
+            "plugin": answer.plugin,
+            "code": answer.code.value,
+            "reason": reason,
+            "policy": rule.policy if rule else None,
+            "rule": rule.rule if rule else None,
+            "line": rule.line if rule else None,
+        }
+        for reason in answer.reasons
+    ]
+
+
+def _scores(table: score_table.ScoreTable, names: list[str]) -> dict[str, dict[str, int | float]]:
+    """Return node → plugin → weighted points, with `total`."""
+    columns = {name: points.tolist() for name, points in table.by_plugin.items()}
+    totals = table.totals.tolist()
+    return {
+        names[row]: {
+            **{plugin: score_table.points(values[i]) for plugin, values in columns.items()},
+            "total": score_table.points(totals[i]),
+        }
+        for i, row in enumerate(table.rows.tolist())
+    }

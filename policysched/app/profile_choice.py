@@ -1,0 +1,58 @@
+"""Which profile decides a pod of a cluster file."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+
+from policysched import errors
+from policysched.cluster import pod_shape
+from policysched.framework import runtime
+
+DEFAULT_SCHEDULER_NAME = "policysched"
+"""Name of the profile where neither a policy nor an option names one."""
+
+
+class ProfileChoice:
+    """Finds the profile of each pod.
+
+    A pod belongs to the profile that its schedulerName names. Where no profile has that name, the
+    pod is decided by the only profile, or the one called `policysched`: who reads a cluster file
+    asks what policysched would do. Otherwise no profile is his and he is left out, as `run` would
+    leave him to another scheduler. A forced profile stands for all pods.
+
+    Attributes:
+        left_out: how many pods were left out, by schedulerName.
+    """
+
+    def __init__(
+        self, frameworks: Mapping[str, runtime.Framework], forced: str | None = None
+    ) -> None:
+        """Choose among `frameworks` by schedulerName, always the one called `forced` if given.
+
+        Raises:
+            ConfigurationError: there is no such profile.
+        """
+        if forced is not None and forced not in frameworks:
+            known = ", ".join(f"`{name}`" for name in frameworks)
+            raise errors.ConfigurationError(
+                "--scheduler-name", f"there is no profile `{forced}`", help=f"there is {known}"
+            )
+        self.left_out: Counter[str] = Counter()
+        self._frameworks = frameworks
+        self._forced = frameworks[forced] if forced is not None else None
+        self._fallback = (
+            next(iter(frameworks.values()))
+            if len(frameworks) == 1
+            else frameworks.get(DEFAULT_SCHEDULER_NAME)
+        )
+
+    def of(self, info: pod_shape.PodInfo) -> runtime.Framework | None:
+        """Return the framework that decides a pod, None when no profile is the pod's."""
+        if self._forced is not None:
+            return self._forced
+        name = info.pod.spec.scheduler_name
+        found = self._frameworks.get(name, self._fallback)
+        if found is None:
+            self.left_out[name] += 1
+        return found

@@ -1,0 +1,209 @@
+from __future__ import annotations
+
+import io
+import json
+import pathlib
+import sys
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import yaml
+
+from policysched import errors
+from policysched.app import cluster_file
+
+NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"}}
+POD = {
+    "apiVersion": "v1",
+    "kind": "Pod",
+    "metadata": {"name": "web", "namespace": "prod", "labels": {"app": "web"}},
+    "spec": {"containers": [{"name": "c", "resources": {"requests": {"cpu": "500m"}}}]},
+}
+SERVICE = {
+    "apiVersion": "v1",
+    "kind": "Service",
+    "metadata": {"name": "web", "namespace": "prod"},
+    "spec": {"selector": {"app": "web"}},
+}
+KUBECTL = "(a cluster file is what `kubectl get nodes,pods -A -o json` prints)"
+
+
+def _list(*items: dict[str, Any], kind: str = "List") -> dict[str, Any]:
+    return {"apiVersion": "v1", "kind": kind, "items": list(items)}
+
+
+def _parse(value: object) -> cluster_file.ClusterObjects:
+    return cluster_file.parse(json.dumps(value).encode(), "f.json")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        pytest.param(json.dumps(_list(NODE, POD, SERVICE)), id="json-line"),
+        pytest.param(json.dumps(_list(NODE, POD, SERVICE), indent=4), id="kubectl-json"),
+        pytest.param("\ufeff" + json.dumps(_list(NODE, POD, SERVICE)), id="byte-order-mark"),
+        pytest.param(yaml.safe_dump(_list(NODE, POD, SERVICE)), id="kubectl-yaml"),
+        pytest.param(yaml.safe_dump_all([NODE, POD, SERVICE]), id="yaml-documents"),
+        pytest.param(yaml.safe_dump_all([_list(NODE), _list(POD), SERVICE]), id="yaml-mixed"),
+    ],
+)
+def test_all_forms_of_a_cluster_file_mean_the_same(content: str) -> None:
+    """JSON and YAML, a List, typed Lists and single documents give the same objects."""
+    found = cluster_file.parse(content.encode(), "f")
+    assert [n.name for n in found.nodes] == ["n1"]
+    assert [p.key for p in found.pods] == ["prod/web"]
+    assert found.pods[0].spec.containers[0].resources.requests == {"cpu": "500m"}
+    assert [kind.value for kind, _ in found.owners] == [("v1", "Service")]
+
+
+def test_a_single_object_is_a_cluster_file() -> None:
+    """`kubectl get pod web -o json` prints the object alone."""
+    assert [p.key for p in _parse(POD).pods] == ["prod/web"]
+
+
+def test_items_of_a_typed_list_need_no_kind() -> None:
+    """A PodList as the API server answers it leaves the kind of its items out."""
+    bare = {key: value for key, value in POD.items() if key not in ("kind", "apiVersion")}
+    assert [p.key for p in _parse(_list(bare, kind="PodList")).pods] == ["prod/web"]
+
+
+def test_an_empty_list_is_an_empty_cluster() -> None:
+    """kubectl prints an empty List where nothing was found."""
+    assert _parse(_list()) == cluster_file.ClusterObjects()
+
+
+def test_other_kinds_are_skipped_and_counted() -> None:
+    """Kinds that scheduling does not read are left out, by group too."""
+    metrics = {"apiVersion": "metrics.k8s.io/v1beta1", "kind": "Node", "metadata": {"name": "n9"}}
+    config = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}}
+    found = _parse(_list(NODE, metrics, config))
+    assert [n.name for n in found.nodes] == ["n1"]
+    assert found.skipped == {"ConfigMap": 1, "Node.metrics.k8s.io/v1beta1": 1}
+
+
+def test_null_means_absent() -> None:
+    """Fields that are null are read as if they were not there, as the API server reads them."""
+    pod = {**POD, "spec": {"containers": [{"ports": None}, None], "tolerations": None}}
+    pod["metadata"] = {"name": "web", "labels": None, "creationTimestamp": None}
+    found = _parse(pod)
+    assert len(found.pods[0].spec.containers) == 1
+    assert found.pods[0].metadata.labels == {}
+
+
+def test_a_namespace_left_out_is_default() -> None:
+    """A manifest without a namespace is in `default`, as kubectl would put it."""
+    assert _parse({**POD, "metadata": {"name": "web"}}).pods[0].key == "default/web"
+
+
+@pytest.mark.parametrize(
+    "content, message",
+    [
+        pytest.param(b"", f"f: is empty {KUBECTL}", id="empty"),
+        pytest.param(b"{", f"f:1:2: not JSON: unexpected end of data {KUBECTL}", id="half-json"),
+        pytest.param(
+            b'{"a"\n:}',
+            f"f:2:2: not JSON: unexpected character, expected a JSON value {KUBECTL}",
+            id="bad-json",
+        ),
+        pytest.param(
+            b'{"kind": "List"}\n{"kind": "List"}',
+            f"f:2:1: not JSON: unexpected content after document {KUBECTL}",
+            id="json-lines-in-a-file",
+        ),
+        pytest.param(b"hello", f"f: is not a Kubernetes object {KUBECTL}", id="text"),
+        pytest.param(b"a: [", "f:2:1: not YAML: did not find expected node content", id="bad-yaml"),
+        pytest.param(b"a: 1", f"f: has no `kind` {KUBECTL}", id="no-kind"),
+        pytest.param(b"\xff\xfe{\0}\0", f"f: is not UTF-8 text {KUBECTL}", id="utf-16"),
+        pytest.param(b"[1]", f"f: is not a Kubernetes object {KUBECTL}", id="array"),
+        pytest.param(
+            b'{"kind": "Deployment"}',
+            f"f: has no Node and no Pod, only Deployment {KUBECTL}",
+            id="wrong-kind",
+        ),
+        pytest.param(
+            b'{"kind": "List", "items": [3]}',
+            "f: items[0]: is not a Kubernetes object",
+            id="wrong-item",
+        ),
+        pytest.param(
+            b'{"kind": "List", "items": [{"kind": "Pod", "metadata": {}}]}',
+            "f: items[0]: a Pod without metadata.name",
+            id="no-name",
+        ),
+        pytest.param(
+            b"[" * 100_000, f"f:1:1026: not JSON: depth limit exceeded {KUBECTL}", id="deep"
+        ),
+    ],
+)
+def test_what_is_no_cluster_file_is_one_clear_error(content: bytes, message: str) -> None:
+    """The error names the file, the place where there is one, and what was expected."""
+    with pytest.raises(errors.InputError) as caught:
+        cluster_file.parse(content, "f")
+    assert str(caught.value) == message
+
+
+def test_a_wrong_field_is_named_with_its_object_and_path() -> None:
+    """A value of the wrong type is named by item, kind, name and path."""
+    pod = {**POD, "spec": {"priority": "high"}}
+    with pytest.raises(errors.InputError) as caught:
+        _parse(_list(NODE, pod))
+    assert str(caught.value) == (
+        "f.json: items[1] (Pod prod/web): spec.priority: expected `int | null`, got `str`"
+    )
+
+
+def test_a_missing_file_is_one_clear_error(tmp_path: pathlib.Path) -> None:
+    """The operating system's reason is told, without a traceback."""
+    path = str(tmp_path / "none.json")
+    with pytest.raises(errors.InputError, match=r"none\.json: cannot be read: No such file"):
+        cluster_file.read(path)
+
+
+# --- standard input ------------------------------------------------------------------------------
+
+
+def _stdin(monkeypatch: pytest.MonkeyPatch, content: str) -> None:
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(content.encode())))
+
+
+def test_each_line_of_stdin_is_a_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
+    """JSON lines are read one at a time; empty lines do not count."""
+    lines = [json.dumps(_list(NODE)), "", json.dumps(_list(NODE, POD)), json.dumps(_list())]
+    _stdin(monkeypatch, "\n".join(lines))
+    found = [(len(c.nodes), len(c.pods)) for c in cluster_file.read_lines()]
+    assert found == [(1, 0), (1, 1), (0, 0)]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        pytest.param(json.dumps(_list(NODE, POD), indent=4), id="kubectl-json"),
+        pytest.param(yaml.safe_dump(_list(NODE, POD)), id="kubectl-yaml"),
+        pytest.param("# two\n" + yaml.safe_dump_all([NODE, POD]), id="manifests"),
+    ],
+)
+def test_what_kubectl_pipes_is_one_cluster(content: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Text over many lines is not mistaken for JSON lines."""
+    _stdin(monkeypatch, content)
+    assert [(len(c.nodes), len(c.pods)) for c in cluster_file.read_lines()] == [(1, 1)]
+
+
+@pytest.mark.parametrize(
+    "bad, message",
+    [
+        pytest.param("not json", "<stdin>:3: not JSON: invalid", id="text"),
+        pytest.param('{"kind": "List"', "<stdin>:3: not JSON: unexpected end", id="cut-off"),
+        pytest.param("[]", "<stdin>:3: is not a Kubernetes object", id="array"),
+    ],
+)
+def test_a_bad_line_is_named_after_those_before_it(
+    bad: str, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Lines before a bad one are answered; the error names the number of the line."""
+    _stdin(monkeypatch, "\n".join([json.dumps(_list(NODE)), json.dumps(_list(NODE)), bad]))
+    lines = cluster_file.read_lines()
+    assert len([next(lines), next(lines)]) == 2
+    with pytest.raises(errors.InputError) as caught:
+        next(lines)
+    assert str(caught.value).startswith(message)
