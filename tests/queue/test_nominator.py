@@ -1,0 +1,40 @@
+"""Bookkeeping of nominated pods."""
+
+from __future__ import annotations
+
+import pytest
+
+from policysched.queue import nominator
+from tests import builders
+from tests.queue import fakes
+
+PLAIN = builders.make_pod("a")
+
+
+def test_a_pod_is_nominated_to_one_node_at_a_time() -> None:
+    """A new nomination takes the place of the old one, an empty one takes it back."""
+    nominated = nominator.Nominator()
+    pod = fakes.info(PLAIN)
+    nominated.nominate(pod, "n1")
+    nominated.nominate(pod, "n2")
+    assert (nominated.node_of(pod.uid), nominated.pods_on("n1")) == ("n2", [])
+    assert nominated.pods_on("n2") == [pod]
+    nominated.nominate(pod, "")
+    assert (nominated.node_of(pod.uid), nominated.pods_on("n2")) == (None, [])
+
+
+@pytest.mark.parametrize(
+    "old, new, expected",
+    [
+        pytest.param(PLAIN, PLAIN.labels(x="y"), "n1", id="unrelated update keeps it"),
+        pytest.param(PLAIN, PLAIN.nominated("n2"), "n2", id="new nomination wins"),
+        pytest.param(PLAIN.nominated("n1"), PLAIN, None, id="taken back"),
+        pytest.param(PLAIN.nominated("n1"), PLAIN.nominated("n1"), "n1", id="confirmed"),
+    ],
+)
+def test_update(old: builders.PodBuilder, new: builders.PodBuilder, expected: str | None) -> None:
+    """A nomination that the API server has not shown yet outlives other updates."""
+    nominated = nominator.Nominator()
+    nominated.nominate(fakes.info(old), "n1")
+    nominated.update(fakes.info(old), fakes.info(new))
+    assert nominated.node_of(fakes.uid("a")) == expected

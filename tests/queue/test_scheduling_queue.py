@@ -1,0 +1,474 @@
+"""Where pods wait and what moves them; facts are those of kube-scheduler 1.36."""
+
+from __future__ import annotations
+
+import pytest
+
+from policysched.framework import events
+from policysched.queue import scheduling_queue
+from tests import builders
+from tests.queue import fakes
+
+LATE_POP = scheduling_queue.QueueSettings(pops_from_backoff=False)
+
+
+class TestOrder:
+    """activeQ."""
+
+    def test_priority_then_arrival(self) -> None:
+        """Pods of higher priority go first, equal ones in the order in which they came."""
+        bench = fakes.Bench()
+        bench.add("a", "b")
+        bench.clock.advance(1)
+        bench.add("c", builders.make_pod("vip").priority(5))
+        assert bench.pop_all() == ["vip", "a", "b", "c"]
+
+    def test_a_retried_pod_goes_behind_those_that_came_meanwhile(self) -> None:
+        """The time of the last attempt counts, not the age of the pod."""
+        bench = fakes.Bench()
+        bench.add("a")
+        bench.attempt("Fit")
+        bench.clock.advance(1)
+        bench.add("b")
+        bench.clock.advance(1)
+        bench.move(fakes.NODE_ADD)
+        assert bench.where("a") == "active"
+        bench.clock.advance(1)
+        bench.add("c")
+        assert bench.pop_all() == ["a", "b", "c"]
+
+    def test_an_update_keeps_the_place(self) -> None:
+        """A changed pod is scheduled in its newest version, without losing its turn."""
+        bench = fakes.Bench()
+        bench.add("a", "b")
+        new = fakes.info(builders.make_pod("a").labels(x="y"))
+        bench.queue.update(fakes.info("a"), new, ())
+        first = bench.queue.pop()
+        assert first is not None
+        assert first.info is new
+        assert bench.pop_all() == ["b"]
+
+
+class TestBackoff:
+    """backoffQ."""
+
+    @pytest.mark.parametrize(
+        "attempts, until_seconds",
+        [
+            pytest.param(1, 2.0, id="1 s, to the end of the window"),
+            pytest.param(2, 3.0, id="2 s"),
+            pytest.param(3, 5.0, id="4 s"),
+            pytest.param(4, 9.0, id="8 s"),
+            pytest.param(5, 11.0, id="10 s"),
+            pytest.param(99, 11.0, id="never more"),
+        ],
+    )
+    def test_doubles_up_to_ten_seconds(self, attempts: int, until_seconds: float) -> None:
+        """Each rejection doubles the backoff, which ends at a whole second."""
+        bench = fakes.Bench()
+        bench.add("a")
+        for _ in range(attempts):
+            queued = bench.queue.pop()
+            assert queued is not None
+            bench.fail(queued, "Fit")
+            bench.queue.activate([queued.uid])
+        queued = bench.queue.pop()
+        assert queued is not None
+        assert queued.backoff_until_seconds == until_seconds
+
+    def test_errors_in_a_row_count_apart(self) -> None:
+        """An error begins a backoff of its own; a rejection ends the row and goes on counting."""
+        bench = fakes.Bench(settings=LATE_POP)
+        bench.add("a")
+        ends = []
+        for rejectors in (["Fit"], ["Fit"], [], [], ["Fit"]):
+            queued = bench.queue.pop()
+            assert queued is not None
+            bench.fail(queued, *rejectors)
+            ends.append(queued.backoff_until_seconds - bench.clock.monotonic_seconds())
+            bench.queue.activate([queued.uid])
+        assert ends == [2.0, 3.0, 2.0, 3.0, 5.0]
+
+    def test_a_pod_that_met_an_error_waits_its_backoff(self) -> None:
+        """It is not popped early, and comes back by itself when its backoff is over."""
+        bench = fakes.Bench()
+        bench.add("a")
+        bench.attempt()
+        assert bench.pop() is None
+        assert bench.queue.next_timer_seconds() == 2.0
+        bench.advance(1.9)
+        assert bench.pop() is None
+        bench.advance(0.1)
+        assert bench.pop() == "a"
+
+    def test_a_rejected_pod_is_popped_early_when_the_scheduler_is_idle(self) -> None:
+        """Backoff spares the scheduler; it means nothing when activeQ is empty (KEP-5142)."""
+        bench = fakes.Bench()
+        bench.add("a")
+        bench.attempt("Fit")
+        bench.move(fakes.NODE_ADD)
+        assert bench.where("a") == "backoff"
+        bench.add("b")
+        assert bench.pop_all() == ["b", "a"]
+
+    def test_without_early_pops_backoff_is_served(self) -> None:
+        """With the feature off, as before 1.33, a pod waits to the end."""
+        bench = fakes.Bench(settings=LATE_POP)
+        bench.add("a")
+        bench.attempt("Fit")
+        bench.move(fakes.NODE_ADD)
+        assert bench.pop() is None
+        bench.advance(2)
+        assert bench.pop() == "a"
+
+    def test_pods_of_one_window_leave_by_priority(self) -> None:
+        """Backoffs that end in the same second end together, in activeQ's order."""
+        bench = fakes.Bench()
+        bench.add("a")
+        bench.attempt("Fit")
+        bench.clock.advance(0.5)
+        bench.add(builders.make_pod("vip").priority(5))
+        bench.attempt("Fit")
+        bench.move(fakes.NODE_ADD)
+        assert bench.pop_all() == ["vip", "a"]
+
+    def test_a_pod_whose_backoff_is_over_skips_backoffq(self) -> None:
+        """Backoff runs while a pod waits for its event."""
+        bench = fakes.Bench()
+        bench.add("a")
+        bench.attempt("Fit")
+        bench.clock.advance(2)
+        bench.move(fakes.NODE_ADD)
+        assert bench.where("a") == "active"
+
+
+class TestEvents:
+    """Which event moves which pod."""
+
+    @pytest.mark.parametrize(
+        "rejectors, event, moves",
+        [
+            pytest.param(["Fit"], fakes.NODE_ADD, True, id="what its plugin waits for"),
+            pytest.param(["Fit"], fakes.NODE_LABEL, False, id="what another plugin waits for"),
+            pytest.param(["Fit", "Affinity"], fakes.NODE_LABEL, True, id="one of two rejectors"),
+            pytest.param(["Unknown"], fakes.NODE_ADD, False, id="a plugin without registrations"),
+            pytest.param(["Unknown"], events.FORCE_ACTIVATE, True, id="forced"),
+        ],
+    )
+    def test_only_rejectors_are_asked(
+        self, rejectors: list[str], event: events.ClusterEvent, moves: bool
+    ) -> None:
+        """An event moves the pods whose rejecting plugin registered it, no others."""
+        bench = fakes.Bench()
+        bench.add("a")
+        bench.attempt(*rejectors)
+        wakes = bench.wakes
+        bench.move(event)
+        assert bench.where("a") == ("backoff" if moves else "unschedulable")
+        assert bench.wakes == wakes + moves
+
+    def test_a_hint_looks_closer(self) -> None:
+        """A plugin that says SKIP to an event leaves the pod where it is."""
+
+        def only_n2(
+            pod: object, old: events.ClusterObject, new: events.ClusterObject
+        ) -> events.QueueingHint:
+            helps = getattr(new, "name", "") == "n2"
+            return events.QueueingHint.QUEUE if helps else events.QueueingHint.SKIP
+
+        bench = fakes.Bench(
+            fakes.FakeProfile({"Fit": fakes.waits_for(fakes.NODE_ADD, hint=only_n2)})
+        )
+        bench.add("a")
+        bench.attempt("Fit")
+        for _ in range(100):
+            bench.move(fakes.NODE_ADD, new=builders.make_node("n1").build())
+        assert bench.where("a") == "unschedulable"
+        bench.move(fakes.NODE_ADD, new=builders.make_node("n2").build())
+        assert bench.where("a") == "backoff"
+
+    def test_a_hint_that_breaks_means_yes(self) -> None:
+        """A pod must not be stuck because a plugin cannot answer."""
+
+        def broken(*_: object) -> events.QueueingHint:
+            raise RuntimeError
+
+        bench = fakes.Bench(
+            fakes.FakeProfile({"Fit": fakes.waits_for(fakes.NODE_ADD, hint=broken)})
+        )
+        bench.add("a")
+        bench.attempt("Fit")
+        bench.move(fakes.NODE_ADD)
+        assert bench.where("a") == "backoff"
+
+    def test_pending_plugins_skip_the_backoff(self) -> None:
+        """A pod that only waited for somebody else is retried at once."""
+        bench = fakes.Bench()
+        bench.add("a")
+        bench.attempt("Affinity", pending=("Fit",))
+        bench.move(fakes.NODE_LABEL)
+        assert bench.where("a") == "backoff"
+        bench.attempt("Affinity", pending=("Fit",))
+        bench.move(fakes.NODE_ADD)
+        assert bench.where("a") == "active"
+
+    def test_a_pre_check_narrows(self) -> None:
+        """Only pods that pass the check are moved."""
+        bench = fakes.Bench()
+        bench.add("a", "b")
+        bench.attempt("Fit")
+        bench.attempt("Fit")
+        bench.queue.move_all_to_active_or_backoff(
+            fakes.NODE_ADD, None, None, lambda pod: pod.pod.metadata.name == "b"
+        )
+        assert (bench.where("a"), bench.where("b")) == ("unschedulable", "backoff")
+
+    def test_profiles_have_their_own_registrations(self) -> None:
+        """The plugins of a pod's own profile decide."""
+        other = fakes.FakeProfile({"Fit": fakes.waits_for(fakes.NODE_LABEL)})
+        bench = fakes.Bench()
+        bench.queue.set_profiles({"default-scheduler": fakes.FakeProfile(), "other": other})
+        bench.add("a", builders.make_pod("b").scheduler_name("other"))
+        bench.attempt("Fit")
+        bench.attempt("Fit")
+        bench.move(fakes.NODE_LABEL)
+        assert (bench.where("a"), bench.where("b")) == ("unschedulable", "backoff")
+
+
+class TestInFlight:
+    """Events that happen while a pod is being scheduled."""
+
+    @pytest.mark.parametrize(
+        "event, place",
+        [
+            pytest.param(fakes.NODE_ADD, "backoff", id="may help"),
+            pytest.param(fakes.NODE_LABEL, "unschedulable", id="does not concern its rejector"),
+        ],
+    )
+    def test_are_asked_when_it_comes_back(self, event: events.ClusterEvent, place: str) -> None:
+        """A pod does not wait for an event that has already happened."""
+        bench = fakes.Bench()
+        bench.add("a")
+        queued = bench.queue.pop()
+        assert queued is not None
+        bench.move(event)
+        bench.fail(queued, "Fit")
+        assert bench.where("a") == place
+
+    def test_events_before_the_attempt_do_not_count(self) -> None:
+        """Only what happened after the pod was popped can have been missed."""
+        bench = fakes.Bench()
+        bench.add("a", "b")
+        first = bench.queue.pop()
+        bench.move(fakes.NODE_ADD)
+        second = bench.queue.pop()
+        assert first is not None
+        assert second is not None
+        bench.fail(second, "Fit")
+        bench.fail(first, "Fit")
+        assert (bench.where("a"), bench.where("b")) == ("backoff", "unschedulable")
+
+    def test_events_are_dropped_when_nobody_needs_them(self) -> None:
+        """Memory does not grow with events: they go with the oldest pod in flight."""
+        bench = fakes.Bench()
+        bench.add("a", "b", "c")
+        in_flight = [bench.queue.pop() for _ in range(2)]
+        for _ in range(10):
+            bench.move(fakes.NODE_ADD)
+        third = bench.queue.pop()
+        bench.move(fakes.NODE_ADD)
+        for queued in in_flight:
+            assert queued is not None
+            bench.queue.done(queued.uid)
+        assert len(bench.queue._active._events) == 1
+        assert third is not None
+        bench.queue.done(third.uid)
+        assert bench.queue._active._events == []
+        bench.move(fakes.NODE_ADD)
+        assert bench.queue._active._events == []
+
+    def test_its_own_update_counts_for_it_alone(self) -> None:
+        """An update of a pod in flight may help that pod, and no other."""
+        wanted = events.ClusterEvent(
+            events.EventResource.UNSCHEDULED_POD, events.ActionType.UPDATE_POD_TOLERATION
+        )
+        bench = fakes.Bench(fakes.FakeProfile({"Taints": fakes.waits_for(wanted)}))
+        bench.add("a", "b")
+        first, second = bench.queue.pop(), bench.queue.pop()
+        assert first is not None
+        assert second is not None
+        new = fakes.info(builders.make_pod("a").tolerates("gpu"))
+        bench.queue.update(first.info, new, [wanted])
+        bench.fail(first, "Taints")
+        bench.fail(second, "Taints")
+        assert (bench.where("a"), bench.where("b")) == ("backoff", "unschedulable")
+
+    def test_activation_waits_for_it(self) -> None:
+        """A pod that is activated while in flight is retried when it fails."""
+        bench = fakes.Bench()
+        bench.add("a", "b")
+        first, second = bench.queue.pop(), bench.queue.pop()
+        assert first is not None
+        assert second is not None
+        bench.queue.activate([first.uid])
+        bench.fail(first, "Unknown")
+        bench.fail(second, "Unknown")
+        assert (bench.where("a"), bench.where("b")) == ("backoff", "unschedulable")
+
+    def test_a_deleted_pod_stays_in_flight(self) -> None:
+        """Who schedules it finds out and calls done; until then it holds its events."""
+        bench = fakes.Bench()
+        bench.add("a")
+        bench.pop()
+        bench.queue.delete(fakes.uid("a"))
+        assert bench.queue.in_flight_count == 1
+        bench.queue.done(fakes.uid("a"))
+        assert bench.where("a") == "gone"
+
+    def test_a_pod_in_flight_is_not_added_twice(self) -> None:
+        """A list that shows a pod again while it is being scheduled changes nothing."""
+        bench = fakes.Bench()
+        bench.add("a")
+        bench.pop()
+        bench.add("a")
+        assert bench.pop() is None
+
+
+class TestGates:
+    """PreEnqueue."""
+
+    def test_a_gated_pod_waits_for_its_gate_only(self) -> None:
+        """Nothing but the update that removes the last gate lets it in."""
+        bench = fakes.Bench()
+        gated = builders.make_pod("a").gates("wait")
+        bench.add(gated)
+        assert bench.queue.pending_pods()["gated"] == 1
+        bench.move(fakes.NODE_ADD)
+        bench.move(events.FORCE_ACTIVATE)
+        bench.advance(1000)
+        assert bench.where("a") == "gated"
+        bench.queue.update(
+            fakes.info(gated), fakes.info(builders.make_pod("a")), [fakes.GATES_GONE]
+        )
+        assert bench.where("a") == "active"
+
+    def test_first_attempt_is_counted_from_the_gate_on(self) -> None:
+        """Time spent gated is not time spent waiting for the scheduler."""
+        bench = fakes.Bench()
+        gated = builders.make_pod("a").gates("wait")
+        bench.add(gated)
+        bench.clock.advance(60)
+        bench.queue.update(
+            fakes.info(gated), fakes.info(builders.make_pod("a")), [fakes.GATES_GONE]
+        )
+        queued = bench.queue.pop()
+        assert queued is not None
+        assert queued.initial_attempt_seconds == 60.0
+
+
+class TestTimers:
+    """Flushes."""
+
+    def test_old_unschedulable_pods_are_retried(self) -> None:
+        """After five minutes a pod is tried again, whatever happened."""
+        bench = fakes.Bench()
+        bench.add("a")
+        bench.attempt("Fit")
+        for _ in range(10):
+            bench.advance(30)
+        assert bench.where("a") == "unschedulable"
+        bench.advance(30)
+        assert bench.where("a") == "active"
+
+    def test_the_next_timer_is_known(self) -> None:
+        """A loop that sleeps until the next timer misses none, and wakes for nothing else."""
+        bench = fakes.Bench()
+        assert bench.queue.next_timer_seconds() is None
+        bench.add("a")
+        assert bench.queue.next_timer_seconds() is None
+        bench.attempt("Fit")
+        assert bench.queue.next_timer_seconds() == 30.0
+        bench.advance(30)
+        assert bench.queue.next_timer_seconds() == 60.0
+
+
+class TestChanges:
+    """Pods that change or go while they wait."""
+
+    def test_delete_from_every_queue(self) -> None:
+        """A deleted pod is nowhere, whichever queue it was in."""
+        bench = fakes.Bench(settings=LATE_POP)
+        bench.add("backoff")
+        bench.attempt()
+        bench.add("unschedulable")
+        bench.attempt("Fit")
+        bench.add("active")
+        places = {name: bench.where(name) for name in ("active", "backoff", "unschedulable")}
+        assert places == {name: name for name in places}
+        for name in places:
+            bench.queue.delete(fakes.uid(name))
+            assert bench.where(name) == "gone"
+        assert bench.queue.pods() == []
+
+    def test_an_update_of_an_unknown_pod_adds_it(self) -> None:
+        """An update may be the first that is heard of a pod."""
+        bench = fakes.Bench()
+        bench.queue.update(fakes.info("a"), fakes.info("a"), ())
+        assert bench.pop() == "a"
+
+    def test_an_update_that_may_help_requeues(self) -> None:
+        """The change of the pod itself is an event, asked of its rejectors."""
+        wanted = events.ClusterEvent(
+            events.EventResource.UNSCHEDULED_POD, events.ActionType.UPDATE_POD_TOLERATION
+        )
+        bench = fakes.Bench(fakes.FakeProfile({"Taints": fakes.waits_for(wanted)}))
+        bench.add("a")
+        bench.attempt("Taints")
+        other = events.ClusterEvent(wanted.resource, events.ActionType.UPDATE_POD_LABEL)
+        bench.queue.update(fakes.info("a"), fakes.info("a"), [other])
+        assert bench.where("a") == "unschedulable"
+        bench.queue.update(fakes.info("a"), fakes.info("a"), [other, wanted])
+        assert bench.where("a") == "backoff"
+
+    def test_new_profiles_retry_everything_that_waits(self) -> None:
+        """A policy change may help any pod, gated ones and pods in flight included."""
+        bench = fakes.Bench()
+        bench.add("a", "flying")
+        bench.attempt("Fit")
+        flying = bench.queue.pop()
+        bench.add(builders.make_pod("gated").gates("wait"))
+        bench.queue.set_profiles({"default-scheduler": fakes.FakeProfile(has_gates=False)})
+        assert flying is not None
+        bench.fail(flying, "Fit")
+        places = [bench.where(name) for name in ("a", "gated", "flying")]
+        assert places == ["backoff", "active", "backoff"]
+
+    def test_a_pod_that_no_profile_serves_any_more_is_dropped(self) -> None:
+        """A pod in flight whose profile was removed does not come back."""
+        bench = fakes.Bench()
+        bench.add("a")
+        queued = bench.queue.pop()
+        bench.queue.set_profiles({"other": fakes.FakeProfile()})
+        assert queued is not None
+        bench.fail(queued, "Fit")
+        assert bench.where("a") == "gone"
+
+    def test_counts_by_queue_and_reason(self) -> None:
+        """Metrics see every queue, and why pods entered it."""
+        bench = fakes.Bench(settings=LATE_POP)
+        bench.add("a", builders.make_pod("g").gates("x"))
+        bench.attempt("Fit")
+        bench.move(fakes.NODE_ADD)
+        bench.add("b")
+        assert bench.queue.pending_pods() == {
+            "active": 1,
+            "backoff": 1,
+            "unschedulable": 0,
+            "gated": 1,
+        }
+        assert bench.queue.incoming == {
+            ("active", "UnscheduledPodAdd"): 2,
+            ("unschedulable", "UnscheduledPodAdd"): 1,
+            ("unschedulable", "ScheduleAttemptFailure"): 1,
+            ("backoff", "NodeAdd"): 1,
+        }
