@@ -170,7 +170,7 @@ class NodeColumns:
         vector = self._request_vectors.get(shape.index)
         if vector is None:
             amounts = shape.requests.amounts
-            ids = np.array([self._resource_column(name) for name in amounts], np.intp)
+            ids = np.array([self.resource_column(name) for name in amounts], np.intp)
             vector = ids, np.array(list(amounts.values()), np.int64)
             if len(self._request_vectors) > 50_000:  # noqa: PLR2004 - a bound on memory, not a rule
                 self._request_vectors.clear()
@@ -207,10 +207,11 @@ class NodeColumns:
             if name == _PODS:
                 self.allowed_pods[row] = pod_requests.amount(name, text)
             else:
-                column = self._resource_column(name)
+                column = self.resource_column(name)
                 self.allocatable[row, column] = pod_requests.amount(name, text)
 
-    def _resource_column(self, name: str) -> int:
+    def resource_column(self, name: str) -> int:
+        """Return the column of a resource, a new one of zeros when it was not seen before."""
         column = self.resources.intern(name)
         if column >= self.allocatable.shape[1]:
             self.allocatable = _widened(self.allocatable)

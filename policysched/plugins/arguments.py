@@ -1,0 +1,74 @@
+"""Plugin arguments: what a profile says becomes a checked struct, or one clear error."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias, TypeVar
+
+import msgspec
+
+Arguments: TypeAlias = Mapping[str, object]
+"""Arguments of one plugin, in the shape of its YAML (`pluginConfig[].args` of kube-scheduler)."""
+
+_IGNORED = ("apiVersion", "kind")
+
+
+class ArgumentError(ValueError):
+    """An argument that a plugin does not have or cannot use; the text says which and why."""
+
+
+class ArgumentStruct(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+    """What all argument structs share: camelCase names, unknown ones refused."""
+
+
+StructT = TypeVar("StructT", bound=ArgumentStruct)
+
+
+def decode(args: Arguments, kind: type[StructT]) -> StructT:
+    """Return `args` as a struct.
+
+    Raises:
+        ArgumentError: an argument is unknown, missing or of the wrong type.
+    """
+    given = {key: value for key, value in args.items() if key not in _IGNORED}
+    try:
+        return msgspec.convert(_plain(given), kind)
+    except msgspec.ValidationError as error:
+        raise ArgumentError(_readable(str(error))) from error
+
+
+def refuse_all(args: Arguments) -> None:
+    """Check that a plugin without arguments was given none.
+
+    Raises:
+        ArgumentError: there is one.
+    """
+    decode(args, ArgumentStruct)
+
+
+def require_range(where: str, value: int, low: int, high: int) -> None:
+    """Check that `low` ≤ `value` ≤ `high`.
+
+    Raises:
+        ArgumentError: it is outside.
+    """
+    if not low <= value <= high:
+        msg = f"`{where}` is {value}, but must be from {low} to {high}"
+        raise ArgumentError(msg)
+
+
+def _plain(value: object) -> object:
+    """Return the value with dicts and lists in place of other mappings and sequences."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [_plain(item) for item in value]
+    return value
+
+
+def _readable(text: str) -> str:
+    """Return msgspec's message in the style of ours: lowercase, `a.b` for the place."""
+    problem, _, place = text.partition(" - at ")
+    problem = problem[:1].lower() + problem[1:].replace("Object", "object")
+    where = place.strip("`").removeprefix("$").removeprefix(".")
+    return f"{problem}, at `{where}`" if where else problem

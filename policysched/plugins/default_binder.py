@@ -1,0 +1,36 @@
+"""DefaultBinder: binds pods through the API server's binding subresource.
+
+Source: `plugins/defaultbinder/default_binder.go`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from policysched.cluster import pod_shape
+from policysched.framework import cycle_state, interface, status
+from policysched.plugins import names
+
+
+class DefaultBinder:
+    """Binds through the handle's binder; a refusal, whatever its cause, is an error status."""
+
+    name = names.DEFAULT_BINDER
+
+    def __init__(self, binder: interface.Binder) -> None:
+        """Bind through `binder`."""
+        self._binder = binder
+
+    async def bind(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node_name: str
+    ) -> status.Status:
+        """Bind the pod; ERROR with the server's words when that was refused."""
+        del state
+        refused = await self._binder.bind(pod, node_name)
+        if refused is None:
+            return status.SUCCESS
+        return status.Status(status.Code.ERROR, (refused.message,), self.name)
+
+
+if TYPE_CHECKING:
+    _bind: type[interface.BindPlugin] = DefaultBinder

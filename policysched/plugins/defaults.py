@@ -1,0 +1,39 @@
+"""Which plugins are on by default, in which order, and how much their scores weigh.
+
+Source: `apis/config/v1/default_plugins.go` (1.36), as far as policysched has the plugins. Where
+kube-scheduler runs its volume plugins, `UnsupportedPodFeatures` keeps pods that need them waiting.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+from policysched.plugins import names
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class DefaultPlugin:
+    """A plugin of the default profile; `weight` multiplies its score, if it has one."""
+
+    name: str
+    weight: int = 1
+
+
+DEFAULT_PLUGINS: tuple[DefaultPlugin, ...] = (
+    DefaultPlugin(names.SCHEDULING_GATES),
+    DefaultPlugin(names.PRIORITY_SORT),
+    DefaultPlugin(names.NODE_UNSCHEDULABLE),
+    DefaultPlugin(names.NODE_NAME),
+    DefaultPlugin(names.TAINT_TOLERATION, weight=3),
+    DefaultPlugin(names.NODE_AFFINITY, weight=2),
+    DefaultPlugin(names.NODE_PORTS),
+    DefaultPlugin(names.NODE_RESOURCES_FIT),
+    DefaultPlugin(names.UNSUPPORTED_POD_FEATURES),
+    DefaultPlugin(names.POD_TOPOLOGY_SPREAD, weight=2),
+    DefaultPlugin(names.INTER_POD_AFFINITY, weight=2),
+    DefaultPlugin(names.NODE_RESOURCES_BALANCED_ALLOCATION),
+    DefaultPlugin(names.IMAGE_LOCALITY),
+    DefaultPlugin(names.DEFAULT_BINDER),
+)
+
+DEFAULT_WEIGHTS: dict[str, int] = {p.name: p.weight for p in DEFAULT_PLUGINS}

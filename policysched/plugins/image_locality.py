@@ -1,0 +1,56 @@
+"""ImageLocality: prefer nodes that have the pod's images already.
+
+Source: `plugins/imagelocality/image_locality.go`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from policysched.cluster import columns, pod_shape, snapshot
+from policysched.framework import cycle_state, interface
+from policysched.plugins import names
+
+_MEBIBYTE = 1024 * 1024
+MIN_BYTES = 23 * _MEBIBYTE
+MAX_BYTES_PER_CONTAINER = 1000 * _MEBIBYTE
+"""Sizes in between are brought to 0..100; they bound most images of registries."""
+
+
+class ImageLocality:
+    """Scores the bytes of the pod's images on a node, weighted by how many nodes have each.
+
+    An image on a few nodes only would draw all its pods there, hence the weight.
+    """
+
+    name = names.IMAGE_LOCALITY
+    reads: ClassVar = interface.Reads.NODE | interface.Reads.ALL_NODES
+
+    def score(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
+    ) -> columns.IntArray:
+        """Return int64 (n,): `100 × (bytes - 23 Mi) / (1000 Mi × containers - 23 Mi)`, 0 to 100."""
+        del state
+        spec = pod.shape.spec
+        container_count = len(spec.init_containers) + len(spec.containers)
+        local = _local_bytes(pod.shape, nodes.snapshot)[nodes.rows]
+        largest = MAX_BYTES_PER_CONTAINER * container_count
+        clipped = np.where(local < MIN_BYTES, MIN_BYTES, np.minimum(local, largest))
+        return interface.MAX_NODE_SCORE * (clipped - MIN_BYTES) // (largest - MIN_BYTES)
+
+
+def _local_bytes(shape: pod_shape.PodShape, snap: snapshot.Snapshot) -> columns.IntArray:
+    """Return int64 (N,): Σ `int(size × nodes that have the image / all nodes)`."""
+    total = np.zeros(snap.size, np.int64)
+    for image in shape.images:
+        state = snap.nodes.images.get(image)
+        if state is not None:
+            spread = len(state.rows) / snap.node_count
+            total[list(state.rows)] += int(state.size_bytes * spread)
+    return total
+
+
+if TYPE_CHECKING:
+    _score: type[interface.ScorePlugin] = ImageLocality

@@ -1,0 +1,1 @@
+"""Pure functions that the plugins are made of: arrays in, new arrays out, nothing else touched."""

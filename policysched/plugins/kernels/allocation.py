@@ -1,0 +1,172 @@
+"""Scores from requested and allocatable resources.
+
+Arrays are int64 (k, n): k resources of n nodes, `requested` with the incoming pod counted. A
+resource that a node does not have (allocatable 0) is left out for that node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+
+from policysched.cluster import columns
+from policysched.framework import interface
+from policysched.plugins.kernels import go_math
+
+FULL_UTILIZATION = 100
+
+
+class Strategy(Protocol):
+    """How NodeResourcesFit turns utilisation into points."""
+
+    def __call__(
+        self,
+        requested: columns.IntArray,
+        allocatable: columns.IntArray,
+        weights: columns.IntArray,
+    ) -> columns.IntArray:
+        """Return int64 (n,), 0 to 100; `weights` is int64 (k,)."""
+        ...
+
+
+def least_allocated(
+    requested: columns.IntArray, allocatable: columns.IntArray, weights: columns.IntArray
+) -> columns.IntArray:
+    """Return the weighted mean of `(allocatable - requested) × 100 / allocatable`, rounded down.
+
+    Twice: each resource, then the mean. More requested than allocatable counts 0.
+    Source: `noderesources/least_allocated.go`. Example: 1 of 4 CPUs, weight 1 → 75.
+    """
+    free = np.maximum(allocatable - requested, 0)
+    points = free * interface.MAX_NODE_SCORE // np.maximum(allocatable, 1)
+    return _weighted_mean(points, allocatable != 0, weights)
+
+
+def most_allocated(
+    requested: columns.IntArray, allocatable: columns.IntArray, weights: columns.IntArray
+) -> columns.IntArray:
+    """Return the weighted mean of `requested × 100 / allocatable`, rounded down twice.
+
+    Source: `noderesources/most_allocated.go`. Example: 1 of 4 CPUs, weight 1 → 25.
+    """
+    used = np.minimum(requested, allocatable)
+    points = used * interface.MAX_NODE_SCORE // np.maximum(allocatable, 1)
+    return _weighted_mean(points, allocatable != 0, weights)
+
+
+class RequestedToCapacityRatio:
+    """The weighted mean of a broken line over the utilisation; resources with 0 points left out.
+
+    Source: `noderesources/requested_to_capacity_ratio.go`.
+    """
+
+    def __init__(self, shape: Sequence[tuple[int, int]]) -> None:
+        """Take the line's corners as (utilisation in percent, points 0..100), increasing."""
+        self._points = broken_line(shape)
+
+    def __call__(
+        self,
+        requested: columns.IntArray,
+        allocatable: columns.IntArray,
+        weights: columns.IntArray,
+    ) -> columns.IntArray:
+        """Return `round(Σ weight × points / Σ weight)`, halves up."""
+        used = np.minimum(requested, allocatable)
+        percent = used * FULL_UTILIZATION // np.maximum(allocatable, 1)
+        points = self._points[percent]
+        counted = (allocatable != 0) & (points > 0)
+        weight_sum = weights @ counted
+        total = weights @ (points * counted)
+        mean: columns.FloatArray = total / np.maximum(weight_sum, 1)
+        return go_math.round_half_up(mean)
+
+
+def broken_line(shape: Sequence[tuple[int, int]]) -> columns.IntArray:
+    """Return int64 (101,): the points of each whole percent of utilisation.
+
+    Flat outside the corners, between them `y0 + (y1 - y0) × (x - x0) / (x1 - x0)` with the quotient
+    rounded towards 0. Source: `plugins/helper/shape_score.go`.
+    """
+    return np.array([_on_line(shape, x) for x in range(FULL_UTILIZATION + 1)], np.int64)
+
+
+def _on_line(shape: Sequence[tuple[int, int]], x: int) -> int:
+    before: tuple[int, int] | None = None
+    for x1, y1 in shape:
+        if x <= x1:
+            if before is None:
+                return y1
+            x0, y0 = before
+            rise = abs(y1 - y0) * (x - x0) // (x1 - x0)
+            return y0 + rise if y1 >= y0 else y0 - rise
+        before = (x1, y1)
+    return shape[-1][1]
+
+
+def balanced_allocation(
+    requested: columns.IntArray, allocated: columns.IntArray, allocatable: columns.IntArray
+) -> columns.IntArray:
+    """Return `50 + (50 + balance with the pod - balance without it) / 2`, rounded down.
+
+    The more evenly the pod leaves resources used, the more points; 75 when it changes nothing.
+    Source: `noderesources/balanced_allocation.go`, balancedResourceScorer.
+    """
+    half = interface.MAX_NODE_SCORE // 2
+    gain = balance(requested, allocatable) - balance(allocated, allocatable)
+    return half + (half + gain) // 2
+
+
+def balance(requested: columns.IntArray, allocatable: columns.IntArray) -> columns.IntArray:
+    """Return int64 (n,): `int((1 - standard deviation of the used fractions) × 100)`.
+
+    For two resources the deviation is half their distance, for one it is 0. Fractions end at 1.
+    Source: `noderesources/balanced_allocation.go`, balancedResourceScore.
+    """
+    counted = allocatable != 0
+    fractions = np.minimum(requested / np.where(counted, allocatable, 1), 1.0)
+    fractions[~counted] = 0.0
+    count = counted.sum(axis=0)
+    deviation = np.where(
+        count == 2,  # noqa: PLR2004 - two resources have a formula of their own
+        _half_distance(fractions, counted),
+        _deviation(fractions, counted, count),
+    )
+    return ((1 - deviation) * np.float64(interface.MAX_NODE_SCORE)).astype(np.int64)
+
+
+def _half_distance(fractions: columns.FloatArray, counted: columns.BoolArray) -> columns.FloatArray:
+    """Return half the distance of the first two counted fractions of each node."""
+    signed = np.zeros(fractions.shape[1])
+    sign = np.ones(fractions.shape[1])
+    for fraction, counts in zip(fractions, counted, strict=True):
+        signed += sign * fraction  # uncounted fractions are 0
+        sign = np.where(counts, -sign, sign)
+    return np.abs(signed / 2)
+
+
+def _deviation(
+    fractions: columns.FloatArray, counted: columns.BoolArray, count: columns.IntArray
+) -> columns.FloatArray:
+    """Return the standard deviation of the counted fractions, 0 for fewer than two.
+
+    Sums run over the resources in order, as in Go, so that float rounding is the same.
+    """
+    divisor = np.maximum(count, 1)
+    total = np.zeros(fractions.shape[1])
+    for fraction in fractions:
+        total += fraction
+    mean = total / divisor
+    squares = np.zeros(fractions.shape[1])
+    for fraction, counts in zip(fractions, counted, strict=True):
+        squares += np.where(counts, (fraction - mean) * (fraction - mean), 0.0)
+    return np.where(count > 1, np.sqrt(squares / divisor), 0.0)
+
+
+def _weighted_mean(
+    points: columns.IntArray, counted: columns.BoolArray, weights: columns.IntArray
+) -> columns.IntArray:
+    weight_sum = weights @ counted
+    mean: columns.IntArray = weights @ (points * counted) // np.maximum(weight_sum, 1)
+    return mean

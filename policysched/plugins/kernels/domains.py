@@ -1,0 +1,71 @@
+"""Sums over topology domains: all nodes that share the value of one label."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import numpy.typing as npt
+
+from policysched.cluster import columns, snapshot
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Domains:
+    """The domain of every node, for one topology key.
+
+    Attributes:
+        slots: intp (N,), 1..D for the nodes of a domain, 0 for nodes outside all of them: dead
+            ones, those without the label, those that a caller leaves out.
+        count: D. Tables by domain have D + 1 entries; entry 0 answers for nodes outside.
+    """
+
+    slots: npt.NDArray[np.intp]
+    count: int
+
+    def sums(self, values: columns.IntArray) -> columns.FloatArray:
+        """Return float64 (D + 1,): the sum of int64 (N,) in each domain; entry 0 is 0.
+
+        The sums are whole numbers, exact below 2**53.
+        """
+        weights = values.astype(np.float64)
+        totals = np.bincount(self.slots, weights, self.count + 1).astype(np.float64, copy=False)
+        totals[0] = 0
+        return totals
+
+    def present(self, rows: columns.RowIndex = slice(None)) -> columns.BoolArray:
+        """Return bool (D + 1,): the domains that `rows` touch; entry 0 is False."""
+        found: columns.BoolArray = np.bincount(self.slots[rows], minlength=self.count + 1) > 0
+        found[0] = False
+        return found
+
+    def only(self, mask: columns.NodeMask) -> Domains:
+        """Return the same domains without the nodes that `mask`, bool (N,), leaves out."""
+        return Domains(np.where(mask, self.slots, 0), self.count)
+
+
+def of_label(snap: snapshot.Snapshot, key: str) -> Domains:
+    """Return the domains of topology key `key`: one for each value of that label."""
+    column = snap.nodes.label(key)
+    # Dead rows have no labels (`NodeColumns.remove_node`), so their id is -1 as well.
+    return Domains(column.ids[: snap.size].astype(np.intp) + 1, len(column.values))
+
+
+class DomainsByKey:
+    """The domains of all topology keys in use, kept while no node changes."""
+
+    def __init__(self) -> None:
+        """Start with nothing kept."""
+        self._stamp: tuple[object, int, int] | None = None
+        self._kept: dict[str, Domains] = {}
+
+    def get(self, snap: snapshot.Snapshot, key: str) -> Domains:
+        """Return the domains of `key` in `snap`."""
+        stamp = (snap.nodes, snap.nodes.node_changes.generation, snap.size)
+        if stamp != self._stamp:
+            self._kept.clear()
+            self._stamp = stamp
+        found = self._kept.get(key)
+        if found is None:
+            found = self._kept[key] = of_label(snap, key)
+        return found

@@ -1,0 +1,40 @@
+"""Raw scores brought into the range 0 to 100."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from policysched.cluster import columns
+from policysched.framework import interface
+
+
+def by_maximum(scores: columns.IntArray) -> columns.IntArray:
+    """Return int64 (f,): `100 × score / largest`, rounded down; all 0 when the largest is 0.
+
+    Source: `plugins/helper/normalize_score.go`. Example: [0, 1, 3] → [0, 33, 100].
+    """
+    largest = int(scores.max(initial=0))
+    if largest == 0:
+        return np.zeros(len(scores), np.int64)
+    return interface.MAX_NODE_SCORE * scores // largest
+
+
+def by_maximum_reversed(scores: columns.IntArray) -> columns.IntArray:
+    """Return int64 (f,): 100 minus what `by_maximum` gives. Example: [0, 1, 3] → [100, 67, 0]."""
+    return interface.MAX_NODE_SCORE - by_maximum(scores)
+
+
+def by_range(scores: columns.IntArray) -> columns.IntArray:
+    """Return int64 (f,): the position of each score between the smallest (0) and largest (100).
+
+    `int(100 × ((score - smallest) / (largest - smallest)))` in float64, all 0 when they are equal.
+    Source: `interpodaffinity/scoring.go`, NormalizeScore. Example: [-2, 0, 2] → [0, 50, 100].
+    """
+    if len(scores) == 0:
+        return scores
+    smallest = int(scores.min())
+    span = int(scores.max()) - smallest
+    if span == 0:
+        return np.zeros(len(scores), np.int64)
+    position = (scores - smallest).astype(np.float64) / np.float64(span)
+    return (np.float64(interface.MAX_NODE_SCORE) * position).astype(np.int64)

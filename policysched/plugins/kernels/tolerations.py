@@ -1,0 +1,66 @@
+"""Which taints a pod tolerates, decided once for each distinct set of taints."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TypeAlias
+
+import numpy as np
+
+from policysched.cluster import columns, objects, snapshot
+
+Tolerations: TypeAlias = tuple[objects.Toleration, ...]
+Taints: TypeAlias = tuple[objects.Taint, ...]
+
+PREFER_NO_SCHEDULE = "PreferNoSchedule"
+_REPELLING = ("NoSchedule", "NoExecute")
+
+
+def tolerates(tolerations: Iterable[objects.Toleration], taint: objects.Taint) -> bool:
+    """Return whether one of `tolerations` tolerates `taint`.
+
+    Source: `k8s.io/api/core/v1/toleration.go`, ToleratesTaint, with numeric comparison (Gt, Lt)
+    off, as it is by default in 1.36.
+    """
+    return any(_tolerates(t, taint) for t in tolerations)
+
+
+def _tolerates(toleration: objects.Toleration, taint: objects.Taint) -> bool:
+    if toleration.effect and toleration.effect != taint.effect:
+        return False
+    if toleration.key and toleration.key != taint.key:
+        return False
+    if toleration.operator in ("", "Equal"):
+        return toleration.value == taint.value
+    return toleration.operator == "Exists"
+
+
+def repels(taints: Taints, tolerations: Tolerations) -> bool:
+    """Return whether a NoSchedule or NoExecute taint is not tolerated."""
+    return any(t.effect in _REPELLING and not tolerates(tolerations, t) for t in taints)
+
+
+def untolerated_preferences(taints: Taints, tolerations: Tolerations) -> int:
+    """Return how many PreferNoSchedule taints are not tolerated."""
+    preferences = (t for t in taints if t.effect == PREFER_NO_SCHEDULE)
+    return sum(not tolerates(tolerations, t) for t in preferences)
+
+
+class TaintSetTable:
+    """A number for each distinct set of taints in the cluster, filled in as sets appear."""
+
+    def __init__(self, decide: Callable[[Taints, Tolerations], int], own: Tolerations) -> None:
+        """Decide with `decide(taints, own)`."""
+        self._decide = decide
+        self._own = own
+        self._answers: columns.IntArray = np.zeros(0, np.int64)
+
+    def at(self, nodes: snapshot.NodeView) -> columns.IntArray:
+        """Return int64 (n,): the number of each node's taints."""
+        sets = nodes.snapshot.nodes.taint_sets.values
+        known = len(self._answers)
+        if known < len(sets):
+            fresh = [self._decide(taints, self._own) for taints in sets[known:]]
+            self._answers = np.append(self._answers, np.array(fresh, np.int64))
+        answers: columns.IntArray = self._answers[nodes.taint_set_ids]
+        return answers

@@ -1,0 +1,33 @@
+"""What a plugin remembers about pods of one shape, as long as nothing it depends on changed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+from policysched.cluster import pod_shape
+
+ValueT = TypeVar("ValueT")
+
+_MAX_SHAPES = 512
+
+
+class ShapeMemo(Generic[ValueT]):
+    """One value a shape, with the stamp of what it was computed from."""
+
+    def __init__(self) -> None:
+        """Start empty."""
+        self._kept: dict[pod_shape.PodShape, tuple[object, ValueT]] = {}
+
+    def get(
+        self, shape: pod_shape.PodShape, stamp: object, compute: Callable[[], ValueT]
+    ) -> ValueT:
+        """Return the value for `shape`, computed anew unless `stamp` is still the same."""
+        kept = self._kept.get(shape)
+        if kept is not None and kept[0] == stamp:
+            return kept[1]
+        value = compute()
+        if len(self._kept) >= _MAX_SHAPES:
+            self._kept.clear()
+        self._kept[shape] = (stamp, value)
+        return value

@@ -1,0 +1,52 @@
+"""NodeName: a pod that names its node goes nowhere else.
+
+Source: `plugins/nodename/node_name.go`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, ClassVar
+
+from policysched.cluster import pod_shape, snapshot
+from policysched.framework import cycle_state, events, interface, status
+from policysched.plugins import hints, names
+
+REASON = "node(s) didn't match the requested node name"
+
+
+class NodeName:
+    """Rejects all nodes but `spec.nodeName`.
+
+    A shape leaves the node's name out, so that placed and waiting pods share it; therefore answers
+    cannot be kept by shape. For waiting pods, which have no such name, the Filter is skipped.
+    """
+
+    name = names.NODE_NAME
+    reads: ClassVar = interface.Reads.ANYTHING
+
+    def pre_filter(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
+    ) -> interface.PreFilterResult:
+        """Skip pods that name no node."""
+        del state, snap
+        named = bool(pod.pod.spec.node_name)
+        return interface.PreFilterResult(status.SUCCESS if named else status.SKIP)
+
+    def filter(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
+    ) -> status.NodeStatuses:
+        """Return one answer for each of the n nodes."""
+        del state
+        others = ~nodes.has_name(pod.pod.spec.node_name)
+        return status.NodeStatuses.where(others, status.unresolvable(self.name, REASON))
+
+    def events_to_register(self) -> Sequence[events.ClusterEventWithHint]:
+        """Wait for new nodes."""
+        return (hints.on(events.EventResource.NODE, events.ActionType.ADD),)
+
+
+if TYPE_CHECKING:
+    _pre_filter: type[interface.PreFilterPlugin] = NodeName
+    _filter: type[interface.FilterPlugin] = NodeName
+    _events: type[interface.EventsPlugin] = NodeName

@@ -1,0 +1,66 @@
+"""NodePorts: two pods of a node cannot have the same host port.
+
+Source: `plugins/nodeports/node_ports.go`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, ClassVar
+
+from policysched.cluster import pod_shape, port_columns, snapshot
+from policysched.framework import cycle_state, events, interface, status
+from policysched.plugins import hints, names
+
+REASON = "node(s) didn't have free ports for the requested pod ports"
+
+
+class NodePorts:
+    """Rejects nodes on which a host port of the pod is taken."""
+
+    name = names.NODE_PORTS
+    reads: ClassVar = interface.Reads.USAGE
+
+    def pre_filter(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
+    ) -> interface.PreFilterResult:
+        """Skip pods without host ports."""
+        del state, snap
+        return interface.PreFilterResult(status.SUCCESS if pod.shape.host_ports else status.SKIP)
+
+    def filter(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
+    ) -> status.NodeStatuses:
+        """Return one answer for each of the n nodes."""
+        del state
+        taken = nodes.port_conflicts(pod.shape.host_ports)
+        return status.NodeStatuses.where(taken, status.unschedulable(self.name, REASON))
+
+    def events_to_register(self) -> Sequence[events.ClusterEventWithHint]:
+        """Wait for a pod that gives back one of the ports, and for new nodes."""
+        return (
+            hints.on(events.EventResource.POD, events.ActionType.DELETE, _after_pod_deleted),
+            hints.on(events.EventResource.NODE, events.ActionType.ADD),
+        )
+
+
+def _after_pod_deleted(
+    pod: pod_shape.PodInfo, old: events.ClusterObject, new: events.ClusterObject
+) -> events.QueueingHint:
+    del new
+    if not isinstance(old, pod_shape.PodInfo) or not hints.has_node(old):
+        return events.QueueingHint.SKIP
+    freed = old.shape.host_ports
+    return hints.queue_if(any(_conflict(a, b) for a in pod.shape.host_ports for b in freed))
+
+
+def _conflict(one: pod_shape.HostPort, other: pod_shape.HostPort) -> bool:
+    if (one.protocol, one.port) != (other.protocol, other.port):
+        return False
+    return one.ip == other.ip or port_columns.ANY_ADDRESS in (one.ip, other.ip)
+
+
+if TYPE_CHECKING:
+    _pre_filter: type[interface.PreFilterPlugin] = NodePorts
+    _filter: type[interface.FilterPlugin] = NodePorts
+    _events: type[interface.EventsPlugin] = NodePorts

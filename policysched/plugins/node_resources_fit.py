@@ -1,0 +1,223 @@
+"""NodeResourcesFit: a pod's requests must fit into what a node has left.
+
+Source: `plugins/noderesources/fit.go` and `resource_allocation.go`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import weakref
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from policysched.cluster import columns, objects, pod_requests, pod_shape, snapshot
+from policysched.framework import cycle_state, events, interface, status
+from policysched.plugins import arguments, hints, names, resource_arguments
+from policysched.plugins.kernels import allocation
+
+TOO_MANY_PODS = "Too many pods"
+_PODS = "pods"
+_NATIVE = (pod_requests.CPU, pod_requests.MEMORY, pod_requests.EPHEMERAL_STORAGE)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Needs:
+    """What the Filter compares for one shape: r resources, in the order of their reasons."""
+
+    ids: npt.NDArray[np.intp]
+    amounts: columns.IntArray
+    reasons: tuple[str, ...]
+
+
+class NodeResourcesFit:
+    """Rejects nodes without room, scores by how full the node would be.
+
+    Extended resources that device classes provide (DRA) are compared like all others.
+    """
+
+    name = names.NODE_RESOURCES_FIT
+    reads: ClassVar = interface.Reads.NODE | interface.Reads.USAGE
+
+    def __init__(
+        self,
+        strategy: allocation.Strategy = allocation.least_allocated,
+        resources: Sequence[tuple[str, int]] = resource_arguments.DEFAULT_RESOURCES,
+        ignored_resources: frozenset[str] = frozenset(),
+        ignored_groups: frozenset[str] = frozenset(),
+    ) -> None:
+        """Score `resources` (name, weight); do not look at ignored extended resources."""
+        self._strategy = strategy
+        self._resources = tuple(resources)
+        self._ignored_resources = ignored_resources
+        self._ignored_groups = ignored_groups
+        self._lacks_pod_slots: weakref.WeakKeyDictionary[pod_shape.PodShape, bool] = (
+            weakref.WeakKeyDictionary()
+        )
+
+    @classmethod
+    def from_args(cls, args: arguments.Arguments) -> NodeResourcesFit:
+        """Return the plugin for `NodeResourcesFitArgs`."""
+        given = arguments.decode(args, resource_arguments.NodeResourcesFitArgs)
+        return cls(
+            resource_arguments.strategy(given.scoring_strategy),
+            resource_arguments.weighted_resources(given.scoring_strategy.resources),
+            frozenset(given.ignored_resources),
+            resource_arguments.groups(given.ignored_resource_groups),
+        )
+
+    # --- filter ----------------------------------------------------------------------------------
+
+    def filter(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
+    ) -> status.NodeStatuses:
+        """Return one answer for each of the n nodes, with a reason for each resource that lacks."""
+        needs = self._needs(state, pod.shape, nodes.snapshot)
+        no_slot = nodes.pod_count + 1 > nodes.allowed_pods
+        allocatable = nodes.allocatable[:, needs.ids]
+        lacks = needs.amounts > allocatable - nodes.requested[:, needs.ids]
+        full = no_slot & nodes.snapshot.is_alive[nodes.rows]
+        self._note_pod_slots(pod.shape, nodes, lacking=bool(full.any()))
+        fails = no_slot | lacks.any(axis=1)
+        if not fails.any():
+            return status.NodeStatuses.passing(len(nodes))
+        never = (lacks & (needs.amounts > allocatable)).any(axis=1)
+        return self._statuses(needs, fails, np.column_stack((never, no_slot, lacks)))
+
+    def _needs(
+        self, state: cycle_state.CycleState, shape: pod_shape.PodShape, snap: snapshot.Snapshot
+    ) -> _Needs:
+        needs = state.find(self.name, _Needs)
+        if needs is None:
+            wanted = self._compared(shape)
+            needs = _Needs(
+                np.array([snap.nodes.resource_column(r) for r in wanted], np.intp),
+                np.array([shape.requests.amounts[r] for r in wanted], np.int64),
+                tuple(f"Insufficient {r}" for r in wanted),
+            )
+            state.write(self.name, needs)
+        return needs
+
+    def _compared(self, shape: pod_shape.PodShape) -> list[str]:
+        """Return the requested resources that count: native ones first, then by name."""
+        requested = {r for r, amount in shape.requests.amounts.items() if amount > 0}
+        native = [r for r in _NATIVE if r in requested]
+        others = sorted(requested.difference(_NATIVE))
+        return native + [r for r in others if not self._is_ignored(r)]
+
+    def _is_ignored(self, resource: str) -> bool:
+        if not pod_requests.is_extended_resource(resource):
+            return False
+        group = resource.partition("/")[0]
+        return resource in self._ignored_resources or group in self._ignored_groups
+
+    def _statuses(
+        self, needs: _Needs, fails: columns.NodeMask, facts: columns.BoolArray
+    ) -> status.NodeStatuses:
+        """Return one status for each distinct combination of facts, bool (n, 2 + r)."""
+        answers = status.NodeStatuses.passing(len(fails))
+        rows = np.flatnonzero(fails)
+        patterns, kinds = np.unique(facts[rows], axis=0, return_inverse=True)
+        answers.ids[rows] = kinds + 1
+        reasons = (TOO_MANY_PODS, *needs.reasons)
+        for never, *lacking in patterns.tolist():
+            told = tuple(r for r, lacks in zip(reasons, lacking, strict=True) if lacks)
+            reject = status.unresolvable if never else status.unschedulable
+            answers.statuses.append(reject(self.name, *told))
+        return answers
+
+    # --- score -----------------------------------------------------------------------------------
+
+    def score(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
+    ) -> columns.IntArray:
+        """Return int64 (n,): what the strategy makes of requested and allocatable, 0 to 100.
+
+        Containers without a request count at their default. Resources other than the native ones
+        are scored only if the pod requests them.
+        """
+        del state
+        scored = pod.shape.requests.scored
+        rows = [(r, w) for r, w in self._resources if r in _NATIVE or scored.get(r, 0)]
+        if not rows:
+            return np.zeros(len(nodes), np.int64)
+        ids = [nodes.snapshot.nodes.resource_column(r) for r, _ in rows]
+        requested = np.stack([_used(nodes, i) for i in ids])
+        requested += np.array([[scored.get(r, 0)] for r, _ in rows], np.int64)
+        allocatable = nodes.allocatable[:, ids].T
+        return self._strategy(requested, allocatable, np.array([w for _, w in rows], np.int64))
+
+    # --- events ----------------------------------------------------------------------------------
+
+    def events_to_register(self) -> Sequence[events.ClusterEventWithHint]:
+        """Wait for pods that leave or shrink, and for nodes that become large enough."""
+        node = events.ActionType.ADD | events.ActionType.UPDATE_NODE_ALLOCATABLE
+        shrinks = events.ActionType.UPDATE_POD_SCALE_DOWN
+        pod = events.ActionType.DELETE | shrinks
+        return (
+            hints.on(events.EventResource.POD, pod, self._after_pod_event),
+            hints.on(events.EventResource.UNSCHEDULED_POD, shrinks, hints.after_own_change),
+            hints.on(events.EventResource.NODE, node, self._after_node_change),
+        )
+
+    def _note_pod_slots(
+        self, shape: pod_shape.PodShape, nodes: snapshot.NodeView, *, lacking: bool
+    ) -> None:
+        """Remember whether any node was too full of pods, so that hints know what would help."""
+        asked_about_all = isinstance(nodes.rows, slice)
+        before = not asked_about_all and self._lacks_pod_slots.get(shape, False)
+        self._lacks_pod_slots[shape] = before or lacking
+
+    def _after_pod_event(
+        self, pod: pod_shape.PodInfo, old: events.ClusterObject, new: events.ClusterObject
+    ) -> events.QueueingHint:
+        """Queue when a resource comes free that the pod requests.
+
+        kube-scheduler queues after any deletion, as each frees a place for a pod; here that counts
+        only where places were short.
+        """
+        if not isinstance(old, pod_shape.PodInfo) or not hints.has_node(old):
+            return events.QueueingHint.SKIP
+        left = new.shape.requests.amounts if isinstance(new, pod_shape.PodInfo) else {}
+        held = old.shape.requests.amounts
+        if any(held.get(r, 0) > left.get(r, 0) for r in self._compared(pod.shape)):
+            return events.QueueingHint.QUEUE
+        is_gone = not isinstance(new, pod_shape.PodInfo)
+        return hints.queue_if(is_gone and self._lacks_pod_slots.get(pod.shape, True))
+
+    def _after_node_change(
+        self, pod: pod_shape.PodInfo, old: events.ClusterObject, new: events.ClusterObject
+    ) -> events.QueueingHint:
+        """Queue when an empty node of this size would do and the old one was smaller."""
+        if not isinstance(new, objects.Node):
+            return events.QueueingHint.SKIP
+        wanted = self._compared(pod.shape)
+        amounts = pod.shape.requests.amounts
+        large_enough = _allocatable(new, _PODS) >= 1 and all(
+            amounts[r] <= _allocatable(new, r) for r in wanted
+        )
+        if not large_enough:
+            return events.QueueingHint.SKIP
+        if not isinstance(old, objects.Node):
+            return events.QueueingHint.QUEUE
+        compared = (_PODS, *wanted)
+        return hints.queue_if(any(_allocatable(new, r) > _allocatable(old, r) for r in compared))
+
+
+def _used(nodes: snapshot.NodeView, column: int) -> columns.IntArray:
+    """Return int64 (n,): what placed pods request, cpu and memory with defaults."""
+    if column in (columns.CPU, columns.MEMORY):
+        return nodes.nonzero_requested[:, column]
+    return nodes.requested[:, column]
+
+
+def _allocatable(node: objects.Node, resource: str) -> int:
+    return pod_requests.amount(resource, node.status.allocatable.get(resource, 0))
+
+
+if TYPE_CHECKING:
+    _filter: type[interface.FilterPlugin] = NodeResourcesFit
+    _score: type[interface.ScorePlugin] = NodeResourcesFit
+    _events: type[interface.EventsPlugin] = NodeResourcesFit

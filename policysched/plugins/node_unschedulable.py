@@ -1,0 +1,69 @@
+"""NodeUnschedulable: cordoned nodes take no pods.
+
+Source: `plugins/nodeunschedulable/node_unschedulable.go`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, ClassVar
+
+from policysched.cluster import objects, pod_shape, snapshot
+from policysched.framework import cycle_state, events, interface, status
+from policysched.plugins import hints, names
+from policysched.plugins.kernels import tolerations
+
+REASON = "node(s) were unschedulable"
+TAINT = objects.Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedule")
+"""Whoever tolerates this taint tolerates `spec.unschedulable`."""
+
+
+class NodeUnschedulable:
+    """Rejects nodes with `spec.unschedulable`, unless the pod tolerates the taint of that name."""
+
+    name = names.NODE_UNSCHEDULABLE
+    reads: ClassVar = interface.Reads.NODE
+
+    def filter(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
+    ) -> status.NodeStatuses:
+        """Return one answer for each of the n nodes."""
+        cordoned = nodes.is_unschedulable
+        if not cordoned.any() or tolerations.tolerates(state.tolerations, TAINT):
+            return status.NodeStatuses.passing(len(nodes))
+        return status.NodeStatuses.where(cordoned, status.unresolvable(self.name, REASON))
+
+    def events_to_register(self) -> Sequence[events.ClusterEventWithHint]:
+        """Wait for schedulable nodes, and for a toleration of the pod itself."""
+        node = events.ActionType.ADD | events.ActionType.UPDATE_NODE_TAINT
+        tolerates_more = events.ActionType.UPDATE_POD_TOLERATION
+        return (
+            hints.on(events.EventResource.NODE, node, _after_node_change),
+            hints.on(
+                events.EventResource.UNSCHEDULED_POD, tolerates_more, _after_toleration_change
+            ),
+        )
+
+
+def _after_node_change(
+    pod: pod_shape.PodInfo, old: events.ClusterObject, new: events.ClusterObject
+) -> events.QueueingHint:
+    del pod
+    if not isinstance(new, objects.Node) or new.spec.unschedulable:
+        return events.QueueingHint.SKIP
+    was_cordoned = not isinstance(old, objects.Node) or old.spec.unschedulable
+    return hints.queue_if(was_cordoned)
+
+
+def _after_toleration_change(
+    pod: pod_shape.PodInfo, old: events.ClusterObject, new: events.ClusterObject
+) -> events.QueueingHint:
+    del old
+    if not isinstance(new, pod_shape.PodInfo) or new.uid != pod.uid:
+        return events.QueueingHint.SKIP
+    return hints.queue_if(tolerations.tolerates(new.shape.spec.tolerations, TAINT))
+
+
+if TYPE_CHECKING:
+    _filter: type[interface.FilterPlugin] = NodeUnschedulable
+    _events: type[interface.EventsPlugin] = NodeUnschedulable

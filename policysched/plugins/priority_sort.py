@@ -1,0 +1,25 @@
+"""PrioritySort: higher priority first, then who waits longer.
+
+Source: `plugins/queuesort/priority_sort.go`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from policysched.framework import interface, queued_pod
+from policysched.plugins import names
+
+
+class PrioritySort:
+    """Orders activeQ by priority, time of entry, and order of arrival to break ties."""
+
+    name = names.PRIORITY_SORT
+
+    def sort_key(self, pod: queued_pod.QueuedPodInfo) -> tuple[object, ...]:
+        """Return (-priority, seconds, sequence); smaller ones are scheduled first."""
+        return (-pod.info.shape.priority, pod.timestamp_seconds, pod.sequence)
+
+
+if TYPE_CHECKING:
+    _queue_sort: type[interface.QueueSortPlugin] = PrioritySort

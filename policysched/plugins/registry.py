@@ -1,0 +1,160 @@
+"""Plugins by name: the built-in ones, and those that other packages register.
+
+A package offers plugins by entry points of the group `policysched.plugins`:
+
+    [project.entry-points."policysched.plugins"]
+    ZoneBudget = "zone_budget:ZoneBudget.from_args"
+
+The value is a callable `(args, handle) -> plugin`; it is imported when a profile names the plugin,
+so a package that does not import hurts only profiles that use it. It refuses arguments by raising
+`ValueError` with a text for the person who wrote them.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable, Mapping
+from importlib import metadata
+from typing import TypeAlias
+
+from policysched.framework import interface
+from policysched.plugins import (
+    arguments,
+    default_binder,
+    image_locality,
+    inter_pod_affinity,
+    names,
+    node_affinity,
+    node_name,
+    node_ports,
+    node_resources_balanced_allocation,
+    node_resources_fit,
+    node_unschedulable,
+    pod_topology_spread,
+    priority_sort,
+    scheduling_gates,
+    taint_toleration,
+    unsupported_pod_features,
+)
+
+ENTRY_POINT_GROUP = "policysched.plugins"
+
+PluginFactory: TypeAlias = Callable[[arguments.Arguments, interface.Handle], interface.Plugin]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PluginError:
+    """Why a plugin could not be made: an expected outcome, to be shown where it was asked for.
+
+    Attributes:
+        plugin: the name asked for.
+        problem: what is wrong, lowercase and without a final period.
+        known: names to choose from, when the name is the problem.
+    """
+
+    plugin: str
+    problem: str
+    known: tuple[str, ...] = ()
+
+
+class Registry:
+    """Makes plugins by name."""
+
+    def __init__(self, factories: Mapping[str, PluginFactory]) -> None:
+        """Take one factory a name."""
+        self._factories = dict(factories)
+
+    def names(self) -> tuple[str, ...]:
+        """Return all names, sorted."""
+        return tuple(sorted(self._factories))
+
+    def create(
+        self, name: str, args: arguments.Arguments | None, handle: interface.Handle
+    ) -> interface.Plugin | PluginError:
+        """Return the plugin, or why it cannot be made.
+
+        Third-party code runs here: whatever it raises becomes an error of that plugin.
+        """
+        factory = self._factories.get(name)
+        if factory is None:
+            return PluginError(name, f"there is no plugin `{name}`", self.names())
+        try:
+            plugin = factory(args or {}, handle)
+        except Exception as error:  # noqa: BLE001 - see the docstring
+            return PluginError(name, _told(name, error))
+        if getattr(plugin, "name", None) != name:
+            return PluginError(name, f"`{name}` makes something that is not a plugin of that name")
+        return plugin
+
+
+def built_in() -> Registry:
+    """Return a registry of the built-in plugins alone."""
+    return Registry(_BUILT_IN)
+
+
+def with_entry_points(entry_points: Iterable[metadata.EntryPoint] | None = None) -> Registry:
+    """Return a registry of the built-in plugins and those of installed packages.
+
+    Built-in names cannot be taken over. `entry_points` defaults to all of the group that are
+    installed.
+    """
+    if entry_points is None:
+        entry_points = metadata.entry_points(group=ENTRY_POINT_GROUP)
+    return Registry({p.name: _loading(p) for p in entry_points} | _BUILT_IN)
+
+
+def _loading(entry_point: metadata.EntryPoint) -> PluginFactory:
+    def make(args: arguments.Arguments, handle: interface.Handle) -> interface.Plugin:
+        factory: PluginFactory = entry_point.load()
+        return factory(args, handle)
+
+    return make
+
+
+def _told(name: str, error: Exception) -> str:
+    if isinstance(error, ValueError):
+        return str(error)
+    return f"plugin `{name}` does not load: {type(error).__name__}: {error}"
+
+
+def _plain(make: Callable[[], interface.Plugin]) -> PluginFactory:
+    """Return the factory of a plugin that takes no arguments."""
+
+    def factory(args: arguments.Arguments, handle: interface.Handle) -> interface.Plugin:
+        del handle
+        arguments.refuse_all(args)
+        return make()
+
+    return factory
+
+
+def _configured(make: Callable[[arguments.Arguments], interface.Plugin]) -> PluginFactory:
+    """Return the factory of a plugin that takes arguments and nothing else."""
+    return lambda args, _handle: make(args)
+
+
+def _binder(args: arguments.Arguments, handle: interface.Handle) -> interface.Plugin:
+    arguments.refuse_all(args)
+    return default_binder.DefaultBinder(handle.binder)
+
+
+_BUILT_IN: dict[str, PluginFactory] = {
+    names.DEFAULT_BINDER: _binder,
+    names.IMAGE_LOCALITY: _plain(image_locality.ImageLocality),
+    names.INTER_POD_AFFINITY: _configured(inter_pod_affinity.InterPodAffinity.from_args),
+    names.NODE_AFFINITY: _configured(node_affinity.NodeAffinity.from_args),
+    names.NODE_NAME: _plain(node_name.NodeName),
+    names.NODE_PORTS: _plain(node_ports.NodePorts),
+    names.NODE_RESOURCES_BALANCED_ALLOCATION: _configured(
+        node_resources_balanced_allocation.NodeResourcesBalancedAllocation.from_args
+    ),
+    names.NODE_RESOURCES_FIT: _configured(node_resources_fit.NodeResourcesFit.from_args),
+    names.NODE_UNSCHEDULABLE: _plain(node_unschedulable.NodeUnschedulable),
+    names.POD_TOPOLOGY_SPREAD: lambda args, handle: pod_topology_spread.PodTopologySpread.from_args(
+        args, handle.owners
+    ),
+    names.PRIORITY_SORT: _plain(priority_sort.PrioritySort),
+    names.SCHEDULING_GATES: _plain(scheduling_gates.SchedulingGates),
+    names.TAINT_TOLERATION: _plain(taint_toleration.TaintToleration),
+    names.UNSUPPORTED_POD_FEATURES: _plain(unsupported_pod_features.UnsupportedPodFeatures),
+}

@@ -1,0 +1,143 @@
+"""Arguments of NodeResourcesFit and NodeResourcesBalancedAllocation.
+
+Sources: `apis/config/types_pluginargs.go`, `apis/config/v1/defaults.go`,
+`apis/config/validation/validation_pluginargs.go`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from policysched.plugins import arguments
+from policysched.plugins.kernels import allocation
+
+DEFAULT_RESOURCES = (("cpu", 1), ("memory", 1))
+_MAX_WEIGHT = 100
+_MAX_SHAPE_SCORE = 10
+_POINTS_PER_SHAPE_SCORE = 10
+
+
+class ResourceSpec(arguments.ArgumentStruct, frozen=True):
+    """A resource and its weight within the strategy."""
+
+    name: str
+    weight: int = 1
+
+
+class UtilizationShapePoint(arguments.ArgumentStruct, frozen=True):
+    """A corner of the line: utilisation 0 to 100, score 0 to 10."""
+
+    utilization: int
+    score: int
+
+
+class RequestedToCapacityRatioParam(arguments.ArgumentStruct, frozen=True):
+    """What the strategy RequestedToCapacityRatio needs besides resources."""
+
+    shape: tuple[UtilizationShapePoint, ...]
+
+
+class ScoringStrategy(arguments.ArgumentStruct, frozen=True):
+    """How nodes are scored by resources."""
+
+    type: str = "LeastAllocated"
+    resources: tuple[ResourceSpec, ...] = ()
+    requested_to_capacity_ratio: RequestedToCapacityRatioParam | None = None
+
+
+class NodeResourcesFitArgs(arguments.ArgumentStruct, frozen=True):
+    """Arguments of NodeResourcesFit."""
+
+    ignored_resources: tuple[str, ...] = ()
+    ignored_resource_groups: tuple[str, ...] = ()
+    scoring_strategy: ScoringStrategy = ScoringStrategy()
+
+
+class BalancedAllocationArgs(arguments.ArgumentStruct, frozen=True):
+    """Arguments of NodeResourcesBalancedAllocation."""
+
+    resources: tuple[ResourceSpec, ...] = ()
+
+
+def strategy(given: ScoringStrategy) -> allocation.Strategy:
+    """Return the scoring function.
+
+    Raises:
+        ArgumentError: the type is unknown, or its parameters do not fit it.
+    """
+    param = given.requested_to_capacity_ratio
+    if given.type == "RequestedToCapacityRatio":
+        if param is None:
+            msg = "`scoringStrategy.requestedToCapacityRatio.shape` is missing"
+            raise arguments.ArgumentError(msg)
+        return allocation.RequestedToCapacityRatio(_shape(param.shape))
+    if param is not None:
+        msg = "`scoringStrategy.requestedToCapacityRatio` belongs to the type of that name only"
+        raise arguments.ArgumentError(msg)
+    match given.type:
+        case "LeastAllocated":
+            return allocation.least_allocated
+        case "MostAllocated":
+            return allocation.most_allocated
+        case _:
+            msg = (
+                f"`scoringStrategy.type` is `{given.type}`, but must be LeastAllocated, "
+                "MostAllocated or RequestedToCapacityRatio"
+            )
+            raise arguments.ArgumentError(msg)
+
+
+def weighted_resources(given: Iterable[ResourceSpec]) -> tuple[tuple[str, int], ...]:
+    """Return (name, weight); cpu and memory when none are given, weight 1 for 0.
+
+    Raises:
+        ArgumentError: a weight is outside 1 to 100.
+    """
+    found = tuple((r.name, r.weight or 1) for r in given)
+    for name, weight in found:
+        arguments.require_range(f"scoringStrategy.resources: {name}", weight, 1, _MAX_WEIGHT)
+    return found or DEFAULT_RESOURCES
+
+
+def unweighted_resources(given: Sequence[ResourceSpec]) -> tuple[str, ...]:
+    """Return the names; cpu and memory when none are given.
+
+    Raises:
+        ArgumentError: a resource is named twice, or has another weight than 1.
+    """
+    for resource in given:
+        arguments.require_range(f"resources: {resource.name}", resource.weight or 1, 1, 1)
+    found = tuple(r.name for r in given)
+    if len(set(found)) < len(found):
+        msg = "`resources` names a resource twice"
+        raise arguments.ArgumentError(msg)
+    return found or tuple(name for name, _ in DEFAULT_RESOURCES)
+
+
+def groups(given: Iterable[str]) -> frozenset[str]:
+    """Return the ignored groups: what stands before the slash of a resource name.
+
+    Raises:
+        ArgumentError: one of them has a slash.
+    """
+    found = frozenset(given)
+    for group in found:
+        if "/" in group:
+            msg = f"`ignoredResourceGroups` names a group, without a slash, not `{group}`"
+            raise arguments.ArgumentError(msg)
+    return found
+
+
+def _shape(points: Sequence[UtilizationShapePoint]) -> list[tuple[int, int]]:
+    where = "scoringStrategy.requestedToCapacityRatio.shape"
+    if not points:
+        msg = f"`{where}` needs at least one point"
+        raise arguments.ArgumentError(msg)
+    for point in points:
+        arguments.require_range(f"{where}: utilization", point.utilization, 0, 100)
+        arguments.require_range(f"{where}: score", point.score, 0, _MAX_SHAPE_SCORE)
+    utilizations = [p.utilization for p in points]
+    if sorted(set(utilizations)) != utilizations:
+        msg = f"`{where}` must have increasing utilizations"
+        raise arguments.ArgumentError(msg)
+    return [(p.utilization, p.score * _POINTS_PER_SHAPE_SCORE) for p in points]

@@ -1,0 +1,37 @@
+"""SchedulingGates: a pod waits outside the queue while it has scheduling gates.
+
+Source: `plugins/schedulinggates/scheduling_gates.go`, KEP-3521.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from policysched.cluster import pod_shape
+from policysched.framework import events, interface, status
+from policysched.plugins import hints, names
+
+
+class SchedulingGates:
+    """Keeps pods with `spec.schedulingGates` out of activeQ."""
+
+    name = names.SCHEDULING_GATES
+
+    def pre_enqueue(self, pod: pod_shape.PodInfo) -> status.Status:
+        """Return success for a pod without gates."""
+        gates = [gate.name for gate in pod.pod.spec.scheduling_gates]
+        if not gates:
+            return status.SUCCESS
+        reason = f"waiting for scheduling gates: [{' '.join(gates)}]"
+        return status.unresolvable(self.name, reason)
+
+    def events_to_register(self) -> Sequence[events.ClusterEventWithHint]:
+        """Wait for the pod's own last gate to go."""
+        gone = events.ActionType.UPDATE_POD_SCHEDULING_GATES_ELIMINATED
+        return (hints.on(events.EventResource.UNSCHEDULED_POD, gone, hints.after_own_change),)
+
+
+if TYPE_CHECKING:
+    _pre_enqueue: type[interface.PreEnqueuePlugin] = SchedulingGates
+    _events: type[interface.EventsPlugin] = SchedulingGates

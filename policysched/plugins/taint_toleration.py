@@ -1,0 +1,94 @@
+"""TaintToleration: nodes with taints take only pods that tolerate them.
+
+Source: `plugins/tainttoleration/taint_toleration.go`.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, ClassVar
+
+from policysched.cluster import columns, objects, pod_shape, snapshot
+from policysched.framework import cycle_state, events, interface, status
+from policysched.plugins import hints, names
+from policysched.plugins.kernels import normalization, tolerations
+
+REASON = "node(s) had untolerated taint(s)"
+
+
+class TaintToleration:
+    """Rejects untolerated NoSchedule and NoExecute taints, scores PreferNoSchedule ones.
+
+    The score is the number of untolerated PreferNoSchedule taints, fewest = 100. Tolerations are
+    the pod's own and those of policies; queueing hints, which see no cycle, use the ones with which
+    pods of the shape were last asked about.
+    """
+
+    name = names.TAINT_TOLERATION
+    reads: ClassVar = interface.Reads.NODE
+
+    def __init__(self) -> None:
+        """Start without memory."""
+        self._last_tolerations: weakref.WeakKeyDictionary[
+            pod_shape.PodShape, tolerations.Tolerations
+        ] = weakref.WeakKeyDictionary()
+
+    def filter(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
+    ) -> status.NodeStatuses:
+        """Return one answer for each of the n nodes."""
+        self._last_tolerations[pod.shape] = state.tolerations
+        repelled = self._table(state, tolerations.repels).at(nodes) > 0
+        return status.NodeStatuses.where(repelled, status.unresolvable(self.name, REASON))
+
+    def score(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
+    ) -> columns.IntArray:
+        """Return int64 (n,): the number of untolerated PreferNoSchedule taints."""
+        del pod
+        return self._table(state, tolerations.untolerated_preferences).at(nodes)
+
+    def normalize_score(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, scores: columns.IntArray
+    ) -> columns.IntArray:
+        """Return int64 (f,): 100 for no such taint, 0 for the most."""
+        del state, pod
+        return normalization.by_maximum_reversed(scores)
+
+    def _table(
+        self,
+        state: cycle_state.CycleState,
+        decide: Callable[[tolerations.Taints, tolerations.Tolerations], int],
+    ) -> tolerations.TaintSetTable:
+        key = f"{self.name}/{decide.__name__}"
+        table = state.find(key, tolerations.TaintSetTable)
+        if table is None:
+            table = tolerations.TaintSetTable(decide, state.tolerations)
+            state.write(key, table)
+        return table
+
+    def events_to_register(self) -> Sequence[events.ClusterEventWithHint]:
+        """Wait for nodes whose taints became tolerated, and for a toleration of the pod itself."""
+        node = events.ActionType.ADD | events.ActionType.UPDATE_NODE_TAINT
+        tolerates_more = events.ActionType.UPDATE_POD_TOLERATION
+        return (
+            hints.on(events.EventResource.NODE, node, self._after_node_change),
+            hints.on(events.EventResource.UNSCHEDULED_POD, tolerates_more, hints.after_own_change),
+        )
+
+    def _after_node_change(
+        self, pod: pod_shape.PodInfo, old: events.ClusterObject, new: events.ClusterObject
+    ) -> events.QueueingHint:
+        own = self._last_tolerations.get(pod.shape, pod.shape.spec.tolerations)
+        if not isinstance(new, objects.Node) or tolerations.repels(new.spec.taints, own):
+            return events.QueueingHint.SKIP
+        repelled = not isinstance(old, objects.Node) or tolerations.repels(old.spec.taints, own)
+        return hints.queue_if(repelled)
+
+
+if TYPE_CHECKING:
+    _filter: type[interface.FilterPlugin] = TaintToleration
+    _score: type[interface.ScorePlugin] = TaintToleration
+    _normalize: type[interface.NormalizeScorePlugin] = TaintToleration
+    _events: type[interface.EventsPlugin] = TaintToleration

@@ -1,0 +1,69 @@
+"""UnsupportedPodFeatures: what policysched does not schedule yet stays Pending, with a reason.
+
+kube-scheduler has plugins for volumes (VolumeBinding, VolumeZone, VolumeRestrictions,
+NodeVolumeLimits), for resource claims (DynamicResources) and for pod groups (GangScheduling). A pod
+that needs one of them must not be placed as if it did not: its volumes could not be attached, its
+devices not be allocated, its group not be complete. So it waits and says why. Volumes leave this
+list with the plugins that handle them; claims and groups are the exception that stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from policysched.cluster import objects, pod_shape, snapshot
+from policysched.framework import cycle_state, events, interface, status
+from policysched.plugins import names
+
+CLAIMS = "pod names resource claims, which policysched does not allocate"
+GROUP = "pod belongs to a scheduling group, which policysched does not schedule"
+PERSISTENT_VOLUMES = "pod uses persistent volume claims, which policysched does not bind yet"
+LEGACY_DISKS = "pod uses gcePersistentDisk, awsElasticBlockStore, iscsi or rbd volumes, which policysched does not check yet"  # noqa: E501 - one text
+
+
+class UnsupportedPodFeatures:
+    """Rejects pods whose volumes, claims or group nothing here takes care of."""
+
+    name = names.UNSUPPORTED_POD_FEATURES
+    reads = interface.Reads.NODE  # of nothing but the pod: the answer is kept for equal pods
+
+    def pre_filter(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
+    ) -> interface.PreFilterResult:
+        """Reject the pod with all reasons at once."""
+        del state, snap
+        reasons = tuple(_unsupported(pod.shape.spec))
+        if not reasons:
+            return interface.PreFilterResult()
+        return interface.PreFilterResult(status.unresolvable(self.name, *reasons))
+
+    def events_to_register(self) -> Sequence[events.ClusterEventWithHint]:
+        """Wait for nothing: these parts of a pod never change."""
+        return ()
+
+
+def _unsupported(spec: objects.PodSpec) -> Iterator[str]:
+    if spec.resource_claims:
+        yield CLAIMS
+    if spec.scheduling_group is not None:
+        yield GROUP
+    if any(v.persistent_volume_claim or v.ephemeral for v in spec.volumes):
+        yield PERSISTENT_VOLUMES
+    if any(_is_legacy_disk(v) for v in spec.volumes):
+        yield LEGACY_DISKS
+
+
+def _is_legacy_disk(volume: objects.Volume) -> bool:
+    disks = (
+        volume.gce_persistent_disk,
+        volume.aws_elastic_block_store,
+        volume.iscsi,
+        volume.rbd,
+    )
+    return any(disk is not None for disk in disks)
+
+
+if TYPE_CHECKING:
+    _pre_filter: type[interface.PreFilterPlugin] = UnsupportedPodFeatures
+    _events: type[interface.EventsPlugin] = UnsupportedPodFeatures
