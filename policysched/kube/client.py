@@ -39,6 +39,7 @@ MAX_RETRY_AFTER_SECONDS = 60.0
 
 _FIRST_FAILURE_STATUS = 300  # redirects are refused too: a credential goes to one server only
 _FAILURES = (aiohttp.ClientError, OSError)  # timeouts are OSErrors
+_READ_FAILURES = (*_FAILURES, RuntimeError)  # aiohttp's word for a connection closed on our side
 
 Sleep = Callable[[float], Awaitable[None]]
 
@@ -212,14 +213,14 @@ class ApiClient:
         try:
             async with response:
                 return await response.read()
-        except _FAILURES as error:
+        except _READ_FAILURES as error:
             raise self._transport_error(error, call) from error
 
     async def _chunks(self, response: aiohttp.ClientResponse, call: _Call) -> AsyncIterator[bytes]:
         try:
             async for chunk in response.content.iter_any():
                 yield chunk
-        except _FAILURES as error:
+        except _READ_FAILURES as error:
             raise self._transport_error(error, call) from error
 
     def _wait_seconds(

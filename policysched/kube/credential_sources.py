@@ -2,7 +2,8 @@
 
 A kubeconfig's user has a token, a token file, a client certificate, a password, an exec plugin or
 an OIDC provider. All of these are read by `kubernetes.aio`; this module changes how exec plugins
-fail and when they run again, and hands out plain `Credential` values.
+fail and when they run again and how OIDC tokens are renewed, and hands out plain `Credential`
+values.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import aiohttp
 from kubernetes.aio.config import config_exception, exec_provider, kube_config
 
 from policysched import clock as clocks
-from policysched.kube import credentials, errors
+from policysched.kube import credentials, errors, oidc
 
 EXEC_TIMEOUT_SECONDS = 60.0
 """A plugin that asks a person for something never ends here: there is no person."""
@@ -32,9 +33,6 @@ SPOILED = (
     config_exception.ConfigException,
 )
 """What `kubernetes.aio` raises for a kubeconfig of the wrong shape."""
-
-_EXPIRY_MARGIN = datetime.timedelta(minutes=2)
-"""Longer than the time between two renewals, so that no request goes out with an expired token."""
 
 
 class KubeconfigLoader(kube_config.KubeConfigLoader):
@@ -97,9 +95,16 @@ class KubeconfigLoader(kube_config.KubeConfigLoader):
         self._has_exec_credential = True
         return True
 
+    async def _load_oid_token(self) -> str:
+        """Renew the ID token if that is due, and return the header's value, as the original."""
+        settings = self._user["auth-provider"]["config"]
+        await oidc.renew(settings.value, self._clock.now())
+        self.token = f"Bearer {settings['id-token']}"
+        return self.token
+
     def _is_exec_expired(self) -> bool:
         expires_at = self._exec_expires_at
-        return expires_at is not None and self._clock.now() >= expires_at - _EXPIRY_MARGIN
+        return expires_at is not None and self._clock.now() >= expires_at - oidc.EXPIRY_MARGIN
 
     async def _run_plugin(self) -> dict[str, Any]:
         settings = self._user["exec"]
@@ -118,7 +123,8 @@ class KubeconfigLoader(kube_config.KubeConfigLoader):
         except (config_exception.ConfigException, OSError) as error:
             problem = f"failed: {error}"
         else:
-            if "token" in status or {"clientCertificateData", "clientKeyData"} <= status.keys():
+            given = status.keys() if isinstance(status, dict) else set()
+            if "token" in given or {"clientCertificateData", "clientKeyData"} <= given:
                 return dict(status)
             problem = "gave neither a token nor a certificate with its key"
         raise errors.CredentialError(f"{self._where}: the credential plugin `{command}` {problem}")

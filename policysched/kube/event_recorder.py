@@ -23,7 +23,7 @@ from policysched.kube import client, errors, event_series, paths
 
 _logger = logging.getLogger(__name__)
 
-LANES = 4
+LANES = 8
 QUEUE_LIMIT = 10_000
 
 NOTE_LIMIT_BYTES = 1024
@@ -264,5 +264,5 @@ def _cut(note: str) -> str:
 
 
 def _micro_time(time: datetime.datetime) -> str:
-    """Return metav1.MicroTime: RFC 3339 in UTC with microseconds."""
-    return time.astimezone(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    """Return metav1.MicroTime: RFC 3339 with microseconds."""
+    return time.astimezone(datetime.UTC).isoformat(timespec="microseconds")
