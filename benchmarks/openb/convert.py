@@ -1,0 +1,119 @@
+"""Turns the openb trace (two CSV files) into a cluster file for `policysched simulate`.
+
+    python -m benchmarks.openb.convert FOLDER > cluster.json
+
+FOLDER holds openb_node_list_all_node.csv and openb_pod_list_default.csv of the public trace
+cluster-trace-gpu-v2023 (alibaba/clusterdata). As Kubernetes objects:
+
+- a node has its GPU model as label, and its devices as one extended resource in thousandths;
+- a pod requests num_gpu × gpu_milli of it, and its gpu_spec is required node affinity (In);
+- pods are in the order of their creation, without priority, and none is deleted.
+
+Fragmentation inside a node's devices is not modelled: 460 + 460 fit beside 1000 on two devices.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import datetime
+import pathlib
+import sys
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import orjson
+
+NODES_FILE = "openb_node_list_all_node.csv"
+PODS_FILE = "openb_pod_list_default.csv"
+GPU_MILLI = "alibabacloud.com/gpu-milli"
+MODEL_LABEL = "alibabacloud.com/gpu-card-model"
+PODS_PER_NODE = "110"
+EPOCH = datetime.datetime(2023, 1, 1, tzinfo=datetime.UTC)
+
+Row = Mapping[str, str]
+
+
+def rows(path: pathlib.Path) -> list[Row]:
+    """Return the rows of a CSV file with a header."""
+    with path.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def node(row: Row) -> dict[str, Any]:
+    """Return a v1 Node."""
+    resources = {
+        "cpu": f"{row['cpu_milli']}m",
+        "memory": f"{row['memory_mib']}Mi",
+        "pods": PODS_PER_NODE,
+    }
+    labels = {"kubernetes.io/hostname": row["sn"]}
+    if int(row["gpu"]):
+        resources[GPU_MILLI] = str(1000 * int(row["gpu"]))
+        labels[MODEL_LABEL] = row["model"]
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": row["sn"], "labels": labels},
+        "status": {"capacity": resources, "allocatable": resources},
+    }
+
+
+def gpu_milli(row: Row) -> int:
+    """Return how many thousandths of a device a pod requests."""
+    return int(row["num_gpu"]) * int(row["gpu_milli"])
+
+
+def pod(row: Row) -> dict[str, Any]:
+    """Return a pending v1 Pod."""
+    requests = {"cpu": f"{row['cpu_milli']}m", "memory": f"{row['memory_mib']}Mi"}
+    if gpu_milli(row):
+        requests[GPU_MILLI] = str(gpu_milli(row))
+    created_at = EPOCH + datetime.timedelta(seconds=int(row["creation_time"]))
+    spec: dict[str, Any] = {
+        "containers": [{"name": "main", "resources": {"requests": requests, "limits": requests}}]
+    }
+    if row["gpu_spec"]:
+        spec["affinity"] = _on_models(row["gpu_spec"].split("|"))
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {
+            "name": row["name"],
+            "namespace": "default",
+            "uid": row["name"],
+            "creationTimestamp": created_at.isoformat().replace("+00:00", "Z"),
+        },
+        "spec": spec,
+    }
+
+
+def _on_models(models: list[str]) -> dict[str, Any]:
+    term = {"matchExpressions": [{"key": MODEL_LABEL, "operator": "In", "values": models}]}
+    return {
+        "nodeAffinity": {
+            "requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}
+        }
+    }
+
+
+def cluster(folder: pathlib.Path) -> dict[str, Any]:
+    """Return the v1 List of all nodes and pods; pods created at once keep the order of the file."""
+    return {"apiVersion": "v1", "kind": "List", "items": list(_items(folder))}
+
+
+def _items(folder: pathlib.Path) -> Iterator[dict[str, Any]]:
+    yield from map(node, rows(folder / NODES_FILE))
+    in_order = sorted(rows(folder / PODS_FILE), key=lambda row: int(row["creation_time"]))
+    yield from map(pod, in_order)
+
+
+def main() -> None:
+    """Write the cluster file to standard output."""
+    parser = argparse.ArgumentParser(description="Turn the openb trace into a cluster file.")
+    parser.add_argument("folder", type=pathlib.Path, help="where the two CSV files lie")
+    sys.stdout.buffer.write(orjson.dumps(cluster(parser.parse_args().folder)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,77 @@
+"""What a person wants to know of each node of a simulated cluster."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping
+
+from policysched.cluster import metric_table, objects, pod_requests
+from policysched.sim import workload
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class NodeState:
+    """One node at one moment.
+
+    Attributes:
+        zone, instance_type: labels of the node, "" without.
+        pods: names of the pods on it, in the order in which they were created.
+        cpu_share, memory_share: what its pods request, 0..1 of the allocatable.
+        gpus_requested, gpus: devices.
+        busy_share: measured load of the cpu, 0..1; None without a sample.
+        is_cordoned: whether it is unschedulable.
+        taints: keys of its taints.
+    """
+
+    name: str
+    zone: str
+    instance_type: str
+    pods: tuple[str, ...]
+    cpu_share: float
+    memory_share: float
+    gpus_requested: int
+    gpus: int
+    busy_share: float | None
+    is_cordoned: bool
+    taints: tuple[str, ...]
+
+
+def node_states(
+    nodes: Iterable[objects.Node],
+    pods: Iterable[objects.Pod],
+    busy: Mapping[str, metric_table.Sample],
+) -> list[NodeState]:
+    """Return the state of every node; `busy` is the newest sample of its cpu by node."""
+    pods_on: dict[str, list[objects.Pod]] = {}
+    for pod in pods:
+        pods_on.setdefault(pod.spec.node_name, []).append(pod)
+    return [_state(node, pods_on.get(node.name, []), busy.get(node.name)) for node in nodes]
+
+
+def _state(
+    node: objects.Node, pods: list[objects.Pod], busy: metric_table.Sample | None
+) -> NodeState:
+    labels = node.metadata.labels
+    requested = [pod_requests.pod_requests(pod).amounts for pod in pods]
+
+    def share(resource: str) -> float:
+        total = _allocatable(node, resource)
+        return sum(amounts.get(resource, 0) for amounts in requested) / total if total else 0.0
+
+    return NodeState(
+        name=node.name,
+        zone=labels.get(workload.ZONE, ""),
+        instance_type=labels.get(workload.INSTANCE_TYPE, ""),
+        pods=tuple(pod.metadata.name for pod in pods),
+        cpu_share=share(pod_requests.CPU),
+        memory_share=share(pod_requests.MEMORY),
+        gpus_requested=sum(amounts.get(workload.GPU, 0) for amounts in requested),
+        gpus=_allocatable(node, workload.GPU),
+        busy_share=None if busy is None else busy.value,
+        is_cordoned=node.spec.unschedulable,
+        taints=tuple(taint.key for taint in node.spec.taints),
+    )
+
+
+def _allocatable(node: objects.Node, resource: str) -> int:
+    return pod_requests.amount(resource, node.status.allocatable.get(resource, 0))
