@@ -346,10 +346,15 @@ class ExprChecker:
 
 
 def may_be_missing(expr: Typed) -> bool:
-    """Say whether the value can be missing: a metric, a label, a division by what may be zero."""
+    """Say whether the value can be missing."""
+    return bool(checked_expr.metrics_of(expr)) or may_be_missing_besides_metrics(expr)
+
+
+def may_be_missing_besides_metrics(expr: Typed) -> bool:
+    """Say whether it reads a label as a number or divides by what may be zero."""
     for each in checked_expr.walk(expr):
         match each:
-            case checked_expr.MetricRef() | checked_expr.NodeLabelNumber():
+            case checked_expr.NodeLabelNumber():
                 return True
             case checked_expr.Arithmetic(operator="/", right=divisor):
                 if not isinstance(divisor, checked_expr.Const):

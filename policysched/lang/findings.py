@@ -21,7 +21,7 @@ class Findings:
         self, texts: Mapping[str, source.SourceText], lost_words: frozenset[str] = frozenset()
     ) -> None:
         self.texts = texts
-        self._lost_words = lost_words
+        self.lost_words = lost_words
         self._found: dict[tuple[str, source.Span, str], diagnostics.Diagnostic] = {}
 
     def add(self, finding: diagnostics.Diagnostic) -> None:
@@ -36,7 +36,7 @@ class Findings:
         self, kind: str, name: syntax_expr.Value, known: Iterable[str], *, instead: str = ""
     ) -> None:
         """Report a name that nothing defines, with the nearest known ones."""
-        if name.text in self._lost_words:
+        if name.text in self.lost_words:
             return
         near = spelling.nearest(name.text, known)
         fix = None

@@ -205,8 +205,8 @@ def _compound_clause(
         case syntax_clause.MissingClause(action=action, points=points):
             return value(action) + (f" {amount(points)}" if points is not None else "")
         case syntax_clause.OverClause(duration=duration, function=function, argument=argument):
-            given = f"({amount(argument)})" if argument is not None else ""
-            return f"{amount(duration)} {value(function)}{given}"
+            level = f"({amount(argument)})" if argument is not None else ""
+            return f"{amount(duration)} {value(function)}{level}"
         case syntax_clause.BetweenClause(low=low, high=high):
             return f"{amount(low)} and {amount(high)}"
         case syntax_clause.PlacedClause(expr=inner, duration=duration):

@@ -1,0 +1,164 @@
+"""Whole policies: description, scope, rules, what they disable."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+from policysched.lang import (
+    check_exprs,
+    check_pods,
+    check_rules,
+    checked,
+    checked_selector,
+    constants,
+    diagnostics,
+    findings,
+    parser,
+    symbols,
+    syntax,
+    syntax_expr,
+    unsupported,
+    vocabulary,
+)
+
+_EVERY_POD = checked_selector.PodScope(None, checked_selector.EVERYTHING)
+
+
+def check(
+    policy: syntax.Policy,
+    env: constants.Environment,
+    names: symbols.Symbols,
+    parsed: Mapping[str, parser.ParseResult],
+) -> checked.CheckedPolicy | None:
+    """Return the policy without the rules that are wrong; None for a clusterPolicy.
+
+    Args:
+        policy: as written.
+        env: what names mean under one set of params.
+        names: all definitions.
+        parsed: parse results by name of the text: a damaged policy may lack what it cannot lack.
+    """
+    if policy.keyword == "clusterPolicy":
+        _cluster_policy(policy, env)
+        return None
+    meta = _meta(policy, env.found)
+    scopes = [each for each in policy.statements if isinstance(each, syntax.Scope)]
+    _check_scopes(policy, scopes, env.found, parsed)
+    scope = check_pods.scope(scopes[0], env) if scopes else None
+    rules = [check_rules.check(policy.name.text, node, env) for node in policy.statements]
+    good = tuple(rule for rule in rules if rule is not None)
+    _check_repeated(good, env.found)
+    return checked.CheckedPolicy(
+        name=policy.name.text,
+        mode=cast("Any", meta.get("mode", "enforce")),
+        description=meta.get("description", ""),
+        owner=meta.get("owner", ""),
+        scope=scope or _EVERY_POD,
+        rules=good,
+        disables=_disables(policy, names, env.found),
+        span=policy.name.span,
+    )
+
+
+def _meta(policy: syntax.Policy, found: findings.Findings) -> dict[str, str]:
+    first: dict[str, syntax.Meta] = {}
+    for node in policy.statements:
+        if not isinstance(node, syntax.Meta):
+            continue
+        if node.keyword in first:
+            _twice(found, node.keyword, node, first[node.keyword])
+            continue
+        first[node.keyword] = node
+        if node.keyword == "mode" and node.value.text not in vocabulary.MODES:
+            found.not_one_of("a mode of policies", node.value, vocabulary.MODES)
+        elif node.keyword == "mode" and node.value.text == "shadow":
+            found.add(unsupported.refuse("mode shadow", node.span))
+    return {keyword: node.value.text for keyword, node in first.items()}
+
+
+def _twice(
+    found: findings.Findings, what: str, node: syntax_expr.Node, first: syntax_expr.Node
+) -> None:
+    found.error(
+        "PS108",
+        f"`{what}` stands twice in this policy",
+        node.span,
+        secondary=(diagnostics.Label(first.span, "first here"),),
+        help="keep one of them",
+    )
+
+
+def _check_scopes(
+    policy: syntax.Policy,
+    scopes: list[syntax.Scope],
+    found: findings.Findings,
+    parsed: Mapping[str, parser.ParseResult],
+) -> None:
+    for again in scopes[1:]:
+        _twice(found, "for pods", again, scopes[0])
+    is_damaged = parsed[policy.span.file].is_damaged(policy.span)
+    if not scopes and not is_damaged:
+        found.error(
+            "PS109",
+            f"the policy `{policy.name.text}` does not say for which pods",
+            policy.name.span,
+            help="add `for pods where app = web`, or `for pods` for all",
+        )
+
+
+def _check_repeated(rules: tuple[checked.Rule, ...], found: findings.Findings) -> None:
+    first: dict[str, checked.Rule] = {}
+    for rule in rules:
+        other = first.setdefault(rule.head.name, rule)
+        if other is rule or rule.head.given_name is not None:
+            continue
+        found.error(
+            "PS104",
+            "this rule stands twice in the policy",
+            rule.head.span,
+            secondary=(diagnostics.Label(other.head.span, "first here"),),
+            help="remove one of them; to count a score twice, double its weight",
+        )
+
+
+def _disables(
+    policy: syntax.Policy, names: symbols.Symbols, found: findings.Findings
+) -> tuple[checked.DisabledRule, ...]:
+    disabled = []
+    for node in policy.statements:
+        if not isinstance(node, syntax.Disable):
+            continue
+        rules = names.rules.get(node.policy.text)
+        if rules is None:
+            found.undefined("policy", node.policy, names.policies)
+        elif not node.rule.text:
+            found.error(
+                "PS109",
+                "this does not say which rule of the policy",
+                node.span,
+                help=f"write `disable {node.policy.text}.RULE`, with a rule named by `as`",
+            )
+        elif node.rule.text not in rules:
+            found.undefined(
+                f"rule in `{node.policy.text}` named",
+                node.rule,
+                rules,
+                instead=f"name the rule in `{node.policy.text}` by `as {node.rule.text[:40]}`",
+            )
+        elif node.policy.text == policy.name.text:
+            found.error("PS108", "a policy does not disable its own rules", node.span)
+        else:
+            name = f"{node.policy.text}/{node.rule.text}"
+            disabled.append(checked.DisabledRule(node.policy.text, name, node.span))
+    return tuple(disabled)
+
+
+def _cluster_policy(policy: syntax.Policy, env: constants.Environment) -> None:
+    """Check names and types of a clusterPolicy's expressions, then refuse it."""
+    for node in policy.statements:
+        if isinstance(node, syntax.Reject):
+            check_exprs.ExprChecker(env).condition(node.condition)
+        elif isinstance(node, syntax.Score):
+            check_exprs.ExprChecker(env).either(node.value)
+    env.found.add(unsupported.refuse("clusterPolicy", policy.name.span))

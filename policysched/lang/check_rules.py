@@ -1,0 +1,295 @@
+"""Statements of a policy that filter, tolerate or attract: one function for each.
+
+Each returns the checked rule, or None if something was reported.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Literal, NamedTuple, cast
+
+from policysched.lang import (
+    check_exprs,
+    check_metrics,
+    check_pods,
+    check_scores,
+    check_selectors,
+    checked,
+    checked_expr,
+    checked_selector,
+    clauses,
+    constants,
+    diagnostics,
+    kubernetes_names,
+    printing,
+    source,
+    syntax,
+    syntax_clause,
+    syntax_expr,
+    unsupported,
+    vocabulary,
+)
+
+TOLERATED_WITHOUT_EFFECT = ("NoSchedule", "PreferNoSchedule")
+_MAX_INT32 = 2**31 - 1
+_HASH_DIGITS = 8
+
+
+class RuleStatement(NamedTuple):
+    """A statement with what the functions below need of it.
+
+    Attributes:
+        policy: name of the policy.
+        kind: keyword of the statement.
+        node: the statement.
+        own: its clauses.
+    """
+
+    policy: str
+    kind: str
+    node: syntax.Statement
+    own: clauses.ClauseSet
+
+    def head(self) -> checked.RuleHead:
+        """Return name, text, message and times of the rule."""
+        text = printing.statement(self.node)
+        given = self.own.get("as", syntax_clause.WordClause)
+        name = given.word.text if given is not None else f"{self.kind}@{_digest(text)}"
+        return checked.RuleHead(
+            name=f"{self.policy}/{name}",
+            policy=self.policy,
+            kind=self.kind,
+            given_name=given.word.text if given is not None else None,
+            text=text,
+            message=self.own.message(),
+            active=self.own.active(),
+            span=self.node.span,
+        )
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:_HASH_DIGITS]
+
+
+def check(policy: str, node: syntax.Statement, env: constants.Environment) -> checked.Rule | None:
+    """Return the rule of a statement; None if it is wrong (reported) or makes no rule."""
+    match node:
+        case syntax.NodeAffinity(strength=strength):
+            own = clauses.ClauseSet(env, f"nodeAffinity {strength}", node.clauses)
+            return _node_affinity(node, RuleStatement(policy, "nodeAffinity", node, own))
+        case syntax.PodAffinity(kind=kind, strength=strength):
+            own = clauses.ClauseSet(env, f"{kind} {strength}", node.clauses)
+            return _pod_affinity(node, RuleStatement(policy, kind, node, own))
+        case syntax.TopologySpread():
+            own = clauses.ClauseSet(env, "topologySpread", node.clauses)
+            return _topology_spread(node, RuleStatement(policy, "topologySpread", node, own))
+        case syntax.Tolerate():
+            own = clauses.ClauseSet(env, "tolerate", node.clauses)
+            return _tolerate(node, RuleStatement(policy, "tolerate", node, own))
+        case syntax.Reject():
+            own = clauses.ClauseSet(env, "reject", node.clauses)
+            return _reject(node, RuleStatement(policy, "reject", node, own))
+        case syntax.Score():
+            statement = "score strategy" if check_scores.is_strategy(node) else "score"
+            own = clauses.ClauseSet(env, statement, node.clauses)
+            head = RuleStatement(policy, "score", node, own).head()
+            return check_scores.check(node, head, own)
+        case _:
+            return None
+
+
+def _term_weight(strength: str, own: clauses.ClauseSet) -> tuple[bool, int | None]:
+    """Return whether all is well and the weight of a preferred term, None for a required one."""
+    if strength == "required":
+        return True, None
+    weight = own.weight()
+    return weight is not None, weight
+
+
+def _node_affinity(
+    node: syntax.NodeAffinity, statement: RuleStatement
+) -> checked.NodeAffinityRule | None:
+    head = statement.head()
+    selector = check_selectors.SelectorChecker(statement.own.env, "node").check(node.selector)
+    is_fine, weight = _term_weight(node.strength, statement.own)
+    if selector is None or not is_fine:
+        return None
+    return checked.NodeAffinityRule(head, selector, weight)
+
+
+def _topology_key(statement: RuleStatement) -> str | None:
+    clause = statement.own.get("topologyKey", syntax_clause.WordClause)
+    found = statement.own.env.found
+    if clause is None:
+        end = statement.node.span.end
+        text = found.texts[statement.node.span.file]
+        hostname = " topologyKey kubernetes.io/hostname"
+        found.error(
+            "PS206",
+            f"`{statement.kind}` does not say over which topology",
+            _keyword_span(statement.node.span, statement.kind),
+            help="add `topologyKey kubernetes.io/hostname`, or the label of zones or racks",
+            fix=diagnostics.Fix((diagnostics.Edit(text.span(end, end), hostname),), safe=False),
+        )
+        return None
+    problem = kubernetes_names.label_key(clause.word.text)
+    if problem:
+        found.error("PS107", f"the label key `{clause.word.text}` {problem}", clause.word.span)
+        return None
+    return clause.word.text
+
+
+def _keyword_span(span: source.Span, keyword: str) -> source.Span:
+    return source.Span(span.file, span.start, span.start + len(keyword), span.line, span.column)
+
+
+def _pod_affinity(
+    node: syntax.PodAffinity, statement: RuleStatement
+) -> checked.PodAffinityRule | None:
+    head = statement.head()
+    pods = check_pods.pod_set(node.pods, statement.own)
+    topology_key = _topology_key(statement)
+    is_fine, weight = _term_weight(node.strength, statement.own)
+    if pods is None or topology_key is None or not is_fine:
+        return None
+    is_anti = node.kind == "podAntiAffinity"
+    return checked.PodAffinityRule(head, is_anti, pods, topology_key, weight)
+
+
+def _topology_spread(
+    node: syntax.TopologySpread, statement: RuleStatement
+) -> checked.TopologySpreadRule | None:
+    own = statement.own
+    head = statement.head()
+    pods = check_pods.pod_set(node.pods, own)
+    topology_key = _topology_key(statement)
+    skew_fine, max_skew = own.whole("maxSkew", (1, _MAX_INT32))
+    domains_fine, min_domains = own.whole("minDomains", (1, _MAX_INT32))
+    when = own.choice("whenUnsatisfiable", vocabulary.WHEN_UNSATISFIABLE)
+    affinity_policy = own.choice("nodeAffinityPolicy", vocabulary.NODE_INCLUSION)
+    taints_policy = own.choice("nodeTaintsPolicy", tuple(reversed(vocabulary.NODE_INCLUSION)))
+    weight_fine, weight = _spread_weight(own, when)
+    if when == "ScheduleAnyway" and min_domains is not None:
+        _needs_do_not_schedule(own, "minDomains")
+        return None
+    if pods is None or topology_key is None or when is None:
+        return None
+    if affinity_policy is None or taints_policy is None:
+        return None
+    if not (skew_fine and domains_fine and weight_fine):
+        return None
+    return checked.TopologySpreadRule(
+        head=head,
+        pods=pods,
+        topology_key=topology_key,
+        max_skew=max_skew or 1,
+        min_domains=min_domains,
+        when_unsatisfiable=cast("Literal['DoNotSchedule', 'ScheduleAnyway']", when),
+        node_affinity_policy=cast("Literal['Honor', 'Ignore']", affinity_policy),
+        node_taints_policy=cast("Literal['Honor', 'Ignore']", taints_policy),
+        weight=weight,
+    )
+
+
+def _spread_weight(own: clauses.ClauseSet, when: str | None) -> tuple[bool, int | None]:
+    clause = own.get("weight", syntax_clause.AmountClause)
+    if when == "ScheduleAnyway":
+        return _term_weight("preferred", own)
+    if clause is not None and when is not None:
+        own.env.found.error(
+            "PS301",
+            "`topologySpread` with DoNotSchedule is not weighed: it filters",
+            clause.span,
+            help="leave the weight out, or write `whenUnsatisfiable ScheduleAnyway`",
+        )
+        return False, None
+    return True, None
+
+
+def _needs_do_not_schedule(own: clauses.ClauseSet, keyword: str) -> None:
+    clause = own.get(keyword, syntax_clause.AmountClause)
+    if clause is not None:
+        own.env.found.error(
+            "PS108",
+            f"`{keyword}` acts only with `whenUnsatisfiable DoNotSchedule`",
+            clause.span,
+            help="leave it out",
+        )
+
+
+def _tolerate(node: syntax.Tolerate, statement: RuleStatement) -> checked.TolerateRule | None:
+    env = statement.own.env
+    head = statement.head()
+    patterns = [_toleration(pattern, env) for pattern in node.tolerations]
+    good = tuple(pattern for pattern in patterns if pattern is not None)
+    return checked.TolerateRule(head, good) if len(good) == len(patterns) else None
+
+
+def _toleration(
+    pattern: syntax_expr.Toleration, env: constants.Environment
+) -> checked_selector.TaintPattern | None:
+    if pattern.key.text == "*" and not pattern.key.quoted:
+        env.found.error(
+            "PS207",
+            "a policy does not tolerate every taint",
+            pattern.span,
+            help="name the taints: `tolerate dedicated=web:NoSchedule, maintenance`",
+        )
+        return None
+    if pattern.effect is not None and pattern.effect.text == "NoExecute":
+        env.found.error(
+            "PS207",
+            "a policy cannot make a pod tolerate `NoExecute`",
+            pattern.effect.span,
+            notes=("kubelet and taint eviction read the pod's own tolerations only",),
+            help="write the toleration into the pod, or tolerate `NoSchedule` here",
+        )
+        return None
+    return check_selectors.taint_pattern(env, pattern, TOLERATED_WITHOUT_EFFECT)
+
+
+def _reject(node: syntax.Reject, statement: RuleStatement) -> checked.RejectRule | None:
+    own = statement.own
+    head = statement.head()
+    condition = check_exprs.ExprChecker(own.env).condition(node.condition)
+    over = own.get("over", syntax_clause.OverClause)
+    until = own.get("until", syntax_clause.ExprClause)
+    if over is not None:
+        check_metrics.check_window(own.env, over)
+    if until is not None:
+        check_exprs.ExprChecker(own.env).condition(until.expr)
+        own.env.found.add(unsupported.refuse("until", until.span))
+    missing = own.get("missing", syntax_clause.MissingClause)
+    if missing is not None:
+        action = check_metrics.missing_action(own.env, missing)
+        if condition is None or action is None:
+            return None
+        return checked.RejectRule(head, condition, action)
+    if condition is None:
+        return None
+    if not check_exprs.may_be_missing(condition):
+        return checked.RejectRule(head, condition, None)
+    inherited = _inherited_action(condition, node, own.env)
+    return None if inherited is None else checked.RejectRule(head, condition, inherited)
+
+
+def _inherited_action(
+    condition: checked_expr.TypedExpr, node: syntax.Reject, env: constants.Environment
+) -> Literal["allow", "reject"] | None:
+    """Return what the metrics say; None if they do not say it or not the same (reported)."""
+    actions = {
+        metric.missing_action
+        for metric in env.metrics.values()
+        if metric.key in checked_expr.metrics_of(condition)
+    }
+    only_metrics = not check_exprs.may_be_missing_besides_metrics(condition)
+    if only_metrics and len(actions) == 1 and (action := actions.pop()) is not None:
+        return action
+    check_scores.report_missing(
+        env,
+        node.condition,
+        node.span,
+        ("missing allow", "missing reject"),
+        "its metrics differ in what they say" if len(actions) > 1 and None not in actions else "",
+    )
+    return None
