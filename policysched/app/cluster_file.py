@@ -8,6 +8,7 @@ objects; YAML takes some twenty times as long.
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import pathlib
 import re
 import sys
@@ -103,23 +104,44 @@ def read_bytes(path: str) -> bytes:
         raise errors.InputError(path, f"cannot be read: {error.strerror}") from error
 
 
-def read_lines() -> Iterator[ClusterObjects]:
-    """Yield the clusters on standard input: JSON lines, one List a line.
+@dataclasses.dataclass(frozen=True, slots=True)
+class Clusters:
+    """What `--cluster` names.
 
-    What kubectl prints (a List over many lines of JSON, or YAML) is taken as one cluster. Empty
-    lines are skipped. Nothing is read ahead.
+    Attributes:
+        places: where each cluster comes from, and the cluster; read one at a time.
+        is_lines: whether they are JSON lines, each to be answered by a line.
+    """
+
+    places: Iterator[tuple[str, ClusterObjects]]
+    is_lines: bool = False
+
+
+def read_all(path: str) -> Clusters:
+    """Return the cluster in a file, or those on standard input where `path` is `-`.
+
+    Standard input holds JSON lines, one List a line; what kubectl prints (JSON over many lines, or
+    YAML) is taken as one cluster. Empty lines are skipped and nothing is read ahead.
 
     Raises:
-        InputError: a line is no cluster; it names the line.
+        InputError: there is no input, or, from `places`, a file or line that is no cluster.
     """
+    if path != STDIN:
+        return Clusters(((name, read(name)) for name in (path,)))
     stdin = sys.stdin.buffer
-    for number, line in enumerate(stdin, start=1):
-        if not line.strip():
-            continue
-        if number == 1 and _begins_document(line):
-            yield parse(line + stdin.read(), _STDIN_NAME)
-            return
-        yield parse(line, f"{_STDIN_NAME}:{number}", is_line=True)
+    numbered = ((n, line) for n, line in enumerate(stdin, start=1) if line.strip())
+    first = next(numbered, None)
+    if first is None:
+        raise errors.InputError(_STDIN_NAME, "is empty", help=_KUBECTL_HELP)
+    if _begins_document(first[1]):
+        content = first[1] + stdin.read()
+        return Clusters(((name, parse(content, name)) for name in (_STDIN_NAME,)))
+    return Clusters((_line(n, line) for n, line in itertools.chain((first,), numbered)), True)
+
+
+def _line(number: int, line: bytes) -> tuple[str, ClusterObjects]:
+    where = f"{_STDIN_NAME}:{number}"
+    return where, parse(line, where, is_line=True)
 
 
 def _begins_document(line: bytes) -> bool:

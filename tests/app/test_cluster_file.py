@@ -171,8 +171,10 @@ def test_each_line_of_stdin_is_a_cluster(monkeypatch: pytest.MonkeyPatch) -> Non
     """JSON lines are read one at a time; empty lines do not count."""
     lines = [json.dumps(_list(NODE)), "", json.dumps(_list(NODE, POD)), json.dumps(_list())]
     _stdin(monkeypatch, "\n".join(lines))
-    found = [(len(c.nodes), len(c.pods)) for c in cluster_file.read_lines()]
-    assert found == [(1, 0), (1, 1), (0, 0)]
+    clusters = cluster_file.read_all("-")
+    assert clusters.is_lines
+    found = [(where, len(c.nodes), len(c.pods)) for where, c in clusters.places]
+    assert found == [("<stdin>:1", 1, 0), ("<stdin>:3", 1, 1), ("<stdin>:4", 0, 0)]
 
 
 @pytest.mark.parametrize(
@@ -186,7 +188,16 @@ def test_each_line_of_stdin_is_a_cluster(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_what_kubectl_pipes_is_one_cluster(content: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Text over many lines is not mistaken for JSON lines."""
     _stdin(monkeypatch, content)
-    assert [(len(c.nodes), len(c.pods)) for c in cluster_file.read_lines()] == [(1, 1)]
+    clusters = cluster_file.read_all("-")
+    assert not clusters.is_lines
+    assert [(w, len(c.nodes), len(c.pods)) for w, c in clusters.places] == [("<stdin>", 1, 1)]
+
+
+def test_empty_stdin_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pipe that brought nothing is not mistaken for an empty cluster."""
+    _stdin(monkeypatch, "\n\n")
+    with pytest.raises(errors.InputError, match="<stdin>: is empty"):
+        cluster_file.read_all("-")
 
 
 @pytest.mark.parametrize(
@@ -202,8 +213,8 @@ def test_a_bad_line_is_named_after_those_before_it(
 ) -> None:
     """Lines before a bad one are answered; the error names the number of the line."""
     _stdin(monkeypatch, "\n".join([json.dumps(_list(NODE)), json.dumps(_list(NODE)), bad]))
-    lines = cluster_file.read_lines()
-    assert len([next(lines), next(lines)]) == 2
+    lines = cluster_file.read_all("-").places
+    assert [next(lines)[0], next(lines)[0]] == ["<stdin>:1", "<stdin>:2"]
     with pytest.raises(errors.InputError) as caught:
         next(lines)
     assert str(caught.value).startswith(message)

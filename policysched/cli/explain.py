@@ -1,0 +1,101 @@
+"""`explain`: why pods fit on nodes or not, and what a diagnostic means.
+
+    policysched explain --cluster FILE --all
+    policysched explain --cluster FILE pod NAMESPACE/NAME [--node NODE]
+    policysched explain rule CODE
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from policysched import errors
+from policysched.cli import explain_text, offline_options, output
+
+if TYPE_CHECKING:
+    from policysched.app import offline
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the options and the forms `pod` and `rule`."""
+    offline_options.add(parser)
+    parser.add_argument("--all", action="store_true", help="explain every pending pod, each alone")
+    forms = parser.add_subparsers(title="forms", metavar="FORM", dest="form")
+    pod = forms.add_parser("pod", help="one pod: pending, or as if it were")
+    pod.add_argument("pod", metavar="NAMESPACE/NAME")
+    pod.add_argument("--node", metavar="NODE", help="everything about this node")
+    offline_options.add(pod, is_again=True)
+    output.add_option(pod, is_again=True)
+    rule = forms.add_parser("rule", help="what a diagnostic code means")
+    rule.add_argument("code", metavar="CODE", help="such as PS304")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the explanation."""
+    if args.form == "rule":
+        return _explain_rule(args.code)
+    if (args.form == "pod") == args.all:
+        raise errors.UsageError("say which pods: --all, or `pod NAMESPACE/NAME`")
+    from policysched.app import offline  # noqa: PLC0415 - `--help` does without NumPy
+
+    session = offline.Session(offline_options.inputs(args))
+    as_json = (args.output or (output.JSON if session.is_lines else output.HUMAN)) == output.JSON
+    for decider in session.deciders():
+        reports = _reports(decider, args)
+        if session.is_lines and as_json:
+            output.write(output.as_json(list(reports)))
+        elif as_json:
+            output.write_json_array(reports)
+        else:
+            _write_texts(reports, args)
+        offline_options.tell_left_out(decider)
+    return errors.EXIT_OK
+
+
+def _reports(
+    decider: offline.Decider, args: argparse.Namespace
+) -> Iterator[explain_text.Report]:
+    if args.form != "pod":
+        yield from decider.explain_all()
+        return
+    report = decider.explain(args.pod)
+    yield report if args.node is None else _only(report, args.node)
+
+
+def _only(report: explain_text.Report, node: str) -> explain_text.Report:
+    """Return the report about one node, with the best one to compare it with."""
+    if node not in report["nodes"]:
+        raise errors.InputError(f"`{node}`", "the cluster has no such node")
+    kept = {node, *report["best"][:1]}
+    return {
+        **report,
+        "nodes": {node: report["nodes"][node]},
+        "scores": {name: points for name, points in report["scores"].items() if name in kept},
+    }
+
+
+def _write_texts(reports: Iterator[explain_text.Report], args: argparse.Namespace) -> None:
+    count = 0
+    for report in reports:
+        if count:
+            output.write("")
+        node = getattr(args, "node", None)
+        output.write(explain_text.node_text(report, node) if node else explain_text.pod_text(report))
+        count += 1
+    if not count:
+        output.write("no pending pods")
+
+
+def _explain_rule(code: str) -> int:
+    from policysched.lang import diagnostics, spelling  # noqa: PLC0415 - only this form needs it
+
+    meaning = diagnostics.CODES.get(code.upper())
+    if meaning is None:
+        advice = spelling.did_you_mean(code.upper(), diagnostics.CODES)
+        raise errors.InputError(
+            f"`{code}`", "is no diagnostic code", help=advice or "codes look like PS304"
+        )
+    output.write(f"{code.upper()}: {meaning}")
+    return errors.EXIT_OK

@@ -1,0 +1,133 @@
+"""The report of `explain` about one pod, for people.
+
+Everything is drawn from the JSON form (schemas/explain.schema.json), so that both say the same.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
+
+from policysched.cli import output
+
+Report: TypeAlias = Mapping[str, Any]
+Points: TypeAlias = Mapping[str, int | float]
+
+_SHOWN_NODES = 5
+"""Columns of the score table; the best nodes, as many as fit on a screen."""
+_INDENT = "  "
+
+
+def pod_text(report: Report) -> str:
+    """Return why each node fits or not, and the points of the best ones."""
+    nodes: Mapping[str, Any] = report["nodes"]
+    parts = [f"{report['pod']} fits on {report['feasible']:,} of {len(nodes):,} nodes"]
+    parts += _gate(report)
+    if report["message"]:
+        parts.append(_INDENT + report["message"])
+    rejected = {name: verdict for name, verdict in nodes.items() if not verdict["ok"]}
+    if rejected:
+        parts += ["", _reasons(rejected)]
+    if report["scores"]:
+        parts += ["", *_winner(report), "", _score_table(report["scores"], _ranking(report))]
+    return "\n".join(parts)
+
+
+def node_text(report: Report, node: str) -> str:
+    """Return everything about one pod on one node."""
+    verdict = report["nodes"][node]
+    if verdict["ok"]:
+        ranking = _ranking(report)
+        rank = ranking.index(node) + 1
+        head = f"{report['pod']} fits on {node}: rank {rank:,} of {len(ranking):,} by points"
+        shown = [node, *(name for name in ranking if name != node)]
+        parts = [head, *_gate(report), "", _score_table(report["scores"], shown)]
+        return "\n".join(parts)
+    rows = [
+        (_who(failure), failure["code"], failure["reason"], _rule(failure))
+        for failure in verdict["all"]
+    ]
+    head = f"{report['pod']} does not fit on {node}"
+    table = output.table(("PLUGIN", "CODE", "REASON", "RULE"), rows, _INDENT)
+    return "\n".join([head, *_gate(report), "", table])
+
+
+def _gate(report: Report) -> list[str]:
+    gate = report.get("gated")
+    if gate is None:
+        return []
+    reasons = ", ".join(gate["reasons"])
+    return [f"{_INDENT}but it is held back by {gate['plugin']}: {reasons}"]
+
+
+# --- why not -------------------------------------------------------------------------------------
+
+
+def _reasons(rejected: Mapping[str, Any]) -> str:
+    """Return a table of every reason and the nodes that it excludes, the most frequent first."""
+    which: dict[tuple[str, str, str], list[str]] = {}
+    for name, verdict in rejected.items():
+        for failure in verdict["all"]:
+            key = (_who(failure), failure["reason"], _rule(failure))
+            which.setdefault(key, []).append(name)
+    rows = [
+        (f"{len(names):,}", *key, output.names(names))
+        for key, names in sorted(which.items(), key=lambda item: (-len(item[1]), item[0]))
+    ]
+    if any(rule for _, _, _, rule, _ in rows):
+        return output.table(("NODES", "PLUGIN", "REASON", "RULE", "WHICH"), rows, _INDENT)
+    rows_without_rule = [(count, who, reason, names) for count, who, reason, _, names in rows]
+    return output.table(("NODES", "PLUGIN", "REASON", "WHICH"), rows_without_rule, _INDENT)
+
+
+def _who(failure: Mapping[str, Any]) -> str:
+    return failure["plugin"] or "(PreFilter)"
+
+
+def _rule(failure: Mapping[str, Any]) -> str:
+    return f"{failure['rule']} (line {failure['line']})" if failure["rule"] else ""
+
+
+# --- why there -----------------------------------------------------------------------------------
+
+
+def _ranking(report: Report) -> list[str]:
+    scores: Mapping[str, Points] = report["scores"]
+    return sorted(scores, key=lambda name: (-scores[name]["total"], name))
+
+
+def _winner(report: Report) -> list[str]:
+    """Return lines about the best nodes, the runner-up and what makes the difference."""
+    best: Sequence[str] = report["best"]
+    scores: Mapping[str, Points] = report["scores"]
+    total = scores[best[0]]["total"]
+    if len(best) > 1:
+        head = f"{_INDENT}best: {len(best):,} nodes with {total} points each, one at random"
+        return [f"{head}: {output.names(best)}"]
+    ranking = _ranking(report)
+    if len(ranking) == 1:
+        return [f"{_INDENT}best: {best[0]}, the only one that fits"]
+    runner_up = ranking[1]
+    lead = _difference(scores[best[0]], scores[runner_up])
+    return [
+        f"{_INDENT}best: {best[0]} with {total} points",
+        f"{_INDENT}runner-up: {runner_up} with {scores[runner_up]['total']} points ({lead})",
+    ]
+
+
+def _difference(winner: Points, other: Points) -> str:
+    """Return by how much each rule puts one node before another, the weightiest first."""
+    differences = Counter({rule: winner[rule] - other[rule] for rule in winner if rule != "total"})
+    ordered = sorted(differences.items(), key=lambda item: (-abs(item[1]), item[0]))
+    return ", ".join(f"{rule} {-points:+g}" for rule, points in ordered if points)
+
+
+def _score_table(scores: Mapping[str, Points], ranking: Sequence[str]) -> str:
+    """Return the weighted points rule by rule; nodes as columns, in the order of `ranking`."""
+    shown = ranking[:_SHOWN_NODES]
+    rules = sorted(rule for rule in scores[shown[0]] if rule != "total")
+    rows = [(rule, *(scores[name][rule] for name in shown)) for rule in [*rules, "total"]]
+    text = output.table(("POINTS", *shown), rows, _INDENT)
+    rest = len(ranking) - len(shown)
+    return f"{text}\n{_INDENT}and {output.count(rest, 'more node')}" if rest > 0 else text

@@ -1,0 +1,83 @@
+"""How commands print: tables for people, JSON for programs, notes on stderr."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterable, Sequence
+from typing import TextIO
+
+HUMAN = "human"
+JSON = "json"
+_GAP = "  "
+_MAX_NAMES = 6
+
+
+def add_option(parser: argparse.ArgumentParser) -> None:
+    """Add `-o`; left out it is None, so that a command can choose by its input."""
+    parser.add_argument(
+        "-o",
+        "--output",
+        choices=(HUMAN, JSON),
+        help="human (the default) or json; JSON lines are answered by JSON lines",
+    )
+
+
+def write(text: str, stream: TextIO | None = None) -> None:
+    """Print a text and hand it on at once: a reader may wait for each line."""
+    print(text, file=stream or sys.stdout, flush=True)
+
+
+def note(text: str) -> None:
+    """Tell something on the side, on stderr."""
+    write(f"policysched: note: {text}", sys.stderr)
+
+
+def as_json(value: object) -> str:
+    """Return a value as one line of JSON."""
+    import orjson  # noqa: PLC0415 - `--help` does without
+
+    return orjson.dumps(value).decode()
+
+
+def write_json_array(values: Iterable[object]) -> None:
+    """Print values as one JSON array, each on a line of its own as soon as it is known."""
+    before = "["
+    for value in values:
+        print(before, as_json(value), sep="", end="", flush=True)
+        before = ",\n"
+    write("[]" if before == "[" else "]")
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[object]], indent: str = "") -> str:
+    """Return aligned columns; those whose cells are all numbers are aligned to the right."""
+    cells = [[str(cell) for cell in row] for row in rows]
+    is_number = [
+        bool(cells) and all(_is_number(row[column]) for row in cells)
+        for column in range(len(header))
+    ]
+    widths = [max(len(row[column]) for row in [header, *cells]) for column in range(len(header))]
+    lines = []
+    for row in [header, *cells]:
+        padded = [
+            cell.rjust(width) if number else cell.ljust(width)
+            for cell, width, number in zip(row, widths, is_number, strict=True)
+        ]
+        lines.append((indent + _GAP.join(padded)).rstrip())
+    return "\n".join(lines)
+
+
+def _is_number(cell: str) -> bool:
+    return cell.replace(",", "").replace(".", "", 1).removeprefix("-").isdigit()
+
+
+def names(listed: Sequence[str]) -> str:
+    """Return names joined by commas, many of them cut short."""
+    shown = ", ".join(listed[:_MAX_NAMES])
+    rest = len(listed) - _MAX_NAMES
+    return f"{shown} and {rest:,} more" if rest > 0 else shown
+
+
+def count(number: int, noun: str) -> str:
+    """Return `1 pod`, `2 pods`."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -1,0 +1,105 @@
+from __future__ import annotations
+
+import pytest
+
+from policysched import errors
+from policysched.app import config
+
+HEAD = "apiVersion: policysched.io/v1alpha1\nkind: PolicySchedulerConfiguration\n"
+
+
+def test_an_empty_configuration_has_the_defaults() -> None:
+    """Nothing needs to be said besides what the file is."""
+    assert config.parse(HEAD, "c.yaml") == config.Config()
+
+
+def test_everything_that_can_be_said() -> None:
+    """All fields arrive where they belong."""
+    text = HEAD + (
+        "params: {range: 10m, factor: 2}\n"
+        "podInitialBackoffSeconds: 0.5\n"
+        "podMaxBackoffSeconds: 20\n"
+        "podMaxInUnschedulablePodsSeconds: 60\n"
+        "parallelBinds: 32\n"
+        "profiles:\n"
+        "- schedulerName: batch\n"
+        "  plugins:\n"
+        "  - {name: NodeResourcesFit, weight: 2, args: {scoringStrategy: {type: MostAllocated}}}\n"
+        "  disabled: [ImageLocality]\n"
+        "  disabledScores: [TaintToleration]\n"
+    )
+    plugin = config.PluginConfig(
+        "NodeResourcesFit", 2, {"scoringStrategy": {"type": "MostAllocated"}}
+    )
+    profile = config.ProfileConfig("batch", (plugin,), ("ImageLocality",), ("TaintToleration",))
+    assert config.parse(text, "c.yaml") == config.Config(
+        params={"range": "10m", "factor": 2},
+        profiles=(profile,),
+        pod_initial_backoff_seconds=0.5,
+        pod_max_backoff_seconds=20.0,
+        pod_max_in_unschedulable_pods_seconds=60.0,
+        parallel_binds=32,
+    )
+
+
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        pytest.param("", "c.yaml:1: the configuration must be a mapping", id="empty"),
+        pytest.param(
+            "kind: PolicySchedulerConfiguration",
+            "c.yaml:1: the configuration lacks `apiVersion`",
+            id="no-version",
+        ),
+        pytest.param(
+            HEAD.replace("v1alpha1", "v2"),
+            "c.yaml:1: `apiVersion` must be `policysched.io/v1alpha1`",
+            id="other-version",
+        ),
+        pytest.param(
+            HEAD + "paralelBinds: 3",
+            "c.yaml:3: the configuration has no field `paralelBinds` "
+            "(did you mean `parallelBinds`?)",
+            id="unknown-field",
+        ),
+        pytest.param(
+            HEAD + "parallelBinds: many",
+            "c.yaml:3: `parallelBinds` must be a whole number",
+            id="wrong-type",
+        ),
+        pytest.param(
+            HEAD + "parallelBinds: 0", "c.yaml:3: `parallelBinds` must be at least 1", id="minimum"
+        ),
+        pytest.param(
+            HEAD + "podMaxBackoffSeconds: 0",
+            "c.yaml:3: `podMaxBackoffSeconds` must be more than 0",
+            id="zero",
+        ),
+        pytest.param(
+            HEAD + "podMaxBackoffSeconds: 0.5",
+            "c.yaml:3: `podMaxBackoffSeconds` is less than `podInitialBackoffSeconds`",
+            id="backoff-shrinks",
+        ),
+        pytest.param(
+            HEAD + "profiles:\n- schedulerName: a\n  plugins:\n  - name: X\n    wieght: 2",
+            "c.yaml:7: `profiles[0].plugins[0]` has no field `wieght` (did you mean `weight`?)",
+            id="nested",
+        ),
+        pytest.param(
+            HEAD + "profiles:\n- schedulerName: a\n- schedulerName: a",
+            "c.yaml:5: the profile `a` is there twice",
+            id="twin-profiles",
+        ),
+        pytest.param(
+            HEAD + "parallelBinds: 0\npodMaxBackoffSeconds: x\n",
+            "c.yaml:3: `parallelBinds` must be at least 1\n"
+            "c.yaml:4: `podMaxBackoffSeconds` must be a number",
+            id="all-at-once",
+        ),
+    ],
+)
+def test_what_does_not_fit_is_named_with_its_line(text: str, message: str) -> None:
+    """Every fault of a configuration is told at once, each with its line."""
+    with pytest.raises(errors.ConfigurationError) as caught:
+        config.parse(text, "c.yaml")
+    assert str(caught.value) == message
