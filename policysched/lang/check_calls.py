@@ -12,6 +12,7 @@ from policysched.lang import (
     constants,
     findings,
     kubernetes_names,
+    source,
     syntax_expr,
     units,
     unsupported,
@@ -36,12 +37,7 @@ def check(checker: Checker, call: syntax_expr.Call, expected: units.Unit | None)
     name = call.function.text
     found = checker.found
     if name in vocabulary.STRATEGIES:
-        found.error(
-            "PS108",
-            f"`{name}(…)` stands alone behind `score`",
-            call.span,
-            help=f"write it as a score of its own: `score {name}(cpu: 1, memory: 1)`",
-        )
+        misplaced_strategy(found, name, call.span)
         return None
     if name not in vocabulary.FUNCTIONS:
         known = (*vocabulary.FUNCTIONS, *vocabulary.STRATEGIES)
@@ -58,6 +54,16 @@ def check(checker: Checker, call: syntax_expr.Call, expected: units.Unit | None)
     if name == "label":
         return _label(checker, call)
     return _arithmetic(checker, call, expected)
+
+
+def misplaced_strategy(found: findings.Findings, name: str, span: source.Span) -> None:
+    """Report a resource strategy inside of an expression."""
+    found.error(
+        "PS108",
+        f"`{name}` stands alone behind `score`",
+        span,
+        help=f"write it as a score of its own: `score {name}(cpu: 1, memory: 1)`",
+    )
 
 
 def word_argument(

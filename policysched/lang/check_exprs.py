@@ -212,6 +212,9 @@ class ExprChecker:
         return None
 
     def _undefined(self, name: syntax_expr.Value) -> None:
+        if name.text in vocabulary.STRATEGIES:
+            check_calls.misplaced_strategy(self.found, name.text, name.span)
+            return
         if name.text in vocabulary.FUNCTIONS:
             self.found.error(
                 "PS104",

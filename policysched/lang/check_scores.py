@@ -30,16 +30,25 @@ _MIN_SHAPE_POINTS = 2
 
 def is_strategy(node: syntax.Score) -> bool:
     """Say whether a score is `LeastAllocated(…)` or one of its like."""
-    value = node.value
-    return isinstance(value, syntax_expr.Call) and value.function.text in vocabulary.STRATEGIES
+    return _strategy_call(node.value) is not None
+
+
+def _strategy_call(value: syntax_expr.Expr) -> syntax_expr.Call | None:
+    """Return the call of a strategy; its bare name is a call without resources."""
+    if isinstance(value, syntax_expr.Ref):
+        value = syntax_expr.Call(value.span, value.name, ())
+    if isinstance(value, syntax_expr.Call) and value.function.text in vocabulary.STRATEGIES:
+        return value
+    return None
 
 
 def check(
     node: syntax.Score, head: checked.RuleHead, own: clauses.ClauseSet
 ) -> checked.ScoreRule | checked.ResourceScoreRule | None:
     """Return the rule of a score; None if something was reported."""
-    if is_strategy(node):
-        return _strategy(cast("syntax_expr.Call", node.value), head, own)
+    strategy = _strategy_call(node.value)
+    if strategy is not None:
+        return _strategy(strategy, head, own)
     value = check_exprs.ExprChecker(own.env).either(node.value)
     over = own.get("over", syntax_clause.OverClause)
     if over is not None:
