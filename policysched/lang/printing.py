@@ -44,11 +44,11 @@ def selector(node: syntax_expr.Selector) -> str:
     """Return a selector."""
     match node:
         case syntax_expr.SelectorAnd(operands=operands):
-            return " and ".join(_selector_operand(each) for each in operands)
+            return " and ".join(selector_operand(each) for each in operands)
         case syntax_expr.SelectorOr(operands=operands):
-            return " or ".join(_selector_operand(each) for each in operands)
+            return " or ".join(selector_operand(each) for each in operands)
         case syntax_expr.SelectorNot(operand=operand):
-            return f"not {_selector_operand(operand)}"
+            return f"not {selector_operand(operand)}"
         case syntax_expr.SelectorRef(name=name):
             return value(name)
         case syntax_expr.Tainted(pattern=pattern):
@@ -59,7 +59,8 @@ def selector(node: syntax_expr.Selector) -> str:
             assert_never(node)
 
 
-def _selector_operand(node: syntax_expr.Selector) -> str:
+def selector_operand(node: syntax_expr.Selector) -> str:
+    """Return a selector as operand of `and`, `or`, `not`."""
     is_compound = isinstance(node, (syntax_expr.SelectorAnd, syntax_expr.SelectorOr))
     return f"({selector(node)})" if is_compound else selector(node)
 
@@ -90,11 +91,11 @@ def expr(node: syntax_expr.Expr) -> str:
     """Return an expression."""
     match node:
         case syntax_expr.ExprAnd(operands=operands):
-            return " and ".join(_condition_operand(each) for each in operands)
+            return " and ".join(condition_operand(each) for each in operands)
         case syntax_expr.ExprOr(operands=operands):
-            return " or ".join(_condition_operand(each) for each in operands)
+            return " or ".join(condition_operand(each) for each in operands)
         case syntax_expr.ExprNot(operand=operand):
-            return f"not {_condition_operand(operand)}"
+            return f"not {condition_operand(operand)}"
         case syntax_expr.Comparison(operator=operator, left=left, right=right):
             return f"{_operand(left, _ELSE)} {operator} {_operand(right, _ELSE)}"
         case syntax_expr.Else(value=first, fallback=fallback):
@@ -141,7 +142,8 @@ def arguments(given: Iterable[syntax_expr.Argument]) -> str:
     )
 
 
-def _condition_operand(node: syntax_expr.Expr) -> str:
+def condition_operand(node: syntax_expr.Expr) -> str:
+    """Return an expression as operand of `and`, `or`, `not`."""
     is_compound = isinstance(node, (syntax_expr.ExprAnd, syntax_expr.ExprOr))
     return f"({expr(node)})" if is_compound else expr(node)
 
