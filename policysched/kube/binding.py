@@ -12,7 +12,7 @@ import msgspec
 
 from policysched.cluster import objects, pod_shape
 from policysched.framework import interface
-from policysched.kube import client, errors, paths
+from policysched.kube import client, decoding, errors, paths
 
 BIND_POLICY = client.CallPolicy(timeout_seconds=15.0, max_attempts=3)
 _CHECK_POLICY = client.CallPolicy(timeout_seconds=10.0, max_attempts=3)
@@ -37,7 +37,6 @@ class _Binding(msgspec.Struct, frozen=True, rename="camel"):
 
 
 _encoder = msgspec.json.Encoder()
-_pod_decoder = msgspec.json.Decoder(objects.Pod)
 
 
 class ApiBinder:
@@ -92,10 +91,7 @@ class ApiBinder:
         """Return the node that the pod is bound to, None where it is another pod by now."""
         path = paths.pod(metadata.namespace, metadata.name)
         body = await self._api.request("GET", path, policy=_CHECK_POLICY)
-        try:
-            pod = _pod_decoder.decode(body)
-        except msgspec.DecodeError as error:
-            raise errors.AnswerError(f"the answer is not a pod: {error}") from error
+        pod = decoding.decode_object(body, objects.Pod)
         return pod.spec.node_name if pod.metadata.uid == metadata.uid else None
 
 

@@ -128,7 +128,6 @@ class Decoder(Generic[T]):
     def __init__(self, kind: type[T]) -> None:
         self.skipped = 0
         self._kind = kind
-        self._object_decoder = msgspec.json.Decoder(kind)
         self._page_decoder = msgspec.json.Decoder(_Page[kind])  # type: ignore[valid-type]  # a type made at run time
         self._event_type = Added[kind] | Upserted[kind] | Deleted[kind] | Bookmark | Failure  # type: ignore[valid-type]  # as above
         self._event_decoder: msgspec.json.Decoder[Event[T]] = msgspec.json.Decoder(self._event_type)
@@ -182,7 +181,7 @@ class Decoder(Generic[T]):
         except msgspec.ValidationError:
             raise errors.AnswerError(f"the watch stream has no events: {error}") from error
         _logger.error(
-            "passing over a %s event of a %s that cannot be understood: %s",
+            "passing over what cannot be understood: event %s of a %s: %s",
             skimmed.type,
             self._kind.__name__,
             error,
@@ -205,16 +204,27 @@ class Decoder(Generic[T]):
     def _object(self, raw: msgspec.Raw) -> T | None:
         """Return the object, None where it cannot be understood."""
         try:
-            return self._object_decoder.decode(raw)
-        except msgspec.ValidationError:
-            pass
-        try:
-            return msgspec.convert(_without_nulls(bytes(raw)), self._kind)
-        except msgspec.ValidationError as error:
+            return decode_object(bytes(raw), self._kind)
+        except errors.AnswerError as error:
             self.skipped += 1
-            kind = self._kind.__name__
-            _logger.error("passing over a %s that cannot be understood: %s", kind, error)  # noqa: TRY400 - a traceback says nothing about the object
+            _logger.error("passing over what cannot be understood: %s", error)  # noqa: TRY400 - a traceback says nothing about the object
             return None
+
+
+def decode_object(body: bytes, kind: type[T]) -> T:
+    """Return one object.
+
+    Raises:
+        AnswerError: it is not of this kind.
+    """
+    try:
+        return msgspec.json.decode(body, type=kind)
+    except msgspec.DecodeError:
+        pass
+    try:
+        return msgspec.convert(_without_nulls(body), kind)
+    except msgspec.DecodeError as error:
+        raise errors.AnswerError(f"the answer is not a {kind.__name__}: {error}") from error
 
 
 class LineSplitter:

@@ -105,7 +105,6 @@ class _PodPatch(msgspec.Struct, frozen=True):
 
 
 _encoder = msgspec.json.Encoder()
-_pod_decoder = msgspec.json.Decoder(objects.Pod)
 
 
 class PodStatusWriter:
@@ -223,10 +222,7 @@ class PodStatusWriter:
     async def _read(self, pod: objects.Pod) -> objects.Pod:
         path = paths.pod(pod.metadata.namespace, pod.metadata.name)
         body = await self._api.request("GET", path, policy=WRITE_POLICY)
-        try:
-            return _pod_decoder.decode(body)
-        except msgspec.DecodeError as error:
-            raise errors.AnswerError(f"the answer is not a pod: {error}") from error
+        return decoding.decode_object(body, objects.Pod)
 
     def _newest_known(self, pod: objects.Pod) -> _Known:
         """Return what the pod shows, or what was written since it looked like that."""

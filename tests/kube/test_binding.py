@@ -1,0 +1,152 @@
+"""Binding: what each answer, and no answer, means for the pod."""
+
+from __future__ import annotations
+
+import pytest
+
+from policysched.cluster import pod_shape
+from policysched.framework import interface
+from policysched.kube import binding
+from tests import builders
+from tests.kube.asynchronous import asynchronous
+from tests.kube.fake_server import (
+    Answer,
+    FakeServer,
+    drop,
+    json_body,
+    status,
+)
+
+POD = pod_shape.PodShapes().info(builders.make_pod("web").build())
+PATH = "/api/v1/namespaces/default/pods/web"
+BINDING = PATH + "/binding"
+
+CREATED = json_body({"kind": "Status", "status": "Success", "code": 201}, 201)
+ASSIGNED = status(409, "Conflict", 'pod web is already assigned to node "n2"')
+DELETING = status(409, "Conflict", "pod web is being deleted, cannot be assigned to a host")
+
+
+def stored(node_name: str, uid: str = POD.uid) -> Answer:
+    """Answer with the pod as the server has it."""
+    meta = {"name": "web", "namespace": "default", "uid": uid}
+    return json_body({"metadata": meta, "spec": {"nodeName": node_name, "containers": None}})
+
+
+async def bind(pod: pod_shape.PodInfo, server: FakeServer) -> interface.BindError | None:
+    """Bind to node n1."""
+    async with server.client() as api:
+        return await binding.ApiBinder(api).bind(pod, "n1")
+
+
+@asynchronous
+async def test_a_binding_as_it_arrives() -> None:
+    """The binding names pod, uid and node, and needs one request."""
+    async with FakeServer() as server:
+        server.on("POST", BINDING, CREATED)
+        assert await bind(POD, server) is None
+        (request,) = server.requests
+        assert request.body == {
+            "apiVersion": "v1",
+            "kind": "Binding",
+            "metadata": {"name": "web", "namespace": "default", "uid": POD.uid},
+            "target": {"kind": "Node", "name": "n1"},
+        }
+
+
+@pytest.mark.parametrize(
+    "posts, gets, outcome",
+    [
+        pytest.param([status(503), CREATED], [], None, id="second attempt"),
+        pytest.param([status(429, retry_after=1), CREATED], [], None, id="asked to wait"),
+        pytest.param([drop, CREATED], [], None, id="first answer lost, not arrived"),
+        pytest.param([drop, ASSIGNED], [stored("n1")], None, id="first answer lost, arrived"),
+        pytest.param([drop], [stored("n1")], None, id="all answers lost, arrived"),
+        pytest.param(
+            [ASSIGNED],
+            [stored("n2")],
+            interface.BindError("the pod is already bound to `n2`", is_conflict=True),
+            id="another scheduler was faster",
+        ),
+        pytest.param(
+            [DELETING],
+            [stored("")],
+            interface.BindError("pod web is being deleted, cannot be assigned to a host"),
+            id="being deleted",
+        ),
+        pytest.param(
+            [status(404, "NotFound", 'pods "web" not found')],
+            [],
+            interface.BindError('the pod is gone: pods "web" not found'),
+            id="deleted",
+        ),
+        pytest.param(
+            [status(409, "Conflict", "Precondition failed: UID in precondition")],
+            [stored("", uid="another")],
+            interface.BindError("the pod is gone: another one has its name"),
+            id="created anew",
+        ),
+        pytest.param(
+            [drop], [status(404)], interface.BindError("the pod is gone"), id="gone meanwhile"
+        ),
+        pytest.param(
+            [status(403, "Forbidden", "no binding for you")],
+            [],
+            interface.BindError("no binding for you"),
+            id="not allowed",
+        ),
+        pytest.param(
+            [status(422, "Invalid", "target.kind: unsupported")],
+            [],
+            interface.BindError("target.kind: unsupported"),
+            id="invalid",
+        ),
+        pytest.param(
+            [status(500, "InternalError", "etcd is away")],
+            [stored("")],
+            interface.BindError(
+                "the outcome is not known, the pod is not bound so far: "
+                "the API server answered 500 InternalError: etcd is away"
+            ),
+            id="server fails",
+        ),
+        pytest.param(
+            [status(500, "InternalError", "etcd is away")],
+            [status(503, "ServiceUnavailable", "still away")],
+            interface.BindError(
+                "the outcome is not known: "
+                "the API server answered 500 InternalError: etcd is away; the pod could not be "
+                "read: the API server answered 503 ServiceUnavailable: still away"
+            ),
+            id="server fails, and again",
+        ),
+        pytest.param(
+            [status(409, "Conflict", "who knows")],
+            [json_body(["no pod"])],
+            interface.BindError(
+                "the outcome is not known: the API server answered 409 Conflict: who knows; the "
+                "pod could not be read: the answer is not a Pod: Expected `object`, got `array`"
+            ),
+            id="an answer that is no pod",
+        ),
+    ],
+)
+@asynchronous
+async def test_what_the_answers_mean(
+    posts: list[Answer], gets: list[Answer], outcome: interface.BindError | None
+) -> None:
+    """A pod counts as bound exactly when the server has it on our node."""
+    async with FakeServer() as server:
+        server.on("POST", BINDING, *posts)
+        server.on("GET", PATH, *gets)
+        assert await bind(POD, server) == outcome
+
+
+@asynchronous
+async def test_without_a_server() -> None:
+    """A binding that never left us has failed for certain: there is nothing to look up."""
+    async with FakeServer() as server:
+        pass
+    error = await bind(POD, server)
+    assert error is not None
+    assert "no connection" in error.message
+    assert not error.is_conflict
