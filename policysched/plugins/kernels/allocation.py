@@ -16,6 +16,8 @@ from policysched.framework import interface
 from policysched.plugins.kernels import go_math
 
 FULL_UTILIZATION = 100
+_PAIR = 2
+"""Two resources have a formula of their own."""
 
 
 class Strategy(Protocol):
@@ -125,43 +127,34 @@ def balance(requested: columns.IntArray, allocatable: columns.IntArray) -> colum
     Source: `noderesources/balanced_allocation.go`, balancedResourceScore.
     """
     counted = allocatable != 0
-    fractions = np.minimum(requested / np.where(counted, allocatable, 1), 1.0)
-    fractions[~counted] = 0.0
-    count = counted.sum(axis=0)
-    deviation = np.where(
-        count == 2,  # noqa: PLR2004 - two resources have a formula of their own
-        _half_distance(fractions, counted),
-        _deviation(fractions, counted, count),
-    )
+    fractions = np.minimum(requested / np.where(counted, allocatable, 1), 1.0) * counted
+    if len(fractions) == _PAIR:
+        deviation = np.where(counted.all(axis=0), np.abs((fractions[0] - fractions[1]) / 2), 0.0)
+    else:
+        deviation = _deviation(fractions, counted)
     return ((1 - deviation) * np.float64(interface.MAX_NODE_SCORE)).astype(np.int64)
 
 
-def _half_distance(fractions: columns.FloatArray, counted: columns.BoolArray) -> columns.FloatArray:
-    """Return half the distance of the first two counted fractions of each node."""
-    signed = np.zeros(fractions.shape[1])
-    sign = np.ones(fractions.shape[1])
-    for fraction, counts in zip(fractions, counted, strict=True):
-        signed += sign * fraction  # uncounted fractions are 0
-        sign = np.where(counts, -sign, sign)
-    return np.abs(signed / 2)
-
-
-def _deviation(
-    fractions: columns.FloatArray, counted: columns.BoolArray, count: columns.IntArray
-) -> columns.FloatArray:
-    """Return the standard deviation of the counted fractions, 0 for fewer than two.
+def _deviation(fractions: columns.FloatArray, counted: columns.BoolArray) -> columns.FloatArray:
+    """Return float64 (n,): the deviation of each node's counted fractions; the others are 0.
 
     Sums run over the resources in order, as in Go, so that float rounding is the same.
     """
+    count = counted.sum(axis=0)
     divisor = np.maximum(count, 1)
-    total = np.zeros(fractions.shape[1])
-    for fraction in fractions:
+    total = np.zeros(len(count))
+    distance = np.zeros(len(count))
+    sign = np.ones(len(count))
+    for fraction, counts in zip(fractions, counted, strict=True):
         total += fraction
+        distance += sign * fraction
+        sign = np.where(counts, -sign, sign)
     mean = total / divisor
-    squares = np.zeros(fractions.shape[1])
+    squares = np.zeros(len(count))
     for fraction, counts in zip(fractions, counted, strict=True):
         squares += np.where(counts, (fraction - mean) * (fraction - mean), 0.0)
-    return np.where(count > 1, np.sqrt(squares / divisor), 0.0)
+    deviation = np.where(count == _PAIR, np.abs(distance / 2), np.sqrt(squares / divisor))
+    return np.where(count > 1, deviation, 0.0)
 
 
 def _weighted_mean(
