@@ -91,6 +91,24 @@ class ApiClient:
         """Return the object at `path`."""
         return _object(self.raw("GET", path, query=query))
 
+    def open(self, path: str, **query: str) -> urllib3.BaseHTTPResponse:
+        """Return an answer whose body is still to come, such as a watch; end it with `shutdown`.
+
+        Raises:
+            ApiError: the answer is not 2xx.
+        """
+        answer = self._pool.request(
+            "GET",
+            self.server + path,
+            fields=query,
+            headers=self._headers,
+            timeout=urllib3.Timeout(connect=_TIMEOUT_SECONDS, read=None),
+            preload_content=False,
+        )
+        if not 200 <= answer.status < 300:
+            raise ApiError(f"GET {path}", answer.status, answer.data)
+        return answer
+
     def items(self, path: str, **query: str) -> list[dict[str, Any]]:
         """Return all items of the list at `path`, page by page."""
         found: list[dict[str, Any]] = []

@@ -1,0 +1,90 @@
+"""Compares policysched with kube-scheduler on one real API server, or times the algorithm alone.
+
+python -m benchmarks                                  what `make bench` runs
+python -m benchmarks --nodes 1000 --shapes mixed --repeat 1
+python -m benchmarks algorithm --profile
+"""
+
+from __future__ import annotations
+
+import argparse
+import pathlib
+import sys
+import tempfile
+
+from benchmarks import comparison, report, schedulers, workload_files
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the benchmark that the command line asks for."""
+    words = sys.argv[1:] if argv is None else argv
+    if words[:1] == ["algorithm"]:
+        from benchmarks import algorithm  # noqa: PLC0415 - the comparison never imports the engine
+
+        return algorithm.main(words[1:])
+    args = _parser().parse_args(words)
+    plan = comparison.Plan(
+        [comparison.Case(shape, nodes, args.pods) for shape in args.shapes for nodes in args.nodes],
+        args.schedulers,
+        args.repeat,
+        args.flag,
+    )
+    with tempfile.TemporaryDirectory(prefix="policysched-bench-") as folder:
+        return _compare(plan, pathlib.Path(folder), args.out)
+
+
+def _compare(plan: comparison.Plan, folder: pathlib.Path, out: pathlib.Path | None) -> int:
+    made = []
+    try:
+        for one in comparison.run(plan, folder, _note):
+            made.append(one)
+            _note(f"{one.scheduler}: {one.pods_per_second:.0f} pods/s ({one.case.workload})")
+    except comparison.BenchmarkError as error:
+        _note(str(error))
+        return 1
+    finally:
+        if out is not None:
+            out.write_bytes(report.json(made))
+        if made:
+            print(report.text(made))
+    return 0
+
+
+def _note(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks",
+        description="Bind the same backlogs with kube-scheduler and policysched in turn.",
+        epilog="`algorithm` as the first word times the scheduling cycle alone, without a server.",
+    )
+    parser.add_argument("--nodes", type=_numbers, default=[1000, 5000], metavar="N,N")
+    parser.add_argument(
+        "--shapes",
+        type=_words,
+        default=["plain", "mixed"],
+        metavar="A,B",
+        help=f"workloads: {', '.join(workload_files.names())}",
+    )
+    parser.add_argument("--pods", type=int, default=3000)
+    parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--schedulers", type=_words, default=list(schedulers.NAMES), metavar="A,B")
+    parser.add_argument("--out", type=pathlib.Path, help="write every measurement as JSON")
+    parser.add_argument(
+        "--flag", action="append", default=[], help="a further flag for policysched; repeatable"
+    )
+    return parser
+
+
+def _numbers(text: str) -> list[int]:
+    return [int(word) for word in text.split(",")]
+
+
+def _words(text: str) -> list[str]:
+    return text.split(",")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

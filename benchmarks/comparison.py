@@ -1,0 +1,174 @@
+"""One backlog after another on one real API server: who binds it how fast, at what cost."""
+
+from __future__ import annotations
+
+import dataclasses
+import pathlib
+import time
+from collections.abc import Callable, Iterator, Sequence
+
+from benchmarks import process_usage, schedulers, watching, workload_files
+from tests.realcluster import api_client, control_plane, process
+
+_POLL_SECONDS = 0.02
+_STALL_LIMIT_SECONDS = 60.0
+_EVENTS_LIMIT_SECONDS = 30.0
+_BOUND = {"fieldSelector": "spec.nodeName!="}
+_SCHEDULED = b'"reason":"Scheduled"'
+
+
+class BenchmarkError(Exception):
+    """A scheduler did not bind all pods; the text has the end of its log."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Case:
+    """What is measured: a workload at a size."""
+
+    workload: str
+    nodes: int
+    pods: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Measurement:
+    """One run of one scheduler.
+
+    Attributes:
+        case, scheduler: what ran.
+        repeat: which turn it was, from 0.
+        start_seconds: from the start of the process to the first binding.
+        bind_seconds: from the first to the last binding.
+        events_seconds: from the first binding to the last `Scheduled` event.
+        pods_per_second: bindings a second between the first and the last.
+        events: `Scheduled` events that were written.
+        cpu_seconds: of the scheduler between the first binding and the last event.
+        total_cpu_seconds: of the scheduler since its start.
+        peak_memory_mib: of the scheduler since its start.
+    """
+
+    case: Case
+    scheduler: str
+    repeat: int
+    start_seconds: float
+    bind_seconds: float
+    events_seconds: float
+    pods_per_second: float
+    events: int
+    cpu_seconds: float
+    total_cpu_seconds: float
+    peak_memory_mib: float
+
+
+@dataclasses.dataclass(frozen=True)
+class Plan:
+    """What is compared.
+
+    Attributes:
+        cases: in this order.
+        schedulers: names; the order alternates from repeat to repeat.
+        repeats: how often each case is run by each scheduler.
+        flags: further flags for policysched.
+    """
+
+    cases: Sequence[Case]
+    schedulers: Sequence[str] = schedulers.NAMES
+    repeats: int = 3
+    flags: Sequence[str] = ()
+
+
+def run(
+    plan: Plan, folder: pathlib.Path, note: Callable[[str], None] = lambda _: None
+) -> Iterator[Measurement]:
+    """Give the measurements as they are made; `note` gets a line of progress now and then.
+
+    Raises:
+        BenchmarkError: a scheduler did not bind all pods.
+    """
+    with control_plane.ControlPlane(
+        folder / "control-plane", flags=control_plane.THROUGHPUT_FLAGS
+    ) as plane:
+        plane.client.create_namespace(workload_files.NAMESPACE)
+        for case in plan.cases:
+            workload = workload_files.load(case.workload)
+            plane.client.create_nodes(workload.nodes(case.nodes))
+            note(f"{case.nodes} nodes for {case.workload}")
+            for repeat in range(plan.repeats):
+                turn = plan.schedulers if repeat % 2 == 0 else plan.schedulers[::-1]
+                for name in turn:
+                    run_folder = folder / f"{case.workload}-{case.nodes}-{repeat}-{name}"
+                    scheduler = schedulers.prepare(name, plane, run_folder, plan.flags)
+                    _create_pods(plane.client, workload, case.pods)
+                    yield _measure(plane.client, case, name, repeat, scheduler)
+                    _delete_pods(plane.client)
+            plane.clear()
+
+
+def _measure(
+    client: api_client.ApiClient,
+    case: Case,
+    name: str,
+    repeat: int,
+    scheduler: process.ServerProcess,
+) -> Measurement:
+    """Start a scheduler on a backlog that lies ready and watch it until all events are written."""
+    at_first: list[process_usage.Usage] = []
+    started = time.monotonic()
+    with (
+        watching.Watch(
+            client,
+            "/api/v1/pods",
+            query=_BOUND,
+            on_first=lambda: at_first.append(process_usage.of(scheduler.pid)),
+        ) as bound,
+        watching.Watch(client, "/apis/events.k8s.io/v1/events", containing=_SCHEDULED) as events,
+    ):
+        scheduler.start()
+        try:
+            _wait_for(bound, case.pods, scheduler, _STALL_LIMIT_SECONDS)
+            if len(bound) < case.pods:
+                tail = scheduler.log_tail()
+                raise BenchmarkError(f"{name} bound {len(bound)} of {case.pods} pods\n{tail}")
+            _wait_for(events, case.pods, scheduler, _EVENTS_LIMIT_SECONDS)
+            usage = process_usage.of(scheduler.pid)
+        finally:
+            scheduler.kill()
+    first, last = bound.times[0], bound.times[case.pods - 1]
+    return Measurement(
+        case,
+        name,
+        repeat,
+        start_seconds=first - started,
+        bind_seconds=last - first,
+        events_seconds=(events.times[-1] if events.times else last) - first,
+        pods_per_second=(case.pods - 1) / (last - first),
+        events=len(events),
+        cpu_seconds=usage.cpu_seconds - at_first[0].cpu_seconds,
+        total_cpu_seconds=usage.cpu_seconds,
+        peak_memory_mib=usage.peak_memory_mib,
+    )
+
+
+def _wait_for(
+    watch: watching.Watch, count: int, scheduler: process.ServerProcess, stall_seconds: float
+) -> None:
+    """Return when `count` lines have come, or none for a while, or the scheduler has ended."""
+    seen, since = 0, time.monotonic()
+    while len(watch) < count and scheduler.is_running():
+        if len(watch) != seen:
+            seen, since = len(watch), time.monotonic()
+        elif time.monotonic() - since > stall_seconds:
+            return
+        time.sleep(_POLL_SECONDS)
+
+
+def _create_pods(
+    client: api_client.ApiClient, workload: workload_files.Workload, count: int
+) -> None:
+    pods = workload.pods(count, schedulers.SCHEDULER_NAME)
+    client.create_pods(workload_files.NAMESPACE, pods)
+
+
+def _delete_pods(client: api_client.ApiClient) -> None:
+    for kind in ("pods", "events"):
+        client.delete(f"/api/v1/namespaces/{workload_files.NAMESPACE}/{kind}")
