@@ -1,0 +1,64 @@
+"""What a checked expression depends on, which decides how its value may be kept."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from policysched.framework import interface
+from policysched.lang import checked_expr
+
+NOTHING = interface.Reads(0)
+_NODE = interface.Reads.NODE
+_USAGE = interface.Reads.USAGE
+_METRICS = interface.Reads.METRICS
+
+
+def reads(expr: checked_expr.TypedExpr) -> interface.Reads:
+    """Return what the value on a node depends on, besides the incoming pod's shape."""
+    found = NOTHING
+    for each in checked_expr.walk(expr):
+        found |= _own_reads(each)
+    return found
+
+
+def _own_reads(expr: checked_expr.TypedExpr) -> interface.Reads:
+    match expr:
+        case checked_expr.MetricRef():
+            return _METRICS | _NODE  # a row can come to mean another node
+        case checked_expr.NodeResource(kind="allocatable"):
+            return _NODE
+        case checked_expr.NodeResource():
+            return _NODE | _USAGE
+        case checked_expr.NodeLabelNumber() | checked_expr.NodeTest():
+            return _NODE
+        case (
+            checked_expr.Const()
+            | checked_expr.PodRequests()
+            | checked_expr.PodPriority()
+            | checked_expr.PodTest()
+            | checked_expr.Arithmetic()
+            | checked_expr.Call()
+            | checked_expr.Compare()
+            | checked_expr.And()
+            | checked_expr.Or()
+            | checked_expr.Not()
+        ):
+            return NOTHING
+        case _:
+            assert_never(expr)
+
+
+def reads_pod(expr: checked_expr.TypedExpr) -> bool:
+    """Say whether the value depends on the incoming pod."""
+    own = (checked_expr.PodRequests, checked_expr.PodPriority, checked_expr.PodTest)
+    return any(isinstance(each, own) for each in checked_expr.walk(expr))
+
+
+def can_be_missing(expr: checked_expr.TypedExpr) -> bool:
+    """Say whether any leaf of the expression can be without a value."""
+    missing = (checked_expr.MetricRef, checked_expr.NodeLabelNumber)
+    return any(
+        isinstance(each, missing)
+        or (isinstance(each, checked_expr.Arithmetic) and each.operator == "/")
+        for each in checked_expr.walk(expr)
+    )

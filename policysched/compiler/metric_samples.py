@@ -1,0 +1,81 @@
+"""The samples of one metric that count now."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+
+import numpy as np
+
+from policysched.cluster import columns, snapshot
+from policysched.compiler import column
+from policysched.lang import checked
+
+_MARGIN_SECONDS = 0.001
+"""Answers end this much before a sample turns stale: times are rounded on the way to a datetime."""
+
+_END_OF_TIME_SECONDS = datetime.datetime.max.replace(tzinfo=datetime.UTC).timestamp()
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Samples:
+    """What a metric says about the N nodes of a snapshot.
+
+    Attributes:
+        numbers: (N,), valid where a sample is fresh and inside the declared range.
+        is_out: no existing node has a valid sample: an outage, whatever the cause.
+        valid_until: when the next sample turns stale; None for never.
+    """
+
+    numbers: column.Numbers
+    is_out: bool
+    valid_until: datetime.datetime | None
+
+
+class MetricSamples:
+    """Reads one metric; the answer is kept until something changes or a sample turns stale."""
+
+    def __init__(self, metric: checked.CheckedMetric) -> None:
+        """Read `metric`."""
+        self.metric = metric
+        self._nodes: columns.NodeColumns | None = None
+        self._version = (-1, -1)
+        self._samples: Samples | None = None
+
+    def current(self, snap: snapshot.Snapshot) -> Samples:
+        """Return the samples that count at the time of the snapshot."""
+        version = (snap.metrics.generation, snap.nodes.node_changes.generation)
+        kept = self._samples
+        is_current = (
+            kept is not None
+            and self._nodes is snap.nodes
+            and self._version == version
+            and (kept.valid_until is None or snap.now < kept.valid_until)
+        )
+        if kept is None or not is_current:
+            kept = self._samples = self._read(snap)
+            self._nodes, self._version = snap.nodes, version
+        return kept
+
+    def _read(self, snap: snapshot.Snapshot) -> Samples:
+        metric = self.metric
+        read = snap.all_rows().metric(metric.key)
+        is_fresh = read.is_fresh(snap.now.timestamp(), metric.max_age_seconds)
+        is_valid = is_fresh & np.isfinite(read.values)
+        if metric.low is not None:
+            is_valid &= read.values >= metric.low
+        if metric.high is not None:
+            is_valid &= read.values <= metric.high
+        return Samples(
+            column.Numbers(read.values, is_valid),
+            is_out=not bool((is_valid & snap.is_alive).any()),
+            valid_until=self._end_of_validity(read.measured_at_seconds[is_fresh]),
+        )
+
+    def _end_of_validity(self, measured_at_seconds: columns.FloatArray) -> datetime.datetime | None:
+        if len(measured_at_seconds) == 0:
+            return None
+        end_seconds = float(measured_at_seconds.min()) + self.metric.max_age_seconds
+        if end_seconds >= _END_OF_TIME_SECONDS:
+            return None
+        return datetime.datetime.fromtimestamp(end_seconds - _MARGIN_SECONDS, datetime.UTC)

@@ -1,0 +1,163 @@
+"""Selectors on nodes, lowered to masks over all nodes at once."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Protocol, assert_never
+
+import numpy as np
+
+from policysched.cluster import columns, objects, selectors, snapshot
+from policysched.lang import checked_selector
+
+
+class NodeMask(Protocol):
+    """A compiled selector on nodes."""
+
+    def mask(self, nodes: snapshot.NodeView) -> columns.NodeMask:
+        """Return bool (n,): the nodes that match."""
+        ...
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class LabelMask:
+    """Nodes whose label satisfies a requirement."""
+
+    requirement: selectors.Requirement
+
+    def mask(self, nodes: snapshot.NodeView) -> columns.NodeMask:
+        """Return bool (n,): the nodes that match."""
+        return nodes.matches(self.requirement)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class NameMask:
+    """Nodes with one of some names."""
+
+    names: tuple[str, ...]
+
+    def mask(self, nodes: snapshot.NodeView) -> columns.NodeMask:
+        """Return bool (n,): the nodes that match."""
+        row_of = nodes.snapshot.nodes.row_of
+        rows = [row_of[name] for name in self.names if name in row_of]
+        return np.isin(nodes.row_numbers, rows)
+
+
+class TaintMask:
+    """Nodes with a taint of a pattern; decided once per distinct set of taints."""
+
+    def __init__(self, pattern: checked_selector.TaintPattern) -> None:
+        """Look for `pattern`."""
+        self._pattern = pattern
+        self._nodes: columns.NodeColumns | None = None
+        self._table: columns.BoolArray = np.zeros(0, np.bool_)
+
+    def mask(self, nodes: snapshot.NodeView) -> columns.NodeMask:
+        """Return bool (n,): the nodes that match."""
+        known = nodes.snapshot.nodes
+        if self._nodes is not known or len(self._table) < len(known.taint_sets):
+            decided = [self._matches(taints) for taints in known.taint_sets.values]
+            self._table = np.array(decided, np.bool_)
+            self._nodes = known
+        found: columns.NodeMask = self._table[nodes.taint_set_ids]
+        return found
+
+    def _matches(self, taints: tuple[objects.Taint, ...]) -> bool:
+        return any(taint_matches(self._pattern, taint) for taint in taints)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class AllMasks:
+    """Nodes that match every operand."""
+
+    operands: tuple[NodeMask, ...]
+
+    def mask(self, nodes: snapshot.NodeView) -> columns.NodeMask:
+        """Return bool (n,): the nodes that match."""
+        found = np.ones(len(nodes), np.bool_)
+        for operand in self.operands:
+            found &= operand.mask(nodes)
+        return found
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class AnyMask:
+    """Nodes that match at least one operand."""
+
+    operands: tuple[NodeMask, ...]
+
+    def mask(self, nodes: snapshot.NodeView) -> columns.NodeMask:
+        """Return bool (n,): the nodes that match."""
+        found = np.zeros(len(nodes), np.bool_)
+        for operand in self.operands:
+            found |= operand.mask(nodes)
+        return found
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class NotMask:
+    """Nodes that do not match the operand."""
+
+    operand: NodeMask
+
+    def mask(self, nodes: snapshot.NodeView) -> columns.NodeMask:
+        """Return bool (n,): the nodes that match."""
+        return ~self.operand.mask(nodes)
+
+
+def lower(selector: checked_selector.Selector) -> NodeMask:
+    """Return the masks of a selector on nodes.
+
+    Raises:
+        TypeError: a requirement that the checker does not allow on nodes.
+    """
+    match selector:
+        case checked_selector.AllOf(operands=operands):
+            return AllMasks(tuple(lower(operand) for operand in operands))
+        case checked_selector.AnyOf(operands=operands):
+            return AnyMask(tuple(lower(operand) for operand in operands))
+        case checked_selector.Negation(operand=operand):
+            return NotMask(lower(operand))
+        case checked_selector.LabelRequirement():
+            return LabelMask(requirement(selector))
+        case checked_selector.TaintRequirement(pattern=pattern):
+            return TaintMask(pattern)
+        case checked_selector.FieldRequirement(field="nodeName", operator=operator, values=names):
+            return NameMask(names) if operator == "In" else NotMask(NameMask(names))
+        case (
+            checked_selector.FieldRequirement()
+            | checked_selector.AnnotationRequirement()
+            | checked_selector.NumberRequirement()
+        ):
+            msg = f"{selector.span}: a node has no {type(selector).__name__}"
+            raise TypeError(msg)
+        case _:
+            assert_never(selector)
+
+
+def requirement(
+    written: checked_selector.LabelRequirement | checked_selector.AnnotationRequirement,
+) -> selectors.Requirement:
+    """Return a label requirement in the form that columns and pods are asked in."""
+    operator = selectors.Operator(written.operator)
+    return selectors.Requirement(written.key, operator, frozenset(written.values))
+
+
+def taint_matches(pattern: checked_selector.TaintPattern, taint: objects.Taint) -> bool:
+    """Return whether a taint matches a pattern.
+
+    Source of Gt and Lt: KEP-5471; false where the taint's value is no decimal int64.
+    """
+    if taint.key != pattern.key or taint.effect not in pattern.effects:
+        return False
+    match pattern.operator:
+        case "Exists":
+            return True
+        case "Equal":
+            return taint.value == pattern.value
+        case "Gt" | "Lt":
+            actual = selectors.parse_int64(taint.value)
+            wanted = selectors.parse_int64(pattern.value)
+            if actual is None or wanted is None:
+                return False
+            return actual > wanted if pattern.operator == "Gt" else actual < wanted

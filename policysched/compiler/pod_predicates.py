@@ -1,0 +1,134 @@
+"""Selectors on pods and namespaces, lowered to functions that are asked once per shape."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, TypeAlias, assert_never
+
+from policysched.cluster import pod_counts, pod_shape, selectors
+from policysched.compiler import node_masks, pod_fields
+from policysched.lang import checked_selector
+
+PodPredicate: TypeAlias = Callable[[pod_shape.PodShape], bool]
+LabelsPredicate: TypeAlias = Callable[[Mapping[str, str]], bool]
+NamespacePredicate: TypeAlias = Callable[[str, pod_counts.NamespaceLabels], bool]
+
+_COMPARISONS: Mapping[str, Callable[[Any, Any], bool]] = MappingProxyType(
+    {
+        "=": operator.eq,
+        "!=": operator.ne,
+        "<": operator.lt,
+        "<=": operator.le,
+        ">": operator.gt,
+        ">=": operator.ge,
+    }
+)
+
+
+def lower(selector: checked_selector.Selector) -> PodPredicate:
+    """Return a function that says whether pods of a shape match.
+
+    Raises:
+        TypeError: a requirement that the checker does not allow on pods.
+    """
+    match selector:
+        case checked_selector.AllOf(operands=operands):
+            return _all([lower(operand) for operand in operands])
+        case checked_selector.AnyOf(operands=operands):
+            return _any([lower(operand) for operand in operands])
+        case checked_selector.Negation(operand=operand):
+            return _not(lower(operand))
+        case checked_selector.LabelRequirement():
+            return _label(node_masks.requirement(selector))
+        case checked_selector.AnnotationRequirement():
+            return _annotation(node_masks.requirement(selector))
+        case checked_selector.FieldRequirement():
+            return _field(selector)
+        case checked_selector.NumberRequirement():
+            return _number(selector)
+        case checked_selector.TaintRequirement():
+            msg = f"{selector.span}: a pod has no taints"
+            raise TypeError(msg)
+        case _:
+            assert_never(selector)
+
+
+def lower_namespaces(namespaces: checked_selector.NamespaceSet) -> NamespacePredicate:
+    """Return a function that says whether a namespace, given the labels of all, is in the set."""
+    names = frozenset(namespaces.names)
+    if namespaces.selector is None:
+        return lambda name, _: name in names
+    if namespaces.selector == checked_selector.EVERYTHING:
+        return lambda _name, _labels: True
+    matches = _lower_labels(namespaces.selector)
+    return lambda name, labels: name in names or matches(labels.get(name, {}))
+
+
+def reads_namespace_labels(namespaces: checked_selector.NamespaceSet | None) -> bool:
+    """Say whether labels of namespaces decide who is in the set."""
+    if namespaces is None:
+        return False
+    return namespaces.selector not in (None, checked_selector.EVERYTHING)
+
+
+def _lower_labels(selector: checked_selector.Selector) -> LabelsPredicate:
+    match selector:
+        case checked_selector.AllOf(operands=operands):
+            return _all([_lower_labels(operand) for operand in operands])
+        case checked_selector.AnyOf(operands=operands):
+            return _any([_lower_labels(operand) for operand in operands])
+        case checked_selector.Negation(operand=operand):
+            return _not(_lower_labels(operand))
+        case checked_selector.LabelRequirement():
+            required = node_masks.requirement(selector)
+            return lambda labels: required.matches_value(labels.get(required.key))
+        case _:
+            msg = f"{selector.span}: a namespace has labels only"
+            raise TypeError(msg)
+
+
+def _all(predicates: list[Callable[[Any], bool]]) -> Callable[[Any], bool]:
+    return lambda subject: all(predicate(subject) for predicate in predicates)
+
+
+def _any(predicates: list[Callable[[Any], bool]]) -> Callable[[Any], bool]:
+    return lambda subject: any(predicate(subject) for predicate in predicates)
+
+
+def _not(predicate: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    return lambda subject: not predicate(subject)
+
+
+def _label(required: selectors.Requirement) -> PodPredicate:
+    return lambda shape: required.matches_value(shape.labels.get(required.key))
+
+
+def _annotation(required: selectors.Requirement) -> PodPredicate:
+    return lambda shape: required.matches_value(shape.annotations.get(required.key))
+
+
+def _field(required: checked_selector.FieldRequirement) -> PodPredicate:
+    wanted, field = required.values, required.field
+    if field == "nodeName":
+        msg = f"{required.span}: a pod is selected by where it runs"
+        raise TypeError(msg)
+    is_image = field == "image"
+
+    def has_one(shape: pod_shape.PodShape) -> bool:
+        return any(
+            pod_fields.image_matches(pattern, value) if is_image else pattern == value
+            for value in pod_fields.values(shape, field)
+            for pattern in wanted
+        )
+
+    return has_one if required.operator == "In" else _not(has_one)
+
+
+def _number(required: checked_selector.NumberRequirement) -> PodPredicate:
+    compare, wanted = _COMPARISONS[required.comparator], required.value
+    resource = required.resource
+    if resource is None:
+        return lambda shape: compare(shape.priority, wanted)
+    return lambda shape: compare(shape.requests.amounts.get(resource, 0), wanted)

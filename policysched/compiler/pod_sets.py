@@ -1,0 +1,180 @@
+"""The pods that affinity and spread rules count, as questions to the incremental counters.
+
+Which pods are in a set may depend on another pod (same namespace, same workload, same value of a
+label): on the incoming pod when it looks around, on the pod that carries a term when that term
+repels a later pod.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TypeAlias
+
+from policysched.cluster import pod_counts, pod_shape
+from policysched.compiler import pod_predicates, scope
+from policysched.lang import checked_selector
+
+LabelValues: TypeAlias = tuple[tuple[str, str | None], ...]
+
+
+class PodSet:
+    """A compiled set of pods; equal sets of a program are one object, so counters are shared.
+
+    Attributes:
+        is_symmetric: if a is in the set as b sees it, b carries the same term and is in the set as
+            a sees it.
+    """
+
+    def __init__(
+        self, written: checked_selector.PodSet, policy_scope: scope.PolicyScope | None
+    ) -> None:
+        """Compile `written`; `policy_scope` is what `self` means, None for other kinds."""
+        self._is_same_workload = written.kind == "sameWorkload"
+        self._scope = policy_scope
+        self._selects = None if written.selector is None else pod_predicates.lower(written.selector)
+        self._in_namespaces = written.namespaces and pod_predicates.lower_namespaces(
+            written.namespaces
+        )
+        self._match_keys = written.match_label_keys
+        self._mismatch_keys = written.mismatch_label_keys
+        self._label_keys = (*self._match_keys, *self._mismatch_keys)
+        self.reads_namespace_labels = pod_predicates.reads_namespace_labels(written.namespaces) or (
+            policy_scope is not None and policy_scope.reads_namespace_labels
+        )
+        has_own_selector = written.kind == "where" or written.namespaces is not None
+        self.is_symmetric = not has_own_selector and not self._label_keys
+
+    def anchor(self, shape: pod_shape.PodShape) -> Anchor:
+        """Return what the set depends on of the pod that looks, or is looked at."""
+        return Anchor(
+            "" if self._in_namespaces else shape.namespace,
+            shape.workload if self._is_same_workload else "",
+            tuple((key, shape.labels.get(key)) for key in self._label_keys),
+        )
+
+    def may_include(
+        self, shape: pod_shape.PodShape, namespaces: pod_counts.NamespaceLabels
+    ) -> bool:
+        """Return whether pods of `shape` are in the set as at least some pod could see it."""
+        if self._in_namespaces and not self._in_namespaces(shape.namespace, namespaces):
+            return False
+        if self._scope is not None:
+            return self._scope.selects(shape, namespaces)
+        if self._is_same_workload:
+            return shape.workload != ""
+        return self._selects is None or self._selects(shape)
+
+    def relates(self, seen: Anchor, seer: Anchor) -> bool:
+        """Return whether a pod that may be in the set is in it as another pod sees it.
+
+        Labels of which the seeing pod lacks the key are ignored; a mismatch is also satisfied by
+        pods without the label, as `NotIn` is (KEP-3633).
+        """
+        if seen.namespace != seer.namespace or seen.workload != seer.workload:
+            return False
+        pairs = zip(seen.labels, seer.labels, strict=True)
+        return all(
+            wanted is None or (actual == wanted) == (position < len(self._match_keys))
+            for position, ((_, actual), (_, wanted)) in enumerate(pairs)
+        )
+
+    def includes(
+        self,
+        shape: pod_shape.PodShape,
+        seer: pod_shape.PodShape,
+        namespaces: pod_counts.NamespaceLabels,
+    ) -> bool:
+        """Return whether pods of `shape` are in the set as a pod of the shape `seer` sees it."""
+        if not self.may_include(shape, namespaces):
+            return False
+        return self.relates(self.anchor(shape), self.anchor(seer))
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Anchor:
+    """What a set of pods depends on of one pod.
+
+    Attributes:
+        namespace: "" where the set says itself which namespaces it is about.
+        workload: "" unless the set is about the same workload.
+        labels: values of matchLabelKeys, then of mismatchLabelKeys; None where absent.
+    """
+
+    namespace: str
+    workload: str
+    labels: LabelValues
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PodsInSet:
+    """A question to the counters: the pods of a set as an incoming pod sees it.
+
+    Attributes:
+        counts_terminating: affinity counts pods that are being deleted, spread does not.
+    """
+
+    pods: PodSet
+    seer: Anchor
+    counts_terminating: bool
+
+    @property
+    def reads_namespace_labels(self) -> bool:
+        """Whether the answer depends on labels of namespaces."""
+        return self.pods.reads_namespace_labels
+
+    def matches(self, shape: pod_shape.PodShape, namespaces: pod_counts.NamespaceLabels) -> bool:
+        """Return whether pods of `shape` are counted."""
+        if not self.pods.may_include(shape, namespaces):
+            return False
+        return self.pods.relates(self.pods.anchor(shape), self.seer)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PodsRepelling:
+    """A question to the counters: the placed pods whose term is about an incoming pod.
+
+    Attributes:
+        carriers: the pods on which the rule acts.
+        pods: the set that the rule keeps away; the incoming pod may be in it.
+        seen: the incoming pod.
+    """
+
+    carriers: scope.RuleScope
+    pods: PodSet
+    seen: Anchor
+    counts_terminating = True
+
+    @property
+    def reads_namespace_labels(self) -> bool:
+        """Whether the answer depends on labels of namespaces."""
+        return self.carriers.reads_namespace_labels or self.pods.reads_namespace_labels
+
+    def matches(self, shape: pod_shape.PodShape, namespaces: pod_counts.NamespaceLabels) -> bool:
+        """Return whether pods of `shape` repel the incoming pod."""
+        if not self.carriers.selects(shape, namespaces):
+            return False
+        return self.pods.relates(self.seen, self.pods.anchor(shape))
+
+
+class PodSets:
+    """Compiles sets of pods, equal ones to the same object."""
+
+    def __init__(self) -> None:
+        """Start with none."""
+        self._known: dict[
+            tuple[checked_selector.PodSet, checked_selector.PodScope | None], PodSet
+        ] = {}
+
+    def compile(
+        self,
+        written: checked_selector.PodSet,
+        policy: checked_selector.PodScope,
+        policy_scope: scope.PolicyScope,
+    ) -> PodSet:
+        """Return the compiled set of a rule of the policy that has this scope."""
+        is_self = written.kind == "self"
+        key = (written, policy if is_self else None)
+        known = self._known.get(key)
+        if known is None:
+            known = self._known[key] = PodSet(written, policy_scope if is_self else None)
+        return known

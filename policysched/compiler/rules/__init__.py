@@ -1,0 +1,1 @@
+"""Policy rules as plugins: one module for each kind of rule."""

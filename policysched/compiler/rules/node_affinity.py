@@ -1,0 +1,81 @@
+"""`nodeAffinity required|preferred`: nodes by their labels, taints and names."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from policysched.cluster import columns, pod_shape, snapshot
+from policysched.compiler import lowering, physical, scope
+from policysched.compiler.kernels import points
+from policysched.compiler.rules import base
+from policysched.framework import cycle_state, interface, status
+from policysched.lang import checked, checked_expr
+
+
+class RequiredNodeAffinity(base.PolicyRule):
+    """Rejects the nodes that do not match."""
+
+    reads: ClassVar = interface.Reads.NODE
+
+    def __init__(
+        self,
+        rule: checked.NodeAffinityRule,
+        rule_scope: scope.RuleScope,
+        lower: lowering.Lowering,
+    ) -> None:
+        """Compile the selector of `rule`."""
+        super().__init__(rule.head, rule_scope)
+        self.condition = _lowered(rule, lower)
+        self._rejected = self.rejection(
+            status.Code.UNSCHEDULABLE_AND_UNRESOLVABLE,
+            f"node(s) didn't match policy {rule.head.name}",
+        )
+
+    def matching(
+        self, state: cycle_state.CycleState, shape: pod_shape.PodShape, nodes: snapshot.NodeView
+    ) -> columns.NodeMask:
+        """Return bool (n,): the nodes that match."""
+        return self.condition.evaluate(physical.Batch(nodes, shape, state)).is_true
+
+    @base.evaluates
+    def filter(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
+    ) -> status.NodeStatuses:
+        """Return one answer for each of the n nodes."""
+        return status.NodeStatuses.where(~self.matching(state, pod.shape, nodes), self._rejected)
+
+
+class PreferredNodeAffinity(base.ScoreRule):
+    """100 points for the nodes that match, 0 for the others."""
+
+    reads: ClassVar = interface.Reads.NODE
+
+    def __init__(
+        self,
+        rule: checked.NodeAffinityRule,
+        weight: int,
+        rule_scope: scope.RuleScope,
+        lower: lowering.Lowering,
+    ) -> None:
+        """Compile the selector of `rule`."""
+        super().__init__(rule.head, rule_scope, weight)
+        self.condition = _lowered(rule, lower)
+
+    @base.evaluates
+    def score(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
+    ) -> columns.IntArray:
+        """Return int64 (n,) hundredths."""
+        matching = self.condition.evaluate(physical.Batch(nodes, pod.shape, state)).is_true
+        return points.FULL * matching.astype(np.int64)
+
+
+def _lowered(rule: checked.NodeAffinityRule, lower: lowering.Lowering) -> physical.TruthExpr:
+    return lower.condition(checked_expr.NodeTest(rule.selector, rule.head.span))
+
+
+if TYPE_CHECKING:
+    _filter: type[interface.FilterPlugin] = RequiredNodeAffinity
+    _score: type[interface.ScorePlugin] = PreferredNodeAffinity

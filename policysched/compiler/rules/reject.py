@@ -1,0 +1,108 @@
+"""`reject when`: nodes on which a condition holds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from policysched.cluster import columns, pod_shape, snapshot
+from policysched.compiler import (
+    column,
+    expressions,
+    lowering,
+    metric_samples,
+    physical,
+    rewrites,
+    scope,
+)
+from policysched.compiler.rules import base
+from policysched.framework import cycle_state, interface, status
+from policysched.lang import checked, checked_expr
+
+
+class Reject(base.PolicyRule):
+    """Rejects the nodes on which the condition holds.
+
+    A condition whose truth depends on missing data is read as `on_missing` says. When a metric has
+    no valid sample on any node, the rule drops out: an outage must not stop scheduling.
+
+    Attributes:
+        reads: what the answers depend on.
+        condition: the plan.
+    """
+
+    def __init__(
+        self,
+        rule: checked.RejectRule,
+        rule_scope: scope.RuleScope,
+        lower: lowering.Lowering,
+    ) -> None:
+        """Compile the condition of `rule`."""
+        super().__init__(rule.head, rule_scope)
+        condition = rewrites.apply(rule.condition)
+        self.condition = lower.condition(condition)
+        self.reads = reads_of_rule(condition)
+        self._samples = lower.samples_of(condition)
+        self._guards = [lower.condition(part) for part in _pod_parts(condition)]
+        self._rejects_unknown = rule.on_missing == "reject"
+        resolvable = checked_expr.reads_pods_on_node(condition)
+        code = (
+            status.Code.UNSCHEDULABLE if resolvable else status.Code.UNSCHEDULABLE_AND_UNRESOLVABLE
+        )
+        self._rejected = self.rejection(code, f"node(s) rejected by policy {rule.head.name}")
+
+    @base.evaluates
+    def applies_to(
+        self, state: cycle_state.CycleState, shape: pod_shape.PodShape, snap: snapshot.Snapshot
+    ) -> bool:
+        """Return whether the rule acts on pods of `shape` now and can reject anything."""
+        if not super().applies_to(state, shape, snap):
+            return False
+        batch = physical.Batch(snap.all_rows(), shape, state)
+        return not any(guard.evaluate(batch).is_false is column.ALWAYS for guard in self._guards)
+
+    @base.evaluates
+    def filter(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
+    ) -> status.NodeStatuses:
+        """Return one answer for each of the n nodes."""
+        return status.NodeStatuses.where(self.rejecting(state, pod.shape, nodes), self._rejected)
+
+    def rejecting(
+        self, state: cycle_state.CycleState, shape: pod_shape.PodShape, nodes: snapshot.NodeView
+    ) -> columns.NodeMask:
+        """Return bool (n,): the nodes that the rule rejects."""
+        if is_outage(self._samples, nodes.snapshot):
+            return np.zeros(len(nodes), np.bool_)
+        truths = self.condition.evaluate(physical.Batch(nodes, shape, state))
+        rejecting = ~truths.is_false if self._rejects_unknown else truths.is_true
+        return column.on_each(rejecting, len(nodes))
+
+
+def reads_of_rule(expr: checked_expr.TypedExpr) -> interface.Reads:
+    """Return what the answers of a rule depend on.
+
+    Whether a metric is out is decided by all nodes. A rule that reads nothing is for the framework
+    one that reads nodes: reading nothing would mean reading anything.
+    """
+    reads = expressions.reads(expr) | interface.Reads.NODE
+    if interface.Reads.METRICS in reads:
+        reads |= interface.Reads.ALL_NODES
+    return reads
+
+
+def is_outage(samples: Sequence[metric_samples.MetricSamples], snap: snapshot.Snapshot) -> bool:
+    """Return whether one of the metrics has no valid sample on any node."""
+    return any(metric.current(snap).is_out for metric in samples)
+
+
+def _pod_parts(condition: checked_expr.TypedExpr) -> list[checked_expr.TypedExpr]:
+    """Return what must hold of the pod for the condition to hold on any node."""
+    parts = condition.operands if isinstance(condition, checked_expr.And) else (condition,)
+    return [part for part in parts if not expressions.reads(part)]
+
+
+if TYPE_CHECKING:
+    _filter: type[interface.FilterPlugin] = Reject

@@ -1,0 +1,162 @@
+"""`score`: points from a number or a condition."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias, assert_never
+
+import numpy as np
+
+from policysched.cluster import columns, pod_shape, snapshot
+from policysched.compiler import column, lowering, physical, rewrites, scope
+from policysched.compiler.kernels import points
+from policysched.compiler.rules import base, reject
+from policysched.framework import cycle_state, interface
+from policysched.lang import checked
+
+PointwiseNormalization: TypeAlias = checked.Linear | checked.Shape
+RelativeNormalization: TypeAlias = checked.MinMax | checked.Rank | checked.Max
+
+
+class ConditionScore(base.ScoreRule):
+    """100 points where a condition holds, 0 where not, the declared ones where it is unknown."""
+
+    def __init__(
+        self, rule: checked.ScoreRule, rule_scope: scope.RuleScope, lower: lowering.Lowering
+    ) -> None:
+        """Compile the condition of `rule`."""
+        super().__init__(rule.head, rule_scope, rule.weight)
+        condition = rewrites.apply(rule.value)
+        self.value = lower.condition(condition)
+        self.reads = reject.reads_of_rule(condition)
+        self._samples = lower.samples_of(condition)
+        self._missing = _missing_hundredths(rule)
+
+    @base.evaluates
+    def score(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
+    ) -> columns.IntArray:
+        """Return int64 (n,) hundredths, all 0 in an outage."""
+        if reject.is_outage(self._samples, nodes.snapshot):
+            return np.zeros(len(nodes), np.int64)
+        truths = self.value.evaluate(physical.Batch(nodes, pod.shape, state))
+        hundredths = np.where(truths.is_true, points.FULL, self._missing)
+        return np.where(column.on_each(truths.is_false, len(nodes)), 0, hundredths)
+
+
+class NumberScore(base.ScoreRule):
+    """Points from a number; what pointwise and relative ones share."""
+
+    def __init__(
+        self, rule: checked.ScoreRule, rule_scope: scope.RuleScope, lower: lowering.Lowering
+    ) -> None:
+        """Compile the number of `rule`."""
+        super().__init__(rule.head, rule_scope, rule.weight)
+        number = rewrites.apply(rule.value)
+        self.value = lower.number(number)
+        self.reads = reject.reads_of_rule(number)
+        self._prefers_low = rule.prefer == "low"
+        self._samples = lower.samples_of(number)
+        self._missing = _missing_hundredths(rule)
+
+    def numbers(
+        self, state: cycle_state.CycleState, shape: pod_shape.PodShape, nodes: snapshot.NodeView
+    ) -> column.Numbers:
+        """Return the numbers (n,) that points are made of."""
+        values, is_valid = self.value.evaluate(physical.Batch(nodes, shape, state))
+        n = len(nodes)
+        return column.Numbers(column.on_each(values, n), column.on_each(is_valid, n))
+
+
+class PointwiseScore(NumberScore):
+    """Points that follow from the node's own number alone."""
+
+    def __init__(
+        self,
+        rule: checked.ScoreRule,
+        normalization: PointwiseNormalization,
+        rule_scope: scope.RuleScope,
+        lower: lowering.Lowering,
+    ) -> None:
+        """Compile `rule`."""
+        super().__init__(rule, rule_scope, lower)
+        self._normalization = normalization
+
+    @base.evaluates
+    def score(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
+    ) -> columns.IntArray:
+        """Return int64 (n,) hundredths, all 0 in an outage."""
+        if reject.is_outage(self._samples, nodes.snapshot):
+            return np.zeros(len(nodes), np.int64)
+        values, is_valid = self.numbers(state, pod.shape, nodes)
+        known = np.where(is_valid, values, 0.0)
+        return np.where(is_valid, self._points(known), self._missing)
+
+    def _points(self, values: columns.FloatArray) -> columns.IntArray:
+        match self._normalization:
+            case checked.Linear(low=low, high=high):
+                hundredths = points.linear(values, low, high)
+                return points.FULL - hundredths if self._prefers_low else hundredths
+            case checked.Shape(points=corners):
+                return points.shape(values, corners)
+            case _:
+                assert_never(self._normalization)
+
+
+class RelativeScore(NumberScore):
+    """Points by comparison with the other feasible nodes."""
+
+    def __init__(
+        self,
+        rule: checked.ScoreRule,
+        normalization: RelativeNormalization,
+        rule_scope: scope.RuleScope,
+        lower: lowering.Lowering,
+    ) -> None:
+        """Compile `rule`."""
+        super().__init__(rule, rule_scope, lower)
+        self._normalization = normalization
+
+    @base.evaluates
+    def score(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
+    ) -> columns.FloatArray:
+        """Return float64 (n,), NaN where missing; all 0, which gives no points, in an outage."""
+        if reject.is_outage(self._samples, nodes.snapshot):
+            return np.zeros(len(nodes))
+        values, is_valid = self.numbers(state, pod.shape, nodes)
+        return np.where(is_valid, values, np.nan)
+
+    @base.evaluates
+    def normalize_score(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, scores: columns.FloatArray
+    ) -> columns.IntArray:
+        """Return int64 (f,) hundredths for the feasible nodes."""
+        is_known = ~np.isnan(scores)
+        if is_known.all():
+            return self._points(scores)
+        hundredths = np.full(len(scores), self._missing, np.int64)
+        hundredths[is_known] = self._points(scores[is_known])
+        return hundredths
+
+    def _points(self, values: columns.FloatArray) -> columns.IntArray:
+        match self._normalization:
+            case checked.MinMax(floor=floor):
+                return points.minmax(values, floor, prefer_low=self._prefers_low)
+            case checked.Rank():
+                return points.rank(values, prefer_low=self._prefers_low)
+            case checked.Max():
+                return points.by_largest(values, prefer_low=self._prefers_low)
+            case _:
+                assert_never(self._normalization)
+
+
+def _missing_hundredths(rule: checked.ScoreRule) -> int:
+    return points.FULL * (rule.missing_points or 0) // interface.MAX_NODE_SCORE
+
+
+if TYPE_CHECKING:
+    _condition: type[interface.ScorePlugin] = ConditionScore
+    _pointwise: type[interface.ScorePlugin] = PointwiseScore
+    _relative: type[interface.ScorePlugin] = RelativeScore
+    _normalize: type[interface.NormalizeScorePlugin] = RelativeScore
