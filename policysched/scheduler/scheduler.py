@@ -82,7 +82,7 @@ class Scheduler:
         self._recorder = outside.recorder
         self._annotation_keys = annotation_keys
         self.cache = caches.Cache(clock)
-        self.waiting_pods = waiting or waiting_pods.WaitingPods(clock)
+        self.waiting_pods = waiting_pods.WaitingPods(clock) if waiting is None else waiting
         self.decisions = decisions.DecisionLog(self._settings.decisions_kept)
         self.counters = counts.Counters()
         self.queue = scheduling_queue.SchedulingQueue(

@@ -1,0 +1,284 @@
+"""A scheduler with a few simple plugins, whose ways out are recorded."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+from collections.abc import Callable, Coroutine, Sequence
+from typing import ClassVar, TypeVar
+
+from policysched import clock as clocks
+from policysched.cluster import objects, pod_shape, snapshot
+from policysched.framework import (
+    cycle_state,
+    events,
+    interface,
+    profile,
+    queued_pod,
+    runtime,
+    status,
+    waiting_pods,
+)
+from policysched.scheduler import event_handlers, ports, scheduler
+from tests import builders
+
+T = TypeVar("T")
+ERROR = status.Code.ERROR
+
+
+class Sort:
+    """Orders like PrioritySort."""
+
+    name = "Sort"
+
+    def sort_key(self, queued: queued_pod.QueuedPodInfo) -> tuple[object, ...]:
+        """Return priority, then time."""
+        return (-queued.info.shape.priority, queued.timestamp_seconds)
+
+    def events_to_register(self) -> Sequence[events.ClusterEventWithHint]:
+        """Reject nothing, wait for nothing."""
+        return ()
+
+
+class Gates:
+    """Holds back pods with scheduling gates."""
+
+    name = "Gates"
+
+    def pre_enqueue(self, pod: pod_shape.PodInfo) -> status.Status:
+        """Reject pods with gates."""
+        is_gated = bool(pod.pod.spec.scheduling_gates)
+        return status.unresolvable(self.name, "gated") if is_gated else status.SUCCESS
+
+    def events_to_register(self) -> Sequence[events.ClusterEventWithHint]:
+        """Wait for nothing: gates are never removed in these tests."""
+        return ()
+
+
+class Room:
+    """Fits as many pods on a node as its allocatable `pods` say."""
+
+    name = "Room"
+    reads: ClassVar[interface.Reads] = interface.Reads.NODE | interface.Reads.USAGE
+
+    def filter(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
+    ) -> status.NodeStatuses:
+        """Reject full nodes."""
+        full = nodes.pod_count >= nodes.allowed_pods
+        return status.NodeStatuses.where(full, status.unschedulable(self.name, "Too many pods"))
+
+    def events_to_register(self) -> Sequence[events.ClusterEventWithHint]:
+        """Wait for new nodes and for pods that go."""
+        waits_for = (event_handlers.NODE_ADD, event_handlers.POD_DELETE)
+        return tuple(events.ClusterEventWithHint(event) for event in waits_for)
+
+
+@dataclasses.dataclass
+class Scripted:
+    """Reserve, Permit and PreBind answer what the script says; everything is written down."""
+
+    name: str = "Scripted"
+    reserve_answer: status.Status = status.SUCCESS
+    permit_answer: status.Status = status.SUCCESS
+    pre_bind_answer: status.Status = status.SUCCESS
+    wait_seconds: float = 60.0
+    raises_at: str = ""
+    calls: list[str] = dataclasses.field(default_factory=list)
+
+    def _answer(self, point: str, answer: status.Status) -> status.Status:
+        self.calls.append(point)
+        if self.raises_at == point:
+            raise RuntimeError(point)
+        return answer
+
+    def events_to_register(self) -> Sequence[events.ClusterEventWithHint]:
+        """Wait for new nodes."""
+        return (events.ClusterEventWithHint(event_handlers.NODE_ADD),)
+
+    def pre_filter(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
+    ) -> interface.PreFilterResult:
+        """Answer SUCCESS."""
+        return interface.PreFilterResult(self._answer("pre_filter", status.SUCCESS))
+
+    def reserve(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node_name: str
+    ) -> status.Status:
+        """Answer from the script."""
+        return self._answer("reserve", self.reserve_answer)
+
+    def unreserve(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node_name: str
+    ) -> None:
+        """Write the call down."""
+        self.calls.append("unreserve")
+
+    def permit(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node_name: str
+    ) -> tuple[status.Status, float]:
+        """Answer from the script."""
+        return self._answer("permit", self.permit_answer), self.wait_seconds
+
+    async def pre_bind(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node_name: str
+    ) -> status.Status:
+        """Answer from the script."""
+        return self._answer("pre_bind", self.pre_bind_answer)
+
+    async def post_bind(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node_name: str
+    ) -> None:
+        """Write the call down."""
+        self._answer("post_bind", status.SUCCESS)
+
+
+@dataclasses.dataclass
+class Bind:
+    """Binds at once, unless refusals are planned; `hold` keeps all bindings open.
+
+    `server` is asked last: it makes the binding, or says why not.
+    """
+
+    name: str = "DefaultBinder"
+    refusals: list[str] = dataclasses.field(default_factory=list)
+    hold: asyncio.Event | None = None
+    bound: list[tuple[str, str]] = dataclasses.field(default_factory=list)
+    server: Callable[[pod_shape.PodInfo, str], str] = lambda _pod, _node_name: ""
+
+    async def bind(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node_name: str
+    ) -> status.Status:
+        """Bind the pod to the node."""
+        if self.hold is not None:
+            await self.hold.wait()
+        if self.refusals:
+            return status.Status(ERROR, (self.refusals.pop(0),))
+        refusal = self.server(pod, node_name)
+        if refusal:
+            return status.Status(ERROR, (refusal,))
+        self.bound.append((pod.pod.metadata.name, node_name))
+        return status.SUCCESS
+
+    def events_to_register(self) -> Sequence[events.ClusterEventWithHint]:
+        """Reject nothing, wait for nothing."""
+        return ()
+
+
+@dataclasses.dataclass
+class Recorder:
+    """Both writers: events as (pod, type, reason, action, note, controller), and conditions."""
+
+    events: list[tuple[str, str, str, str, str, str]] = dataclasses.field(default_factory=list)
+    conditions: list[tuple[str, ports.PodCondition, str | None]] = dataclasses.field(
+        default_factory=list
+    )
+
+    def record(
+        self,
+        pod: pod_shape.PodInfo,
+        event_type: ports.EventType,
+        reason: str,
+        action: str,
+        note: str,
+        reporting_controller: str,
+    ) -> None:
+        """Write an event down."""
+        self.events.append((pod.key, event_type.value, reason, action, note, reporting_controller))
+
+    def set_condition(
+        self,
+        pod: pod_shape.PodInfo,
+        condition: ports.PodCondition,
+        nominated_node_name: str | None = None,
+    ) -> None:
+        """Write a condition down."""
+        self.conditions.append((pod.key, condition, nominated_node_name))
+
+    @property
+    def notes(self) -> list[str]:
+        """The notes of all events."""
+        return [event[4] for event in self.events]
+
+
+class World:
+    """A scheduler, its clock and its surroundings."""
+
+    def __init__(
+        self,
+        *extra: interface.Plugin,
+        policies: tuple[str, ...] = (),
+        settings: scheduler.SchedulerSettings | None = None,
+        sleep: Callable[[float], Coroutine[None, None, None]] = asyncio.sleep,
+    ) -> None:
+        """Make a scheduler with one profile: Sort, Gates, Room, `extra` plugins and Bind."""
+        self.clock = clocks.ManualClock(builders.EPOCH)
+        self.bind = Bind()
+        self.recorder = Recorder()
+        self.waiting = waiting_pods.WaitingPods(self.clock)
+        self.plugins: tuple[interface.Plugin, ...] = (Sort(), Gates(), Room(), *extra, self.bind)
+        framework = self.framework(self.plugins, policies)
+        self.scheduler = scheduler.Scheduler(
+            {"default-scheduler": framework},
+            ports.Outside(self.recorder, self.recorder, sleep),
+            self.clock,
+            waiting=self.waiting,
+            settings=settings,
+        )
+        self.cache = self.scheduler.cache
+        self.queue = self.scheduler.queue
+        self.pods = self.scheduler.events.pods
+        self.nodes = self.scheduler.events.nodes
+
+    @staticmethod
+    def framework(
+        plugins: tuple[interface.Plugin, ...], policies: tuple[str, ...] = ()
+    ) -> runtime.Framework:
+        """Return a profile's framework whose ties go to the smallest name."""
+        prof = profile.Profile(
+            "default-scheduler", plugins, {}, policies=policies, policy_hash="3f2a91c0ffee"
+        )
+        return runtime.Framework(prof, None)
+
+    def add_node(self, name: str, pods: int = 1) -> None:
+        """Let the watch show a node with room for some pods."""
+        self.nodes.upsert(builders.make_node(name).capacity(pods=pods).build())
+
+    def add_pod(self, pod: builders.PodBuilder | str) -> objects.Pod:
+        """Let the watch show a pod."""
+        builder = builders.make_pod(pod) if isinstance(pod, str) else pod
+        built = builder.build()
+        self.pods.upsert(built)
+        return built
+
+    def confirm(self, name: str, node_name: str) -> None:
+        """Let the watch show that a pod is bound."""
+        self.pods.upsert(builders.make_pod(name).node(node_name).build())
+
+    async def settle(self) -> None:
+        """Schedule what is ready and let all bindings go as far as they can."""
+        self.scheduler.run_timers()
+        while self.scheduler.schedule_one():
+            pass
+        for _ in range(20):
+            await asyncio.sleep(0)
+
+    def where(self, name: str) -> str:
+        """Return the place of a pod: a queue, `assumed`, `placed` or `gone`."""
+        uid = f"uid-default-{name}"
+        known = self.cache.get_pod(uid)
+        if known is not None:
+            return "assumed" if self.cache.is_assumed(known) else "placed"
+        queued = self.queue.get(uid)
+        if queued is None:
+            return "gone"
+        places = (
+            ("active", uid in self.queue._active.pods),
+            ("backoff", self.queue._backoff.get(uid) is not None),
+        )
+        return next((place for place, is_there in places if is_there), "unschedulable")
+
+
+def play(scenario: Coroutine[None, None, T]) -> T:
+    """Run a scenario to its end."""
+    return asyncio.run(scenario)

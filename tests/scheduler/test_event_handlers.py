@@ -1,0 +1,230 @@
+"""What the watch says, and what becomes of it in cache and queue."""
+
+from __future__ import annotations
+
+import pytest
+
+from policysched.cluster import metric_table, objects
+from policysched.framework import events
+from policysched.scheduler import event_handlers
+from tests import builders
+from tests.scheduler import fakes
+
+POD = builders.make_pod("a")
+FOREIGN = builders.make_pod("a").scheduler_name("other")
+
+
+class Heard:
+    """Writes down the events that the queue is told."""
+
+    def __init__(self, world: fakes.World, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Listen to the queue of `world`."""
+        self.labels: list[str] = []
+        original = world.queue.move_all_to_active_or_backoff
+
+        def move(event: events.ClusterEvent, *args: object, **kwargs: object) -> None:
+            self.labels.append(event.label)
+            original(event, *args, **kwargs)  # type: ignore[arg-type]  # handed on as they came
+
+        monkeypatch.setattr(world.queue, "move_all_to_active_or_backoff", move)
+
+
+@pytest.fixture
+def world() -> fakes.World:
+    """Return a scheduler without nodes and pods."""
+    return fakes.World()
+
+
+@pytest.fixture
+def heard(world: fakes.World, monkeypatch: pytest.MonkeyPatch) -> Heard:
+    """Return what the queue of `world` hears."""
+    return Heard(world, monkeypatch)
+
+
+class TestPods:
+    """Pods."""
+
+    @pytest.mark.parametrize(
+        "history, place, labels",
+        [
+            pytest.param([POD], "active", [], id="new"),
+            pytest.param([FOREIGN], "gone", [], id="another scheduler's"),
+            pytest.param([POD.gates("g")], "unschedulable", [], id="gated"),
+            pytest.param([POD.node("n1")], "placed", ["PodAdd"], id="placed"),
+            pytest.param([FOREIGN.node("n1")], "placed", ["PodAdd"], id="placed by another"),
+            pytest.param([POD, POD.node("n1")], "placed", ["PodAdd"], id="bound"),
+            pytest.param([FOREIGN, FOREIGN.node("n1")], "placed", ["PodAdd"], id="bound, foreign"),
+            pytest.param(
+                [POD.node("n1"), POD.node("n1").status(phase="Succeeded")],
+                "gone",
+                ["PodAdd", "PodDelete"],
+                id="ended",
+            ),
+            pytest.param([POD.node("n1").status(phase="Failed")], "gone", [], id="ended long ago"),
+            pytest.param([POD, POD.status(phase="Failed")], "gone", [], id="failed unplaced"),
+            pytest.param(
+                [POD.node("n1"), POD.node("n1").labels(x="y")],
+                "placed",
+                ["PodAdd", "PodUpdatePodLabel"],
+                id="relabelled",
+            ),
+            pytest.param(
+                [POD.nominated("n1"), POD.nominated("n2")],
+                "active",
+                ["PodDelete"],
+                id="nominated elsewhere",
+            ),
+        ],
+    )
+    def test_history(
+        self,
+        world: fakes.World,
+        heard: Heard,
+        history: list[builders.PodBuilder],
+        place: str,
+        labels: list[str],
+    ) -> None:
+        """A pod is where its last version belongs, and the queue heard what others care about."""
+        for pod in history:
+            world.add_pod(pod)
+        assert world.where("a") == place
+        assert heard.labels == labels
+
+    @pytest.mark.parametrize(
+        "pod, labels",
+        [
+            pytest.param(POD, [], id="waiting"),
+            pytest.param(POD.nominated("n1"), ["PodDelete"], id="nominated"),
+            pytest.param(POD.node("n1"), ["PodAdd", "PodDelete"], id="placed"),
+            pytest.param(FOREIGN, [], id="foreign"),
+        ],
+    )
+    def test_delete(
+        self, world: fakes.World, heard: Heard, pod: builders.PodBuilder, labels: list[str]
+    ) -> None:
+        """A deleted pod is nowhere; a place or a nomination that it leaves is told."""
+        world.pods.delete(world.add_pod(pod))
+        assert world.where("a") == "gone"
+        assert world.pods.current("uid-default-a") is None
+        assert heard.labels == labels
+
+    def test_the_same_version_again_is_nothing_new(self, world: fakes.World, heard: Heard) -> None:
+        """A relist repeats most pods in the version that is known."""
+        pod = POD.node("n1").meta(resource_version="7")
+        world.add_pod(pod)
+        world.add_pod(pod)
+        assert heard.labels == ["PodAdd"]
+
+    def test_a_list_replaces_everything(self, world: fakes.World, heard: Heard) -> None:
+        """Pods that are missing in a list were deleted while nobody watched."""
+        for name in ("waits", "placed", "stays"):
+            world.add_pod(builders.make_pod(name).node("" if name == "waits" else "n1"))
+        heard.labels.clear()
+        new = builders.make_pod("new").build()
+        world.pods.replace([builders.make_pod("stays").node("n1").build(), new])
+        places = [world.where(name) for name in ("waits", "placed", "stays", "new")]
+        assert places == ["gone", "gone", "placed", "active"]
+        assert heard.labels == ["PodDelete", "PodUpdateOther"]
+
+    def test_a_list_deletes_assumed_pods(self) -> None:
+        """A pod that vanished while it was being bound gives its place back."""
+
+        async def scenario() -> None:
+            world = fakes.World()
+            world.add_node("n1")
+            world.add_pod("a")
+            await world.settle()
+            assert world.where("a") == "assumed"
+            world.pods.replace([])
+            assert world.cache.pod_count == 0
+
+        fakes.play(scenario())
+
+    def test_a_pod_created_anew_is_another_pod(self, world: fakes.World) -> None:
+        """Pods are told apart by uid; the name alone says nothing."""
+        world.add_pod(POD.uid("1").node("n1"))
+        world.pods.replace([POD.uid("2").build()])
+        assert world.cache.pod_count == 0
+        assert world.queue.get("2") is not None
+
+    def test_nominations_wake_no_higher_priority(self) -> None:
+        """Only pods that had to leave room for a nominated pod are tried again without it."""
+
+        async def scenario() -> None:
+            world = fakes.World()
+            world.add_node("n1", pods=0)
+            for name, priority in (("low", 1), ("high", 9)):
+                world.add_pod(builders.make_pod(name).priority(priority))
+            await world.settle()
+            nominated = world.add_pod(builders.make_pod("n").priority(5).gates("g").nominated("n1"))
+            world.pods.delete(nominated)
+            assert (world.where("low"), world.where("high")) == ("backoff", "unschedulable")
+
+        fakes.play(scenario())
+
+
+class TestNodes:
+    """Nodes."""
+
+    def test_changes_are_told_one_by_one(self, world: fakes.World, heard: Heard) -> None:
+        """A node comes, beats, changes and goes."""
+        node = builders.make_node("n1").condition("Ready", "True")
+        beat = objects.Condition(type="Ready", status="True", last_transition_time="later")
+        world.nodes.upsert(node.build())
+        world.nodes.upsert(builders.make_node("n1")._status(conditions=(beat,)).build())
+        world.nodes.upsert(node.labels(zone="a").taint("t").build())
+        world.nodes.delete(node.build())
+        world.nodes.delete(node.build())
+        assert heard.labels == [
+            "NodeAdd",
+            "NodeUpdateNodeLabel",
+            "NodeUpdateNodeTaint",
+            "NodeDelete",
+        ]
+        assert world.cache.get_node("n1") is None
+
+    def test_a_list_replaces_everything(self, world: fakes.World, heard: Heard) -> None:
+        """Nodes that are missing in a list are gone, their pods stay counted."""
+        world.nodes.replace([builders.make_node("n1").build(), builders.make_node("n2").build()])
+        world.add_pod(POD.node("n1"))
+        world.nodes.replace([builders.make_node("n2").build()])
+        assert world.cache.nodes.alive_count == 1
+        assert world.cache.pod_count == 1
+        assert heard.labels == ["NodeAdd", "NodeAdd", "PodAdd", "NodeDelete"]
+
+
+class TestNamespaces:
+    """Namespaces."""
+
+    def test_only_labels_matter(self, world: fakes.World, heard: Heard) -> None:
+        """A namespace comes, changes in something else, is labelled and goes."""
+        sink = world.scheduler.events.namespaces
+        plain = objects.Namespace(objects.ObjectMeta(name="ns"))
+        labelled = objects.Namespace(objects.ObjectMeta(name="ns", labels={"team": "x"}))
+        sink.upsert(plain)
+        sink.upsert(objects.Namespace(objects.ObjectMeta(name="ns", annotations={"a": "b"})))
+        sink.upsert(labelled)
+        assert world.cache.counts.namespaces == {"ns": {"team": "x"}}
+        sink.replace([])
+        assert world.cache.counts.namespaces == {}
+        assert heard.labels == ["NamespaceAdd", "NamespaceUpdateOther", "NamespaceDelete"]
+
+
+def test_metrics_are_one_event_a_refresh(world: fakes.World, heard: Heard) -> None:
+    """All samples of all metrics are taken in at once, then the queue is told."""
+    sample = metric_table.Sample(0.5, 1.0)
+    world.scheduler.events.refresh_metrics({"cpu": {"n1": sample}, "disk": {}})
+    assert world.cache.metrics.sample("cpu", "n1") == sample
+    assert heard.labels == ["MetricUpdateOther"]
+
+
+def test_synced_means_everything_was_listed(world: fakes.World) -> None:
+    """Scheduling can begin when pods, nodes and namespaces are known."""
+    sinks: event_handlers.EventHandlers = world.scheduler.events
+    states = [sinks.is_synced]
+    sinks.pods.replace([])
+    sinks.nodes.replace([])
+    states.append(sinks.is_synced)
+    sinks.namespaces.replace([])
+    states.append(sinks.is_synced)
+    assert states == [False, False, True]
