@@ -127,7 +127,7 @@ def read_all(path: str) -> Clusters:
         InputError: there is no input, or, from `places`, a file or line that is no cluster.
     """
     if path != STDIN:
-        return Clusters(((name, read(name)) for name in (path,)))
+        return Clusters(iter([(path, read(path))]))
     stdin = sys.stdin.buffer
     numbered = ((n, line) for n, line in enumerate(stdin, start=1) if line.strip())
     first = next(numbered, None)
@@ -135,7 +135,7 @@ def read_all(path: str) -> Clusters:
         raise errors.InputError(_STDIN_NAME, "is empty", help=_KUBECTL_HELP)
     if _begins_document(first[1]):
         content = first[1] + stdin.read()
-        return Clusters(((name, parse(content, name)) for name in (_STDIN_NAME,)))
+        return Clusters(iter([(_STDIN_NAME, parse(content, _STDIN_NAME))]))
     return Clusters((_line(n, line) for n, line in itertools.chain((first,), numbered)), True)
 
 

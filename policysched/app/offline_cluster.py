@@ -31,13 +31,18 @@ class OfflineCluster:
     pending: list[pod_shape.PodInfo] = dataclasses.field(default_factory=list)
 
 
-def build(
+def empty(now: datetime.datetime) -> OfflineCluster:
+    """Return a cluster without anything in it, at the time `now`."""
+    return OfflineCluster(caches.Cache(clocks.ManualClock(now)), pod_shape.PodShapes())
+
+
+def fill(
+    cluster: OfflineCluster,
     found: cluster_file.ClusterObjects,
     where: str,
-    now: datetime.datetime,
     annotation_keys: frozenset[str] = frozenset(),
-) -> OfflineCluster:
-    """Return the state of the cluster; `annotation_keys` are those that policies read of pods.
+) -> None:
+    """Take in what was found; `annotation_keys` are those of pods that policies read.
 
     Raises:
         InputError: an object is there twice, or holds a text that is no quantity.
@@ -45,9 +50,7 @@ def build(
     _refuse_twins(where, "Node", (node.name for node in found.nodes))
     _refuse_twins(where, "Pod", (pod.key for pod in found.pods))
     _refuse_twins(where, "Pod uid", (p.metadata.uid for p in found.pods if p.metadata.uid))
-    cluster = OfflineCluster(
-        caches.Cache(clocks.ManualClock(now)), pod_shape.PodShapes(annotation_keys)
-    )
+    cluster.shapes = pod_shape.PodShapes(annotation_keys)
     for namespace in found.namespaces:
         cluster.cache.set_namespace(namespace.metadata.name, namespace.metadata.labels)
     for kind, owner in found.owners:
@@ -57,7 +60,6 @@ def build(
         _add_node(cluster, node, where)
     for pod in found.pods:
         _add_pod(cluster, pod, where)
-    return cluster
 
 
 def _refuse_twins(where: str, kind: str, names: Iterable[str]) -> None:

@@ -56,3 +56,19 @@ class ProfileChoice:
         if found is None:
             self.left_out[name] += 1
         return found
+
+    def required(self, info: pod_shape.PodInfo) -> runtime.Framework:
+        """Return the framework that decides a pod.
+
+        Raises:
+            ConfigurationError: no profile is the pod's.
+        """
+        found = self.of(info)
+        if found is None:
+            name = info.pod.spec.scheduler_name
+            raise errors.ConfigurationError(
+                f"pod `{info.key}`",
+                f"no profile serves its schedulerName `{name}`",
+                help="say which profile decides by --scheduler-name",
+            )
+        return found

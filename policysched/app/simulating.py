@@ -10,6 +10,8 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator
 
+import numpy as np
+
 from policysched.app import offline_cluster, profile_choice
 from policysched.cluster import cache as caches
 from policysched.cluster import pod_shape
@@ -27,6 +29,7 @@ class Placement:
         best: names of the nodes with the highest total, sorted.
         victims: pods that made room for it and are gone now.
         gate: what keeps it out of the queue.
+        reasons: the distinct reasons for which nodes do not take it.
     """
 
     pod: str
@@ -36,6 +39,7 @@ class Placement:
     message: str = ""
     victims: list[str] = dataclasses.field(default_factory=list)
     gate: status.Status | None = None
+    reasons: tuple[str, ...] = ()
 
 
 def simulate(
@@ -47,7 +51,7 @@ def simulate(
         if gate.is_success:
             yield _schedule(framework, cluster.cache, info)
         else:
-            yield Placement(info.key, gate=gate)
+            yield Placement(info.key, gate=gate, reasons=gate.reasons)
 
 
 def _in_queue_order(
@@ -67,20 +71,31 @@ def _schedule(
     framework: runtime.Framework, cache: caches.Cache, info: pod_shape.PodInfo
 ) -> Placement:
     result = framework.schedule_pod(info, cache.snapshot())
-    victims: list[str] = []
+    victims: tuple[pod_shape.PodInfo, ...] = ()
     if result.node_name is None:
-        made_room = _make_room(framework, cache, info, result)
-        if made_room is None:
-            return Placement(info.key, message=result.message)
-        victims = [victim.key for victim in made_room]
-        result = framework.schedule_pod(info, cache.snapshot())
-        if result.node_name is None:
-            return Placement(info.key, message=result.message, victims=victims)
+        victims = _make_room(framework, cache, info, result)
+        if victims:
+            result = framework.schedule_pod(info, cache.snapshot())
+    gone = [victim.key for victim in victims]
+    if result.node_name is None:
+        reasons = _reasons(result)
+        return Placement(info.key, message=result.message, victims=gone, reasons=reasons)
     rejected = _claim(framework, cache, info, result)
     if rejected is not None:
-        return Placement(info.key, message=", ".join(rejected.reasons), victims=victims)
+        message = ", ".join(rejected.reasons)
+        return Placement(info.key, message=message, victims=gone, reasons=rejected.reasons)
     best = _best_names(result, cache)
-    return Placement(info.key, result.node_name, result.feasible_count, best, victims=victims)
+    return Placement(info.key, result.node_name, result.feasible_count, best, victims=gone)
+
+
+def _reasons(result: runtime.ScheduleResult) -> tuple[str, ...]:
+    diagnosis = result.diagnosis
+    if diagnosis is None:
+        return (result.message,)
+    if diagnosis.pre_filter is not None:
+        return diagnosis.pre_filter.reasons
+    present = [diagnosis.statuses[number] for number in np.unique(diagnosis.ids) if number > 0]
+    return tuple(sorted({reason for answer in present for reason in answer.reasons}))
 
 
 def _make_room(
@@ -88,22 +103,22 @@ def _make_room(
     cache: caches.Cache,
     info: pod_shape.PodInfo,
     result: runtime.ScheduleResult,
-) -> tuple[pod_shape.PodInfo, ...] | None:
-    """Let PostFilter plugins name pods that go; None, with a fuller message, when none helps."""
+) -> tuple[pod_shape.PodInfo, ...]:
+    """Let PostFilter plugins name pods that go; where none help, tell more in the message."""
     diagnosis = result.diagnosis
     if diagnosis is None:
-        return None
+        return ()
     snap = cache.snapshot()
     answer = framework.run_post_filter(result.state, info, snap, diagnosis)
     if answer is None:
-        return None
+        return ()
     if answer.status.is_success and answer.victims:
         for victim in answer.victims:
             cache.remove_pod(victim)
         return answer.victims
     diagnosis.post_filter_message = ", ".join(answer.status.reasons)
     result.message = messages.fit_error(diagnosis, snap.is_alive, snap.node_count)
-    return None
+    return ()
 
 
 def _claim(
@@ -130,6 +145,28 @@ def _best_names(result: runtime.ScheduleResult, cache: caches.Cache) -> list[str
         return [result.node_name or ""]
     names = cache.nodes.names
     return sorted(names[row] for row in result.scores.best_rows().tolist())
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Allocation:
+    """How much of a resource all pods together request: milli-CPU, bytes or pieces."""
+
+    resource: str
+    requested: int
+    allocatable: int
+
+
+def allocations(cache: caches.Cache) -> list[Allocation]:
+    """Return the allocation of every resource that some node has, over all nodes."""
+    nodes = cache.nodes
+    is_alive = nodes.is_alive[: nodes.size]
+    requested = nodes.requested[: nodes.size][is_alive].sum(axis=0).tolist()
+    allocatable = nodes.allocatable[: nodes.size][is_alive].sum(axis=0).tolist()
+    return [
+        Allocation(resource, requested[column], allocatable[column])
+        for column, resource in enumerate(nodes.resources.values)
+        if allocatable[column]
+    ]
 
 
 def as_json(placement: Placement) -> dict[str, object]:

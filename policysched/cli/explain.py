@@ -1,8 +1,8 @@
 """`explain`: why pods fit on nodes or not, and what a diagnostic means.
 
-    policysched explain --cluster FILE --all
-    policysched explain --cluster FILE pod NAMESPACE/NAME [--node NODE]
-    policysched explain rule CODE
+policysched explain --cluster FILE --all
+policysched explain --cluster FILE pod NAMESPACE/NAME [--node NODE]
+policysched explain rule CODE
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from policysched import errors
 from policysched.cli import explain_text, offline_options, output
+from policysched.lang import spelling
 
 if TYPE_CHECKING:
     from policysched.app import offline
@@ -27,7 +28,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
     pod.add_argument("pod", metavar="NAMESPACE/NAME")
     pod.add_argument("--node", metavar="NODE", help="everything about this node")
     offline_options.add(pod, is_again=True)
-    output.add_option(pod, is_again=True)
     rule = forms.add_parser("rule", help="what a diagnostic code means")
     rule.add_argument("code", metavar="CODE", help="such as PS304")
 
@@ -41,9 +41,12 @@ def run(args: argparse.Namespace) -> int:
     from policysched.app import offline  # noqa: PLC0415 - `--help` does without NumPy
 
     session = offline.Session(offline_options.inputs(args))
+    offline_options.tell_warnings(session)
     as_json = (args.output or (output.JSON if session.is_lines else output.HUMAN)) == output.JSON
     for decider in session.deciders():
         reports = _reports(decider, args)
+        if as_json:
+            reports = (_only(report, _node(args)) for report in reports)
         if session.is_lines and as_json:
             output.write(output.as_json(list(reports)))
         elif as_json:
@@ -54,26 +57,28 @@ def run(args: argparse.Namespace) -> int:
     return errors.EXIT_OK
 
 
-def _reports(
-    decider: offline.Decider, args: argparse.Namespace
-) -> Iterator[explain_text.Report]:
+def _reports(decider: offline.Decider, args: argparse.Namespace) -> Iterator[explain_text.Report]:
     if args.form != "pod":
         yield from decider.explain_all()
         return
     report = decider.explain(args.pod)
-    yield report if args.node is None else _only(report, args.node)
+    if args.node is not None and args.node not in report["nodes"]:
+        advice = spelling.did_you_mean(args.node, report["nodes"])
+        raise errors.InputError(f"`{args.node}`", "the cluster has no such node", help=advice)
+    yield report
 
 
-def _only(report: explain_text.Report, node: str) -> explain_text.Report:
-    """Return the report about one node, with the best one to compare it with."""
-    if node not in report["nodes"]:
-        raise errors.InputError(f"`{node}`", "the cluster has no such node")
-    kept = {node, *report["best"][:1]}
-    return {
-        **report,
-        "nodes": {node: report["nodes"][node]},
-        "scores": {name: points for name, points in report["scores"].items() if name in kept},
-    }
+def _only(report: explain_text.Report, node: str | None) -> explain_text.Report:
+    """Return what the report says about one node; all of it for None."""
+    if node is None:
+        return report
+    nodes = {node: report["nodes"][node]}
+    scores = {name: points for name, points in report["scores"].items() if name == node}
+    return {**report, "nodes": nodes, "scores": scores}
+
+
+def _node(args: argparse.Namespace) -> str | None:
+    return args.node if args.form == "pod" else None
 
 
 def _write_texts(reports: Iterator[explain_text.Report], args: argparse.Namespace) -> None:
@@ -82,14 +87,16 @@ def _write_texts(reports: Iterator[explain_text.Report], args: argparse.Namespac
         if count:
             output.write("")
         node = getattr(args, "node", None)
-        output.write(explain_text.node_text(report, node) if node else explain_text.pod_text(report))
+        output.write(
+            explain_text.node_text(report, node) if node else explain_text.pod_text(report)
+        )
         count += 1
     if not count:
         output.write("no pending pods")
 
 
 def _explain_rule(code: str) -> int:
-    from policysched.lang import diagnostics, spelling  # noqa: PLC0415 - only this form needs it
+    from policysched.lang import diagnostics  # noqa: PLC0415 - only this form needs it
 
     meaning = diagnostics.CODES.get(code.upper())
     if meaning is None:

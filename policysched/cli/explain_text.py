@@ -5,7 +5,6 @@ Everything is drawn from the JSON form (schemas/explain.schema.json), so that bo
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
@@ -117,10 +116,10 @@ def _winner(report: Report) -> list[str]:
 
 
 def _difference(winner: Points, other: Points) -> str:
-    """Return by how much each rule puts one node before another, the weightiest first."""
-    differences = Counter({rule: winner[rule] - other[rule] for rule in winner if rule != "total"})
+    """Return what each rule gives another node more or less, the weightiest first."""
+    differences = {rule: round(other[rule] - winner[rule], 2) for rule in winner if rule != "total"}
     ordered = sorted(differences.items(), key=lambda item: (-abs(item[1]), item[0]))
-    return ", ".join(f"{rule} {-points:+g}" for rule, points in ordered if points)
+    return ", ".join(f"{rule} {points:+,}" for rule, points in ordered if points)
 
 
 def _score_table(scores: Mapping[str, Points], ranking: Sequence[str]) -> str:

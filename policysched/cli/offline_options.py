@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import datetime
 import re
+import sys
 from typing import TYPE_CHECKING
 
 from policysched import clock as clocks
@@ -28,20 +29,20 @@ def add(parser: argparse.ArgumentParser, *, is_again: bool = False) -> None:
     """Add the options; `is_again` for a form of a command that has them already."""
     parser.epilog = _PROFILES
     group = parser.add_argument_group("what to decide on")
-    default = {"default": argparse.SUPPRESS} if is_again else {}
+    default = argparse.SUPPRESS if is_again else None
     group.add_argument(
         "--cluster",
         metavar="FILE",
         help="what `kubectl get nodes,pods -A -o json` (or yaml) prints, namespaces, services and "
         "workloads too if wanted; `-` reads it from stdin, or JSON lines, one List a line",
-        **default,
+        default=default,
     )
     group.add_argument(
         "--policies",
         metavar="PATH",
         action="append",
         help="a .policy file, a folder of such files, or a ConfigMap manifest; repeatable",
-        **default,
+        default=default,
     )
     group.add_argument(
         "--params",
@@ -49,26 +50,25 @@ def add(parser: argparse.ArgumentParser, *, is_again: bool = False) -> None:
         metavar="NAME=VALUE",
         action="append",
         help="value of a param of the policies; repeatable",
-        **default,
+        default=default,
     )
     group.add_argument(
         "--metrics",
         metavar="FILE",
         help="values of metrics, as YAML or JSON: `cpu_busy: {node-1: 91%%, node-2: _}`",
-        **default,
+        default=default,
     )
     group.add_argument(
         "--now",
         metavar="TIME",
         type=_time,
         help="the time that policies go by, such as 2026-03-02T10:00:00+01:00; default: now",
-        **default,
+        default=default,
     )
     group.add_argument(
-        "--scheduler-name", metavar="N", help="profile that stands for all pods", **default
+        "--scheduler-name", metavar="N", help="profile that stands for all pods", default=default
     )
-    if not is_again:
-        output.add_option(parser)
+    output.add_option(parser, is_again=is_again)
 
 
 def inputs(args: argparse.Namespace) -> offline.Inputs:
@@ -89,6 +89,23 @@ def inputs(args: argparse.Namespace) -> offline.Inputs:
         now=args.now or clocks.SystemClock().now(),
         scheduler_name=args.scheduler_name,
     )
+
+
+def tell_warnings(session: offline.Session) -> None:
+    """Tell what was found in the policies and is no error."""
+    for warning in session.warnings:
+        output.write(warning, sys.stderr)
+
+
+def tell_left_out(decider: offline.Decider) -> None:
+    """Tell of pods that no profile serves."""
+    left_out = decider.choice.left_out
+    if left_out:
+        names = ", ".join(f"`{name}` ({count:,})" for name, count in sorted(left_out.items()))
+        output.note(
+            f"{output.count(left_out.total(), 'pod')} left out, no profile serves their "
+            f"schedulerName: {names}; --scheduler-name says which profile decides all pods"
+        )
 
 
 def params(given: list[str] | tuple[str, ...]) -> dict[str, str]:

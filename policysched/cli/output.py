@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections.abc import Iterable, Sequence
 from typing import TextIO
@@ -11,14 +12,19 @@ HUMAN = "human"
 JSON = "json"
 _GAP = "  "
 _MAX_NAMES = 6
+_NUMBER = re.compile(r"[-+]?[\d,]+(\.\d+)?(%|Gi)?")
 
 
-def add_option(parser: argparse.ArgumentParser) -> None:
-    """Add `-o`; left out it is None, so that a command can choose by its input."""
+def add_option(parser: argparse.ArgumentParser, *, is_again: bool = False) -> None:
+    """Add `-o`; left out it is None, so that a command can choose by its input.
+
+    `is_again` is for a form of a command that has the option already.
+    """
     parser.add_argument(
         "-o",
         "--output",
         choices=(HUMAN, JSON),
+        default=argparse.SUPPRESS if is_again else None,
         help="human (the default) or json; JSON lines are answered by JSON lines",
     )
 
@@ -68,7 +74,7 @@ def table(header: Sequence[str], rows: Iterable[Sequence[object]], indent: str =
 
 
 def _is_number(cell: str) -> bool:
-    return cell.replace(",", "").replace(".", "", 1).removeprefix("-").isdigit()
+    return _NUMBER.fullmatch(cell) is not None
 
 
 def names(listed: Sequence[str]) -> str:

@@ -1,0 +1,135 @@
+"""`explain` and `simulate`: profiles decide pods of cluster files, without any server."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import random
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from policysched.app import (
+    cluster_file,
+    explaining,
+    metrics_file,
+    offline_cluster,
+    policies,
+    profile_choice,
+    simulating,
+)
+from policysched.cluster import pod_shape
+from policysched.framework import interface, runtime
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Inputs:
+    """What is asked for.
+
+    Attributes:
+        cluster: a file, or `-` for standard input.
+        policies: see `policy_sources.read`.
+        params: values of params.
+        metrics: a file, see `metrics_file`.
+        now: the time of all decisions.
+        scheduler_name: the profile that stands for all pods, None for each pod's own.
+    """
+
+    cluster: str
+    now: datetime.datetime
+    policies: tuple[str, ...] = ()
+    params: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    metrics: str | None = None
+    scheduler_name: str | None = None
+
+
+class Session:
+    """Answers about each cluster of the input, one after the other.
+
+    Attributes:
+        is_lines: whether the input is JSON lines.
+        warnings: what was found in the policies and is no error.
+    """
+
+    def __init__(self, inputs: Inputs) -> None:
+        """Read everything but the clusters.
+
+        Raises:
+            InputError: something cannot be read, or is wrong.
+        """
+        self._inputs = inputs
+        self._policies = policies.load(inputs.policies, inputs.params, inputs.scheduler_name)
+        self._samples: metrics_file.Samples = {}
+        if inputs.metrics is not None:
+            declared = self._policies.metrics
+            self._samples = metrics_file.read(inputs.metrics, declared, inputs.now)
+        self._clusters = cluster_file.read_all(inputs.cluster)
+        self.is_lines = self._clusters.is_lines
+        self.warnings = self._policies.warnings
+
+    def deciders(self, rng: random.Random | None = None) -> Iterator[Decider]:
+        """Yield what decides the pods of each cluster; ties are broken by `rng`.
+
+        Raises:
+            InputError: a cluster cannot be read, or has no such profile.
+        """
+        for where, found in self._clusters.places:
+            yield self._decider(found, where, rng)
+
+    def _decider(
+        self, found: cluster_file.ClusterObjects, where: str, rng: random.Random | None
+    ) -> Decider:
+        """Return a decider with plugins of its own: they remember what they have seen."""
+        cluster = offline_cluster.empty(self._inputs.now)
+        handle = interface.Handle(_NoBinder(), cluster.cache.owners)
+        profiles = policies.require(policies.make(self._policies, handle))
+        offline_cluster.fill(cluster, found, where, profiles.annotation_keys)
+        for metric, samples in self._samples.items():
+            cluster.cache.metrics.refresh(metric, samples)
+        frameworks = {name: runtime.Framework(prof, rng) for name, prof in profiles.by_name.items()}
+        choice = profile_choice.ProfileChoice(frameworks, self._inputs.scheduler_name)
+        return Decider(cluster, choice)
+
+
+class _NoBinder:
+    """Stands where a binder must be: nothing is bound offline."""
+
+    async def bind(self, pod: pod_shape.PodInfo, node_name: str) -> interface.BindError | None:
+        """Refuse."""
+        del pod, node_name
+        return interface.BindError("there is no API server")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Decider:
+    """Decides the pods of one cluster."""
+
+    cluster: offline_cluster.OfflineCluster
+    choice: profile_choice.ProfileChoice
+
+    def explain_all(self) -> Iterator[dict[str, Any]]:
+        """Yield the report about each pending pod, considered alone, in the order of the file."""
+        for info in self.cluster.pending:
+            framework = self.choice.of(info)
+            if framework is not None:
+                yield self._report(framework, info)
+
+    def explain(self, pod: str) -> dict[str, Any]:
+        """Return the report about one pod; see `explaining.find_pod`.
+
+        Raises:
+            InputError: there is no such pod, or no profile decides it.
+        """
+        info = explaining.find_pod(self.cluster, pod)
+        return self._report(self.choice.required(info), info)
+
+    def simulate(self) -> Iterator[simulating.Placement]:
+        """Yield where each pending pod goes, in queue order."""
+        return simulating.simulate(self.cluster, self.choice)
+
+    def allocations(self) -> list[simulating.Allocation]:
+        """Return what is requested of each resource by now."""
+        return simulating.allocations(self.cluster.cache)
+
+    def _report(self, framework: runtime.Framework, info: pod_shape.PodInfo) -> dict[str, Any]:
+        cache = self.cluster.cache
+        return explaining.as_json(framework.explain_pod(info, cache.snapshot()), cache.nodes.names)

@@ -1,0 +1,167 @@
+"""Which plugins a profile has: kube-scheduler's defaults, changed by policies and configuration.
+
+Changes come in layers, later ones over earlier ones: what the policy text says of the profile, then
+what the configuration file says of it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping, Sequence
+
+from policysched.framework import interface
+from policysched.lang import spelling
+from policysched.plugins import defaults, registry
+
+EXTENSION_POINTS = {
+    "pre_enqueue": "PreEnqueue",
+    "sort_key": "QueueSort",
+    "pre_filter": "PreFilter",
+    "filter": "Filter",
+    "post_filter": "PostFilter",
+    "pre_score": "PreScore",
+    "score": "Score",
+    "normalize_score": "NormalizeScore",
+    "reserve": "Reserve",
+    "permit": "Permit",
+    "pre_bind": "PreBind",
+    "bind": "Bind",
+    "post_bind": "PostBind",
+}
+"""Method of a plugin → the extension point at which it acts, in the order of a pod's way."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Setting:
+    """A plugin that is switched on, weighted or given arguments; None leaves a value as it is."""
+
+    name: str
+    where: str
+    weight: int | None = None
+    args: Mapping[str, object] | None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Layer:
+    """What one source says about the plugins of a profile.
+
+    Attributes:
+        where: names the source in errors.
+        settings: plugins that are on.
+        disabled: plugins that are off.
+        disabled_scores: plugins that filter but do not score.
+        disable_all_scores: built-in scores are off, save those of `settings` with a weight.
+        builtin_weight: multiplies the weight of every built-in score.
+    """
+
+    where: str
+    settings: tuple[Setting, ...] = ()
+    disabled: tuple[str, ...] = ()
+    disabled_scores: tuple[str, ...] = ()
+    disable_all_scores: bool = False
+    builtin_weight: int = 1
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Fault:
+    """Why a set of plugins cannot be made."""
+
+    where: str
+    problem: str
+    help: str = ""
+
+    def __str__(self) -> str:
+        """Return it on one line."""
+        return f"{self.where}: {self.problem}" + (f" ({self.help})" if self.help else "")
+
+
+@dataclasses.dataclass(slots=True)
+class PluginSet:
+    """The plugins of a profile, in order, and the weights of their scores."""
+
+    plugins: list[interface.Plugin] = dataclasses.field(default_factory=list)
+    weights: dict[str, int] = dataclasses.field(default_factory=dict)
+
+
+@dataclasses.dataclass(slots=True)
+class _Choice:
+    """What is known about one plugin so far."""
+
+    where: str
+    weight: int = 1
+    args: Mapping[str, object] | None = None
+    is_on: bool = True
+    scores: bool = True
+
+
+def assemble(
+    layers: Sequence[Layer], plugins: registry.Registry, handle: interface.Handle
+) -> PluginSet | list[Fault]:
+    """Return the plugins that the layers ask for, or everything that is wrong with them."""
+    faults = [fault for layer in layers for fault in _unknown_names(layer, plugins)]
+    choices = {p.name: _Choice("default", p.weight) for p in defaults.DEFAULT_PLUGINS}
+    for layer in layers:
+        _apply(layer, choices)
+    found = PluginSet()
+    for name, choice in choices.items():
+        if not choice.is_on or any(name == fault_name for fault_name, _ in faults):
+            continue
+        made = plugins.create(name, choice.args, handle)
+        if isinstance(made, registry.PluginError):
+            faults.append((name, Fault(choice.where, f"{name}: {made.problem}")))
+            continue
+        found.plugins.append(made)
+        if choice.scores and hasattr(made, "score"):
+            found.weights[name] = choice.weight
+    problems = [fault for _, fault in faults]
+    return problems or _incomplete(found, layers) or found
+
+
+def _apply(layer: Layer, choices: dict[str, _Choice]) -> None:
+    if layer.disable_all_scores:
+        for name in defaults.DEFAULT_WEIGHTS:
+            choices[name].scores = False
+    for setting in layer.settings:
+        choice = choices.setdefault(setting.name, _Choice(setting.where))
+        choice.is_on = True
+        choice.where = setting.where
+        if setting.weight is not None:
+            choice.weight, choice.scores = setting.weight, True
+        if setting.args is not None:
+            choice.args = setting.args
+    for name in layer.disabled:
+        choices.setdefault(name, _Choice(layer.where)).is_on = False
+    for name in layer.disabled_scores:
+        choices.setdefault(name, _Choice(layer.where, is_on=False)).scores = False
+    for name in defaults.DEFAULT_WEIGHTS:
+        choices[name].weight *= layer.builtin_weight
+
+
+def _unknown_names(layer: Layer, plugins: registry.Registry) -> Iterable[tuple[str, Fault]]:
+    known = plugins.names()
+    asked = [(setting.name, setting.where) for setting in layer.settings]
+    asked += [(name, layer.where) for name in (*layer.disabled, *layer.disabled_scores)]
+    for name, where in asked:
+        if name not in known:
+            advice = spelling.did_you_mean(name, known) or f"there are {', '.join(known)}"
+            yield name, Fault(where, f"there is no plugin `{name}`", advice)
+
+
+def _incomplete(found: PluginSet, layers: Sequence[Layer]) -> list[Fault]:
+    """Return what a profile cannot work without and does not have."""
+    where = layers[-1].where if layers else "default"
+    faults = []
+    sorting = [plugin.name for plugin in found.plugins if hasattr(plugin, "sort_key")]
+    if len(sorting) != 1:
+        problem = f"{' and '.join(sorting)} both order the queue" if sorting else "no QueueSort"
+        faults.append(
+            Fault(where, f"{problem}: exactly one plugin must", "PrioritySort is the default one")
+        )
+    if not any(hasattr(plugin, "bind") for plugin in found.plugins):
+        faults.append(Fault(where, "no plugin binds pods", "DefaultBinder is the default one"))
+    return faults
+
+
+def points_of(plugin: interface.Plugin) -> list[str]:
+    """Return the names of the extension points at which a plugin acts."""
+    return [point for method, point in EXTENSION_POINTS.items() if hasattr(plugin, method)]

@@ -1,0 +1,238 @@
+"""Policies, configuration and plugins become profiles."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from policysched import errors
+from policysched.app import config, plugin_sets, policy_sources, profile_choice
+from policysched.framework import interface, profile
+from policysched.lang import checked, checker, diagnostics, rendering, source
+from policysched.plugins import registry
+
+
+class PolicyError(errors.InputError):
+    """Policy texts with errors; the text of the exception shows all of them, as `check` does."""
+
+    def __init__(self, result: checker.CheckResult) -> None:
+        self.result = result
+        shown = [rendering.render(finding, result.texts) for finding in result.diagnostics]
+        summary = rendering.summary(result.diagnostics)
+        super().__init__("policies", "\n\n".join([summary, *shown]))
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ProfileSpec:
+    """One profile before its plugins are made.
+
+    Attributes:
+        name: its schedulerName.
+        checked: what the policies say, None for a profile without policies.
+        layers: what is said about its plugins.
+    """
+
+    name: str
+    checked: checked.CheckedProfile | None
+    layers: tuple[plugin_sets.Layer, ...]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PolicySet:
+    """Everything that is decided before a cluster is known.
+
+    Attributes:
+        program: the checked policies, None without policies.
+        specs: the profiles, in the order of the text.
+        plugins: where plugins are made.
+        warnings: rendered findings that are no errors.
+    """
+
+    program: checked.CheckedProgram | None
+    specs: tuple[ProfileSpec, ...]
+    plugins: registry.Registry
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def content_hash(self) -> str:
+        """Identifies the policies and params, "" without policies."""
+        return self.program.content_hash if self.program else ""
+
+    @property
+    def metrics(self) -> list[checked.CheckedMetric]:
+        """Every metric that policies declare or that a profile reads, by key."""
+        if self.program is None:
+            return []
+        found = {metric.key: metric for metric in self.program.metrics}
+        for each in self.program.profiles:
+            found |= {metric.key: metric for metric in each.metrics}
+        return list(found.values())
+
+
+def load(
+    paths: Sequence[str],
+    params: Mapping[str, str],
+    scheduler_name: str | None = None,
+    configuration: config.Config | None = None,
+) -> PolicySet:
+    """Return the profiles that policy files and a configuration describe.
+
+    Args:
+        paths: see `policy_sources.read`; none means kube-scheduler's default profile.
+        params: values of params, over those of the configuration.
+        scheduler_name: name of the profile where the texts declare none.
+        configuration: further profiles, and plugins of these.
+
+    Raises:
+        PolicyError: a text has errors.
+        InputError: a path cannot be read.
+        ConfigurationError: params are given, but there are no policies.
+    """
+    configuration = configuration or config.Config()
+    given = {name: str(value) for name, value in configuration.params.items()} | dict(params)
+    if paths:
+        sources = policy_sources.read(paths)
+        return from_sources(sources, given, scheduler_name, configuration)
+    if given:
+        problem = f"there is no param `{next(iter(given))}` without policies"
+        raise errors.ConfigurationError("params", problem, help="name policies by --policies")
+    implied = ProfileSpec(scheduler_name or profile_choice.DEFAULT_SCHEDULER_NAME, None, ())
+    specs = _with_configuration([implied], configuration)
+    return PolicySet(None, tuple(specs), registry.with_entry_points())
+
+
+def from_sources(
+    sources: Sequence[source.SourceText],
+    params: Mapping[str, str],
+    scheduler_name: str | None = None,
+    configuration: config.Config | None = None,
+) -> PolicySet:
+    """Return the profiles that policy texts describe; see `load`.
+
+    Raises:
+        PolicyError: a text has errors.
+    """
+    plugins = registry.with_entry_points()
+    result = checker.check(sources, given=params, plugins=plugins.names())
+    if result.program is None:
+        raise PolicyError(result)
+    implied_name = scheduler_name or profile_choice.DEFAULT_SCHEDULER_NAME
+    own = [_spec(each, implied_name) for each in result.program.profiles]
+    specs = _with_configuration(own, configuration or config.Config())
+    return PolicySet(result.program, tuple(specs), plugins, _rendered_warnings(result))
+
+
+def _rendered_warnings(result: checker.CheckResult) -> tuple[str, ...]:
+    return tuple(
+        rendering.render(finding, result.texts)
+        for finding in result.diagnostics
+        if finding.severity is diagnostics.Severity.WARNING
+    )
+
+
+def _spec(each: checked.CheckedProfile, implied_name: str) -> ProfileSpec:
+    settings = tuple(
+        plugin_sets.Setting(plugin.name, str(plugin.span), plugin.weight, plugin.args)
+        for plugin in each.plugins
+    )
+    layer = plugin_sets.Layer(
+        where=str(each.span) if each.span else "policies",
+        settings=settings,
+        disabled=each.disabled,
+        disabled_scores=each.disabled_scores,
+        disable_all_scores=each.disable_all_scores,
+        builtin_weight=each.builtin_weight,
+    )
+    return ProfileSpec(each.name or implied_name, each, (layer,))
+
+
+def _with_configuration(
+    specs: Iterable[ProfileSpec], configuration: config.Config
+) -> list[ProfileSpec]:
+    """Return the profiles with what the configuration says of them, and its own ones."""
+    by_name = {spec.name: spec for spec in specs}
+    for each in configuration.profiles:
+        where = f"profile `{each.scheduler_name}` of the configuration"
+        layer = plugin_sets.Layer(
+            where=where,
+            settings=tuple(
+                plugin_sets.Setting(plugin.name, where, plugin.weight, plugin.args)
+                for plugin in each.plugins
+            ),
+            disabled=each.disabled,
+            disabled_scores=each.disabled_scores,
+        )
+        base = by_name.get(each.scheduler_name) or ProfileSpec(each.scheduler_name, None, ())
+        by_name[base.name] = dataclasses.replace(base, layers=(*base.layers, layer))
+    return list(by_name.values())
+
+
+# --- plugins -------------------------------------------------------------------------------------
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Profiles:
+    """Profiles at work.
+
+    Attributes:
+        by_name: schedulerName → profile.
+        annotation_keys: annotations of pods that some policy reads.
+    """
+
+    by_name: Mapping[str, profile.Profile]
+    annotation_keys: frozenset[str] = frozenset()
+
+
+def make(policy_set: PolicySet, handle: interface.Handle) -> Profiles | list[plugin_sets.Fault]:
+    """Return the profiles with plugins of their own, or everything that is wrong with them."""
+    faults: list[plugin_sets.Fault] = []
+    made: dict[str, profile.Profile] = {}
+    for spec in policy_set.specs:
+        found = plugin_sets.assemble(spec.layers, policy_set.plugins, handle)
+        if isinstance(found, list):
+            faults += found
+        else:
+            made[spec.name] = _profile(spec, found)
+    return faults or _different_orders(made) or Profiles(made)
+
+
+def _profile(spec: ProfileSpec, found: plugin_sets.PluginSet) -> profile.Profile:
+    return profile.Profile(spec.name, tuple(found.plugins), found.weights)
+
+
+def _different_orders(made: Mapping[str, profile.Profile]) -> list[plugin_sets.Fault]:
+    """Return a fault where profiles order the one queue that they share by different plugins."""
+    sorting = {name: _queue_sort(each) for name, each in made.items()}
+    if len(set(sorting.values())) == 1:
+        return []
+    said = ", ".join(f"`{name}` by {plugin}" for name, plugin in sorting.items())
+    problem = f"all profiles share one queue, so they must order it alike: {said}"
+    return [plugin_sets.Fault("profiles", problem)]
+
+
+def _queue_sort(each: profile.Profile) -> str:
+    return next(plugin.name for plugin in each.plugins if hasattr(plugin, "sort_key"))
+
+
+def require(made: Profiles | list[plugin_sets.Fault]) -> Profiles:
+    """Return the profiles.
+
+    Raises:
+        ConfigurationError: there are faults; it tells all of them.
+    """
+    if isinstance(made, Profiles):
+        return made
+    first, *rest = made
+    further = "".join(f"\n{fault}" for fault in rest)
+    problem = first.problem + (f" ({first.help})" if first.help else "")
+    raise errors.ConfigurationError(first.where, problem + further)
+
+
+def describe(profiles: Profiles) -> Iterator[str]:
+    """Yield a line about each plugin of each profile: weight and extension points."""
+    for name, each in profiles.by_name.items():
+        for plugin in each.plugins:
+            weight = each.weights.get(plugin.name)
+            said = f"weight={weight} " if weight is not None else ""
+            points = ",".join(plugin_sets.points_of(plugin))
+            yield f"profile={name} plugin={plugin.name} {said}points={points}"
