@@ -12,7 +12,7 @@ import pathlib
 import sys
 import tempfile
 
-from benchmarks import comparison, report, schedulers, workload_files
+from benchmarks import comparison, options, report, schedulers, workload_files
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -60,30 +60,24 @@ def _parser() -> argparse.ArgumentParser:
         description="Bind the same backlogs with kube-scheduler and policysched in turn.",
         epilog="`algorithm` as the first word times the scheduling cycle alone, without a server.",
     )
-    parser.add_argument("--nodes", type=_numbers, default=[1000, 5000], metavar="N,N")
+    parser.add_argument("--nodes", type=options.numbers, default=[1000, 5000], metavar="N,N")
     parser.add_argument(
         "--shapes",
-        type=_words,
+        type=options.words,
         default=["plain", "mixed"],
         metavar="A,B",
         help=f"workloads: {', '.join(workload_files.names())}",
     )
     parser.add_argument("--pods", type=int, default=3000)
     parser.add_argument("--repeat", type=int, default=3)
-    parser.add_argument("--schedulers", type=_words, default=list(schedulers.NAMES), metavar="A,B")
+    parser.add_argument(
+        "--schedulers", type=options.words, default=list(schedulers.NAMES), metavar="A,B"
+    )
     parser.add_argument("--out", type=pathlib.Path, help="write every measurement as JSON")
     parser.add_argument(
         "--flag", action="append", default=[], help="a further flag for policysched; repeatable"
     )
     return parser
-
-
-def _numbers(text: str) -> list[int]:
-    return [int(word) for word in text.split(",")]
-
-
-def _words(text: str) -> list[str]:
-    return text.split(",")
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from typing import Any
 
 import msgspec
 
-from benchmarks import workload_files
+from benchmarks import options, workload_files
 from policysched import clock as clocks
 from policysched.app import policies
 from policysched.cluster import cache as caches
@@ -117,8 +117,8 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks algorithm", description="Time the scheduling cycle alone."
     )
-    parser.add_argument("--nodes", type=numbers, default=[1000, 5000], metavar="N,N")
-    parser.add_argument("--shapes", type=words, default=["plain", "mixed"], metavar="A,B")
+    parser.add_argument("--nodes", type=options.numbers, default=[1000, 5000], metavar="N,N")
+    parser.add_argument("--shapes", type=options.words, default=["plain", "mixed"], metavar="A,B")
     parser.add_argument("--pods", type=int, default=3000)
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--policies", action="append", default=[], metavar="PATH")
@@ -132,13 +132,3 @@ def _parser() -> argparse.ArgumentParser:
         help="say where the time goes, by functions",
     )
     return parser
-
-
-def numbers(text: str) -> list[int]:
-    """Return the numbers of a list with commas."""
-    return [int(word) for word in text.split(",")]
-
-
-def words(text: str) -> list[str]:
-    """Return the words of a list with commas."""
-    return text.split(",")

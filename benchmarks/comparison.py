@@ -7,13 +7,12 @@ import pathlib
 import time
 from collections.abc import Callable, Iterator, Sequence
 
-from benchmarks import process_usage, schedulers, watching, workload_files
-from tests.realcluster import api_client, control_plane, process
+from benchmarks import process_usage, schedulers, workload_files
+from tests.realcluster import api_client, control_plane, process, watching
 
 _POLL_SECONDS = 0.02
 _STALL_LIMIT_SECONDS = 60.0
 _EVENTS_LIMIT_SECONDS = 30.0
-_BOUND = {"fieldSelector": "spec.nodeName!="}
 _SCHEDULED = b'"reason":"Scheduled"'
 
 
@@ -118,7 +117,7 @@ def _measure(
         watching.Watch(
             client,
             "/api/v1/pods",
-            query=_BOUND,
+            query=watching.BOUND_PODS,
             on_first=lambda: at_first.append(process_usage.of(scheduler.pid)),
         ) as bound,
         watching.Watch(client, "/apis/events.k8s.io/v1/events", containing=_SCHEDULED) as events,

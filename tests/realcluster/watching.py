@@ -1,13 +1,18 @@
-"""Counts what happens on the API server while a scheduler is at work, and when."""
+"""Counts what happens on the API server while somebody is at work, and when."""
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from tests.realcluster import api_client
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+BOUND_PODS = {"fieldSelector": "spec.nodeName!="}
+"""The query of a watch on pods to which a pod is added when it is bound."""
 
 _ADDED = b'{"type":"ADDED"'
 
@@ -15,8 +20,7 @@ _ADDED = b'{"type":"ADDED"'
 class Watch:
     """A watch whose ADDED lines are counted in a thread of its own.
 
-    Lines are not decoded, so counting costs next to nothing beside the schedulers. Both schedulers
-    are timed by what arrives here.
+    Lines are not decoded, so counting costs next to nothing beside what is watched.
 
     Attributes:
         times: when each line arrived, by the monotonic clock.

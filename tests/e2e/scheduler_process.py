@@ -1,0 +1,64 @@
+"""`policysched run` as a process of its own, as an operator starts it."""
+
+from __future__ import annotations
+
+import pathlib
+import sys
+from typing import TYPE_CHECKING, Self
+
+from tests.realcluster import process
+
+if TYPE_CHECKING:
+    import types
+    from collections.abc import Callable, Sequence
+
+    from tests.realcluster import control_plane
+
+SHIPPED_POLICIES = pathlib.Path(__file__).resolve().parents[2] / "policies"
+
+
+class PolicyScheduler:
+    """A policysched that schedules the pods of a control plane.
+
+    Attributes:
+        process: can be killed and started again.
+    """
+
+    def __init__(
+        self,
+        plane: control_plane.ControlPlane,
+        folder: pathlib.Path,
+        *,
+        flags: Sequence[str] = (),
+    ) -> None:
+        """Write its kubeconfig; its log goes to `folder`, too."""
+        kubeconfig = plane.write_kubeconfig(folder / "policysched.kubeconfig")
+        command = [sys.executable, "-m", "policysched", "run", "--kubeconfig", str(kubeconfig)]
+        self.process = process.ServerProcess([*command, *flags], log=folder / "policysched.log")
+
+    def __enter__(self) -> Self:
+        """Start it."""
+        self.process.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: types.TracebackType | None,
+    ) -> None:
+        """Kill it."""
+        self.process.kill()
+
+    def wait_until(self, holds: Callable[[], bool], *, time_limit_seconds: float = 60.0) -> None:
+        """Return once `holds()`, while the scheduler is at work.
+
+        Raises:
+            process.ProcessError: it ended, or `holds()` did not come true in time.
+        """
+        self.process.wait_until(holds, time_limit_seconds=time_limit_seconds)
+
+    def kill_and_start_again(self) -> None:
+        """Let it die without a chance to put anything in order, and start another one."""
+        self.process.kill()
+        self.process.start()
