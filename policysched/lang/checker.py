@@ -91,6 +91,7 @@ class _Checker:
         self.found = findings.Findings(self.texts, lost)
 
     def run(self) -> CheckResult:
+        self._check_text_names()
         for result in self.parsed.values():
             for finding in result.diagnostics:
                 self.found.add(finding)
@@ -98,6 +99,19 @@ class _Checker:
         return CheckResult(
             None if self.found.has_errors else program, self.found.sorted(), self.texts
         )
+
+    def _check_text_names(self) -> None:
+        """Report texts of one name: two ConfigMaps of a manifest with the same key."""
+        seen: set[str] = set()
+        for text in self.sources:
+            if text.name in seen:
+                self.found.error(
+                    "PS104",
+                    f"there are two texts named `{text.name}`",
+                    text.span(0, 0),
+                    help="give each policy text a key of its own",
+                )
+            seen.add(text.name)
 
     def _is_too_large(self) -> bool:
         count = 0

@@ -1,0 +1,103 @@
+"""`policysched check`: every error of policy texts that belong together, at once."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING, Any
+
+from policysched import errors
+from policysched.cli import offline_options, output, policy_texts
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from policysched.lang import checker, source
+
+NAME = "check"
+HELP = "report every error in policy files"
+
+_MAX_SHOWN = 100
+_DESCRIPTION = """\
+Check policy texts and report every error at once, each with its place, its code and an edit to
+make. All texts that are named are checked together, as the keys of one ConfigMap are.
+"""
+_EPILOG = "exit codes: 0 fine, 2 errors or unreadable, 3 usage; docs/language.md has the language"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
+    parser.description = _DESCRIPTION
+    parser.epilog = _EPILOG
+    parser.add_argument(
+        "paths",
+        nargs="+",
+        metavar="PATH",
+        help="a .policy file, a folder of such files, a ConfigMap manifest, or `-` for stdin",
+    )
+    parser.add_argument(
+        "--params",
+        "--param",
+        metavar="NAME=VALUE",
+        action="append",
+        help="value of a param; repeatable",
+    )
+    output.add_option(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Check the texts and print what was found."""
+    from policysched.lang import checker  # noqa: PLC0415 - `--help` does without Lark
+
+    texts = policy_texts.read(args.paths)
+    result = checker.check(
+        texts, given=offline_options.params(args.params or ()), plugins=_plugins(texts)
+    )
+    if args.output == output.JSON:
+        output.write(output.as_json(_as_json(texts, result)))
+    else:
+        _print(texts, result)
+    return errors.EXIT_OK if result.program is not None else errors.EXIT_WRONG_INPUT
+
+
+def _plugins(texts: Sequence[source.SourceText]) -> Collection[str] | None:
+    """Return the names of installed plugins, if any text has a profile that could name one."""
+    if not any("profile" in text.text for text in texts):
+        return None
+    from policysched.plugins import registry  # noqa: PLC0415 - only profiles need the plugins
+
+    return registry.with_entry_points().names()
+
+
+def _print(texts: Sequence[source.SourceText], result: checker.CheckResult) -> None:
+    from policysched.lang import rendering  # noqa: PLC0415 - `--help` does without
+
+    for finding in result.diagnostics[:_MAX_SHOWN]:
+        output.write(rendering.render(finding, result.texts) + "\n", sys.stderr)
+    hidden = len(result.diagnostics) - _MAX_SHOWN
+    if hidden > 0:
+        output.write(f"… and {hidden:,} more", sys.stderr)
+    if result.diagnostics:
+        output.write(rendering.summary(result.diagnostics), sys.stderr)
+    if result.program is not None:
+        policies, profiles = len(result.program.policies), len(result.program.profiles)
+        output.write(
+            f"{output.count(len(texts), 'text')}: "
+            f"{policies} {'policy' if policies == 1 else 'policies'}, "
+            f"{output.count(profiles, 'profile')}, hash {result.program.content_hash}"
+        )
+
+
+def _as_json(texts: Sequence[source.SourceText], result: checker.CheckResult) -> dict[str, Any]:
+    """Return the form of schemas/check.schema.json."""
+    from policysched.lang import diagnostics, rendering  # noqa: PLC0415 - `--help` does without
+
+    severities = [finding.severity for finding in result.diagnostics]
+    return {
+        "ok": result.program is not None,
+        "hash": result.program.content_hash if result.program is not None else None,
+        "files": [text.name for text in texts],
+        "errors": severities.count(diagnostics.Severity.ERROR),
+        "warnings": severities.count(diagnostics.Severity.WARNING),
+        "diagnostics": [rendering.as_json(finding, result.texts) for finding in result.diagnostics],
+    }
