@@ -1,9 +1,8 @@
 """Where credentials come from: a kubeconfig's user, or a pod's service account.
 
 A kubeconfig's user has a token, a token file, a client certificate, a password, an exec plugin or
-an OIDC provider. All of these are read by `kubernetes.aio`; this module changes how exec plugins
-fail and when they run again and how OIDC tokens are renewed, and hands out plain `Credential`
-values.
+an OIDC provider. They are read by `kubernetes.aio`; this module changes how exec plugins fail, when
+they run again, and how OIDC tokens are renewed, and hands out plain `Credential` values.
 """
 
 from __future__ import annotations
@@ -15,7 +14,6 @@ import pathlib
 import shutil
 from typing import Any
 
-import aiohttp
 from kubernetes.aio.config import config_exception, exec_provider, kube_config
 
 from policysched import clock as clocks
@@ -98,7 +96,10 @@ class KubeconfigLoader(kube_config.KubeConfigLoader):
     async def _load_oid_token(self) -> str:
         """Renew the ID token if that is due, and return the header's value, as the original."""
         settings = self._user["auth-provider"]["config"]
-        await oidc.renew(settings.value, self._clock.now())
+        try:
+            await oidc.renew(settings.value, self._clock.now())
+        except errors.CredentialError as error:
+            raise errors.CredentialError(f"{self._where}: {error}") from error
         self.token = f"Bearer {settings['id-token']}"
         return self.token
 
@@ -154,10 +155,6 @@ class KubeconfigSource:
             self._loader.forget_exec_credential()
         try:
             await self._loader.load_credential()
-        except aiohttp.ClientError as error:
-            raise errors.CredentialError(
-                f"{self._where}: the identity provider did not answer: {error}"
-            ) from error
         except SPOILED as error:
             raise errors.CredentialError(f"{self._where}: {safe_text(error)}") from None
         return self.current()

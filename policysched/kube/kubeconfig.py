@@ -17,6 +17,7 @@ import urllib.request
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
 import yaml
 from kubernetes.aio.client import configuration as kube_configuration
 from kubernetes.aio.config import config_exception, incluster_config, kube_config
@@ -27,6 +28,29 @@ from policysched.kube import credential_sources, credentials, errors
 _IN_CLUSTER = "in-cluster configuration"
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 _SPOILED = credential_sources.SPOILED
+
+
+class _ClusterEntry(msgspec.Struct):
+    name: str
+    cluster: dict[str, Any]
+
+
+class _UserEntry(msgspec.Struct):
+    name: str
+    user: dict[str, Any]
+
+
+class _ContextEntry(msgspec.Struct):
+    name: str
+    context: dict[str, Any]
+
+
+class _Shape(msgspec.Struct):
+    """What `kubernetes.aio` takes for granted, and quotes the content of where it is not so."""
+
+    clusters: list[_ClusterEntry] | None
+    users: list[_UserEntry] | None = None
+    contexts: list[_ContextEntry] | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -174,8 +198,10 @@ def _check_file(path: pathlib.Path) -> None:
         raise errors.KubeconfigError(f"{where}:{line}", "not YAML") from None  # it quotes the text
     except (UnicodeDecodeError, yaml.YAMLError):
         raise errors.KubeconfigError(where, "not YAML") from None
-    if not isinstance(content, dict) or "clusters" not in content:
-        raise errors.KubeconfigError(where, "not a kubeconfig: it has no `clusters`")
+    try:
+        msgspec.convert(content, _Shape)
+    except msgspec.ValidationError as error:  # it names types and places, not values
+        raise errors.KubeconfigError(where, f"not a kubeconfig: {error}") from None
 
 
 def _loader(

@@ -1,8 +1,8 @@
-"""Renews the ID token of a kubeconfig's `oidc` auth provider.
+"""Renews the ID token of a kubeconfig's `oidc` auth provider, as kubectl does.
 
-The exchange is that of `kubernetes.aio`, which however talks to the identity provider without
-verifying its certificate and reads only part of all tokens (base64 instead of base64url). Here the
-certificate is always verified, against `idp-certificate-authority` or the system's authorities.
+What `kubernetes.aio` has for this is not used: it talks to the identity provider without verifying
+its certificate, and cannot read all tokens (base64 in the place of base64url). Here the certificate
+is always verified, against `idp-certificate-authority` or the system's authorities.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from collections.abc import MutableMapping
 
 import aiohttp
 import msgspec
-from kubernetes.aio.config import config_exception, openid
 
 from policysched.kube import errors
 
@@ -22,21 +21,20 @@ EXPIRY_MARGIN = datetime.timedelta(minutes=2)
 """Longer than the time between two renewals, so that no request goes out with an expired token."""
 
 
+TIMEOUT_SECONDS = 30.0
+
+
 class _Claims(msgspec.Struct):
     exp: float = 0.0
 
 
-class _Requestor(openid.OpenIDRequestor):
-    """Exchanges a refresh token for an ID token over a verified connection."""
+class _Provider(msgspec.Struct):
+    token_endpoint: str
 
-    def __init__(self, config: MutableMapping[str, str], trust: ssl.SSLContext) -> None:
-        super().__init__(  # type: ignore[no-untyped-call]  # the package has no types
-            config["client-id"], config.get("client-secret", ""), config["idp-issuer-url"]
-        )
-        self._trust = trust
 
-    def _get_connector(self) -> aiohttp.TCPConnector:
-        return aiohttp.TCPConnector(ssl=self._trust)
+class _Tokens(msgspec.Struct):
+    id_token: str
+    refresh_token: str = ""
 
 
 async def renew(config: MutableMapping[str, str], now: datetime.datetime) -> None:
@@ -47,23 +45,50 @@ async def renew(config: MutableMapping[str, str], now: datetime.datetime) -> Non
         now: the time.
 
     Raises:
-        CredentialError: the provider refused, or there is no refresh token.
-        aiohttp.ClientError: the provider did not answer.
+        CredentialError: the provider refused or did not answer, or there is no refresh token.
     """
     id_token = config.get("id-token", "")
     if id_token and now < _expiry(id_token) - EXPIRY_MARGIN:
         return
     if "refresh-token" not in config:
         raise errors.CredentialError("the oidc id-token has expired, there is no refresh-token")
-    requestor = _Requestor(config, _trust(config))
-    try:
-        answer = await requestor.refresh_token(config["refresh-token"])  # type: ignore[no-untyped-call]  # as above
-    except config_exception.ConfigException as error:
-        raise errors.CredentialError(f"the identity provider refused: {error}") from error
-    if not isinstance(answer, dict) or "id_token" not in answer:
-        raise errors.CredentialError("the identity provider answered without an id_token")
-    config["id-token"] = answer["id_token"]
-    config["refresh-token"] = answer.get("refresh_token", config["refresh-token"])
+    connector = aiohttp.TCPConnector(ssl=_trust(config))
+    async with aiohttp.ClientSession(
+        connector=connector, timeout=aiohttp.ClientTimeout(TIMEOUT_SECONDS), trust_env=True
+    ) as session:
+        try:
+            tokens = await _exchange(session, config)
+        except aiohttp.ClientResponseError as error:
+            raise errors.CredentialError(
+                f"the identity provider refused: {error.status} {error.message}"
+            ) from None
+        except (aiohttp.ClientError, TimeoutError) as error:
+            raise errors.CredentialError(
+                f"the identity provider did not answer: {str(error) or 'in time'}"
+            ) from error
+        except msgspec.DecodeError as error:
+            raise errors.CredentialError(
+                f"the identity provider's answer cannot be used: {error}"
+            ) from None
+    config["id-token"] = tokens.id_token
+    config["refresh-token"] = tokens.refresh_token or config["refresh-token"]
+
+
+async def _exchange(session: aiohttp.ClientSession, config: MutableMapping[str, str]) -> _Tokens:
+    """Exchange the refresh token (OpenID Connect Core 1.0, section 12)."""
+    issuer = config["idp-issuer-url"].rstrip("/")
+    async with session.get(f"{issuer}/.well-known/openid-configuration") as answer:
+        answer.raise_for_status()
+        provider = msgspec.json.decode(await answer.read(), type=_Provider)
+    client = f"{config['client-id']}:{config.get('client-secret', '')}"
+    async with session.post(
+        provider.token_endpoint,
+        data={"grant_type": "refresh_token", "refresh_token": config["refresh-token"]},
+        headers={"Authorization": "Basic " + base64.b64encode(client.encode()).decode()},
+        allow_redirects=False,
+    ) as answer:
+        answer.raise_for_status()
+        return msgspec.json.decode(await answer.read(), type=_Tokens)
 
 
 def _expiry(id_token: str) -> datetime.datetime:

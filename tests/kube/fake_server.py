@@ -125,7 +125,7 @@ class FakeServer:
                 request.path,
                 dict(request.query),
                 dict(request.headers),
-                json.loads(body) if body else None,
+                _decoded(body),
             )
         )
         answers = self._answers.get((request.method, request.path))
@@ -133,6 +133,13 @@ class FakeServer:
             return web.Response(status=501, text=f"unexpected {request.method} {request.path}")
         answer = answers[0] if len(answers) == 1 else answers.popleft()
         return await answer(request)
+
+
+def _decoded(body: bytes) -> Any:
+    try:
+        return json.loads(body) if body else None
+    except ValueError:
+        return body.decode()
 
 
 def json_body(body: object, status_code: int = 200) -> Answer:

@@ -1,0 +1,85 @@
+"""Equal events are one event with a count."""
+
+from __future__ import annotations
+
+import datetime
+
+import pytest
+
+from policysched.kube import event_series
+from tests import builders
+
+NOW = builders.EPOCH
+MINUTE = datetime.timedelta(minutes=1)
+POD = event_series.PodReference("default", "web", "uid", "7")
+
+
+def occurrence(name: str = "web.1", at: datetime.datetime = NOW) -> event_series.Occurrence:
+    """Return a new event."""
+    text = ("Warning", "FailedScheduling", "Scheduling", "0/5 nodes", "policysched")
+    return event_series.Occurrence(name, POD, text, first_at=at, last_at=at)
+
+
+def test_an_event_is_new_once() -> None:
+    """The first occurrence starts a series; further ones are counted."""
+    series = event_series.EventSeries()
+    assert series.repeat("key", NOW) is None
+    event = occurrence()
+    assert series.add("key", event) is None
+    assert series.repeat("key", NOW + MINUTE) is event
+    assert series.repeat("other", NOW) is None
+    assert (event.count, event.first_at, event.last_at) == (2, NOW, NOW + MINUTE)
+
+
+def test_a_series_ends() -> None:
+    """After six quiet minutes the next equal event is a new one; the old one is handed out."""
+    series = event_series.EventSeries()
+    old = occurrence()
+    series.add("key", old)
+    assert series.repeat("key", NOW + 6 * MINUTE) is None
+    assert series.add("key", occurrence("web.2", NOW + 6 * MINUTE)) is old
+
+
+def test_ended_series_are_handed_out_once() -> None:
+    """`finish` returns what has been quiet for six minutes and forgets it."""
+    series = event_series.EventSeries()
+    quiet, busy = occurrence("quiet"), occurrence("busy")
+    series.add("quiet", quiet)
+    series.add("busy", busy)
+    series.repeat("busy", NOW + 3 * MINUTE)
+    assert series.finish(NOW + 5 * MINUTE) == []
+    assert series.finish(NOW + 6 * MINUTE) == [quiet]
+    assert series.finish(NOW + 9 * MINUTE) == [busy]
+    assert series.finish(NOW + 99 * MINUTE) == []
+
+
+def test_memory_is_bounded() -> None:
+    """Beyond the limit, the event that occurred last the longest ago is forgotten."""
+    series = event_series.EventSeries(limit=2)
+    first, second, third = occurrence("1"), occurrence("2"), occurrence("3")
+    series.add("first", first)
+    series.add("second", second)
+    series.repeat("first", NOW)
+    assert series.add("third", third) is second
+    assert series.repeat("first", NOW) is first
+
+
+@pytest.mark.parametrize(
+    "count, written_count, minutes, is_due",
+    [
+        pytest.param(1, 0, 0, True, id="never written"),
+        pytest.param(1, 1, 99, False, id="nothing new"),
+        pytest.param(2, 1, 0, True, id="first repetition"),
+        pytest.param(3, 2, 1, False, id="further repetition, soon"),
+        pytest.param(9, 2, 5, True, id="further repetitions, later"),
+        pytest.param(9, 9, 99, False, id="all written"),
+    ],
+)
+def test_when_the_server_is_told(
+    count: int, written_count: int, minutes: int, is_due: bool
+) -> None:
+    """The first repetition is told at once, further ones every five minutes."""
+    event = occurrence()
+    event.count, event.written_count = count, written_count
+    event.written_at = NOW if written_count else None
+    assert event.is_due(NOW + minutes * MINUTE) is is_due
