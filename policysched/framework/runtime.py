@@ -27,6 +27,8 @@ from policysched.framework import (
     status_table,
 )
 
+_REJECTING_POINTS = ("pre_enqueue", "pre_filter", "filter", "reserve", "permit")
+
 
 @dataclasses.dataclass(slots=True)
 class ScheduleResult:
@@ -60,6 +62,7 @@ class Framework:
         self.profile = prof
         self._rng = rng
         self._numbered = list(enumerate(prof.plugins))
+        self._acting: dict[str, list[tuple[int, Any]]] = {}
         self._filters = filtering.FilterRunner(self._at("pre_filter"), self._at("filter"))
         self._scores = scoring.ScoreRunner(self._at("score"), prof.weights)
         self._kept = shape_answers.ShapeAnswersCache(self._at("applies_to"))
@@ -69,12 +72,15 @@ class Framework:
 
         Having the method is what makes a plugin one of its kind, which no static type can say.
         """
-        disabled = self.profile.disabled_points
-        return [
-            (number, plugin)
-            for number, plugin in self._numbered
-            if hasattr(plugin, point) and point not in disabled.get(plugin.name, ())
-        ]
+        acting = self._acting.get(point)
+        if acting is None:
+            disabled = self.profile.disabled_points
+            acting = self._acting[point] = [
+                (number, plugin)
+                for number, plugin in self._numbered
+                if hasattr(plugin, point) and point not in disabled.get(plugin.name, ())
+            ]
+        return acting
 
     # --- queueing --------------------------------------------------------------------------------
 
@@ -98,10 +104,16 @@ class Framework:
         raise LookupError(msg)
 
     def events_to_register(self) -> dict[str, Sequence[events.ClusterEventWithHint]]:
-        """Return what each plugin waits for; plugins that do not say wait for everything."""
+        """Return what each plugin that can reject waits for; those that do not say, for everything.
+
+        Source: runtime/framework.go, shouldHaveEnqueueExtensions.
+        """
         everything = (events.ClusterEventWithHint(events.FORCE_ACTIVATE),)
         registered: dict[str, Sequence[events.ClusterEventWithHint]] = {}
-        for _, plugin in self._numbered:
+        can_reject = {number for point in _REJECTING_POINTS for number, _ in self._at(point)}
+        for number, plugin in self._numbered:
+            if number not in can_reject:
+                continue
             waits_for = getattr(plugin, "events_to_register", lambda: everything)()
             registered[plugin.name] = (*registered.get(plugin.name, ()), *waits_for)
         return registered
