@@ -37,21 +37,7 @@ def add(parser: argparse.ArgumentParser, *, is_again: bool = False) -> None:
         "workloads too if wanted; `-` reads it from stdin, or JSON lines, one List a line",
         default=default,
     )
-    group.add_argument(
-        "--policies",
-        metavar="PATH",
-        action="append",
-        help="a .policy file, a folder of such files, or a ConfigMap manifest; repeatable",
-        default=default,
-    )
-    group.add_argument(
-        "--params",
-        "--param",
-        metavar="NAME=VALUE",
-        action="append",
-        help="value of a param of the policies; repeatable",
-        default=default,
-    )
+    add_policies(group, default)
     group.add_argument(
         "--metrics",
         metavar="FILE",
@@ -69,6 +55,28 @@ def add(parser: argparse.ArgumentParser, *, is_again: bool = False) -> None:
         "--scheduler-name", metavar="N", help="profile that stands for all pods", default=default
     )
     output.add_option(parser, is_again=is_again)
+
+
+def add_policies(
+    group: argparse._ActionsContainer,
+    default: str | None = None,
+) -> None:
+    """Add the options that say which policies act."""
+    group.add_argument(
+        "--policies",
+        metavar="PATH",
+        action="append",
+        help="a .policy file, a folder of such files, or a ConfigMap manifest; repeatable",
+        default=default,
+    )
+    group.add_argument(
+        "--params",
+        "--param",
+        metavar="NAME=VALUE",
+        action="append",
+        help="value of a param of the policies; repeatable",
+        default=default,
+    )
 
 
 def inputs(args: argparse.Namespace) -> offline.Inputs:

@@ -1,0 +1,88 @@
+"""Where metric samples come from while the scheduler runs."""
+
+from __future__ import annotations
+
+import asyncio
+import datetime
+import logging
+import pathlib
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import NoReturn, Protocol, TypeAlias
+
+from policysched import errors
+from policysched.app import metrics_file
+from policysched.cluster import metric_table
+from policysched.lang import checked
+
+_log = logging.getLogger(__name__)
+
+Refresh: TypeAlias = Callable[[Mapping[str, Mapping[str, metric_table.Sample]]], None]
+"""Takes new samples: key of the metric → node → sample."""
+
+_POLL_SECONDS = 1.0
+
+
+class MetricsSource(Protocol):
+    """Brings samples, off the scheduling path."""
+
+    async def run(self, refresh: Refresh) -> NoReturn:
+        """Call `refresh` with all samples of a metric whenever there are new ones."""
+        ...
+
+
+class FileSource:
+    """Samples in a file, which is read again when it changes.
+
+    They count as measured when the file was last written: a file that is no longer written turns
+    stale as any source does.
+    """
+
+    def __init__(
+        self,
+        path: str,
+        declared: Sequence[checked.CheckedMetric],
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        """Read `path`.
+
+        Raises:
+            InputError: the file cannot be read or is wrong; later that is logged only.
+        """
+        self._path = pathlib.Path(path)
+        self._declared = declared
+        self._sleep = sleep
+        self._version = self._stat()
+        self._first: metrics_file.Samples | None = self._read()
+
+    async def run(self, refresh: Refresh) -> NoReturn:
+        """Hand on what the file says, now and whenever it changes."""
+        if self._first is not None:
+            refresh(self._first)
+        while True:
+            await self._sleep(_POLL_SECONDS)
+            await self.poll(refresh)
+
+    async def poll(self, refresh: Refresh) -> None:
+        """Look once whether the file has changed; what cannot be used leaves the samples alone."""
+        try:
+            version = self._stat()
+            if version == self._version:
+                return
+            self._version = version
+            samples = await asyncio.to_thread(self._read)
+        except errors.InputError as error:
+            _log.warning("keeping the old metric values: %s", error)
+            return
+        refresh(samples)
+
+    def _stat(self) -> tuple[int, int]:
+        try:
+            found = self._path.stat()
+        except OSError as error:
+            problem = f"cannot be read: {error.strerror}"
+            raise errors.InputError(str(self._path), problem) from error
+        return found.st_mtime_ns, found.st_size
+
+    def _read(self) -> metrics_file.Samples:
+        written_at = datetime.datetime.fromtimestamp(self._version[0] / 1e9, datetime.UTC)
+        return metrics_file.read(str(self._path), self._declared, written_at)

@@ -1,0 +1,33 @@
+"""What belongs to the process and not to the scheduler: signals and the garbage collector."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import signal
+
+_STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
+_GC_THRESHOLD = (50_000, 25, 100)
+"""Almost everything is freed by reference counts, so looking for cycles may be rare."""
+
+
+def stop_on_signals() -> asyncio.Event:
+    """Return an event that the first SIGTERM or SIGINT sets; a second one ends the process."""
+    stopping = asyncio.Event()
+    loop = asyncio.get_running_loop()
+
+    def ask() -> None:
+        stopping.set()
+        for each in _STOP_SIGNALS:
+            loop.remove_signal_handler(each)
+
+    for each in _STOP_SIGNALS:
+        loop.add_signal_handler(each, ask)
+    return stopping
+
+
+def settle_memory() -> None:
+    """Keep collections out of the hot path: what exists now is long-lived, look at new things."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(*_GC_THRESHOLD)

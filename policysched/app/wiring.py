@@ -1,0 +1,189 @@
+"""The scheduler of `run`: `kube`, `scheduler`, profiles and metrics joined, started and stopped."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import logging
+import platform
+import random
+from collections.abc import Coroutine, Mapping, Sequence
+from typing import Any
+
+import policysched
+from policysched import clock as clocks
+from policysched.app import config, logs, metrics_source, policies, process
+from policysched.framework import interface, runtime
+from policysched.kube import (
+    binding,
+    client,
+    event_recorder,
+    kubeconfig,
+    pod_status,
+    reflector,
+    resources,
+)
+from policysched.queue import scheduling_queue
+from policysched.scheduler import ports
+from policysched.scheduler import scheduler as schedulers
+
+_log = logging.getLogger("policysched")
+
+_OTHER_CONNECTIONS = 32
+"""Connections besides those of bindings: watches, events, status."""
+_FLUSH_SECONDS = 5.0
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class RunOptions:
+    """What `run` is started with.
+
+    Attributes:
+        kubeconfig: a path, None for the usual places.
+        context: a context of it, None for the current one.
+        config: a configuration file.
+        policies: see `policy_sources.read`.
+        params: values of params, over those of the configuration.
+        scheduler_name: name of the profile where the policies declare none.
+        metrics_file: see `metrics_source.FileSource`.
+    """
+
+    kubeconfig: str | None = None
+    context: str | None = None
+    config: str | None = None
+    policies: tuple[str, ...] = ()
+    params: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    scheduler_name: str | None = None
+    metrics_file: str | None = None
+
+
+class Service:
+    """One scheduler process: everything that is read before the API server is asked.
+
+    Attributes:
+        policy_set: the profiles to be made.
+    """
+
+    def __init__(self, options: RunOptions, clock: clocks.Clock) -> None:
+        """Read configuration, policies and metrics.
+
+        Raises:
+            InputError: something cannot be read or is wrong.
+        """
+        self._options = options
+        self._clock = clock
+        self._rng = random.Random()
+        self._config = config.read(options.config) if options.config else config.Config()
+        self.policy_set = policies.load(
+            options.policies, options.params, options.scheduler_name, self._config
+        )
+        self._metrics: metrics_source.MetricsSource | None = None
+        if options.metrics_file is not None:
+            declared = self.policy_set.metrics
+            self._metrics = metrics_source.FileSource(options.metrics_file, declared)
+
+    async def run(self) -> None:
+        """Schedule until the process is asked to stop.
+
+        Raises:
+            InputError: the kubeconfig or a plugin cannot be used.
+            RemoteError: a credential could not be had.
+        """
+        stopping = process.stop_on_signals()
+        connection = await kubeconfig.load(
+            self._options.kubeconfig, self._options.context, self._clock
+        )
+        connections = self._config.parallel_binds + _OTHER_CONNECTIONS
+        async with client.ApiClient(connection, rng=self._rng, max_connections=connections) as api:
+            _log.info(
+                "starting %s",
+                logs.fields(
+                    version=policysched.__version__,
+                    server=connection.server,
+                    policies=",".join(self._options.policies) or "none",
+                    hash=self.policy_set.content_hash or "none",
+                ),
+            )
+            await self._serve(api, stopping)
+        _log.info("stopped")
+
+    async def _serve(self, api: client.ApiClient, stopping: asyncio.Event) -> None:
+        instance = f"policysched-{platform.node()}"
+        recorder = event_recorder.ApiEventRecorder(api, self._clock, instance=instance)
+        status_writer = pod_status.PodStatusWriter(api, self._clock)
+        outside = ports.Outside(recorder, status_writer)
+        scheduler = schedulers.Scheduler({}, outside, self._clock, settings=self._settings())
+        self._set_profiles(scheduler, binding.ApiBinder(api))
+        reflectors = _reflectors(api, scheduler, self._rng)
+        background: list[Coroutine[None, None, None]] = [each.run() for each in reflectors]
+        background += [recorder.run(), status_writer.run()]
+        if self._metrics is not None:
+            background.append(self._metrics.run(scheduler.events.refresh_metrics))
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(each) for each in background]
+            tasks.append(group.create_task(self._schedule(scheduler, reflectors)))
+            await stopping.wait()
+            _log.info("stopping")
+            await scheduler.stop()
+            await _flush(recorder, status_writer)
+            for task in tasks:
+                task.cancel()
+
+    async def _schedule(
+        self, scheduler: schedulers.Scheduler, reflectors: Sequence[reflector.Reflector[Any]]
+    ) -> None:
+        """Schedule pods once everything has been listed."""
+        started_seconds = self._clock.monotonic_seconds()
+        await asyncio.gather(*(each.synced.wait() for each in reflectors))
+        process.settle_memory()
+        seconds = self._clock.monotonic_seconds() - started_seconds
+        cache = scheduler.cache
+        _log.info(
+            "synced %s",
+            logs.fields(
+                nodes=cache.nodes.alive_count, pods=cache.pod_count, seconds=f"{seconds:.1f}"
+            ),
+        )
+        await scheduler.run()
+
+    def _settings(self) -> schedulers.SchedulerSettings:
+        return schedulers.SchedulerSettings(
+            queue=scheduling_queue.QueueSettings(
+                initial_backoff_seconds=self._config.pod_initial_backoff_seconds,
+                max_backoff_seconds=self._config.pod_max_backoff_seconds,
+                max_unschedulable_seconds=self._config.pod_max_in_unschedulable_pods_seconds,
+            ),
+            max_bindings_in_flight=self._config.parallel_binds,
+        )
+
+    def _set_profiles(self, scheduler: schedulers.Scheduler, binder: interface.Binder) -> None:
+        handle = interface.Handle(binder, scheduler.cache.owners)
+        profiles = policies.require(policies.make(self.policy_set, handle))
+        for line in policies.describe(profiles):
+            _log.info("%s", line)
+        frameworks = {
+            name: runtime.Framework(prof, self._rng) for name, prof in profiles.by_name.items()
+        }
+        scheduler.set_profiles(frameworks, profiles.annotation_keys)
+
+
+def _reflectors(
+    api: client.ApiClient, scheduler: schedulers.Scheduler, rng: random.Random
+) -> list[reflector.Reflector[Any]]:
+    events = scheduler.events
+    return [
+        reflector.Reflector(api, resources.NODES, events.nodes, rng=rng),
+        reflector.Reflector(api, resources.NAMESPACES, events.namespaces, rng=rng),
+        reflector.Reflector(api, resources.PODS, events.pods, rng=rng),
+    ]
+
+
+async def _flush(
+    recorder: event_recorder.ApiEventRecorder, status_writer: pod_status.PodStatusWriter
+) -> None:
+    """Let what was decided be told, as far as the API server takes it in time."""
+    try:
+        async with asyncio.timeout(_FLUSH_SECONDS):
+            await asyncio.gather(recorder.flush(), status_writer.flush())
+    except TimeoutError:
+        _log.warning("some events or conditions were not written before the end")

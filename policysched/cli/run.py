@@ -1,0 +1,62 @@
+"""`run`: schedule pods on a cluster until told to stop (SIGTERM or SIGINT)."""
+
+from __future__ import annotations
+
+import argparse
+
+from policysched import errors
+from policysched.cli import offline_options
+
+_LOG_LEVELS = ("debug", "info", "warning", "error")
+_EPILOG = """\
+Without configuration and policies it does what kube-scheduler does by default, for pods whose
+schedulerName is `policysched`, or N; `--scheduler-name default-scheduler` takes the place of
+kube-scheduler. Profiles that policies declare serve the pods that name them.
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the options."""
+    parser.epilog = _EPILOG
+    parser.add_argument(
+        "--kubeconfig",
+        metavar="FILE",
+        help="default: $KUBECONFIG, the pod's service account, or ~/.kube/config",
+    )
+    parser.add_argument("--context", metavar="NAME", help="context of the kubeconfig")
+    parser.add_argument(
+        "--scheduler-name",
+        metavar="N",
+        help="name of the profile where the policies declare none (default: policysched)",
+    )
+    parser.add_argument("--config", metavar="FILE", help="a PolicySchedulerConfiguration")
+    offline_options.add_policies(parser)
+    parser.add_argument(
+        "--metrics-file",
+        metavar="FILE",
+        help="values of metrics, as `explain --metrics` reads them; read again when it changes",
+    )
+    parser.add_argument("--log-level", choices=_LOG_LEVELS, default="info", help="default: info")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Schedule until the process is told to stop."""
+    import asyncio  # noqa: PLC0415 - `--help` does without all of these
+
+    from policysched import clock as clocks  # noqa: PLC0415 - as above
+    from policysched.app import logs, wiring  # noqa: PLC0415 - as above
+
+    clock = clocks.SystemClock()
+    logs.configure(clock, args.log_level)
+    options = wiring.RunOptions(
+        kubeconfig=args.kubeconfig,
+        context=args.context,
+        config=args.config,
+        policies=tuple(args.policies or ()),
+        params=offline_options.params(args.params or ()),
+        scheduler_name=args.scheduler_name,
+        metrics_file=args.metrics_file,
+    )
+    service = wiring.Service(options, clock)
+    asyncio.run(service.run())
+    return errors.EXIT_OK
