@@ -6,7 +6,7 @@ gives the unit in which the literal is read.
 
 from __future__ import annotations
 
-from typing import TypeAlias, cast
+from typing import TypeAlias
 
 from policysched.lang import (
     check_calls,
@@ -15,6 +15,7 @@ from policysched.lang import (
     checked_expr,
     constants,
     limits,
+    numerals,
     source,
     syntax,
     syntax_expr,
@@ -152,32 +153,30 @@ class ExprChecker:
     def _number_or_negation(
         self, expr: syntax_expr.Number | syntax_expr.Negate, expected: units.Unit | None
     ) -> Typed | None:
-        if isinstance(expr, syntax_expr.Negate) and not isinstance(
-            expr.operand, syntax_expr.Number
-        ):
-            inner = self.number(expr.operand, expected)
-            if inner is None or inner.unit is None:
-                return None
-            zero = checked_expr.Const(0.0, inner.unit, expr.span)
-            return check_operands.fold(
-                checked_expr.Arithmetic("-", zero, inner, inner.unit, expr.span)
-            )
         literal = constants.literal_of(self.env, expr)
-        if literal is None:
-            numeral = expr.numeral if isinstance(expr, syntax_expr.Number) else None
-            if isinstance(expr, syntax_expr.Negate):
-                numeral = cast("syntax_expr.Number", expr.operand).numeral
-            if numeral is not None:
-                constants.bad_suffix(self.env, numeral)
+        if literal is not None:
+            return self._literal(literal, expr.span, expected)
+        if isinstance(expr, syntax_expr.Number):
+            constants.bad_suffix(self.env, expr.numeral)
             return None
+        inner = self.number(expr.operand, expected)
+        if inner is None or inner.unit is None:
+            return None
+        zero = checked_expr.Const(0.0, inner.unit, expr.span)
+        return check_operands.fold(checked_expr.Arithmetic("-", zero, inner, inner.unit, expr.span))
+
+    def _literal(
+        self, literal: numerals.Literal, span: source.Span, expected: units.Unit | None
+    ) -> Typed | None:
+        """Read a literal in the unit expected, else in the only one that it can have."""
         value = literal.as_unit(expected) if expected is not None else None
         if expected is not None and value is not None:
-            return checked_expr.Const(value, expected, expr.span)
+            return checked_expr.Const(value, expected, span)
         natural = literal.natural()
         if natural is None:
-            self._ambiguous(expr.span)
+            self._ambiguous(span)
             return None
-        return checked_expr.Const(natural[0], natural[1], expr.span)
+        return checked_expr.Const(natural[0], natural[1], span)
 
     def _ambiguous(self, span: source.Span) -> None:
         written = self.found.text(span)
@@ -185,7 +184,7 @@ class ExprChecker:
             "PS103",
             f"`{written}` may be minutes or thousandths, nothing here says which",
             span,
-            help=f"write minutes as `{written.removesuffix('m')}m0s`, thousandths as a decimal",
+            help="five minutes are `5m0s`, five thousandths are `0.005`",
         )
 
     def _reference(self, ref: syntax_expr.Ref, expected: units.Unit | None) -> Typed | None:
@@ -199,6 +198,9 @@ class ExprChecker:
             return self._metric(ref)
         let = env.lets.get(name.text)
         if isinstance(let, syntax.LetExpr):
+            literal = constants.literal_of(env, ref)
+            if literal is not None:
+                return self._literal(literal, ref.span, expected)
             return self.infer(let.expr, expected)
         if isinstance(let, syntax.LetSelector):
             self.found.error(
@@ -269,10 +271,10 @@ class ExprChecker:
         left_is_literal = constants.literal_of(self.env, left) is not None
         if left_is_literal and constants.literal_of(self.env, right) is None:
             second = self.number(right, expected)
-            first = self.number(left, second.unit if second else expected)
+            first = self.number(left, second.unit) if second is not None else None
         else:
             first = self.number(left, expected)
-            second = self.number(right, first.unit if first else expected)
+            second = self.number(right, first.unit) if first is not None else None
         if first is None or second is None:
             return None
         return check_operands.agree(

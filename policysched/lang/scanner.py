@@ -46,7 +46,9 @@ STATEMENT_WORDS = _words(
     ]
 )
 METRIC_OPTION_WORDS = _words([syntax_words.METRIC_OPTIONS])
-_CLAUSE_WORDS = _words([syntax_words.CLAUSES, syntax_words.CONNECTIVES])
+_CLAUSE_WORDS = _words(
+    [syntax_words.CLAUSES, syntax_words.CONNECTIVES, syntax_words.LABEL_OPERATORS]
+)
 _CONTINUERS = frozenset(
     {
         *("where", "and", "or", "not", "when", "missing", "as", "by", "required", "preferred"),
@@ -163,11 +165,15 @@ class Scan:
             self.lexemes[index].start
             for index in range(first + 1, last)
             if self.lexemes[index].depth == depth
-            and (self._is_free(index, words) or self._looks_like(index, words))
+            and (
+                self._is_free(index, words)
+                or self._looks_like(index, words)
+                or (not is_metric and self._is_unknown(index))
+            )
         ]
 
     def _cut(self, heads: list[int], last: int) -> list[Chunk]:
-        ends = [*heads[1:], last]
+        ends = [*heads[1:], last] if heads else []
         return [self._chunk(head, end) for head, end in zip(heads, ends, strict=True)]
 
     def _starts_item(self, index: int) -> bool:
@@ -215,6 +221,16 @@ class Scan:
         if word == "reject" and self._lexeme(index + 1).text == "when":
             return True
         return self._lexeme(index - 1).text not in _CONTINUERS
+
+    def _is_unknown(self, index: int) -> bool:
+        """Say whether a line starts at `index` with a word that continues no statement."""
+        lexeme = self.lexemes[index]
+        return (
+            lexeme.kind == "word"
+            and self.is_first_on_line(lexeme.start)
+            and self._lexeme(index - 1).text not in _CONTINUERS
+            and not spelling.nearest(lexeme.text, _CLAUSE_WORDS)
+        )
 
     def _looks_like(self, index: int, words: frozenset[str]) -> bool:
         """Say whether a line starts at `index` with one of the words, perhaps misspelt."""
