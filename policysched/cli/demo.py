@@ -1,0 +1,79 @@
+"""`demo`: the shipped policies place pods on an embedded cluster, and say why.
+
+The scheduler, its queue, cache and policies are those of `run`; only the API server is simulated.
+On a terminal the demo is drawn and paced for people; without one it prints the same as text.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import math
+import pathlib
+import shutil
+import tempfile
+from typing import TYPE_CHECKING
+
+from policysched import errors
+
+if TYPE_CHECKING:
+    from rich import console
+
+    from policysched.cli import demo_stage
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the options."""
+    parser.add_argument("--fast", action="store_true", help="do not pause")
+    parser.add_argument(
+        "--speed", type=_speed, default=1.0, metavar="X", help="play X times as fast"
+    )
+    parser.add_argument("--plain", action="store_true", help="print text, also on a terminal")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Play the demo; it ends by itself."""
+    from rich import console  # noqa: PLC0415 - `--help` does without
+
+    from policysched import _resources  # noqa: PLC0415 - as above
+    from policysched.cli import demo_stage  # noqa: PLC0415 - as above
+
+    screen = console.Console(highlight=False)
+    speed = None if args.fast or not screen.is_terminal else args.speed
+    with tempfile.TemporaryDirectory(prefix="policysched-demo-") as folder:
+        for file in _resources.folder("policies").glob("*.policy"):
+            shutil.copy(file, folder)
+        stage = demo_stage.Stage(pathlib.Path(folder))
+        if screen.is_terminal and not args.plain and _is_large_enough(screen):
+            _play_on_screen(stage, screen, speed)
+        else:
+            _play_as_text(stage, speed)
+    return errors.EXIT_OK
+
+
+def _play_on_screen(stage: demo_stage.Stage, screen: console.Console, speed: float | None) -> None:
+    from policysched.cli import demo_screen, demo_story  # noqa: PLC0415 - as above
+
+    with demo_screen.ScreenView(screen, speed) as view:
+        asyncio.run(demo_story.play(stage, view))
+
+
+def _play_as_text(stage: demo_stage.Stage, speed: float | None) -> None:
+    from policysched.cli import demo_story, demo_text  # noqa: PLC0415 - as above
+
+    asyncio.run(demo_story.play(stage, demo_text.TextView(speed)))
+
+
+def _is_large_enough(screen: console.Console) -> bool:
+    from policysched.cli import demo_screen  # noqa: PLC0415 - as above
+
+    return screen.width >= demo_screen.MIN_WIDTH and screen.height >= demo_screen.MIN_HEIGHT
+
+
+def _speed(text: str) -> float:
+    """Return a number above 0."""
+    speed = float(text)
+    if not 0 < speed < math.inf:
+        msg = f"`{text}` is not above 0"
+        raise argparse.ArgumentTypeError(msg)
+    return speed

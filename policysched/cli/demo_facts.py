@@ -1,0 +1,118 @@
+"""What the demo tells about one decision, drawn from the JSON form of `explain`."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+
+Report: TypeAlias = Mapping[str, Any]
+"""One element of what schemas/explain.schema.json describes."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Excluded:
+    """One reason, who gives it, and the nodes that it excludes.
+
+    Attributes:
+        rule: the policy rule, or the built-in plugin.
+    """
+
+    reason: str
+    rule: str
+    nodes: tuple[str, ...]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Points:
+    """What one rule gives to the chosen node and to the runner-up, weighted.
+
+    `is_summary` where several rules are taken together.
+    """
+
+    rule: str
+    chosen: int | float
+    runner_up: int | float
+    is_summary: bool = False
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Decided:
+    """One decision.
+
+    Attributes:
+        pod: `namespace/name`.
+        profile: the schedulerName.
+        node: None when the pod fits nowhere; then `message` says why.
+        feasible, node_count: nodes that passed the filters, and all nodes.
+        runner_up: the next best node, None when there was one node to choose from.
+        points: rules that tell the feasible nodes apart, the weightiest difference first.
+        same_points: what all other rules together give to each of these nodes.
+        excluded: by number of nodes.
+    """
+
+    pod: str
+    profile: str
+    node: str | None
+    message: str
+    feasible: int
+    node_count: int
+    runner_up: str | None
+    points: tuple[Points, ...]
+    same_points: int | float
+    total: Points
+    excluded: tuple[Excluded, ...]
+
+
+def decided(report: Report, profile: str, node: str | None) -> Decided:
+    """Return the facts of a report about a pod that went to `node`."""
+    scores: Mapping[str, Mapping[str, int | float]] = report["scores"]
+    others = sorted((n for n in scores if n != node), key=lambda n: (-scores[n]["total"], n))
+    runner_up = others[0] if others else None
+    chosen = scores.get(node or "", {"total": 0})
+    second = scores[runner_up] if runner_up else chosen
+    telling = {rule for rule in chosen if len({each[rule] for each in scores.values()}) > 1}
+    points = [Points(rule, chosen[rule], second[rule]) for rule in telling - {"total"}]
+    points.sort(key=lambda p: (-abs(p.chosen - p.runner_up), p.rule))
+    same = sum(chosen[rule] for rule in chosen if rule not in telling and rule != "total")
+    return Decided(
+        pod=report["pod"],
+        profile=profile,
+        node=node,
+        message=report["message"],
+        feasible=report["feasible"],
+        node_count=len(report["nodes"]),
+        runner_up=runner_up,
+        points=tuple(points),
+        same_points=same,
+        total=Points("total", chosen["total"], second["total"]),
+        excluded=_excluded(report["nodes"]),
+    )
+
+
+def within(found: Decided, lines: int) -> list[Points]:
+    """Return the rows of a table of points that has so many lines: rules, the rest, the total."""
+    rest = []
+    if found.same_points:
+        title = "rules that tell no nodes apart"
+        rest.append(Points(title, found.same_points, found.same_points, is_summary=True))
+    room = max(1, lines - len(rest) - 1)
+    shown = list(found.points)
+    if len(shown) > room:
+        shown, cut = shown[: room - 1], shown[room - 1 :]
+        chosen, runner_up = sum(p.chosen for p in cut), sum(p.runner_up for p in cut)
+        rest.insert(0, Points(f"{len(cut)} more rules", chosen, runner_up, is_summary=True))
+    is_tie = found.total.chosen == found.total.runner_up
+    total = dataclasses.replace(found.total, rule="total: a tie, the first name wins")
+    return [*shown, *rest, total if is_tie else found.total]
+
+
+def _excluded(verdicts: Mapping[str, Any]) -> tuple[Excluded, ...]:
+    """Return every reason that excludes a node, not only the first of each node."""
+    nodes: dict[tuple[str, str], list[str]] = {}
+    for name, verdict in verdicts.items():
+        for failure in verdict["all"]:
+            key = (failure["reason"], failure["rule"] or failure["plugin"])
+            nodes.setdefault(key, []).append(name)
+    found = [Excluded(*key, tuple(names)) for key, names in nodes.items()]
+    return tuple(sorted(found, key=lambda e: (-len(e.nodes), e.reason)))

@@ -1,0 +1,149 @@
+"""The embedded cluster of the demo: simulated API server, real scheduler, shipped policies."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import difflib
+import pathlib
+import random
+from collections.abc import Mapping
+
+from policysched import clock as clocks
+from policysched import errors
+from policysched.app import explaining, policies
+from policysched.cli import demo_facts
+from policysched.cluster import objects, snapshot
+from policysched.framework import interface, runtime
+from policysched.scheduler import decisions, ports
+from policysched.scheduler import scheduler as schedulers
+from policysched.sim import (
+    api_server,
+    driver,
+    node_load,
+    node_state,
+    showcase,
+    virtual_time,
+)
+
+_START = datetime.datetime(2026, 3, 2, 9, 0, tzinfo=datetime.UTC)
+_SEED = 7
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Edit:
+    """A change of one line of a shipped policy."""
+
+    file: str
+    before: str
+    after: str
+
+
+class Stage:
+    """A cluster, and what happened on it since somebody last looked."""
+
+    def __init__(self, folder: pathlib.Path) -> None:
+        """Start the scheduler with the policies in `folder` on a cluster without pods.
+
+        Raises:
+            InputError: a policy cannot be read or is wrong.
+        """
+        self._folder = folder
+        self._time = virtual_time.VirtualTime(clocks.ManualClock(_START))
+        rng = random.Random(_SEED)
+        self._server = api_server.ApiServer(self._time.clock, rng, self._time.sleep)
+        self._load = node_load.NodeLoad(self._time.clock, rng)
+        self._policies = policies.load([str(folder)], {})
+        self._frameworks = self._compile()
+        self._scheduler = schedulers.Scheduler(
+            self._frameworks,
+            ports.Outside(self._server, self._server, self._time.sleep),
+            self._time.clock,
+        )
+        self._scheduler.decisions.listeners.append(self._hear)
+        self._decided: list[demo_facts.Decided] = []
+        self._samples: node_load.Samples = {}
+        for node in showcase.nodes():
+            self._server.nodes.create(node)
+        showcase.set_background(self._load)
+        self._driver = driver.Driver(self._server, self._scheduler, self._time)
+        self._measure()
+
+    @property
+    def events(self) -> list[api_server.RecordedEvent]:
+        """Every Kubernetes event so far."""
+        return self._server.events
+
+    def nodes(self) -> list[node_state.NodeState]:
+        """Return the nodes as they are now."""
+        busy = self._samples.get(node_load.CPU_BUSY, {})
+        return node_state.node_states(self._server.nodes, self._server.pods, busy)
+
+    def pending(self) -> list[str]:
+        """Return the names of the pods without a node."""
+        return [pod.metadata.name for pod in self._server.pods if not pod.spec.node_name]
+
+    async def arrive(self, pod: objects.Pod) -> list[demo_facts.Decided]:
+        """Create a pod and return what was decided thereupon."""
+        self._server.pods.create(pod)
+        return await self._settle()
+
+    async def edit(self, edit: Edit) -> tuple[list[str], list[demo_facts.Decided]]:
+        """Edit a policy file and load it; return the diff and what was decided thereupon.
+
+        Raises:
+            InputError: the policy does not say any more what is to be changed.
+        """
+        file = self._folder / edit.file
+        old = file.read_text(encoding="utf-8")
+        if edit.before not in old:
+            raise errors.InputError(edit.file, f"does not say `{edit.before}`")
+        new = old.replace(edit.before, edit.after)
+        file.write_text(new, encoding="utf-8")
+        self._policies = policies.load([str(self._folder)], {})
+        self._frameworks = self._compile()
+        self._scheduler.set_profiles(self._frameworks)
+        return _diff(old, new), await self._settle()
+
+    def _compile(self) -> Mapping[str, runtime.Framework]:
+        """Return the profiles; without a random generator the smallest name wins a tie."""
+        handle = interface.Handle(self._server)
+        profiles = policies.require(policies.make(self._policies, handle))
+        return {
+            name: runtime.Framework(profile, None) for name, profile in profiles.by_name.items()
+        }
+
+    async def _settle(self) -> list[demo_facts.Decided]:
+        """Let everything happen that can, and a little time go by."""
+        await self._driver.advance(2.0)
+        self._measure()
+        decided, self._decided = self._decided, []
+        return decided
+
+    def _measure(self) -> None:
+        self._samples = self._load.sample(self._server.nodes, self._server.pods)
+        self._scheduler.events.refresh_metrics(
+            {m.key: self._samples[m.name] for m in self._policies.metrics}
+        )
+
+    def _hear(
+        self,
+        decision: decisions.Decision,
+        _result: runtime.ScheduleResult,
+        snap: snapshot.Snapshot,
+    ) -> None:
+        """Explain a decision while the snapshot that it was made on is still there."""
+        info = self._scheduler.events.pods.current(decision.uid)
+        if info is None:
+            return
+        explained = self._frameworks[decision.scheduler_name].explain_pod(info, snap)
+        report = explaining.as_json(explained, snap.nodes.names)
+        self._decided.append(
+            demo_facts.decided(report, decision.scheduler_name, decision.node_name)
+        )
+
+
+def _diff(old: str, new: str) -> list[str]:
+    """Return the changed lines with one line around them, without the head of a unified diff."""
+    lines = difflib.unified_diff(old.splitlines(), new.splitlines(), n=1, lineterm="")
+    return [line for line in lines if not line.startswith(("---", "+++", "@@"))]

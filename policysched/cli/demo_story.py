@@ -1,0 +1,132 @@
+"""What happens in the demo, chapter by chapter; how it looks is the view's business."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Protocol
+
+from policysched.cli import demo_facts, demo_stage
+from policysched.cluster import objects
+from policysched.sim import node_state, showcase
+
+_PER_POD_SECONDS = 0.7
+_PER_CHAPTER_SECONDS = 1.2
+_PER_THOUGHT_SECONDS = 2.0
+
+
+class View(Protocol):
+    """Who shows it."""
+
+    def chapter(self, number: int, title: str, text: str) -> None:
+        """Begin a chapter."""
+
+    def cluster(self, nodes: Sequence[node_state.NodeState], pending: Sequence[str]) -> None:
+        """Show the nodes, and the pods that wait."""
+
+    def decided(self, found: demo_facts.Decided) -> None:
+        """Show where a pod went and why, or why it fits nowhere."""
+
+    def edited(self, file: str, diff: Sequence[str]) -> None:
+        """Show the edit of a policy."""
+
+    async def pause(self, seconds: float) -> None:
+        """Give people time to read."""
+
+    def end(self, lines: Sequence[str]) -> None:
+        """Say how it ended and what to try next."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Chapter:
+    """Pods that arrive one after the other, after an edit if there is one."""
+
+    title: str
+    text: str
+    pods: tuple[objects.Pod, ...] = ()
+    edit: demo_stage.Edit | None = None
+
+
+PACK = demo_stage.Edit(
+    "spread-vs-pack.policy",
+    "score LeastAllocated(cpu: 1, memory: 1) weight 10 as room",
+    "score MostAllocated(cpu: 1, memory: 1) weight 10 as room",
+)
+LIMIT = demo_stage.Edit(
+    "load-aware.policy",
+    "reject when cpu_busy > 90%",
+    "reject when cpu_busy > 97%",
+)
+
+CHAPTERS = (
+    Chapter(
+        "The default profile",
+        "kube-scheduler's plugins and weights: default.policy",
+        (showcase.cache(1), showcase.cache(2)),
+    ),
+    Chapter(
+        "A web tier",
+        "even over zones, replicas apart, near the cache: web-tier.policy",
+        tuple(showcase.web(number) for number in range(1, 7)),
+    ),
+    Chapter(
+        "A GPU pool",
+        "filled node by node, closed to pods without a GPU: gpu-pool.policy",
+        (showcase.training(1, 1), showcase.training(2, 2), showcase.debug()),
+    ),
+    Chapter(
+        "A pod that fits nowhere",
+        "every node says why not; placed by measured load: load-aware.policy",
+        (showcase.report(),),
+    ),
+    Chapter("An edit that helps it", "the limit for busy nodes is raised", edit=LIMIT),
+    Chapter(
+        "Spread ...",
+        "batch jobs go to the emptiest node: spread-vs-pack.policy",
+        (showcase.job(1), showcase.job(2)),
+    ),
+    Chapter(
+        "... or pack",
+        "one word is edited; the next job goes to the fullest node",
+        (showcase.job(3), showcase.job(4)),
+        edit=PACK,
+    ),
+)
+
+
+async def play(stage: demo_stage.Stage, view: View) -> None:
+    """Play all chapters on a fresh stage."""
+    for number, chapter in enumerate(CHAPTERS, start=1):
+        view.chapter(number, chapter.title, chapter.text)
+        view.cluster(stage.nodes(), stage.pending())
+        await view.pause(_PER_CHAPTER_SECONDS)
+        if chapter.edit is not None:
+            diff, found = await stage.edit(chapter.edit)
+            view.edited(chapter.edit.file, diff)
+            await view.pause(_PER_THOUGHT_SECONDS)
+            await _show(stage, view, found)
+        for pod in chapter.pods:
+            await _show(stage, view, await stage.arrive(pod))
+    view.cluster(stage.nodes(), stage.pending())
+    view.end(_summary(stage))
+
+
+async def _show(stage: demo_stage.Stage, view: View, decided: Sequence[demo_facts.Decided]) -> None:
+    for found in decided:
+        view.decided(found)
+        view.cluster(stage.nodes(), stage.pending())
+        await view.pause(_PER_POD_SECONDS if found.node else 2 * _PER_THOUGHT_SECONDS)
+
+
+def _summary(stage: demo_stage.Stage) -> list[str]:
+    reasons = [event.reason for event in stage.events]
+    bound, failed = reasons.count("Scheduled"), reasons.count("FailedScheduling")
+    return [
+        f"{bound} pods bound, {failed} failed attempts; nothing but the API server was simulated.",
+        "",
+        "Try next:",
+        "  policysched check policies/              check the policies you have just seen",
+        "  policysched explain --cluster FILE --all  the same answers for your cluster:",
+        "                                           kubectl get nodes,pods -A -o json > FILE",
+        "  policysched run --kubeconfig FILE        schedule it",
+    ]

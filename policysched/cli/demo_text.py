@@ -1,0 +1,113 @@
+"""The demo as plain text, for pipes, logs and small terminals."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+from policysched.cli import demo_facts, output
+from policysched.sim import node_state
+
+_BAR_WIDTH = 10
+_SHOWN_NAMES = 3
+_INDENT = "    "
+
+
+class TextView:
+    """Prints as it happens; nodes are printed once a chapter."""
+
+    def __init__(self, speed: float | None = None) -> None:
+        """Pause for people, `speed` times as fast as usual; None does not pause at all."""
+        self._speed = speed
+        self._nodes: Sequence[node_state.NodeState] = ()
+        self._pending: Sequence[str] = ()
+        self._has_begun = False
+
+    def chapter(self, number: int, title: str, text: str) -> None:
+        """Print the nodes as the last chapter left them, then the headline."""
+        if self._has_begun:
+            self._print_nodes()
+        self._has_begun = True
+        output.write(f"\n{number}. {title}: {text}\n")
+
+    def cluster(self, nodes: Sequence[node_state.NodeState], pending: Sequence[str]) -> None:
+        """Remember the nodes and who waits."""
+        self._nodes, self._pending = nodes, pending
+
+    def decided(self, found: demo_facts.Decided) -> None:
+        """Print where a pod went and why."""
+        output.write(_headline(found))
+        if found.node is None:
+            output.write(_reasons(found))
+        elif found.runner_up is not None:
+            output.write(_points(found))
+        output.write("")
+
+    def edited(self, file: str, diff: Sequence[str]) -> None:
+        """Print the diff."""
+        output.write("\n".join([f"  {file} is edited:", *(_INDENT + line for line in diff), ""]))
+
+    async def pause(self, seconds: float) -> None:
+        """Wait, unless nobody watches."""
+        if self._speed is not None:
+            await asyncio.sleep(seconds / self._speed)
+
+    def end(self, lines: Sequence[str]) -> None:
+        """Print the nodes once more, and the last words."""
+        self._print_nodes()
+        output.write("\n".join(["", *lines]))
+
+    def _print_nodes(self) -> None:
+        header = ("NODE", "ZONE", "CPU REQUESTED", "MEMORY", "GPU", "BUSY", "PODS")
+        rows = [
+            (
+                state.name,
+                state.zone,
+                f"{bar(state.cpu_share)} {state.cpu_share:4.0%}",
+                f"{state.memory_share:.0%}",
+                f"{state.gpus_requested}/{state.gpus}" if state.gpus else "-",
+                "-" if state.busy_share is None else f"{state.busy_share:.0%}",
+                " ".join([*notes(state), *state.pods]),
+            )
+            for state in self._nodes
+        ]
+        if self._pending:
+            rows.append(("pending", "", "", "", "", "", " ".join(self._pending)))
+        output.write(output.table(header, rows, "  "))
+
+
+def bar(share: float, width: int = _BAR_WIDTH, full: str = "#", empty: str = ".") -> str:
+    """Return a bar of `width` characters for a share of 0..1."""
+    count = min(width, round(share * width))
+    return full * count + empty * (width - count)
+
+
+def notes(state: node_state.NodeState) -> list[str]:
+    """Return what keeps pods off a node."""
+    cordoned = ["(cordoned)"] if state.is_cordoned else []
+    return cordoned + [f"(taint {taint.rsplit('/', 1)[-1]})" for taint in state.taints]
+
+
+def some(nodes: Sequence[str]) -> str:
+    """Return the first few of some node names."""
+    rest = len(nodes) - _SHOWN_NAMES
+    return ", ".join(nodes[:_SHOWN_NAMES]) + (f" and {rest} more" if rest > 0 else "")
+
+
+def _headline(found: demo_facts.Decided) -> str:
+    if found.node is None:
+        return f"  {found.pod} ({found.profile}) fits nowhere\n    {found.message}"
+    choice = f"{found.feasible} of {found.node_count} nodes fit"
+    return f"  {found.pod} ({found.profile}) -> {found.node}: {choice}"
+
+
+def _points(found: demo_facts.Decided) -> str:
+    header = ("POINTS", found.node or "", found.runner_up or "")
+    shown = demo_facts.within(found, len(found.points) + 2)
+    return output.table(header, [(p.rule, p.chosen, p.runner_up) for p in shown], _INDENT)
+
+
+def _reasons(found: demo_facts.Decided) -> str:
+    header = ("NODES", "WHY NOT", "WHO SAYS SO", "WHICH")
+    rows = [(len(e.nodes), e.reason, e.rule, some(e.nodes)) for e in found.excluded]
+    return output.table(header, rows, _INDENT)

@@ -1,0 +1,101 @@
+"""The shipped policies on small clusters, decided by the real framework."""
+
+from __future__ import annotations
+
+import dataclasses
+import pathlib
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from policysched import _resources
+from policysched.app import explaining, policies
+from policysched.cluster import metric_table, objects, pod_shape
+from policysched.framework import interface, runtime
+from tests import builders
+
+FOLDER = _resources.folder("policies")
+FILES = sorted(FOLDER.glob("*.policy"))
+
+NodeLike = objects.Node | builders.NodeBuilder
+PodLike = objects.Pod | builders.PodBuilder
+Loads = Mapping[str, Mapping[str, float]]
+"""Metric → node → value."""
+
+
+class _NoBinder:
+    async def bind(self, pod: pod_shape.PodInfo, node_name: str) -> interface.BindError | None:
+        """Refuse: nothing is bound here."""
+        del pod, node_name
+        return interface.BindError("there is no API server")
+
+
+@dataclasses.dataclass(frozen=True)
+class Answer:
+    """What a profile says about one pod; `report` has the form of explain.schema.json."""
+
+    report: dict[str, Any]
+
+    @property
+    def best(self) -> list[str]:
+        """Names of the nodes with the highest total."""
+        best: list[str] = self.report["best"]
+        return best
+
+    @property
+    def feasible(self) -> list[str]:
+        """Names of the nodes that pass, sorted."""
+        return sorted(self.report["scores"])
+
+    def rejected_by(self, node: str) -> list[str]:
+        """Return the rules and plugins that reject a node."""
+        return [f["rule"] or f["plugin"] for f in self.report["nodes"][node]["all"]]
+
+    def points(self, rule: str) -> dict[str, float]:
+        """Return the weighted points that a rule gives to each feasible node."""
+        return {node: scores[rule] for node, scores in self.report["scores"].items()}
+
+    def totals(self) -> dict[str, float]:
+        """Return the total of each feasible node."""
+        return self.points("total")
+
+
+def framework(profile: str, *files: pathlib.Path) -> runtime.Framework:
+    """Return the profile of that name that the files (default: all shipped ones) declare."""
+    policy_set = policies.load([str(file) for file in files or (FOLDER,)], {})
+    made = policies.require(policies.make(policy_set, interface.Handle(_NoBinder())))
+    return runtime.Framework(made.by_name[profile], None)
+
+
+def framework_of_no_policy() -> runtime.Framework:
+    """Return what `run` uses when it is given no policy."""
+    made = policies.require(policies.make(policies.load([], {}), interface.Handle(_NoBinder())))
+    return runtime.Framework(made.by_name["policysched"], None)
+
+
+def decide(
+    profile: str,
+    pod: PodLike,
+    nodes: Iterable[NodeLike],
+    pods: Iterable[PodLike] = (),
+    loads: Loads | None = None,
+) -> Answer:
+    """Return what a shipped profile says about `pod` on a cluster with `pods` on `nodes`."""
+    return explain(framework(profile), pod, nodes, pods, loads)
+
+
+def explain(
+    decider: runtime.Framework,
+    pod: PodLike,
+    nodes: Iterable[NodeLike],
+    pods: Iterable[PodLike] = (),
+    loads: Loads | None = None,
+) -> Answer:
+    """Return what a framework says about `pod`."""
+    cluster = builders.make_cache(nodes, pods)
+    for metric, by_node in (loads or {}).items():
+        now = builders.EPOCH.timestamp()
+        samples = {node: metric_table.Sample(value, now) for node, value in by_node.items()}
+        cluster.cache.metrics.refresh(metric, samples)
+    snap = cluster.cache.snapshot()
+    explained = decider.explain_pod(cluster.info(pod), snap)
+    return Answer(explaining.as_json(explained, snap.nodes.names))
