@@ -13,7 +13,7 @@ from policysched.cluster import cache as caches
 from policysched.framework import waiting_pods
 from policysched.queue import scheduling_queue
 from policysched.scheduler import counters as counts
-from policysched.scheduler import event_handlers, event_notes, failure, ports, scheduling_cycle
+from policysched.scheduler import event_notes, failure, object_changes, ports, scheduling_cycle
 
 _log = logging.getLogger(__name__)
 
@@ -106,12 +106,12 @@ class BindingCycle:
         info = assumed.info
         assumed.framework.unreserve(assumed.state, info, assumed.node_name)
         self._counters.undone[assumed.framework.profile.scheduler_name] += 1
-        placed = event_handlers.on_node(info, assumed.node_name)
+        placed = object_changes.on_node(info, assumed.node_name)
         is_freed = self._cache.forget_pod(info)
         if is_freed and not failed.is_rejection:
-            self._queue.move_all_to_active_or_backoff(event_handlers.POD_DELETE, placed, None)
+            self._queue.move_all_to_active_or_backoff(object_changes.POD_DELETE, placed, None)
         self._failures.handle(assumed.queued, assumed.framework.profile, failed)
         if is_freed and failed.is_rejection:
             self._queue.move_all_to_active_or_backoff(
-                event_handlers.POD_DELETE, placed, None, lambda pod: pod.uid != info.uid
+                object_changes.POD_DELETE, placed, None, lambda pod: pod.uid != info.uid
             )

@@ -6,10 +6,26 @@ NodeSchedulingPropertiesChange). One event per kind of change, so that metrics t
 
 from __future__ import annotations
 
+import msgspec
+
 from policysched.cluster import objects, pod_requests, pod_shape
 from policysched.framework import events
 
+_Resource = events.EventResource
 _Action = events.ActionType
+POD_ADD = events.ClusterEvent(_Resource.POD, _Action.ADD)
+POD_DELETE = events.ClusterEvent(_Resource.POD, _Action.DELETE)
+NODE_ADD = events.ClusterEvent(_Resource.NODE, _Action.ADD)
+NODE_DELETE = events.ClusterEvent(_Resource.NODE, _Action.DELETE)
+NAMESPACE_ADD = events.ClusterEvent(_Resource.NAMESPACE, _Action.ADD)
+NAMESPACE_UPDATE = events.ClusterEvent(_Resource.NAMESPACE, _Action.UPDATE_OTHER)
+NAMESPACE_DELETE = events.ClusterEvent(_Resource.NAMESPACE, _Action.DELETE)
+METRIC_UPDATE = events.ClusterEvent(_Resource.METRIC, _Action.UPDATE_OTHER)
+
+
+def is_same_version(old: objects.ObjectMeta, new: objects.ObjectMeta) -> bool:
+    """Return whether both are one version of an object; unversioned objects never are."""
+    return bool(new.resource_version) and old.resource_version == new.resource_version
 
 
 def pod_changes(old: pod_shape.PodInfo, new: pod_shape.PodInfo) -> list[events.ClusterEvent]:
@@ -18,7 +34,7 @@ def pod_changes(old: pod_shape.PodInfo, new: pod_shape.PodInfo) -> list[events.C
     A change of anything that no event names is UPDATE_OTHER.
     """
     is_placed = bool(new.pod.spec.node_name)
-    resource = events.EventResource.POD if is_placed else events.EventResource.UNSCHEDULED_POD
+    resource = _Resource.POD if is_placed else _Resource.UNSCHEDULED_POD
     actions = [] if old.shape is new.shape else _pod_actions(old.shape, new.shape)
     return [events.ClusterEvent(resource, a) for a in actions or [_Action.UPDATE_OTHER]]
 
@@ -58,8 +74,14 @@ def node_changes(old: objects.Node, new: objects.Node) -> list[events.ClusterEve
         actions.append(_Action.UPDATE_NODE_CONDITION)
     if old.metadata.annotations != new.metadata.annotations:
         actions.append(_Action.UPDATE_NODE_ANNOTATION)
-    return [events.ClusterEvent(events.EventResource.NODE, action) for action in actions]
+    return [events.ClusterEvent(_Resource.NODE, action) for action in actions]
 
 
 def _condition_states(node: objects.Node) -> dict[str, str]:
     return {condition.type: condition.status for condition in node.status.conditions}
+
+
+def on_node(info: pod_shape.PodInfo, node_name: str) -> pod_shape.PodInfo:
+    """Return a pod as it looks once it is bound to a node; its shape stays the same."""
+    spec = msgspec.structs.replace(info.pod.spec, node_name=node_name)
+    return pod_shape.PodInfo(msgspec.structs.replace(info.pod, spec=spec), info.shape)

@@ -19,7 +19,7 @@ from policysched.framework import (
     status,
     waiting_pods,
 )
-from policysched.scheduler import event_handlers, ports, scheduler
+from policysched.scheduler import object_changes, ports, scheduler
 from tests import builders
 
 T = TypeVar("T")
@@ -70,7 +70,7 @@ class Room:
 
     def events_to_register(self) -> Sequence[events.ClusterEventWithHint]:
         """Wait for new nodes and for pods that go."""
-        waits_for = (event_handlers.NODE_ADD, event_handlers.POD_DELETE)
+        waits_for = (object_changes.NODE_ADD, object_changes.POD_DELETE)
         return tuple(events.ClusterEventWithHint(event) for event in waits_for)
 
 
@@ -94,7 +94,7 @@ class Scripted:
 
     def events_to_register(self) -> Sequence[events.ClusterEventWithHint]:
         """Wait for new nodes."""
-        return (events.ClusterEventWithHint(event_handlers.NODE_ADD),)
+        return (events.ClusterEventWithHint(object_changes.NODE_ADD),)
 
     def pre_filter(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot

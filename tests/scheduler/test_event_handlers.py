@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from policysched.cluster import metric_table, objects
+from policysched.cluster import metric_table, objects, owner_objects, owner_selectors, pod_shape
 from policysched.framework import events
-from policysched.scheduler import event_handlers
 from tests import builders
 from tests.scheduler import fakes
 
@@ -218,13 +217,29 @@ def test_metrics_are_one_event_a_refresh(world: fakes.World, heard: Heard) -> No
     assert heard.labels == ["MetricUpdateOther"]
 
 
-def test_synced_means_everything_was_listed(world: fakes.World) -> None:
-    """Scheduling can begin when pods, nodes and namespaces are known."""
-    sinks: event_handlers.EventHandlers = world.scheduler.events
-    states = [sinks.is_synced]
-    sinks.pods.replace([])
-    sinks.nodes.replace([])
-    states.append(sinks.is_synced)
-    sinks.namespaces.replace([])
-    states.append(sinks.is_synced)
-    assert states == [False, False, True]
+class TestOwners:
+    """Services and controllers."""
+
+    def test_selectors_come_and_go(self, world: fakes.World, heard: Heard) -> None:
+        """What a service selects is known while it is there; the queue is not bothered."""
+        sink = world.scheduler.events.owners[owner_selectors.OwnerKind.SERVICE]
+        shape = pod_shape.PodShapes().of(POD.labels(app="web", tier="x").build())
+
+        def service(name: str, **selector: str) -> owner_objects.Service:
+            meta = objects.ObjectMeta(name=name, namespace="default")
+            return owner_objects.Service(meta, owner_objects.ServiceSpec(selector))
+
+        def selected() -> dict[str, frozenset[str]]:
+            found = world.cache.owners.selector_for(shape)
+            return {r.key: r.values for r in found.requirements}
+
+        sink.replace([service("a", app="web"), service("b", tier="x"), service("c", app="db")])
+        assert selected() == {"app": frozenset(["web"]), "tier": frozenset(["x"])}
+        sink.replace([service("b", tier="x")])
+        sink.upsert(service("b", tier="y"))
+        assert selected() == {}
+        sink.upsert(service("b", tier="x"))
+        sink.delete(service("b"))
+        sink.delete(service("b"))
+        assert selected() == {}
+        assert heard.labels == []

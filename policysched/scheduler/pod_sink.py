@@ -1,0 +1,158 @@
+"""Pods as the watch shows them: those with a node to the cache, those that wait to the queue.
+
+Pods of other schedulers wait elsewhere, and pods that have ended count as deleted. A pod may be
+deleted, or bound by somebody else, while it waits or is assumed here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from policysched.cluster import cache as caches
+from policysched.cluster import objects, pod_shape
+from policysched.framework import waiting_pods
+from policysched.queue import scheduling_queue
+from policysched.scheduler import object_changes
+
+
+class PodSink:
+    """Pods; also the newest version of each, for `ports.PodLookup`."""
+
+    def __init__(
+        self,
+        cache: caches.Cache,
+        queue: scheduling_queue.SchedulingQueue,
+        waiting: waiting_pods.WaitingPods,
+        shapes: pod_shape.PodShapes,
+        serves: Callable[[str], bool],
+    ) -> None:
+        """Start without pods; `serves` says whether a schedulerName is one of our profiles."""
+        self._cache = cache
+        self._queue = queue
+        self._waiting = waiting
+        self._shapes = shapes
+        self._serves = serves
+        self._known: dict[str, pod_shape.PodInfo] = {}
+
+    def current(self, uid: str) -> pod_shape.PodInfo | None:
+        """Return the pod as last seen by the watch, None when it is gone or has ended."""
+        return self._known.get(uid)
+
+    # --- what the watch says ----------------------------------------------------------------------
+
+    def replace(self, pods: Iterable[objects.Pod]) -> None:
+        """Take in a complete list: pods that are not in it are gone."""
+        listed = {_uid(pod): pod for pod in pods}
+        for info in [info for uid, info in self._known.items() if uid not in listed]:
+            self._remove(info)
+        for pod in listed.values():
+            self.upsert(pod)
+
+    def upsert(self, pod: objects.Pod) -> None:
+        """Take in a new or changed pod."""
+        old = self._known.get(_uid(pod))
+        if old is not None and object_changes.is_same_version(old.pod.metadata, pod.metadata):
+            return
+        if pod.is_terminal:
+            if old is not None:
+                self._remove(old)
+            return
+        new = self._shapes.info(pod)
+        self._known[new.uid] = new
+        if pod.spec.node_name:
+            self._placed(old, new)
+        elif self._serves(pod.spec.scheduler_name):
+            self._waits(old, new)
+
+    def delete(self, pod: objects.Pod) -> None:
+        """Forget a pod that was deleted."""
+        known = self._known.get(_uid(pod))
+        if known is not None:
+            self._remove(known)
+
+    # --- pods with a node -------------------------------------------------------------------------
+
+    def _placed(self, old: pod_shape.PodInfo | None, new: pod_shape.PodInfo) -> None:
+        self._cache.update_pod(new)
+        if old is not None and old.pod.spec.node_name:
+            for change in object_changes.pod_changes(old, new):
+                self._queue.move_all_to_active_or_backoff(change, old, new)
+            return
+        # Bound, by us or by another scheduler while the pod was queued or waited for Permit.
+        self._queue.delete(new.uid)
+        self._waiting.reject(new.uid, "", f"pod was bound to {new.pod.spec.node_name}")
+        self._queue.move_all_to_active_or_backoff(object_changes.POD_ADD, None, new)
+
+    def _remove(self, info: pod_shape.PodInfo) -> None:
+        del self._known[info.uid]
+        self._queue.delete(info.uid)
+        if self._cache.is_assumed(info):
+            self._undo_assumed(info)
+        elif self._cache.remove_pod(info):
+            self._queue.move_all_to_active_or_backoff(object_changes.POD_DELETE, info, None)
+        else:
+            self._release_nomination(info)
+
+    # --- pods without a node ----------------------------------------------------------------------
+
+    def _waits(self, old: pod_shape.PodInfo | None, new: pod_shape.PodInfo) -> None:
+        if self._cache.is_assumed(new):
+            if old is not None and new.is_terminating and not old.is_terminating:
+                self._undo_assumed(new)
+            return
+        if old is None:
+            self._queue.add(new)
+            return
+        self._queue.update(old, new, object_changes.pod_changes(old, new))
+        if old.pod.status.nominated_node_name != new.pod.status.nominated_node_name:
+            self._release_nomination(old)
+
+    def _undo_assumed(self, info: pod_shape.PodInfo) -> None:
+        """Free the place of a pod that is being deleted while its binding is under way.
+
+        A pod that waits for Permit is turned away and undone by its own binding cycle; the binding
+        of any other will be refused by the API server.
+        """
+        placed = object_changes.on_node(info, self._cache.node_of(info.uid) or "")
+        if not self._waiting.reject(info.uid, "", "pod is being deleted"):
+            self._cache.forget_pod(info)
+            self._queue.move_all_to_active_or_backoff(object_changes.POD_DELETE, placed, None)
+
+    def _release_nomination(self, old: pod_shape.PodInfo) -> None:
+        """Wake the pods that had to leave room for a nominated pod: those of no higher priority."""
+        if old.pod.status.nominated_node_name:
+            self._queue.move_all_to_active_or_backoff(
+                object_changes.POD_DELETE,
+                old,
+                None,
+                lambda pod: pod.shape.priority <= old.shape.priority,
+            )
+
+    # --- profiles that change ---------------------------------------------------------------------
+
+    def drop_unserved(self) -> None:
+        """Take the pods that no profile serves any more out of the queue."""
+        for info in self._known.values():
+            if not info.pod.spec.node_name and not self._serves(info.pod.spec.scheduler_name):
+                self._queue.delete(info.uid)
+
+    def add_served(self) -> None:
+        """Queue the pending pods that no profile served before."""
+        for info in self._known.values():
+            is_ours = self._serves(info.pod.spec.scheduler_name)
+            if is_ours and not info.pod.spec.node_name and not self._cache.is_assumed(info):
+                self._queue.add(info)
+
+    def set_shapes(self, shapes: pod_shape.PodShapes) -> None:
+        """Look at all pods anew, because policies read other annotations now."""
+        self._shapes = shapes
+        for uid, old in self._known.items():
+            new = self._known[uid] = shapes.info(old.pod)
+            if new.pod.spec.node_name:
+                self._cache.update_pod(new)
+            elif self._queue.get(uid) is not None:
+                self._queue.update(old, new, ())
+
+
+def _uid(pod: objects.Pod) -> str:
+    return pod.metadata.uid or pod.key
