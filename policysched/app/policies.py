@@ -96,8 +96,11 @@ def load(
     if given:
         problem = f"there is no param `{next(iter(given))}` without policies"
         raise errors.ConfigurationError("params", problem, help="name policies by --policies")
-    implied = ProfileSpec(scheduler_name or profile_choice.DEFAULT_SCHEDULER_NAME, None, ())
-    specs = _with_configuration([implied], configuration)
+    implied = []
+    if scheduler_name or not configuration.profiles:
+        name = scheduler_name or profile_choice.DEFAULT_SCHEDULER_NAME
+        implied = [ProfileSpec(name, None, ())]
+    specs = _with_configuration(implied, configuration)
     return PolicySet(None, tuple(specs), registry.with_entry_points())
 
 
