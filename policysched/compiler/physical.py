@@ -31,12 +31,14 @@ ResultT_co = TypeVar("ResultT_co", covariant=True)
 class Batch:
     """What an expression is evaluated on: some nodes, for one incoming pod.
 
-    `state` learns when values that hold for a limited time end.
+    `state` learns when values that hold for a limited time end. Values are kept unless `keeps` is
+    False: for nodes that are not those of the cluster.
     """
 
     nodes: snapshot.NodeView
     shape: pod_shape.PodShape
     state: cycle_state.CycleState
+    keeps: bool = True
 
 
 class PhysicalExpr(Protocol, Generic[ResultT_co]):
@@ -70,6 +72,8 @@ class Kept(Generic[column.ColumnT]):
 
     def evaluate(self, batch: Batch) -> column.ColumnT:
         """Return the column, computed only where something changed since the last time."""
+        if not batch.keeps:
+            return self.inner.evaluate(batch)
 
         def compute(nodes: snapshot.NodeView, state: cycle_state.CycleState) -> column.ColumnT:
             return self.inner.evaluate(Batch(nodes, batch.shape, state))

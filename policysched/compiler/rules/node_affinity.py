@@ -33,18 +33,23 @@ class RequiredNodeAffinity(base.PolicyRule):
             f"node(s) didn't match policy {rule.head.name}",
         )
 
-    def matching(
-        self, state: cycle_state.CycleState, shape: pod_shape.PodShape, nodes: snapshot.NodeView
-    ) -> columns.NodeMask:
-        """Return bool (n,): the nodes that match."""
-        return self.condition.evaluate(physical.Batch(nodes, shape, state)).is_true
+    def matching(self, batch: physical.Batch) -> columns.NodeMask:
+        """Return bool (n,): the nodes of the batch that match."""
+        return self.condition.evaluate(batch).is_true
+
+    @base.evaluates
+    def rejecting(self, batch: physical.Batch) -> columns.NodeMask:
+        """Return bool (n,): the nodes of the batch that the rule rejects."""
+        return ~self.matching(batch)
 
     @base.evaluates
     def filter(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
     ) -> status.NodeStatuses:
         """Return one answer for each of the n nodes."""
-        return status.NodeStatuses.where(~self.matching(state, pod.shape, nodes), self._rejected)
+        return status.NodeStatuses.where(
+            ~self.matching(physical.Batch(nodes, pod.shape, state)), self._rejected
+        )
 
 
 class PreferredNodeAffinity(base.ScoreRule):

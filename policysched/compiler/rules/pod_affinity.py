@@ -12,10 +12,11 @@ import numpy as np
 
 from policysched.cluster import columns, pod_counts, pod_shape, snapshot
 from policysched.compiler import pod_sets, scope
-from policysched.compiler.kernels import domains, points
+from policysched.compiler.kernels import points
 from policysched.compiler.rules import base
 from policysched.framework import cycle_state, interface, status
 from policysched.lang import checked
+from policysched.plugins.kernels import domains
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -24,6 +25,7 @@ class Term:
 
     pods: pod_sets.PodSet
     topology_key: str
+    by_key: domains.DomainsByKey
 
     def query(self, shape: pod_shape.PodShape) -> pod_counts.PodQuery:
         """Return the question for the pods of the set as a pod of `shape` sees it."""
@@ -35,24 +37,26 @@ class Term:
         """Return the question for the pods of `carriers` that see pods of `shape` in the set."""
         return pod_sets.PodsRepelling(carriers, self.pods, self.pods.anchor(shape))
 
-    def by_domain(self, query: pod_counts.PodQuery, snap: snapshot.Snapshot) -> columns.IntArray:
-        """Return int64 (D + 1,): the pods that `query` selects in each domain, the last entry 0."""
-        labels = snap.nodes.label(self.topology_key)
+    def in_domain_of(
+        self, query: pod_counts.PodQuery, nodes: snapshot.NodeView
+    ) -> columns.FloatArray | None:
+        """Return float64 (n,): the pods that `query` selects in the domain of each node.
+
+        None where no domain holds any, which is cheap to find out.
+        """
+        snap = nodes.snapshot
         counted = snap.counts.matching(query)
         if counted.total == 0:
-            return np.zeros(len(labels.values) + 1, np.int64)
-        ids, counts = labels.ids[: snap.size], counted.by_row(snap.size)
-        return domains.by_domain(ids, counts, len(labels.values))
-
-    def domains_with(
-        self, query: pod_counts.PodQuery, nodes: snapshot.NodeView
-    ) -> columns.NodeMask | None:
-        """Return bool (n,): the nodes in whose domain a selected pod runs; None for no node."""
-        if nodes.snapshot.counts.matching(query).total == 0:
             return None
-        by_domain = self.by_domain(query, nodes.snapshot)
-        found: columns.NodeMask = by_domain[nodes.label_ids(self.topology_key)] > 0
-        return found
+        found = self.by_key.get(snap, self.topology_key)
+        totals = found.sums(counted.by_row(snap.size))
+        return totals[found.slots[nodes.rows]] if totals.any() else None
+
+    def lacks_label(self, nodes: snapshot.NodeView) -> columns.NodeMask:
+        """Return bool (n,): the nodes that are in no domain."""
+        found = self.by_key.get(nodes.snapshot, self.topology_key)
+        outside: columns.NodeMask = found.slots[nodes.rows] == 0
+        return outside
 
 
 class RequiredPodAffinity(base.PolicyRule):
@@ -70,6 +74,7 @@ class RequiredPodAffinity(base.PolicyRule):
         """Look for the pods of `term`."""
         super().__init__(rule.head, rule_scope)
         self.term = term
+        self.topology_key = term.topology_key
         self._rejected = self.rejection(
             status.Code.UNSCHEDULABLE, f"node(s) didn't match policy {rule.head.name}"
         )
@@ -80,17 +85,20 @@ class RequiredPodAffinity(base.PolicyRule):
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
     ) -> status.NodeStatuses:
         """Return one answer for each of the n nodes."""
-        by_domain = self.term.by_domain(self.term.query(pod.shape), nodes.snapshot)
-        ids = nodes.label_ids(self.term.topology_key)
-        lacks_label = ids < 0
-        is_first = not by_domain.any() and self.term.pods.includes(
-            pod.shape, pod.shape, nodes.snapshot.counts.namespaces
-        )
-        if is_first:
-            return status.NodeStatuses.where(lacks_label, self._lacks_label)
-        return status.NodeStatuses.first_of(
-            len(nodes), [(lacks_label, self._lacks_label), (by_domain[ids] == 0, self._rejected)]
-        )
+        cases = [(self.term.lacks_label(nodes), self._lacks_label)]
+        here = self.term.in_domain_of(self.query(pod.shape), nodes)
+        if here is not None:
+            cases.append((here == 0, self._rejected))
+        elif not self._belongs(pod.shape, nodes.snapshot):
+            cases.append((np.ones(len(nodes), np.bool_), self._rejected))
+        return status.NodeStatuses.first_of(len(nodes), cases)
+
+    def query(self, shape: pod_shape.PodShape) -> pod_counts.PodQuery:
+        """Return the question for the pods that count for a pod of `shape`."""
+        return self.term.query(shape)
+
+    def _belongs(self, shape: pod_shape.PodShape, snap: snapshot.Snapshot) -> bool:
+        return self.term.pods.includes(shape, shape, snap.counts.namespaces)
 
 
 class RequiredPodAntiAffinity(base.PolicyRule):
@@ -104,6 +112,7 @@ class RequiredPodAntiAffinity(base.PolicyRule):
         """Keep away from the pods of `term`."""
         super().__init__(rule.head, rule_scope)
         self.term = term
+        self.topology_key = term.topology_key
         self._rejected = self.rejection(
             status.Code.UNSCHEDULABLE, f"node(s) didn't match policy {rule.head.name}"
         )
@@ -113,9 +122,12 @@ class RequiredPodAntiAffinity(base.PolicyRule):
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
     ) -> status.NodeStatuses:
         """Return one answer for each of the n nodes."""
-        return _rejecting(
-            self.term.domains_with(self.term.query(pod.shape), nodes), nodes, self._rejected
-        )
+        here = self.term.in_domain_of(self.query(pod.shape), nodes)
+        return _rejecting_occupied(here, nodes, self._rejected)
+
+    def query(self, shape: pod_shape.PodShape) -> pod_counts.PodQuery:
+        """Return the question for the pods that count for a pod of `shape`."""
+        return self.term.query(shape)
 
 
 class RepellingPods(base.PolicyRule):
@@ -138,6 +150,7 @@ class RepellingPods(base.PolicyRule):
         """Repel the pods of `term`; `is_enforced_here`: the rule itself acts in this profile."""
         super().__init__(rule.head, rule_scope)
         self.term = term
+        self.topology_key = term.topology_key
         self._is_implied = is_enforced_here and term.pods.is_symmetric
         self._rejected = self.rejection(
             status.Code.UNSCHEDULABLE,
@@ -160,8 +173,12 @@ class RepellingPods(base.PolicyRule):
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
     ) -> status.NodeStatuses:
         """Return one answer for each of the n nodes."""
-        query = self.term.repelling(pod.shape, self.scope)
-        return _rejecting(self.term.domains_with(query, nodes), nodes, self._rejected)
+        here = self.term.in_domain_of(self.query(pod.shape), nodes)
+        return _rejecting_occupied(here, nodes, self._rejected)
+
+    def query(self, shape: pod_shape.PodShape) -> pod_counts.PodQuery:
+        """Return the question for the placed pods that repel pods of `shape`."""
+        return self.term.repelling(shape, self.scope)
 
 
 class PreferredPodAffinity(base.ScoreRule):
@@ -183,6 +200,7 @@ class PreferredPodAffinity(base.ScoreRule):
         """Score the domains of `term`."""
         super().__init__(rule.head, rule_scope, weight)
         self.term = term
+        self.topology_key = term.topology_key
         self._prefers_low = rule.anti
 
     @base.evaluates
@@ -190,8 +208,8 @@ class PreferredPodAffinity(base.ScoreRule):
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
     ) -> columns.FloatArray:
         """Return float64 (n,): the pods of the set in the domain of each node."""
-        by_domain = self.term.by_domain(self.term.query(pod.shape), nodes.snapshot)
-        return by_domain[nodes.label_ids(self.term.topology_key)].astype(np.float64)
+        here = self.term.in_domain_of(self.term.query(pod.shape), nodes)
+        return np.zeros(len(nodes)) if here is None else here
 
     @base.evaluates
     def normalize_score(
@@ -201,12 +219,12 @@ class PreferredPodAffinity(base.ScoreRule):
         return points.minmax(scores, 0.0, prefer_low=self._prefers_low)
 
 
-def _rejecting(
-    fails: columns.NodeMask | None, nodes: snapshot.NodeView, rejected: status.Status
+def _rejecting_occupied(
+    here: columns.FloatArray | None, nodes: snapshot.NodeView, rejected: status.Status
 ) -> status.NodeStatuses:
-    if fails is None:
+    if here is None:
         return status.NodeStatuses.passing(len(nodes))
-    return status.NodeStatuses.where(fails, rejected)
+    return status.NodeStatuses.where(here > 0, rejected)
 
 
 if TYPE_CHECKING:

@@ -63,22 +63,22 @@ class Reject(base.PolicyRule):
         batch = physical.Batch(snap.all_rows(), shape, state)
         return not any(guard.evaluate(batch).is_false is column.ALWAYS for guard in self._guards)
 
-    @base.evaluates
     def filter(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
     ) -> status.NodeStatuses:
         """Return one answer for each of the n nodes."""
-        return status.NodeStatuses.where(self.rejecting(state, pod.shape, nodes), self._rejected)
+        rejecting = self.rejecting(physical.Batch(nodes, pod.shape, state))
+        return status.NodeStatuses.where(rejecting, self._rejected)
 
-    def rejecting(
-        self, state: cycle_state.CycleState, shape: pod_shape.PodShape, nodes: snapshot.NodeView
-    ) -> columns.NodeMask:
-        """Return bool (n,): the nodes that the rule rejects."""
-        if is_outage(self._samples, nodes.snapshot):
-            return np.zeros(len(nodes), np.bool_)
-        truths = self.condition.evaluate(physical.Batch(nodes, shape, state))
+    @base.evaluates
+    def rejecting(self, batch: physical.Batch) -> columns.NodeMask:
+        """Return bool (n,): the nodes of the batch that the rule rejects."""
+        size = len(batch.nodes)
+        if is_outage(self._samples, batch.nodes.snapshot):
+            return np.zeros(size, np.bool_)
+        truths = self.condition.evaluate(batch)
         rejecting = ~truths.is_false if self._rejects_unknown else truths.is_true
-        return column.on_each(rejecting, len(nodes))
+        return column.on_each(rejecting, size)
 
 
 def reads_of_rule(expr: checked_expr.TypedExpr) -> interface.Reads:

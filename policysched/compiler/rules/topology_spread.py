@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, ClassVar, TypeAlias
 import numpy as np
 
 from policysched.cluster import columns, objects, pod_counts, pod_shape, snapshot
-from policysched.compiler import column, kept, pod_sets, scope
-from policysched.compiler.kernels import domains, points
+from policysched.compiler import column, kept, physical, pod_sets, scope
+from policysched.compiler.kernels import points
 from policysched.compiler.rules import base, node_affinity
 from policysched.framework import cycle_state, interface, status
 from policysched.lang import checked
-from policysched.plugins.kernels import node_selection, tolerations
+from policysched.plugins.kernels import domains, node_selection, spreading, tolerations
 
 _MAX_SHAPES = 512
 _Key: TypeAlias = tuple[int, tuple[objects.Toleration, ...]]
@@ -35,8 +35,8 @@ class EligibleNodes:
         required: Sequence[node_affinity.RequiredNodeAffinity],
     ) -> None:
         """Take the inclusion policies of `rule`; `required` are those of the profile."""
+        self.honors_taints = rule.node_taints_policy == "Honor"
         self._honors_affinity = rule.node_affinity_policy == "Honor"
-        self._honors_taints = rule.node_taints_policy == "Honor"
         self._required = required if self._honors_affinity else ()
         self._kept: OrderedDict[_Key, _Eligible] = OrderedDict()
 
@@ -64,8 +64,8 @@ class EligibleNodes:
             if self._honors_affinity:
                 found &= node_selection.required_mask(shape, nodes)
             for rule in eligible.rules:
-                found &= rule.matching(own_state, shape, nodes)
-            if self._honors_taints:
+                found &= rule.matching(physical.Batch(nodes, shape, own_state))
+            if self.honors_taints:
                 table = tolerations.TaintSetTable(tolerations.repels, state.tolerations)
                 found &= table.at(nodes) == 0
             return column.definite(found)
@@ -87,20 +87,26 @@ class Spread:
     pods: pod_sets.PodSet
     topology_key: str
     eligible: EligibleNodes
+    by_key: domains.DomainsByKey
 
     def query(self, shape: pod_shape.PodShape) -> pod_counts.PodQuery:
         """Return the question for the pods that count for a pod of `shape`."""
         return pod_sets.PodsInSet(self.pods, self.pods.anchor(shape), counts_terminating=False)
 
+    def domains_of(self, snap: snapshot.Snapshot) -> domains.Domains:
+        """Return the domains of all nodes, eligible or not."""
+        return self.by_key.get(snap, self.topology_key)
+
     def totals(
         self, state: cycle_state.CycleState, shape: pod_shape.PodShape, snap: snapshot.Snapshot
-    ) -> domains.DomainTotals:
-        """Return the pods of the set by domain, on eligible nodes only."""
-        labels = snap.nodes.label(self.topology_key)
-        ids, size = labels.ids[: snap.size], snap.size
-        counts = snap.counts.matching(self.query(shape)).by_row(size)
-        is_counted = self.eligible.mask(state, shape, snap) & (ids >= 0)
-        return domains.totals(ids, counts, is_counted, len(labels.values))
+    ) -> tuple[columns.FloatArray, columns.BoolArray]:
+        """Return the pods of the set in each domain, and which domains have an eligible node.
+
+        float64 and bool (D + 1,), entry 0 for nodes in no domain; pods count on eligible nodes.
+        """
+        eligible = self.domains_of(snap).only(self.eligible.mask(state, shape, snap))
+        counts = snap.counts.matching(self.query(shape)).by_row(snap.size)
+        return eligible.sums(counts), eligible.present()
 
 
 class HardSpread(base.PolicyRule):
@@ -118,6 +124,7 @@ class HardSpread(base.PolicyRule):
         """Hold the skew of `spread` down."""
         super().__init__(rule.head, rule_scope)
         self.spread = spread
+        self.topology_key = spread.topology_key
         self._max_skew = rule.max_skew
         self._min_domains = rule.min_domains or 1
         self._rejected = self.rejection(
@@ -140,15 +147,23 @@ class HardSpread(base.PolicyRule):
     ) -> status.NodeStatuses:
         """Return one answer for each of the n nodes."""
         snap = nodes.snapshot
-        totals = self.spread.totals(state, pod.shape, snap)
-        present = totals.totals[totals.is_present]
-        fewest = int(present.min()) if len(present) >= self._min_domains else 0
-        own = self.spread.pods.includes(pod.shape, pod.shape, snap.counts.namespaces)
-        ids = nodes.label_ids(self.spread.topology_key)
-        skew = totals.totals[ids] + int(own) - fewest
-        return status.NodeStatuses.first_of(
-            len(nodes), [(ids < 0, self._lacks_label), (skew > self._max_skew, self._rejected)]
+        counts, has_node = self.spread.totals(state, pod.shape, snap)
+        is_in_set = self.spread.pods.includes(pod.shape, pod.shape, snap.counts.namespaces)
+        violating = spreading.violating_domains(
+            counts,
+            has_node,
+            own=int(is_in_set),
+            max_skew=self._max_skew,
+            min_domains=self._min_domains,
         )
+        slots = self.spread.domains_of(snap).slots[nodes.rows]
+        return status.NodeStatuses.first_of(
+            len(nodes), [(slots == 0, self._lacks_label), (violating[slots], self._rejected)]
+        )
+
+    def query(self, shape: pod_shape.PodShape) -> pod_counts.PodQuery:
+        """Return the question for the pods that count for a pod of `shape`."""
+        return self.spread.query(shape)
 
 
 class SoftSpread(base.ScoreRule):
@@ -184,9 +199,9 @@ class SoftSpread(base.ScoreRule):
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
     ) -> columns.FloatArray:
         """Return float64 (n,): the pods in the domain of each node, NaN without the label."""
-        totals = self.spread.totals(state, pod.shape, nodes.snapshot)
-        ids = nodes.label_ids(self.spread.topology_key)
-        return np.where(ids < 0, np.nan, totals.totals[ids])
+        counts, _ = self.spread.totals(state, pod.shape, nodes.snapshot)
+        slots = self.spread.domains_of(nodes.snapshot).slots[nodes.rows]
+        return np.where(slots == 0, np.nan, counts[slots])
 
     @base.evaluates
     def normalize_score(

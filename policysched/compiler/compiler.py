@@ -1,0 +1,115 @@
+"""Checked policies to plugins: the phases, in order."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+from collections.abc import Iterable, Mapping
+
+from policysched.compiler import pod_reads, requeue, rule_plugins, scope, shared_parts
+from policysched.compiler.rules import base, tolerate
+from policysched.framework import interface, profile
+from policysched.lang import checked
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class CompiledPolicies:
+    """What policies add to the plugins of one profile.
+
+    Attributes:
+        name: the profile's schedulerName; None for the implied profile, and for one that no policy
+            text names.
+        plugins: to run behind all others, in this order.
+        weights: of the scores among them, by `POLICY/RULE`.
+        tolerations: a pod's own and those that policies add.
+        policy_hash: identifies the texts and params.
+        policies: names of the policies in force.
+        metrics: to be sampled for them.
+        timetables: when rules begin and cease to act.
+    """
+
+    name: str | None
+    plugins: tuple[interface.Plugin, ...]
+    weights: Mapping[str, int]
+    tolerations: profile.TolerationsFn
+    policy_hash: str
+    policies: tuple[str, ...]
+    metrics: tuple[checked.CheckedMetric, ...]
+    timetables: tuple[scope.Timetable, ...]
+
+    def next_change(self, now: datetime.datetime) -> datetime.datetime | None:
+        """Return when a rule next begins or ceases to act: pods it rejected deserve a retry."""
+        changes = [timetable.next_change(now) for timetable in self.timetables]
+        return min((change for change in changes if change is not None), default=None)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class CompiledProgram:
+    """All profiles of the policy texts.
+
+    Attributes:
+        profiles: in the order of the text.
+        others: for profiles that the texts do not name: placed pods repel their pods too.
+        annotation_keys: what `cluster.pod_shape.PodShapes` must know.
+    """
+
+    profiles: tuple[CompiledPolicies, ...]
+    others: CompiledPolicies
+    annotation_keys: frozenset[str]
+
+
+def compile_program(program: checked.CheckedProgram) -> CompiledProgram:
+    """Compile every profile of a program; they share what is equal."""
+    parts = _parts(program)
+    return CompiledProgram(
+        profiles=tuple(_compile(each, program, parts) for each in program.profiles),
+        others=_compile(None, program, parts),
+        annotation_keys=annotation_keys(program),
+    )
+
+
+def compile_profile(
+    here: checked.CheckedProfile | None, program: checked.CheckedProgram
+) -> CompiledPolicies:
+    """Compile one profile of a program, None for a profile that the texts do not name."""
+    return _compile(here, program, _parts(program))
+
+
+def annotation_keys(program: checked.CheckedProgram) -> frozenset[str]:
+    """Return the keys of the annotations that the policies of any profile read."""
+    return pod_reads.annotation_keys(policy for p in program.profiles for policy in p.policies)
+
+
+def _parts(program: checked.CheckedProgram) -> shared_parts.SharedParts:
+    metrics = {metric.key: metric for p in program.profiles for metric in p.metrics}
+    return shared_parts.SharedParts(metrics.values())
+
+
+def _compile(
+    here: checked.CheckedProfile | None,
+    program: checked.CheckedProgram,
+    parts: shared_parts.SharedParts,
+) -> CompiledPolicies:
+    placed = shared_parts.placed_rules(here) if here else []
+    made, grants = rule_plugins.RulePlugins(parts).make(placed)
+    repelling = rule_plugins.repelling_pods(program.profiles, here, parts)
+    scores = [each for each in made if isinstance(each, base.ScoreRule)]
+    own_filters = [each for each in made if not isinstance(each, base.ScoreRule)]
+    filters = rule_plugins.in_order([*own_filters, *repelling])
+    tolerations = tolerate.PolicyTolerations(grants) if grants else profile.own_tolerations
+    return CompiledPolicies(
+        name=here.name if here else None,
+        plugins=(*filters, requeue.PolicyEvents(filters, tolerations), *scores),
+        weights={each.score_name: each.weight for each in scores},
+        tolerations=tolerations,
+        policy_hash=program.content_hash,
+        policies=tuple(p.name for p in here.policies if p.mode == "enforce") if here else (),
+        metrics=here.metrics if here else (),
+        timetables=_timetables((*filters, *scores, *grants)),
+    )
+
+
+def _timetables(
+    rules: Iterable[base.PolicyRule | tolerate.TolerateRule],
+) -> tuple[scope.Timetable, ...]:
+    return tuple(rule.scope.timetable for rule in rules if rule.head.active is not None)

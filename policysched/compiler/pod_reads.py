@@ -1,0 +1,45 @@
+"""Which annotations of pods policies read: pods that differ in others only are equal pods."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from policysched.lang import checked, checked_expr, checked_selector
+
+
+def annotation_keys(policies: Iterable[checked.CheckedPolicy]) -> frozenset[str]:
+    """Return the keys of all annotations that policies read."""
+    return frozenset(
+        requirement.key
+        for policy in policies
+        for selector in _pod_selectors(policy)
+        for requirement in _requirements(selector)
+        if isinstance(requirement, checked_selector.AnnotationRequirement)
+    )
+
+
+def _pod_selectors(policy: checked.CheckedPolicy) -> Iterator[checked_selector.Selector]:
+    yield policy.scope.where
+    for rule in policy.rules:
+        match rule:
+            case checked.PodAffinityRule(pods=pods) | checked.TopologySpreadRule(pods=pods):
+                if pods.selector is not None:
+                    yield pods.selector
+            case checked.RejectRule(condition=expr) | checked.ScoreRule(value=expr):
+                tests = (e for e in checked_expr.walk(expr) if isinstance(e, checked_expr.PodTest))
+                yield from (test.selector for test in tests)
+            case _:
+                pass
+
+
+def _requirements(
+    selector: checked_selector.Selector,
+) -> Iterator[checked_selector.Requirement]:
+    match selector:
+        case checked_selector.AllOf(operands=operands) | checked_selector.AnyOf(operands=operands):
+            for operand in operands:
+                yield from _requirements(operand)
+        case checked_selector.Negation(operand=operand):
+            yield from _requirements(operand)
+        case _:
+            yield selector

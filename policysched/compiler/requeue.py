@@ -1,0 +1,285 @@
+"""When pods that a policy rejected are worth another attempt.
+
+One plugin answers for all rules of a profile: an event helps a pod only if some node then passes
+every rule that acts on the pod, whichever rule it was that changed its mind. Hints see no cycle, so
+this looks at the cluster that it was last asked about; the columns of that are live, and the cache
+is ahead of the queue.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+from collections import OrderedDict
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from policysched.cluster import (
+    columns,
+    metric_table,
+    objects,
+    pod_counts,
+    pod_shape,
+    snapshot,
+)
+from policysched.compiler import physical, rule_changes
+from policysched.compiler.rules import base
+from policysched.framework import cycle_state, events, interface, profile, status
+from policysched.plugins import hints, memo
+
+_MAX_SHAPES = 1024
+_SKIP = interface.PreFilterResult(status.SKIP)
+_USAGE = interface.Reads.USAGE
+_METRICS = interface.Reads.METRICS
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Baseline:
+    """The nodes that passed the metric rules of a shape when its pods were last looked at."""
+
+    generation: int
+    passing: columns.BoolArray
+    helped: bool
+
+
+class PolicyEvents:
+    """Registers for the events of all filter rules of a profile; filters nothing itself."""
+
+    name = base.PLUGIN_NAME
+    reads: ClassVar = interface.Reads.ANYTHING
+
+    def __init__(
+        self, rules: Sequence[rule_changes.FilterRule], tolerations: profile.TolerationsFn
+    ) -> None:
+        """Speak for `rules`; `tolerations` are those of the profile."""
+        self._rules = rules
+        self._tolerations = tolerations
+        self._last: snapshot.Snapshot | None = None
+        self._acting_rules: memo.ShapeMemo[Sequence[rule_changes.FilterRule]] = memo.ShapeMemo()
+        self._passing_nodes: memo.ShapeMemo[columns.BoolArray] = memo.ShapeMemo()
+        self._baselines: OrderedDict[pod_shape.PodShape, _Baseline] = OrderedDict()
+        self._former_node: tuple[objects.Node | None, snapshot.NodeView | None] = (None, None)
+
+    # --- what is seen of scheduling cycles -------------------------------------------------------
+
+    def applies_to(
+        self, state: cycle_state.CycleState, shape: pod_shape.PodShape, snap: snapshot.Snapshot
+    ) -> bool:
+        """Remember the cluster; ask to be called again only for pods that metrics decide."""
+        self._last = snap
+        metric_rules = (rule for rule in self._rules if _METRICS in rule.reads)
+        return any(rule.applies_to(state, shape, snap) for rule in metric_rules)
+
+    def pre_filter(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
+    ) -> interface.PreFilterResult:
+        """Note which nodes pass the metric rules in this attempt."""
+        self._last = snap
+        known = self._baselines.get(pod.shape)
+        if known is None or known.generation != snap.metrics.generation:
+            self._note_baseline(pod, snap, self._passing_metrics(pod, snap), helped=False)
+        return _SKIP
+
+    # --- events ----------------------------------------------------------------------------------
+
+    def events_to_register(self) -> Sequence[events.ClusterEventWithHint]:
+        """Return the events that can change the mind of a rule of this profile."""
+        if not self._rules:
+            return ()
+        resource, action = events.EventResource, events.ActionType
+        facts = action.UPDATE_NODE_LABEL | action.UPDATE_NODE_TAINT
+        node = action.ADD | action.DELETE | facts | action.UPDATE_NODE_ALLOCATABLE
+        placed = action.ADD | action.DELETE | action.UPDATE_POD_LABEL | action.UPDATE_POD_SCALE_DOWN
+        registered = [
+            hints.on(resource.NODE, node, self._after_node_change),
+            hints.on(resource.UNSCHEDULED_POD, action.UPDATE, _after_own_change),
+            hints.on(resource.NAMESPACE, action.ALL, self._after_namespace_change),
+            hints.on(resource.POLICY, action.ALL),
+        ]
+        if any(
+            _USAGE in rule.reads or isinstance(rule, rule_changes.PodsRule) for rule in self._rules
+        ):
+            registered.append(hints.on(resource.POD, placed, self._after_pod_change))
+        if any(_METRICS in rule.reads for rule in self._rules):
+            registered.append(hints.on(resource.METRIC, action.ALL, self._after_metric_change))
+        return registered
+
+    def _after_node_change(
+        self, pod: pod_shape.PodInfo, old: events.ClusterObject, new: events.ClusterObject
+    ) -> events.QueueingHint:
+        snap = self._now()
+        if snap is None:
+            return events.QueueingHint.QUEUE
+        before = old if isinstance(old, objects.Node) else None
+        after = new if isinstance(new, objects.Node) else None
+        acting = self._acting(pod.shape, snap)
+        if rule_changes.moves_spread(acting, before, after):
+            return hints.queue_if(bool(self._passing(pod, snap).any()))
+        if after is None:
+            return events.QueueingHint.SKIP
+        row = snap.nodes.row_of.get(after.name)
+        if row is None or not self._passing(pod, snap)[row]:
+            return events.QueueingHint.SKIP
+        return hints.queue_if(before is None or self._mattered(pod, acting, before, after))
+
+    def _after_pod_change(
+        self, pod: pod_shape.PodInfo, old: events.ClusterObject, new: events.ClusterObject
+    ) -> events.QueueingHint:
+        snap = self._now()
+        if snap is None:
+            return events.QueueingHint.QUEUE
+        before = old.shape if isinstance(old, pod_shape.PodInfo) else None
+        after = new.shape if isinstance(new, pod_shape.PodInfo) else None
+        changed = any(
+            rule_changes.counts_otherwise(rule, pod.shape, before, after, snap)
+            for rule in self._acting(pod.shape, snap)
+        )
+        return hints.queue_if(changed and bool(self._passing(pod, snap).any()))
+
+    def _after_metric_change(
+        self, pod: pod_shape.PodInfo, old: events.ClusterObject, new: events.ClusterObject
+    ) -> events.QueueingHint:
+        """Queue when a node passes the metric rules that did not when the pod was last tried."""
+        snap = self._now()
+        known = self._baselines.get(pod.shape)
+        if snap is None:
+            return events.QueueingHint.QUEUE
+        if known is None:
+            return hints.queue_if(any(_METRICS in r.reads for r in self._acting(pod.shape, snap)))
+        if known.generation != snap.metrics.generation:
+            passing = self._passing_metrics(pod, snap)
+            before = np.zeros(snap.size, np.bool_)
+            before[: len(known.passing)] = known.passing
+            helped = bool((passing & ~before).any())
+            known = self._note_baseline(pod, snap, passing, helped=helped)
+        return hints.queue_if(known.helped)
+
+    def _after_namespace_change(
+        self, pod: pod_shape.PodInfo, old: events.ClusterObject, new: events.ClusterObject
+    ) -> events.QueueingHint:
+        """Queue when labels of a namespace changed and a node passes all rules."""
+        snap = self._now()
+        if snap is None:
+            return events.QueueingHint.QUEUE
+        return hints.queue_if(bool(self._passing(pod, snap).any()))
+
+    # --- the cluster now -------------------------------------------------------------------------
+
+    def _now(self) -> snapshot.Snapshot | None:
+        """Return the cluster as it is, at the time of the last attempt of any pod."""
+        last = self._last
+        if last is None:
+            return None
+        return snapshot.Snapshot(last.nodes, last.counts, last.metrics, last.now)
+
+    def _acting(
+        self, shape: pod_shape.PodShape, snap: snapshot.Snapshot
+    ) -> Sequence[rule_changes.FilterRule]:
+        """Return the rules that act on pods of `shape`."""
+        stamp = (snap.counts, snap.counts.namespaces_generation, snap.now)
+
+        def find() -> Sequence[rule_changes.FilterRule]:
+            state = cycle_state.CycleState(self._tolerations(shape, snap))
+            return [rule for rule in self._rules if rule.applies_to(state, shape, snap)]
+
+        return self._acting_rules.get(shape, stamp, find)
+
+    def _passing(self, pod: pod_shape.PodInfo, snap: snapshot.Snapshot) -> columns.BoolArray:
+        """Return bool (N,): the nodes that pass all rules that act on the pod."""
+        nodes = snap.nodes
+        stamp = (
+            nodes,
+            nodes.node_changes.generation,
+            nodes.usage_changes.generation,
+            snap.metrics.generation,
+            snap.counts.namespaces_generation,
+            snap.now,
+        )
+
+        def find() -> columns.BoolArray:
+            state = cycle_state.CycleState(self._tolerations(pod.shape, snap))
+            passing = snap.is_alive.copy()
+            for rule in self._acting(pod.shape, snap):
+                passing &= rule.filter(state, pod, snap.all_rows()).passes
+            return passing
+
+        return self._passing_nodes.get(pod.shape, stamp, find)
+
+    def _passing_metrics(
+        self, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
+    ) -> columns.BoolArray:
+        """Return bool (N,): the nodes that pass the rules that read metrics."""
+        passing = snap.is_alive.copy()
+        for rule in self._acting(pod.shape, snap):
+            if _METRICS in rule.reads:
+                state = cycle_state.CycleState()
+                passing &= rule.filter(state, pod, snap.all_rows()).passes
+        return passing
+
+    def _note_baseline(
+        self,
+        pod: pod_shape.PodInfo,
+        snap: snapshot.Snapshot,
+        passing: columns.BoolArray,
+        *,
+        helped: bool,
+    ) -> _Baseline:
+        made = _Baseline(snap.metrics.generation, passing, helped)
+        self._baselines[pod.shape] = made
+        self._baselines.move_to_end(pod.shape)
+        if len(self._baselines) > _MAX_SHAPES:
+            self._baselines.popitem(last=False)
+        return made
+
+    def _mattered(
+        self,
+        pod: pod_shape.PodInfo,
+        acting: Sequence[rule_changes.FilterRule],
+        before: objects.Node,
+        after: objects.Node,
+    ) -> bool:
+        """Return whether a node that passes now may have been rejected as it was before."""
+        alone = self._alone(before)
+        for rule in acting:
+            if isinstance(rule, rule_changes.RowRule):
+                batch = physical.Batch(alone, pod.shape, cycle_state.CycleState(), keeps=False)
+                if rule.reads != interface.Reads.NODE or rule.rejecting(batch).any():
+                    return True
+            elif rule_changes.domain_changed(rule, before, after):
+                return True
+        return False
+
+    def _alone(self, node: objects.Node) -> snapshot.NodeView:
+        """Return a view of a node that is no longer in the cluster as it was."""
+        known, view = self._former_node
+        if known is not node or view is None:
+            alone = columns.NodeColumns()
+            alone.set_node(node)
+            now = datetime.datetime.min.replace(tzinfo=datetime.UTC)
+            empty = snapshot.Snapshot(
+                alone, pod_counts.PodCounts(), metric_table.MetricTable(), now
+            )
+            view = empty.all_rows()
+            self._former_node = node, view
+        return view
+
+
+def _after_own_change(
+    pod: pod_shape.PodInfo, old: events.ClusterObject, new: events.ClusterObject
+) -> events.QueueingHint:
+    """Queue when the waiting pod itself changed in anything that a policy may read."""
+    is_own = isinstance(new, pod_shape.PodInfo) and new.uid == pod.uid
+    is_same = (
+        isinstance(old, pod_shape.PodInfo)
+        and isinstance(new, pod_shape.PodInfo)
+        and old.shape is new.shape
+    )
+    return hints.queue_if(is_own and not is_same)
+
+
+if TYPE_CHECKING:
+    _pre_filter: type[interface.PreFilterPlugin] = PolicyEvents
+    _events: type[interface.EventsPlugin] = PolicyEvents
+    _scoped: type[interface.ScopedPlugin] = PolicyEvents

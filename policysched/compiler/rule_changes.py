@@ -1,0 +1,66 @@
+"""What a change in the cluster means for a rule that rejected a pod."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+from policysched.cluster import objects, pod_shape, snapshot
+from policysched.compiler.rules import node_affinity, pod_affinity, reject, topology_spread
+from policysched.framework import interface
+
+RowRule: TypeAlias = node_affinity.RequiredNodeAffinity | reject.Reject
+"""Rules that decide a node by what is on its own row."""
+PodsRule: TypeAlias = (
+    pod_affinity.RequiredPodAffinity
+    | pod_affinity.RequiredPodAntiAffinity
+    | pod_affinity.RepellingPods
+    | topology_spread.HardSpread
+)
+"""Rules that count pods in domains."""
+FilterRule: TypeAlias = RowRule | PodsRule
+
+
+def domain_changed(rule: PodsRule, before: objects.Node | None, after: objects.Node | None) -> bool:
+    """Return whether a node moved from one domain of the rule to another, or into or out of it."""
+    key = rule.topology_key
+    old = before.metadata.labels.get(key) if before else None
+    new = after.metadata.labels.get(key) if after else None
+    return old != new
+
+
+def moves_spread(
+    acting: Sequence[FilterRule], before: objects.Node | None, after: objects.Node | None
+) -> bool:
+    """Return whether a node changed what other nodes are compared with."""
+    for rule in acting:
+        if not isinstance(rule, topology_spread.HardSpread):
+            continue
+        old = before.spec.taints if before else ()
+        new = after.spec.taints if after else ()
+        retainted = rule.spread.eligible.honors_taints and old != new
+        if retainted or domain_changed(rule, before, after):
+            return True
+    return False
+
+
+def counts_otherwise(
+    rule: FilterRule,
+    waiting: pod_shape.PodShape,
+    before: pod_shape.PodShape | None,
+    after: pod_shape.PodShape | None,
+    snap: snapshot.Snapshot,
+) -> bool:
+    """Return whether a placed pod that came, went or changed may change the mind of a rule."""
+    if isinstance(rule, RowRule):
+        return interface.Reads.USAGE in rule.reads
+    query = rule.query(waiting)
+    namespaces = snap.counts.namespaces
+    was_counted = before is not None and query.matches(before, namespaces)
+    is_counted = after is not None and query.matches(after, namespaces)
+    if isinstance(rule, topology_spread.HardSpread):
+        return was_counted != is_counted
+    if isinstance(rule, pod_affinity.RequiredPodAffinity):
+        is_last = was_counted and snap.counts.matching(query).total == 0
+        return is_last or (is_counted and not was_counted)
+    return was_counted and not is_counted

@@ -1,0 +1,151 @@
+"""The rules of a profile become plugins: one arm for each kind of rule."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TypeAlias, assert_never
+
+from policysched.compiler import rule_changes, scope, shared_parts
+from policysched.compiler.rules import (
+    base,
+    node_affinity,
+    pod_affinity,
+    reject,
+    resource_score,
+    score,
+    tolerate,
+    topology_spread,
+)
+from policysched.framework import interface
+from policysched.lang import checked
+
+RulePlugin: TypeAlias = rule_changes.FilterRule | base.ScoreRule
+
+
+class RulePlugins:
+    """Makes the plugins of one profile."""
+
+    def __init__(self, parts: shared_parts.SharedParts) -> None:
+        """Make them from `parts`."""
+        self._parts = parts
+        self._required_nodes: list[node_affinity.RequiredNodeAffinity] = []
+
+    def make(
+        self, placed: Iterable[shared_parts.PlacedRule]
+    ) -> tuple[list[RulePlugin], list[tolerate.TolerateRule]]:
+        """Return the plugins of the rules, and the rules that grant tolerations instead."""
+        plugins: list[RulePlugin] = []
+        grants: list[tolerate.TolerateRule] = []
+        # Spread rules look at the nodes that required node affinity leaves.
+        for each in sorted(placed, key=lambda p: isinstance(p.rule, checked.TopologySpreadRule)):
+            made = self._plugin(each)
+            if isinstance(made, tolerate.TolerateRule):
+                grants.append(made)
+            else:
+                plugins.append(made)
+        return plugins, grants
+
+    def _plugin(self, placed: shared_parts.PlacedRule) -> RulePlugin | tolerate.TolerateRule:
+        rule_scope = self._parts.rule_scope(placed)
+        lowering = self._parts.lowering
+        match placed.rule:
+            case checked.NodeAffinityRule() as rule:
+                return self._node_affinity(rule, rule_scope)
+            case checked.PodAffinityRule() as rule:
+                return _pod_affinity(rule, rule_scope, self._parts.term(rule, placed.scope))
+            case checked.TopologySpreadRule() as rule:
+                return self._spread(rule, rule_scope, placed)
+            case checked.TolerateRule() as rule:
+                return tolerate.TolerateRule(rule, rule_scope)
+            case checked.RejectRule() as rule:
+                return reject.Reject(rule, rule_scope, lowering)
+            case checked.ScoreRule() as rule:
+                return _score(rule, rule_scope, self._parts)
+            case checked.ResourceScoreRule() as rule:
+                return resource_score.ResourceScore(rule, rule_scope)
+            case _:
+                assert_never(placed.rule)
+
+    def _node_affinity(
+        self, rule: checked.NodeAffinityRule, rule_scope: scope.RuleScope
+    ) -> RulePlugin:
+        lowering = self._parts.lowering
+        if rule.weight is not None:
+            return node_affinity.PreferredNodeAffinity(rule, rule.weight, rule_scope, lowering)
+        required = node_affinity.RequiredNodeAffinity(rule, rule_scope, lowering)
+        self._required_nodes.append(required)
+        return required
+
+    def _spread(
+        self,
+        rule: checked.TopologySpreadRule,
+        rule_scope: scope.RuleScope,
+        placed: shared_parts.PlacedRule,
+    ) -> RulePlugin:
+        eligible = topology_spread.EligibleNodes(rule, self._required_nodes)
+        pods = self._parts.pod_set(rule.pods, placed.scope)
+        spread = topology_spread.Spread(pods, rule.topology_key, eligible, self._parts.by_key)
+        if rule.weight is None:
+            return topology_spread.HardSpread(rule, rule_scope, spread)
+        return topology_spread.SoftSpread(rule, rule.weight, rule_scope, spread)
+
+
+def _pod_affinity(
+    rule: checked.PodAffinityRule, rule_scope: scope.RuleScope, term: pod_affinity.Term
+) -> RulePlugin:
+    if rule.weight is not None:
+        return pod_affinity.PreferredPodAffinity(rule, rule.weight, rule_scope, term)
+    if rule.anti:
+        return pod_affinity.RequiredPodAntiAffinity(rule, rule_scope, term)
+    return pod_affinity.RequiredPodAffinity(rule, rule_scope, term)
+
+
+def _score(
+    rule: checked.ScoreRule, rule_scope: scope.RuleScope, parts: shared_parts.SharedParts
+) -> RulePlugin:
+    match rule.normalization:
+        case None:
+            return score.ConditionScore(rule, rule_scope, parts.lowering)
+        case checked.Linear() | checked.Shape() as way:
+            return score.PointwiseScore(rule, way, rule_scope, parts.lowering)
+        case checked.MinMax() | checked.Rank() | checked.Max() as way:
+            return score.RelativeScore(rule, way, rule_scope, parts.lowering)
+        case _:
+            assert_never(rule.normalization)
+
+
+def repelling_pods(
+    profiles: Iterable[checked.CheckedProfile],
+    here: checked.CheckedProfile | None,
+    parts: shared_parts.SharedParts,
+) -> list[pod_affinity.RepellingPods]:
+    """Return what placed pods on which required anti-affinity of any profile acts keep away.
+
+    `here` is the profile whose pods are to be filtered, None for one without policies. A rule that
+    is the same in several profiles repels once; one that params make different repels in each form.
+    """
+    own = set() if here is None else set(shared_parts.placed_rules(here))
+    every = dict.fromkeys(each for p in profiles for each in shared_parts.placed_rules(p))
+    return [
+        pod_affinity.RepellingPods(
+            each.rule,
+            parts.rule_scope(each),
+            parts.term(each.rule, each.scope),
+            is_enforced_here=each in own,
+        )
+        for each in every
+        if isinstance(each.rule, checked.PodAffinityRule)
+        and each.rule.anti
+        and each.rule.weight is None
+    ]
+
+
+def in_order(filters: Sequence[rule_changes.FilterRule]) -> list[rule_changes.FilterRule]:
+    """Return filters in the order that makes the fewest stages of kept answers."""
+
+    def stage(rule: rule_changes.FilterRule) -> int:
+        if interface.Reads.ANYTHING in rule.reads:
+            return 2
+        return 1 if interface.Reads.USAGE in rule.reads else 0
+
+    return sorted(filters, key=stage)
