@@ -172,7 +172,7 @@ class ApiClient:
         try:
             yield self._chunks(response, call)
         finally:
-            response.close()  # the rest of a stream is not worth reading for the connection's sake
+            _abandon(response)
 
     async def _open(self, call: _Call) -> aiohttp.ClientResponse:
         """Send the call and return an answer that is not a failure."""
@@ -297,3 +297,14 @@ class ApiClient:
             case _:
                 text = f"{what}: the connection was lost: {str(error) or type(error).__name__}"
         return errors.TransportError(text, may_have_arrived=True)
+
+
+def _abandon(response: aiohttp.ClientResponse) -> None:
+    """Drop the connection of a stream, whose rest is not worth reading to keep it.
+
+    At once: the polite end of a TLS connection takes longer than a closing event loop lives.
+    """
+    connection = response.connection
+    if connection is not None and connection.transport is not None:
+        connection.transport.abort()
+    response.close()
