@@ -101,7 +101,11 @@ ClusterObject: TypeAlias = pod_shape.PodInfo | objects.Node | objects.Namespace 
 QueueingHintFn: TypeAlias = Callable[
     [pod_shape.PodInfo, ClusterObject, ClusterObject], QueueingHint
 ]
-"""(waiting pod, object before or None, object after or None) → hint."""
+"""(waiting pod, object before or None, object after or None) → hint.
+
+Equal pods that the same plugins rejected are judged together: but for changes of the waiting pod
+itself, a hint must go by the pod's shape alone.
+"""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -151,6 +151,7 @@ class SchedulingQueue:
         elif self._backoff.get(new.uid) is not None:
             self._backoff.add(queued)
         else:
+            self._unschedulable.add(queued)
             self._requeue_if_helped(queued, happened)
 
     def _requeue_if_helped(
@@ -246,15 +247,20 @@ class SchedulingQueue:
         """
         happened = active_queue.Happened(event, old, new)
         if event.resource is events.EventResource.WILDCARD:
-            candidates = self._unschedulable.pods()
+            groups = self._unschedulable.groups()
         else:
             interest = self._hints.interest(event)
             if not interest:
                 return
-            candidates = self._unschedulable.rejected_by(interest)
-        for queued in candidates:
-            if pre_check is None or pre_check(queued.info):
-                self._requeue_if_helped(queued, (happened,))
+            groups = self._unschedulable.groups_rejected_by(interest)
+        for equal_pods in groups:
+            strategy = self._hints.strategy(equal_pods[0], happened)
+            if strategy is queueing_hints.Strategy.SKIP:
+                continue
+            for queued in equal_pods:
+                if pre_check is None or pre_check(queued.info):
+                    self._unschedulable.remove(queued.uid)
+                    self._requeue(queued, strategy, event.label)
         self._active.record(happened)
 
     def activate(self, uids: Iterable[str]) -> None:

@@ -1,19 +1,25 @@
 """Pods that fit nowhere when they were last tried, and pods that are gated.
 
 An event interests few plugins, and only pods that one of these rejected can be helped by it. Pods
-are therefore grouped by what rejected them: most events touch no group at all, however many pods
-are waiting.
+are therefore grouped by what rejected them, and by their shape: most events touch no group at all,
+and those that do are judged once for all equal pods, however many are waiting.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import TypeAlias
+from collections.abc import Container, Mapping
+from typing import NamedTuple
 
+from policysched.cluster import pod_shape
 from policysched.framework import queued_pod
 
-_Group: TypeAlias = tuple[str, frozenset[str]]
-"""schedulerName and the plugins to be asked."""
+
+class _Group(NamedTuple):
+    scheduler_name: str
+    rejecting: frozenset[str]
+    pending: frozenset[str]
+    is_gated: bool
+    shape: pod_shape.PodShape
 
 
 def rejectors(queued: queued_pod.QueuedPodInfo) -> frozenset[str]:
@@ -49,9 +55,15 @@ class UnschedulablePods:
         return found[0] if found else None
 
     def add(self, queued: queued_pod.QueuedPodInfo) -> None:
-        """Add a pod; call it again when what rejects the pod changed."""
+        """Add a pod; call it again when the pod or what rejects it changed."""
         self.remove(queued.uid)
-        group = (queued.info.pod.spec.scheduler_name, rejectors(queued))
+        group = _Group(
+            queued.info.pod.spec.scheduler_name,
+            rejectors(queued),
+            frozenset(queued.pending_plugins),
+            queued.is_gated,
+            queued.info.shape,
+        )
         self._pods[queued.uid] = (queued, group)
         self._groups.setdefault(group, {})[queued.uid] = queued
 
@@ -66,13 +78,18 @@ class UnschedulablePods:
             del self._groups[group]
         return queued
 
-    def rejected_by(self, plugins: Mapping[str, Iterable[str]]) -> list[queued_pod.QueuedPodInfo]:
-        """Return the pods that one of the plugins rejected; `plugins` is keyed by schedulerName."""
+    def groups(self) -> list[list[queued_pod.QueuedPodInfo]]:
+        """Return all pods, equal ones that the same plugins rejected together."""
+        return [list(pods.values()) for pods in self._groups.values()]
+
+    def groups_rejected_by(
+        self, plugins: Mapping[str, Container[str]]
+    ) -> list[list[queued_pod.QueuedPodInfo]]:
+        """Return the groups that one of the plugins rejected, `plugins` keyed by schedulerName."""
         return [
-            queued
-            for (scheduler_name, rejecting), pods in self._groups.items()
-            if scheduler_name in plugins and not rejecting.isdisjoint(plugins[scheduler_name])
-            for queued in pods.values()
+            list(pods.values())
+            for group, pods in self._groups.items()
+            if any(plugin in plugins.get(group.scheduler_name, ()) for plugin in group.rejecting)
         ]
 
     def older_than(self, before_seconds: float) -> list[queued_pod.QueuedPodInfo]:

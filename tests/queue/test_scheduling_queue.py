@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from policysched.cluster import pod_shape
 from policysched.framework import events
 from policysched.queue import scheduling_queue
 from tests import builders
@@ -186,6 +187,40 @@ class TestEvents:
         assert bench.where("a") == "unschedulable"
         bench.move(fakes.NODE_ADD, new=builders.make_node("n2").build())
         assert bench.where("a") == "backoff"
+
+    def test_equal_pods_are_judged_together(self) -> None:
+        """However many pods of a workload wait, a plugin is asked once about an event."""
+        asked: list[str] = []
+
+        def skip(pod: pod_shape.PodInfo, *_: object) -> events.QueueingHint:
+            asked.append(pod.pod.metadata.name)
+            return events.QueueingHint.SKIP
+
+        bench = fakes.Bench(fakes.FakeProfile({"Fit": fakes.waits_for(fakes.NODE_ADD, hint=skip)}))
+        bench.add(*(f"p{number}" for number in range(50)))
+        bench.add(builders.make_pod("other").labels(app="other"))
+        for _ in range(51):
+            bench.attempt("Fit")
+        bench.move(fakes.NODE_ADD)
+        assert asked == ["p0", "other"]
+
+    def test_a_pod_that_changed_is_judged_as_it_is_now(self) -> None:
+        """An update moves a waiting pod to its new equals."""
+
+        def if_labelled(pod: pod_shape.PodInfo, *_: object) -> events.QueueingHint:
+            helps = "app" in pod.shape.labels
+            return events.QueueingHint.QUEUE if helps else events.QueueingHint.SKIP
+
+        bench = fakes.Bench(
+            fakes.FakeProfile({"Fit": fakes.waits_for(fakes.NODE_ADD, hint=if_labelled)})
+        )
+        bench.add("a", "b")
+        bench.attempt("Fit")
+        bench.attempt("Fit")
+        new = fakes.info(builders.make_pod("b").labels(app="x"))
+        bench.queue.update(fakes.info("b"), new, ())
+        bench.move(fakes.NODE_ADD)
+        assert (bench.where("a"), bench.where("b")) == ("unschedulable", "backoff")
 
     def test_a_hint_that_breaks_means_yes(self) -> None:
         """A pod must not be stuck because a plugin cannot answer."""
