@@ -1,7 +1,9 @@
-"""Counts what happens on the API server while somebody is at work, and when."""
+"""Counts what happens on the API server while somebody is at work."""
 
 from __future__ import annotations
 
+import contextlib
+import re
 import threading
 import time
 from typing import TYPE_CHECKING, Self
@@ -9,21 +11,23 @@ from typing import TYPE_CHECKING, Self
 from tests.realcluster import api_client
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
+
+    import urllib3
 
 BOUND_PODS = {"fieldSelector": "spec.nodeName!="}
 """The query of a watch on pods to which a pod is added when it is bound."""
 
 _ADDED = b'{"type":"ADDED"'
+_VERSION = re.compile(rb'"resourceVersion":"(\d+)"')
+_PAUSE_SECONDS = 0.1
 
 
 class Watch:
-    """A watch whose ADDED lines are counted in a thread of its own.
+    """A watch whose ADDED lines are counted in a thread of its own; `len` says how many there were.
 
-    Lines are not decoded, so counting costs next to nothing beside what is watched.
-
-    Attributes:
-        times: when each line arrived, by the monotonic clock.
+    Lines are not decoded, so counting costs next to nothing beside what is watched. The API server
+    cuts watches that it has no time for when it is loaded; counting goes on where it was cut.
     """
 
     def __init__(
@@ -32,7 +36,6 @@ class Watch:
         path: str,
         *,
         query: Mapping[str, str] | None = None,
-        containing: bytes = b"",
         on_first: Callable[[], None] = lambda: None,
     ) -> None:
         """Watch the collection at `path` from now on.
@@ -41,15 +44,18 @@ class Watch:
             client: whose connections are used.
             path: the collection.
             query: selectors.
-            containing: what a line has to contain to count.
             on_first: called once, by the thread, when the first line has arrived.
         """
-        self.times: list[float] = []
-        self._containing = containing
+        self._client = client
+        self._path = path
+        self._query = dict(query or {})
         self._on_first = on_first
-        version = client.get(path, limit="1")["metadata"]["resourceVersion"]
-        self._answer = client.open(path, **(query or {}), watch="1", resourceVersion=version)
-        self._thread = threading.Thread(target=self._count, daemon=True)
+        self._count = 0
+        self._version: str = client.get(path, limit="1")["metadata"]["resourceVersion"]
+        self._stream: urllib3.BaseHTTPResponse | None = None
+        self._is_ended = False
+        self._lock = threading.Lock()
+        self._thread = threading.Thread(target=self._run, daemon=True)
 
     def __enter__(self) -> Self:
         """Begin to count."""
@@ -57,28 +63,48 @@ class Watch:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """End the stream."""
-        self._answer.shutdown()
+        """End the stream and the thread."""
+        with self._lock:
+            self._is_ended = True
+            if self._stream is not None:
+                with contextlib.suppress(RuntimeError):  # the server has ended it
+                    self._stream.shutdown()
         self._thread.join()
-        self._answer.close()
 
     def __len__(self) -> int:
         """Return how many lines there were so far."""
-        return len(self.times)
+        return self._count
 
-    def _count(self) -> None:
-        rest = b""
-        try:
-            for chunk in self._answer.stream(amt=None):
-                *lines, rest = (rest + chunk).split(b"\n")
-                for line in lines:
-                    self._count_line(line)
-        except api_client.TransportError:
-            pass  # the end of the stream; a measurement that lacks lines reports that itself
+    def _run(self) -> None:
+        while True:
+            try:
+                with self._lock:
+                    if self._is_ended:
+                        return
+                    self._stream = self._open()
+                for line in _lines(self._stream):
+                    self._take(line)
+            except api_client.TransportError:
+                time.sleep(_PAUSE_SECONDS)
 
-    def _count_line(self, line: bytes) -> None:
-        if not line.startswith(_ADDED) or self._containing not in line:
-            return
-        self.times.append(time.monotonic())
-        if len(self.times) == 1:
-            self._on_first()
+    def _open(self) -> urllib3.BaseHTTPResponse:
+        return self._client.open(
+            self._path, **self._query, watch="1", resourceVersion=self._version
+        )
+
+    def _take(self, line: bytes) -> None:
+        version = _VERSION.search(line)
+        if version is not None:
+            self._version = version[1].decode()
+        if line.startswith(_ADDED):
+            self._count += 1
+            if self._count == 1:
+                self._on_first()
+
+
+def _lines(stream: urllib3.BaseHTTPResponse) -> Iterator[bytes]:
+    rest = b""
+    with contextlib.closing(stream):
+        for chunk in stream.stream(amt=None):
+            *lines, rest = (rest + chunk).split(b"\n")
+            yield from lines
