@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import datetime
+import functools
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from policysched import errors
 from policysched.app import config, plugin_sets, policy_sources, profile_choice
+from policysched.compiler import compiler
 from policysched.framework import interface, profile
 from policysched.lang import checked, checker, diagnostics, rendering, source
 from policysched.plugins import registry
@@ -28,13 +31,13 @@ class ProfileSpec:
 
     Attributes:
         name: its schedulerName.
-        checked: what the policies say, None for a profile without policies.
+        number: its place among the profiles of the policies, None if they do not name it.
         layers: what is said about its plugins.
     """
 
     name: str
-    checked: checked.CheckedProfile | None
-    layers: tuple[plugin_sets.Layer, ...]
+    number: int | None = None
+    layers: tuple[plugin_sets.Layer, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -99,7 +102,7 @@ def load(
     implied = []
     if scheduler_name or not configuration.profiles:
         name = scheduler_name or profile_choice.DEFAULT_SCHEDULER_NAME
-        implied = [ProfileSpec(name, None, ())]
+        implied = [ProfileSpec(name)]
     specs = _with_configuration(implied, configuration)
     return PolicySet(None, tuple(specs), registry.with_entry_points())
 
@@ -120,7 +123,7 @@ def from_sources(
     if result.program is None:
         raise PolicyError(result)
     implied_name = scheduler_name or profile_choice.DEFAULT_SCHEDULER_NAME
-    own = [_spec(each, implied_name) for each in result.program.profiles]
+    own = [_spec(n, each, implied_name) for n, each in enumerate(result.program.profiles)]
     specs = _with_configuration(own, configuration or config.Config())
     return PolicySet(result.program, tuple(specs), plugins, _rendered_warnings(result))
 
@@ -133,7 +136,7 @@ def _rendered_warnings(result: checker.CheckResult) -> tuple[str, ...]:
     )
 
 
-def _spec(each: checked.CheckedProfile, implied_name: str) -> ProfileSpec:
+def _spec(number: int, each: checked.CheckedProfile, implied_name: str) -> ProfileSpec:
     settings = tuple(
         plugin_sets.Setting(plugin.name, str(plugin.span), plugin.weight, plugin.args)
         for plugin in each.plugins
@@ -146,7 +149,7 @@ def _spec(each: checked.CheckedProfile, implied_name: str) -> ProfileSpec:
         disable_all_scores=each.disable_all_scores,
         builtin_weight=each.builtin_weight,
     )
-    return ProfileSpec(each.name or implied_name, each, (layer,))
+    return ProfileSpec(each.name or implied_name, number, (layer,))
 
 
 def _with_configuration(
@@ -165,7 +168,7 @@ def _with_configuration(
             disabled=each.disabled,
             disabled_scores=each.disabled_scores,
         )
-        base = by_name.get(each.scheduler_name) or ProfileSpec(each.scheduler_name, None, ())
+        base = by_name.get(each.scheduler_name) or ProfileSpec(each.scheduler_name)
         by_name[base.name] = dataclasses.replace(base, layers=(*base.layers, layer))
     return list(by_name.values())
 
@@ -180,14 +183,18 @@ class Profiles:
     Attributes:
         by_name: schedulerName → profile.
         annotation_keys: annotations of pods that some policy reads.
+        next_change: returns when a rule next begins or ceases to act, None for never.
     """
 
     by_name: Mapping[str, profile.Profile]
-    annotation_keys: frozenset[str] = frozenset()
+    annotation_keys: frozenset[str]
+    next_change: Callable[[datetime.datetime], datetime.datetime | None]
 
 
 def make(policy_set: PolicySet, handle: interface.Handle) -> Profiles | list[plugin_sets.Fault]:
     """Return the profiles with plugins of their own, or everything that is wrong with them."""
+    program = policy_set.program
+    compiled = compiler.compile_program(program) if program else None
     faults: list[plugin_sets.Fault] = []
     made: dict[str, profile.Profile] = {}
     for spec in policy_set.specs:
@@ -195,12 +202,35 @@ def make(policy_set: PolicySet, handle: interface.Handle) -> Profiles | list[plu
         if isinstance(found, list):
             faults += found
         else:
-            made[spec.name] = _profile(spec, found)
-    return faults or _different_orders(made) or Profiles(made)
+            made[spec.name] = _profile(spec, found, compiled)
+    faults = faults or _different_orders(made)
+    if faults:
+        return faults
+    keys = compiled.annotation_keys if compiled else frozenset()
+    return Profiles(made, keys, functools.partial(_next_change, compiled))
 
 
-def _profile(spec: ProfileSpec, found: plugin_sets.PluginSet) -> profile.Profile:
-    return profile.Profile(spec.name, tuple(found.plugins), found.weights)
+def _profile(
+    spec: ProfileSpec, found: plugin_sets.PluginSet, compiled: compiler.CompiledProgram | None
+) -> profile.Profile:
+    if compiled is None:
+        return profile.Profile(spec.name, tuple(found.plugins), found.weights)
+    of_text = compiled.others if spec.number is None else compiled.profiles[spec.number]
+    return profile.Profile(
+        spec.name,
+        plugins=(*found.plugins, *of_text.plugins),
+        weights={**found.weights, **of_text.weights},
+        tolerations=of_text.tolerations,
+        policy_hash=of_text.policy_hash,
+        policies=of_text.policies,
+    )
+
+
+def _next_change(
+    compiled: compiler.CompiledProgram | None, now: datetime.datetime
+) -> datetime.datetime | None:
+    changes = [each.next_change(now) for each in compiled.profiles] if compiled else []
+    return min((change for change in changes if change is not None), default=None)
 
 
 def _different_orders(made: Mapping[str, profile.Profile]) -> list[plugin_sets.Fault]:

@@ -20,10 +20,13 @@ _MAX_MANIFEST_BYTES = 8 * limits.MAX_TEXT_BYTES
 def read(paths: Iterable[str]) -> list[source.SourceText]:
     """Return the policy texts at `paths`: `.policy` files, folders of such, ConfigMap manifests.
 
+    A file that is named twice is read once.
+
     Raises:
         InputError: a path cannot be read, or holds no policy text.
     """
-    return [text for path in paths for text in _read_path(pathlib.Path(path), path)]
+    found = (text for path in paths for text in _read_path(pathlib.Path(path), path))
+    return list({text.name: text for text in found}.values())
 
 
 def _read_path(path: pathlib.Path, where: str) -> list[source.SourceText]:

@@ -8,12 +8,12 @@ import logging
 import platform
 import random
 from collections.abc import Coroutine, Mapping, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import policysched
 from policysched import clock as clocks
 from policysched.app import config, logs, metrics_source, policies, process
-from policysched.framework import interface, runtime
+from policysched.framework import events, interface, runtime
 from policysched.kube import (
     binding,
     client,
@@ -32,6 +32,9 @@ _log = logging.getLogger("policysched")
 _OTHER_CONNECTIONS = 32
 """Connections besides those of bindings: watches, events, status."""
 _FLUSH_SECONDS = 5.0
+_LONGEST_SLEEP_SECONDS = 60.0
+"""The wall clock may be set; timers by it look again this often."""
+_POLICY_CHANGE = events.ClusterEvent(events.EventResource.POLICY, events.ActionType.UPDATE_OTHER)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -113,10 +116,11 @@ class Service:
         status_writer = pod_status.PodStatusWriter(api, self._clock)
         outside = ports.Outside(recorder, status_writer)
         scheduler = schedulers.Scheduler({}, outside, self._clock, settings=self._settings())
-        self._set_profiles(scheduler, binding.ApiBinder(api))
+        profiles = self._set_profiles(scheduler, binding.ApiBinder(api))
         reflectors = _reflectors(api, scheduler, self._rng)
         background: list[Coroutine[None, None, None]] = [each.run() for each in reflectors]
         background += [recorder.run(), status_writer.run()]
+        background.append(self._retry_by_time(scheduler, profiles))
         if self._metrics is not None:
             background.append(self._metrics.run(scheduler.events.refresh_metrics))
         async with asyncio.TaskGroup() as group:
@@ -156,7 +160,21 @@ class Service:
             max_bindings_in_flight=self._config.parallel_binds,
         )
 
-    def _set_profiles(self, scheduler: schedulers.Scheduler, binder: interface.Binder) -> None:
+    async def _retry_by_time(
+        self, scheduler: schedulers.Scheduler, profiles: policies.Profiles
+    ) -> NoReturn:
+        """Try rejected pods again whenever a rule begins or ceases to act by the time."""
+        while True:
+            now = self._clock.now()
+            change = profiles.next_change(now)
+            seconds = _LONGEST_SLEEP_SECONDS if change is None else (change - now).total_seconds()
+            await asyncio.sleep(min(seconds, _LONGEST_SLEEP_SECONDS))
+            if change is not None and self._clock.now() >= change:
+                scheduler.queue.move_all_to_active_or_backoff(_POLICY_CHANGE, None, None)
+
+    def _set_profiles(
+        self, scheduler: schedulers.Scheduler, binder: interface.Binder
+    ) -> policies.Profiles:
         handle = interface.Handle(binder, scheduler.cache.owners)
         profiles = policies.require(policies.make(self.policy_set, handle))
         for line in policies.describe(profiles):
@@ -165,17 +183,20 @@ class Service:
             name: runtime.Framework(prof, self._rng) for name, prof in profiles.by_name.items()
         }
         scheduler.set_profiles(frameworks, profiles.annotation_keys)
+        return profiles
 
 
 def _reflectors(
     api: client.ApiClient, scheduler: schedulers.Scheduler, rng: random.Random
 ) -> list[reflector.Reflector[Any]]:
-    events = scheduler.events
-    return [
-        reflector.Reflector(api, resources.NODES, events.nodes, rng=rng),
-        reflector.Reflector(api, resources.NAMESPACES, events.namespaces, rng=rng),
-        reflector.Reflector(api, resources.PODS, events.pods, rng=rng),
+    handlers = scheduler.events
+    sinks: list[tuple[resources.Resource[Any], reflector.Sink[Any]]] = [
+        (resources.NODES, handlers.nodes),
+        (resources.NAMESPACES, handlers.namespaces),
+        *((resources.OWNERS[kind], sink) for kind, sink in handlers.owners.items()),
+        (resources.PODS, handlers.pods),
     ]
+    return [reflector.Reflector(api, resource, sink, rng=rng) for resource, sink in sinks]
 
 
 async def _flush(

@@ -92,7 +92,7 @@ def _write_texts(reports: Iterator[explain_text.Report], args: argparse.Namespac
         )
         count += 1
     if not count:
-        output.write("no pending pods")
+        output.write("no pods to explain")
 
 
 def _explain_rule(code: str) -> int:

@@ -55,11 +55,11 @@ def run(args: argparse.Namespace) -> int:
 def _text(placements: list[simulating.Placement], decider: offline.Decider) -> str:
     """Return a line for each pod, why pods stay pending, and what is allocated in the end."""
     if not placements:
-        return "no pending pods"
+        return "no pods to schedule"
     rows = [(each.pod, each.node or "-", f"{each.feasible:,}", _why(each)) for each in placements]
     placed = sum(each.node is not None for each in placements)
     reasons = Counter(", ".join(each.reasons) for each in placements if each.node is None)
-    allocated = [_allocation(each) for each in decider.allocations()]
+    allocated = [_allocation(each) for each in decider.allocations() if each.requested]
     lines = [
         output.table(("POD", "NODE", "FEASIBLE", "WHY NOT"), rows),
         "",

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import urllib.parse
-from typing import Generic
+from typing import Any, Generic
 
-from policysched.cluster import objects
+from policysched.cluster import objects, owner_objects, owner_selectors
 from policysched.kube import decoding
 
 
@@ -67,3 +67,18 @@ PODS = Resource(
 )
 NODES = Resource(name="nodes", path="/api/v1/nodes", kind=objects.Node)
 NAMESPACES = Resource(name="namespaces", path="/api/v1/namespaces", kind=objects.Namespace)
+
+_OwnerKind = owner_selectors.OwnerKind
+OWNERS: dict[_OwnerKind, Resource[Any]] = {
+    _OwnerKind.SERVICE: Resource("services", "/api/v1/services", owner_objects.Service),
+    _OwnerKind.REPLICATION_CONTROLLER: Resource(
+        "replicationcontrollers", "/api/v1/replicationcontrollers", owner_objects.Service
+    ),
+    _OwnerKind.REPLICA_SET: Resource(
+        "replicasets", "/apis/apps/v1/replicasets", owner_objects.Workload
+    ),
+    _OwnerKind.STATEFUL_SET: Resource(
+        "statefulsets", "/apis/apps/v1/statefulsets", owner_objects.Workload
+    ),
+}
+"""Services and controllers, whose selectors default spread constraints take."""

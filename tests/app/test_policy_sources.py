@@ -1,0 +1,95 @@
+from __future__ import annotations
+
+import pathlib
+
+import pytest
+import yaml
+
+from policysched import errors
+from policysched.app import policy_sources
+
+A = "version 1\n"
+B = "version 1\n# b\n"
+
+
+def _config_map(data: object) -> str:
+    return yaml.safe_dump({"apiVersion": "v1", "kind": "ConfigMap", "data": data})
+
+
+def test_a_folder_is_its_policy_files_by_name(tmp_path: pathlib.Path) -> None:
+    """Other files, and the hidden entries of a mounted ConfigMap, are left alone."""
+    for name, text in (("b.policy", B), ("a.policy", A), ("readme.md", ""), (".x.policy", "")):
+        (tmp_path / name).write_text(text)
+    (tmp_path / "..data").mkdir()
+    (tmp_path / "sub.policy").mkdir()
+    found = policy_sources.read([str(tmp_path)])
+    assert [(text.name, text.text) for text in found] == [
+        (f"{tmp_path}/a.policy", A),
+        (f"{tmp_path}/b.policy", B),
+    ]
+
+
+def test_a_mounted_config_map_is_a_folder(tmp_path: pathlib.Path) -> None:
+    """Keys of a mounted ConfigMap are links into a folder that is swapped."""
+    version = tmp_path / "..2026_01_05"
+    version.mkdir()
+    (version / "web.policy").write_text(A)
+    (tmp_path / "..data").symlink_to(version.name)
+    (tmp_path / "web.policy").symlink_to("..data/web.policy")
+    assert [text.key for text in policy_sources.read([str(tmp_path)])] == ["web.policy"]
+
+
+def test_a_manifest_has_the_policies_of_its_config_maps(tmp_path: pathlib.Path) -> None:
+    """Keys that end in .policy are read, other keys and other objects are not."""
+    path = tmp_path / "all.yaml"
+    other = yaml.safe_dump({"kind": "Secret", "data": {"c.policy": "x"}})
+    first = _config_map({"a.policy": A, "notes": "x"})
+    path.write_text("---\n".join([first, other, _config_map({"b.policy": B})]))
+    found = policy_sources.read([str(path)])
+    assert [(text.key, text.text) for text in found] == [("a.policy", A), ("b.policy", B)]
+
+
+def test_several_paths_are_one_namespace(tmp_path: pathlib.Path) -> None:
+    """All paths are read, in order; a file may have any name."""
+    (tmp_path / "a.policy").write_text("\ufeff" + A)
+    (tmp_path / "b.txt").write_text(B)
+    paths = [str(tmp_path / "b.txt"), str(tmp_path / "a.policy")]
+    assert [text.text for text in policy_sources.read(paths)] == [B, A]
+    assert policy_sources.read([*paths, paths[0]]) == policy_sources.read(paths)
+
+
+@pytest.mark.parametrize(
+    "name, content, message",
+    [
+        pytest.param("none.policy", None, "cannot be read: No such file", id="missing"),
+        pytest.param("folder", None, "has no file that ends in `.policy`", id="empty-folder"),
+        pytest.param("a.policy", b"version 1\n\xff", ":2: is not UTF-8 text", id="not-utf-8"),
+        pytest.param("a.yaml", b"kind: Secret", "holds no ConfigMap", id="no-config-map"),
+        pytest.param("a.yaml", b"a: [", ":2:1: not YAML", id="not-yaml"),
+        pytest.param(
+            "a.yaml",
+            _config_map({"readme": "x"}).encode(),
+            "the ConfigMap has no key that ends in `.policy`",
+            id="no-key",
+        ),
+        pytest.param(
+            "a.yaml",
+            _config_map({"a.policy": 3}).encode(),
+            "the key `a.policy` of the ConfigMap is not text",
+            id="not-text",
+        ),
+    ],
+)
+def test_what_holds_no_policy_is_one_clear_error(
+    name: str, content: bytes | None, message: str, tmp_path: pathlib.Path
+) -> None:
+    """The path is named and what is wrong with it."""
+    path = tmp_path / name
+    if content is not None:
+        path.write_bytes(content)
+    elif name == "folder":
+        path.mkdir()
+    with pytest.raises(errors.InputError) as caught:
+        policy_sources.read([str(path)])
+    assert str(caught.value).startswith(str(path))
+    assert message in str(caught.value)

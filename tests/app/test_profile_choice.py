@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+import pytest
+
+from policysched import errors
+from policysched.app import profile_choice
+from policysched.cluster import pod_shape
+from policysched.framework import profile, runtime
+from tests import builders
+
+
+def _frameworks(*names: str) -> dict[str, runtime.Framework]:
+    return {name: runtime.Framework(profile.Profile(name, (), {}), None) for name in names}
+
+
+def _pod(scheduler_name: str) -> pod_shape.PodInfo:
+    pod = builders.make_pod("p").spec(scheduler_name=scheduler_name).build()
+    return pod_shape.PodShapes().info(pod)
+
+
+@pytest.mark.parametrize(
+    "profiles, scheduler_name, chosen",
+    [
+        pytest.param(["a", "b"], "b", "b", id="own-profile"),
+        pytest.param(["a"], "default-scheduler", "a", id="only-profile"),
+        pytest.param(["a", "policysched"], "x", "policysched", id="default-of-several"),
+        pytest.param(["a", "b"], "x", None, id="nobodys"),
+    ],
+)
+def test_a_pod_is_decided_by_its_own_profile_or_the_obvious_one(
+    profiles: list[str], scheduler_name: str, chosen: str | None
+) -> None:
+    """schedulerName decides; where it names none, only an unambiguous profile steps in."""
+    choice = profile_choice.ProfileChoice(_frameworks(*profiles))
+    framework = choice.of(_pod(scheduler_name))
+    assert (framework and framework.profile.scheduler_name) == chosen
+    assert choice.left_out == ({scheduler_name: 1} if chosen is None else {})
+
+
+def test_a_forced_profile_decides_all_pods() -> None:
+    """--scheduler-name stands over what pods say."""
+    choice = profile_choice.ProfileChoice(_frameworks("a", "b"), "a")
+    assert [choice.required(_pod(n)).profile.scheduler_name for n in "bx"] == ["a", "a"]
+
+
+def test_an_unknown_forced_profile_is_an_error() -> None:
+    """The error names the profiles that there are."""
+    with pytest.raises(errors.ConfigurationError) as caught:
+        profile_choice.ProfileChoice(_frameworks("a", "b"), "c")
+    assert str(caught.value) == ("--scheduler-name: there is no profile `c` (there is `a`, `b`)")
+
+
+def test_a_single_pod_without_a_profile_is_an_error() -> None:
+    """Who asks about one pod is told how to get an answer."""
+    choice = profile_choice.ProfileChoice(_frameworks("a", "b"))
+    with pytest.raises(errors.ConfigurationError, match="say which profile decides by"):
+        choice.required(_pod("x"))
