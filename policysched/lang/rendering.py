@@ -52,8 +52,10 @@ def _secondary(
     text = texts.get(mark.span.file)
     if text is None:
         return []
-    elsewhere = [f"  ::: {mark.span}"] if mark.span.file != primary.file else []
-    return elsewhere + _snippet(text, mark, "-", width)
+    if mark.span.file != primary.file:
+        return [f"  ::: {mark.span}", *_snippet(text, mark, "-", width)]
+    lines = _snippet(text, mark, "-", width)
+    return lines[1:] if mark.span.line == primary.line else lines
 
 
 def _snippet(text: source.SourceText, mark: diagnostics.Label, sign: str, width: int) -> list[str]:

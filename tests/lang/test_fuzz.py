@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+import pathlib
+import random
+
+import pytest
+
+from policysched import _resources
+from policysched.lang import checker, formatter, parser, rendering, source
+from tests.lang import chunked, mutation
+
+_FOLDER = pathlib.Path(__file__).parent
+_MAX_SEED = 900
+MUTATIONS = 10_000
+BATCHES = 8
+
+
+def _seeds() -> list[str]:
+    """Return small texts: cases of these tests, and single items of the shipped policies."""
+    texts = [chunk.text.text for chunk in chunked.chunks(_FOLDER / "cases")]
+    for path in sorted(_resources.folder("policies").glob("*.policy")):
+        text = path.read_text(encoding="utf-8")
+        for item in parser.parse(source.SourceText(path.name, text)).file.items:
+            texts.append(text[item.span.start : item.span.end])
+    return [text[:_MAX_SEED] for text in texts]
+
+
+@pytest.mark.parametrize("batch", range(BATCHES))
+def test_no_mutated_text_raises(batch: int) -> None:
+    """Whatever is in a text, the answer is a program or diagnostics that can be shown."""
+    rng = random.Random(batch)
+    seeds = _seeds()
+    for _ in range(MUTATIONS // BATCHES):
+        text = mutation.mutate(rng.choice(seeds), seeds, rng)
+        result = checker.check([source.SourceText("x.policy", text)])
+        assert (result.program is None) == bool(result.diagnostics)
+        for finding in result.diagnostics:
+            assert 0 <= finding.span.start <= finding.span.end <= len(text)
+            assert finding.code in rendering.render(finding, result.texts)
+
+
+@pytest.mark.parametrize("batch", range(2))
+def test_what_can_be_formatted_is_formatted_soundly(batch: int) -> None:
+    """A text without syntax errors has a proven canonical form, mutated or not."""
+    rng = random.Random(100 + batch)
+    seeds = _seeds()
+    formatted = 0
+    for _ in range(1000):
+        text = source.SourceText("x.policy", mutation.mutate(rng.choice(seeds), seeds, rng))
+        result = formatter.format_text(text)
+        assert result.problem == "", text.text
+        formatted += result.text is not None
+    assert formatted > 50
