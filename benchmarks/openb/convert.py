@@ -34,6 +34,15 @@ EPOCH = datetime.datetime(2023, 1, 1, tzinfo=datetime.UTC)
 Row = Mapping[str, str]
 
 
+def folder(path: str) -> pathlib.Path:
+    """Return the folder that has the two CSV files, for argparse."""
+    for name in (NODES_FILE, PODS_FILE):
+        if not pathlib.Path(path, name).is_file():
+            msg = f"`{path}` has no {name}"
+            raise argparse.ArgumentTypeError(msg)
+    return pathlib.Path(path)
+
+
 def rows(path: pathlib.Path) -> list[Row]:
     """Return the rows of a CSV file with a header."""
     with path.open(newline="", encoding="utf-8") as file:
@@ -97,21 +106,21 @@ def _on_models(models: list[str]) -> dict[str, Any]:
     }
 
 
-def cluster(folder: pathlib.Path) -> dict[str, Any]:
+def cluster(trace: pathlib.Path) -> dict[str, Any]:
     """Return the v1 List of all nodes and pods; pods created at once keep the order of the file."""
-    return {"apiVersion": "v1", "kind": "List", "items": list(_items(folder))}
+    return {"apiVersion": "v1", "kind": "List", "items": list(_items(trace))}
 
 
-def _items(folder: pathlib.Path) -> Iterator[dict[str, Any]]:
-    yield from map(node, rows(folder / NODES_FILE))
-    in_order = sorted(rows(folder / PODS_FILE), key=lambda row: int(row["creation_time"]))
+def _items(trace: pathlib.Path) -> Iterator[dict[str, Any]]:
+    yield from map(node, rows(trace / NODES_FILE))
+    in_order = sorted(rows(trace / PODS_FILE), key=lambda row: int(row["creation_time"]))
     yield from map(pod, in_order)
 
 
 def main() -> None:
     """Write the cluster file to standard output."""
     parser = argparse.ArgumentParser(description="Turn the openb trace into a cluster file.")
-    parser.add_argument("folder", type=pathlib.Path, help="where the two CSV files lie")
+    parser.add_argument("folder", type=folder, help="where the two CSV files lie")
     sys.stdout.buffer.write(orjson.dumps(cluster(parser.parse_args().folder)))
 
 

@@ -3,8 +3,8 @@
     python -m benchmarks.openb.report FOLDER [--repeat N]
 
 FOLDER is that of benchmarks.openb.convert. Every row is `policysched simulate` in a process of its
-own, with ties broken by name or, N times, at random. Seconds include the start of Python and the
-reading of the cluster file.
+own, with ties broken by name or, with N seeds, at random. Seconds include the start of Python and
+the reading of the cluster file.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ import orjson
 from benchmarks.openb import convert
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-_COUNTED_REASON = re.compile(r"(?:^|, )\d+ (?P<reason>.*?)(?=, \d+ |$)")
+_COUNTED_REASON = re.compile(r"(?:^|, )(?P<count>\d+) (?P<reason>.*?)(?=, \d+ |$)")
 
 
 Answer: TypeAlias = dict[str, Any]
@@ -54,7 +54,7 @@ class Outcome:
 
     Attributes:
         gpu_milli: thousandths of devices allocated.
-        pending: pods left, by the set of reasons that keep them from all nodes.
+        pending: pods left, by the reason that excludes most nodes.
     """
 
     placed: int
@@ -64,13 +64,16 @@ class Outcome:
 
 
 def simulate(
-    profile: Profile, cluster_file: pathlib.Path, *, is_deterministic: bool
+    profile: Profile, cluster_file: pathlib.Path, seed: int | None
 ) -> tuple[Answer, float]:
-    """Return the answer of `policysched simulate` and the seconds that it took."""
+    """Return the answer of `policysched simulate` and the seconds that it took.
+
+    Ties are broken by name without a seed.
+    """
     command = [sys.executable, "-m", "policysched", "simulate", "--cluster", str(cluster_file)]
     command += ["-o", "json"]
     command += ["--policies", str(profile.file)] if profile.file else []
-    command += ["--deterministic"] if is_deterministic else []
+    command += ["--deterministic"] if seed is None else ["--seed", str(seed)]
     started_seconds = time.monotonic()
     done = subprocess.run(command, stdout=subprocess.PIPE, check=True, cwd=ROOT)
     return orjson.loads(done.stdout), time.monotonic() - started_seconds
@@ -80,14 +83,16 @@ def outcome(answer: Answer, seconds: float, requested: dict[str, int]) -> Outcom
     """Return what an answer amounts to; `requested` is each pod's thousandths of devices."""
     placed = [p["pod"] for p in answer["placements"] if p["node"] is not None]
     pending = [p for p in answer["placements"] if p["node"] is None]
-    reasons = Counter(" and ".join(reasons_of(p["message"])) for p in pending)
+    reasons = Counter(main_reason(p["message"]) for p in pending)
     return Outcome(len(placed), sum(requested[pod] for pod in placed), reasons, seconds)
 
 
-def reasons_of(message: str) -> list[str]:
-    """Return the reasons of a `0/N nodes are available: …` message without their counts, sorted."""
+def main_reason(message: str) -> str:
+    """Return the reason that excludes most nodes in a `0/N nodes are available: …` message."""
     _, _, text = message.partition("available: ")
-    return sorted(match["reason"] for match in _COUNTED_REASON.finditer(text.rstrip(".")))
+    counts = {m["reason"]: int(m["count"]) for m in _COUNTED_REASON.finditer(text.rstrip("."))}
+    most = max(counts.values(), default=0)
+    return " and ".join(sorted(r for r, count in counts.items() if count == most)) or message
 
 
 def table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
@@ -118,7 +123,7 @@ def row(title: str, ties: str, found: Outcome, total_gpu_milli: int) -> list[str
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description="Schedule the openb trace under several profiles.")
-    parser.add_argument("folder", type=pathlib.Path, help="where the two CSV files lie")
+    parser.add_argument("folder", type=convert.folder, help="where the two CSV files lie")
     parser.add_argument("--repeat", type=int, default=2, help="runs with ties broken at random")
     args = parser.parse_args()
     nodes = convert.rows(args.folder / convert.NODES_FILE)
@@ -131,11 +136,10 @@ def main() -> None:
         cluster_file = pathlib.Path(folder) / "cluster.json"
         cluster_file.write_bytes(orjson.dumps(convert.cluster(args.folder)))
         for profile in PROFILES:
-            for ties in ["by name"] + ["at random"] * args.repeat:
-                answer, seconds = simulate(
-                    profile, cluster_file, is_deterministic=ties == "by name"
-                )
+            for seed in (None, *range(1, args.repeat + 1)):
+                answer, seconds = simulate(profile, cluster_file, seed)
                 found = outcome(answer, seconds, requested)
+                ties = "by name" if seed is None else f"seed {seed}"
                 rows.append(row(profile.title, ties, found, total_gpu_milli))
     print(f"{len(nodes):,} nodes, {len(pods):,} pods, demand {demand:.1%} of the GPUs\n")
     print("\n".join(table(rows)))

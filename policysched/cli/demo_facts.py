@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
@@ -49,6 +50,8 @@ class Decided:
         points: rules that tell the feasible nodes apart, the weightiest difference first.
         same_points: what all other rules together give to each of these nodes.
         excluded: by number of nodes.
+        before_edit: where it would have gone before the latest edit of a policy, "" for nowhere,
+            None when there was no edit.
     """
 
     pod: str
@@ -62,6 +65,14 @@ class Decided:
     same_points: int | float
     total: Points
     excluded: tuple[Excluded, ...]
+    before_edit: str | None = None
+
+    @property
+    def edit_effect(self) -> str:
+        """What the latest edit of a policy changed about it, "" for nothing."""
+        if self.before_edit is None or self.before_edit == self.node:
+            return ""
+        return f"before the edit: {self.before_edit or 'nowhere'}"
 
 
 def decided(report: Report, profile: str, node: str | None) -> Decided:
@@ -107,12 +118,21 @@ def within(found: Decided, lines: int) -> list[Points]:
     return [*shown, *rest, total if is_tie else found.total]
 
 
+def exclusions(found: Decided) -> str:
+    """Return who excludes how many nodes, as `2 TaintToleration, 1 web-tier/fast-disk`."""
+    count: Counter[str] = Counter()
+    for excluded in found.excluded:
+        count[excluded.rule] += len(excluded.nodes)
+    return ", ".join(f"{number} {rule}" for rule, number in count.most_common())
+
+
 def _excluded(verdicts: Mapping[str, Any]) -> tuple[Excluded, ...]:
     """Return every reason that excludes a node, not only the first of each node."""
     nodes: dict[tuple[str, str], list[str]] = {}
     for name, verdict in verdicts.items():
         for failure in verdict["all"]:
-            key = (failure["reason"], failure["rule"] or failure["plugin"])
+            rule = f"{failure['policy']}/{failure['rule']}" if failure["rule"] else ""
+            key = (failure["reason"], rule or failure["plugin"])
             nodes.setdefault(key, []).append(name)
     found = [Excluded(*key, tuple(names)) for key, names in nodes.items()]
     return tuple(sorted(found, key=lambda e: (-len(e.nodes), e.reason)))

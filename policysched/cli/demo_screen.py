@@ -17,7 +17,8 @@ MIN_WIDTH = 80
 MIN_HEIGHT = 24
 _WIDE = 120
 _LOG_LINES = 4
-_TABLE_HEAD_LINES = 2
+_FRAME_LINES = 3
+"""Of a table of points: two lines above it and one below."""
 _WARM, _HOT = 0.6, 0.85
 _FULL, _EMPTY = "█", "░"
 
@@ -105,7 +106,8 @@ class ScreenView:
             self._live.update(self._picture(), refresh=True)
 
     def _picture(self) -> layouts.Layout:
-        log = layouts.Layout(text.Text("\n").join(self._log[-self._log_length() :]))
+        lines = text.Text("\n", no_wrap=True, overflow="ellipsis")
+        log = layouts.Layout(lines.join(self._log[-self._log_length() :]), minimum_size=60)
         why = layouts.Layout(self._why, ratio=2)
         below = layouts.Layout()
         if self._is_wide:
@@ -173,30 +175,36 @@ class ScreenView:
         if found.node is None:
             return line.append(" fits nowhere", "bold red")
         line.append(f" {self._arrow} ").append(found.node, "bold green")
-        return line.append(f"  {found.feasible} of {found.node_count} fit", "dim")
+        line.append(f"  {found.feasible} of {found.node_count} fit", "dim")
+        return line.append(f"  {found.edit_effect}", "bold yellow") if found.edit_effect else line
 
     def _points(self, found: demo_facts.Decided) -> console.RenderableType:
+        out = demo_facts.exclusions(found)
         if found.runner_up is None:
-            return text.Text(f"{found.pod} fits on {found.node} alone")
+            return text.Text(f"{found.pod} fits on {found.node} alone; not: {out}")
         drawn = _plain_table("points of " + found.pod.rsplit("/", 1)[-1], "left")
         drawn.add_column(found.node or "", justify="right", style="bold green")
-        drawn.add_column(found.runner_up, justify="right")
-        lines = self._lines_below - (0 if self._is_wide else _LOG_LINES) - _TABLE_HEAD_LINES
+        drawn.add_column(f"next: {found.runner_up}", justify="right")
+        lines = self._lines_below - (0 if self._is_wide else _LOG_LINES) - _FRAME_LINES
         for points in demo_facts.within(found, lines):
             style = "dim" if points.is_summary else ""
             chosen, runner_up = f"{points.chosen:g}", f"{points.runner_up:g}"
             drawn.add_row(text.Text(points.rule, style), chosen, runner_up)
-        return drawn
+        if not out:
+            return drawn
+        return console.Group(drawn, text.Text(f"not: {out}", "dim", no_wrap=True))
 
 
 def _reasons(found: demo_facts.Decided) -> console.RenderableType:
     drawn = _plain_table("NODES", "right")
-    drawn.add_column("WHY NOT", no_wrap=True, overflow="ellipsis")
-    drawn.add_column("WHO SAYS SO", no_wrap=True)
-    drawn.add_column("WHICH", no_wrap=True, overflow="ellipsis")
+    for header in ("WHY NOT", "WHO SAYS SO"):
+        drawn.add_column(header, no_wrap=True)
+    drawn.add_column("WHICH", no_wrap=True, overflow="ellipsis", ratio=1)
     for excluded in found.excluded:
         count = str(len(excluded.nodes))
-        drawn.add_row(count, excluded.reason, excluded.rule, demo_text.some(excluded.nodes))
+        drawn.add_row(count, excluded.reason, excluded.rule, ", ".join(excluded.nodes))
+    for column in drawn.columns[:-1]:
+        column.min_width = max(len(str(cell)) for cell in [column.header, *column.cells])
     return drawn
 
 

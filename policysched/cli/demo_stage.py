@@ -7,7 +7,6 @@ import datetime
 import difflib
 import pathlib
 import random
-from collections.abc import Mapping
 
 from policysched import clock as clocks
 from policysched import errors
@@ -53,13 +52,11 @@ class Stage:
         rng = random.Random(_SEED)
         self._server = api_server.ApiServer(self._time.clock, rng, self._time.sleep)
         self._load = node_load.NodeLoad(self._time.clock, rng)
-        self._policies = policies.load([str(folder)], {})
-        self._frameworks = self._compile()
-        self._scheduler = schedulers.Scheduler(
-            self._frameworks,
-            ports.Outside(self._server, self._server, self._time.sleep),
-            self._time.clock,
-        )
+        self._frameworks: dict[str, runtime.Framework] = {}
+        self._before_edit: dict[str, runtime.Framework] = {}
+        outside = ports.Outside(self._server, self._server, self._time.sleep)
+        self._scheduler = schedulers.Scheduler({}, outside, self._time.clock)
+        self._load_policies()
         self._scheduler.decisions.listeners.append(self._hear)
         self._decided: list[demo_facts.Decided] = []
         self._samples: node_load.Samples = {}
@@ -100,18 +97,19 @@ class Stage:
             raise errors.InputError(edit.file, f"does not say `{edit.before}`")
         new = old.replace(edit.before, edit.after)
         file.write_text(new, encoding="utf-8")
-        self._policies = policies.load([str(self._folder)], {})
-        self._frameworks = self._compile()
-        self._scheduler.set_profiles(self._frameworks)
+        self._before_edit = self._frameworks
+        self._load_policies()
         return _diff(old, new), await self._settle()
 
-    def _compile(self) -> Mapping[str, runtime.Framework]:
-        """Return the profiles; without a random generator the smallest name wins a tie."""
-        handle = interface.Handle(self._server)
+    def _load_policies(self) -> None:
+        """Go by what is in the folder; without a random generator the first name wins a tie."""
+        self._policies = policies.load([str(self._folder)], {})
+        handle = interface.Handle(self._server, self._scheduler.cache.owners)
         profiles = policies.require(policies.make(self._policies, handle))
-        return {
+        self._frameworks = {
             name: runtime.Framework(profile, None) for name, profile in profiles.by_name.items()
         }
+        self._scheduler.set_profiles(self._frameworks, profiles.annotation_keys)
 
     async def _settle(self) -> list[demo_facts.Decided]:
         """Let everything happen that can, and a little time go by."""
@@ -136,14 +134,18 @@ class Stage:
         info = self._scheduler.events.pods.current(decision.uid)
         if info is None:
             return
-        explained = self._frameworks[decision.scheduler_name].explain_pod(info, snap)
-        report = explaining.as_json(explained, snap.nodes.names)
-        self._decided.append(
-            demo_facts.decided(report, decision.scheduler_name, decision.node_name)
+        name = decision.scheduler_name
+        report = explaining.as_json(
+            self._frameworks[name].explain_pod(info, snap), snap.nodes.names
         )
+        found = demo_facts.decided(report, name, decision.node_name)
+        if name in self._before_edit:
+            best = self._before_edit[name].explain_pod(info, snap).best
+            found = dataclasses.replace(found, before_edit=best[0] if best else "")
+        self._decided.append(found)
 
 
 def _diff(old: str, new: str) -> list[str]:
     """Return the changed lines with one line around them, without the head of a unified diff."""
     lines = difflib.unified_diff(old.splitlines(), new.splitlines(), n=1, lineterm="")
-    return [line for line in lines if not line.startswith(("---", "+++", "@@"))]
+    return [line for line in lines if line.strip() and not line.startswith(("---", "+++", "@@"))]

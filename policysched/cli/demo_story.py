@@ -6,13 +6,13 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Protocol
 
-from policysched.cli import demo_facts, demo_stage
+from policysched.cli import demo_facts, demo_stage, output
 from policysched.cluster import objects
 from policysched.sim import node_state, showcase
 
-_PER_POD_SECONDS = 0.7
-_PER_CHAPTER_SECONDS = 1.2
-_PER_THOUGHT_SECONDS = 2.0
+_PER_POD_SECONDS = 0.6
+_PER_CHAPTER_SECONDS = 1.0
+_PER_THOUGHT_SECONDS = 1.8
 
 
 class View(Protocol):
@@ -120,13 +120,14 @@ async def _show(stage: demo_stage.Stage, view: View, decided: Sequence[demo_fact
 
 def _summary(stage: demo_stage.Stage) -> list[str]:
     reasons = [event.reason for event in stage.events]
-    bound, failed = reasons.count("Scheduled"), reasons.count("FailedScheduling")
+    bound = output.count(reasons.count("Scheduled"), "pod")
+    failed = output.count(reasons.count("FailedScheduling"), "failed attempt")
     return [
-        f"{bound} pods bound, {failed} failed attempts; nothing but the API server was simulated.",
+        f"{bound} bound, {failed}. Scheduler, queue, cache and policies are those",
+        "of `policysched run`; only the API server was simulated. Try next:",
         "",
-        "Try next:",
-        "  policysched check policies/              check the policies you have just seen",
-        "  policysched explain --cluster FILE --all  the same answers for your cluster:",
-        "                                           kubectl get nodes,pods -A -o json > FILE",
-        "  policysched run --kubeconfig FILE        schedule it",
+        "  policysched check policies                what you have just seen, checked",
+        "  policysched explain --cluster FILE --all  the same answers for your own cluster, from",
+        "                                            kubectl get nodes,pods -A -o json > FILE",
+        "  policysched run --kubeconfig FILE         schedule it",
     ]

@@ -71,9 +71,9 @@ class TextView:
             )
             for state in self._nodes
         ]
-        if self._pending:
-            rows.append(("pending", "", "", "", "", "", " ".join(self._pending)))
         output.write(output.table(header, rows, "  "))
+        if self._pending:
+            output.write(f"  pending: {' '.join(self._pending)}")
 
 
 def bar(share: float, width: int = _BAR_WIDTH, full: str = "#", empty: str = ".") -> str:
@@ -98,11 +98,15 @@ def _headline(found: demo_facts.Decided) -> str:
     if found.node is None:
         return f"  {found.pod} ({found.profile}) fits nowhere\n    {found.message}"
     choice = f"{found.feasible} of {found.node_count} nodes fit"
-    return f"  {found.pod} ({found.profile}) -> {found.node}: {choice}"
+    parts = [f"  {found.pod} ({found.profile}) -> {found.node}: {choice}"]
+    out = demo_facts.exclusions(found)
+    parts += [f"not: {out}"] if out else []
+    parts += [found.edit_effect] if found.edit_effect else []
+    return "\n    ".join(parts)
 
 
 def _points(found: demo_facts.Decided) -> str:
-    header = ("POINTS", found.node or "", found.runner_up or "")
+    header = ("POINTS", found.node or "", f"next: {found.runner_up}")
     shown = demo_facts.within(found, len(found.points) + 2)
     return output.table(header, [(p.rule, p.chosen, p.runner_up) for p in shown], _INDENT)
 

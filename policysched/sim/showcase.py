@@ -10,7 +10,7 @@ from policysched.sim import node_load, workload
 HOT_NODE = "big-c"
 CORDONED_NODE = "web-b2"
 _BACKGROUND = {
-    HOT_NODE: {node_load.CPU_BUSY: 0.90, node_load.MEMORY_USED: 0.35},
+    HOT_NODE: {node_load.CPU_BUSY: 0.85, node_load.MEMORY_USED: 0.35},
     "web-a1": {node_load.CPU_BUSY: 0.22, node_load.DISK_USED: 0.30},
     "web-c1": {node_load.MEMORY_USED: 0.25},
 }
@@ -69,12 +69,14 @@ def training(number: int, gpus: int) -> objects.Pod:
 
 
 def debug() -> objects.Pod:
-    """Return a pod that tolerates every taint and needs no GPU."""
+    """Return a pod that tolerates the taint of GPU nodes and needs no GPU."""
     return workload.make_pod(
         "debug",
         namespace="ml",
         requests={"cpu": "500m", "memory": "512Mi"},
-        spec=objects.PodSpec(tolerations=(objects.Toleration(operator="Exists"),)),
+        spec=objects.PodSpec(
+            tolerations=(objects.Toleration(key=workload.GPU, operator="Exists"),)
+        ),
         scheduler_name="gpu",
     )
 

@@ -48,7 +48,8 @@ class Answer:
 
     def rejected_by(self, node: str) -> list[str]:
         """Return the rules and plugins that reject a node."""
-        return [f["rule"] or f["plugin"] for f in self.report["nodes"][node]["all"]]
+        failures = self.report["nodes"][node]["all"]
+        return [f"{f['policy']}/{f['rule']}" if f["rule"] else f["plugin"] for f in failures]
 
     def points(self, rule: str) -> dict[str, float]:
         """Return the weighted points that a rule gives to each feasible node."""
