@@ -90,10 +90,10 @@ class WaitingPods:
         waiting = self._pods.get(uid)
         return waiting is not None and _answer(waiting, status.unschedulable(plugin, reason))
 
-    def reject_all(self, reason: str) -> None:
-        """Turn all pods away, because the scheduler stops."""
-        for uid in list(self._pods):
-            self.reject(uid, "", reason)
+    def cancel_all(self) -> None:
+        """Cancel whoever awaits `wait`, because the scheduler stops."""
+        for waiting in self._pods.values():
+            waiting.answer.cancel()
 
     def next_deadline_seconds(self) -> float | None:
         """Return when the first wait is over (monotonic clock), None when none will be."""

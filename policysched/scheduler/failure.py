@@ -32,6 +32,7 @@ class Failure:
             without any the pod is tried again after backoff.
         nominated_node_name: where room is being made; "" takes an old nomination back, None leaves
             it alone.
+        is_told: whether the owner of the pod hears of it.
     """
 
     message: str
@@ -39,9 +40,10 @@ class Failure:
     unschedulable_plugins: frozenset[str] = frozenset()
     pending_plugins: frozenset[str] = frozenset()
     nominated_node_name: str | None = ""
+    is_told: bool = True
 
 
-CANCELLED = Failure("the scheduler is stopping", is_rejection=False)
+CANCELLED = Failure("the scheduler is stopping", is_rejection=False, is_told=False)
 """For pods that were on their way when the scheduler had to stop at once."""
 
 
@@ -131,7 +133,8 @@ class FailureHandler:
         self._queue.add_unschedulable(queued)
         if failure.nominated_node_name is not None:
             self._queue.nominator.nominate(newest, failure.nominated_node_name)
-        self._tell(queued, prof, failure)
+        if failure.is_told:
+            self._tell(queued, prof, failure)
 
     def _tell(
         self, queued: queued_pod.QueuedPodInfo, prof: profile.Profile, failure: Failure

@@ -243,7 +243,7 @@ class Scheduler:
         """
         self._is_stopping = True
         self._awake.set()
-        self.waiting_pods.reject_all("the scheduler is stopping")
+        self.waiting_pods.cancel_all()
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=grace_seconds)
         unfinished = list(self._tasks)

@@ -170,7 +170,7 @@ class TestStop:
         ],
     )
     def test_undoes_what_cannot_be_finished(self, plugin: fakes.Scripted) -> None:
-        """When time is up, what was assumed is given back."""
+        """When time is up, what was assumed is given back; owners need not hear of it."""
 
         async def scenario() -> None:
             plugin.calls.clear()
@@ -184,6 +184,7 @@ class TestStop:
             assert plugin.calls[-1] == "unreserve"
             assert world.bind.bound == []
             assert len(world.waiting) == 0
+            assert (world.recorder.events, world.recorder.conditions) == ([], [])
 
         fakes.play(scenario())
 
