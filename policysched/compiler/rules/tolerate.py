@@ -9,6 +9,7 @@ from policysched.cluster import objects, pod_shape, snapshot
 from policysched.compiler import scope
 from policysched.framework import cycle_state
 from policysched.lang import checked, checked_selector
+from policysched.plugins.kernels import tolerations
 
 _MAX_SHAPES = 4096
 
@@ -72,10 +73,12 @@ class _Kept:
         )
 
 
-def _tolerations(pattern: checked_selector.TaintPattern) -> list[objects.Toleration]:
+def _tolerations(
+    pattern: checked_selector.TaintPattern,
+) -> list[tolerations.GrantedToleration]:
     """Return one toleration for each effect of a pattern."""
     return [
-        objects.Toleration(
+        tolerations.GrantedToleration(
             key=pattern.key, operator=pattern.operator, value=pattern.value, effect=effect
         )
         for effect in pattern.effects

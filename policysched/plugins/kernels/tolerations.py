@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from policysched.cluster import columns, objects, snapshot
+from policysched.cluster import columns, objects, selectors, snapshot
 
 Tolerations: TypeAlias = tuple[objects.Toleration, ...]
 Taints: TypeAlias = tuple[objects.Taint, ...]
@@ -16,11 +16,18 @@ PREFER_NO_SCHEDULE = "PreferNoSchedule"
 _REPELLING = ("NoSchedule", "NoExecute")
 
 
+class GrantedToleration(objects.Toleration, frozen=True):
+    """A toleration that a policy grants: in it Gt and Lt compare, whatever the API server serves.
+
+    The taint's value is compared with the toleration's, both decimal int64 (KEP-5471).
+    """
+
+
 def tolerates(tolerations: Iterable[objects.Toleration], taint: objects.Taint) -> bool:
     """Return whether one of `tolerations` tolerates `taint`.
 
     Source: `k8s.io/api/core/v1/toleration.go`, ToleratesTaint, with numeric comparison (Gt, Lt)
-    off, as it is by default in 1.36.
+    off, as it is by default in 1.36, except in tolerations that policies grant.
     """
     return any(_tolerates(t, taint) for t in tolerations)
 
@@ -32,6 +39,10 @@ def _tolerates(toleration: objects.Toleration, taint: objects.Taint) -> bool:
         return False
     if toleration.operator in ("", "Equal"):
         return toleration.value == taint.value
+    if toleration.operator in ("Gt", "Lt") and isinstance(toleration, GrantedToleration):
+        operator = selectors.Operator(toleration.operator)
+        wanted = selectors.Requirement(taint.key, operator, frozenset((toleration.value,)))
+        return wanted.matches_value(taint.value)
     return toleration.operator == "Exists"
 
 

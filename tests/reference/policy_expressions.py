@@ -1,0 +1,127 @@
+"""Expressions of policies on one node: None is missing, or unknown."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import re
+from collections.abc import Mapping
+
+from policysched.cluster import objects
+from policysched.lang import checked, checked_expr
+from tests.reference import policy_selectors, policy_world, requests, single_node
+
+
+@dataclasses.dataclass(frozen=True)
+class Place:
+    """A pod on its way to a node."""
+
+    pod: objects.Pod
+    node: objects.Node
+    world: policy_world.World
+    metrics: Mapping[str, checked.CheckedMetric]
+
+
+def finite(number: float) -> float | None:
+    """Return a number, None for what is not finite."""
+    return number if math.isfinite(number) else None
+
+
+def number(expr: checked_expr.TypedExpr, place: Place) -> float | None:
+    """Return the value of a number."""
+    match expr:
+        case checked_expr.Const(value=value):
+            return value
+        case checked_expr.MetricRef(metric=key):
+            return place.world.valid_value(place.metrics[key], place.node.name)
+        case checked_expr.NodeResource(kind=kind, resource=resource):
+            return float(node_resource(kind, resource, place))
+        case checked_expr.PodRequests(resource=resource):
+            return float(requests.requested(place.pod).get(resource, 0))
+        case checked_expr.PodPriority():
+            return float(place.pod.spec.priority or 0)
+        case checked_expr.NodeLabelNumber(key=key):
+            return decimal(place.node.metadata.labels.get(key))
+        case checked_expr.Arithmetic(operator=operator, left=left, right=right):
+            return arithmetic(operator, number(left, place), number(right, place))
+        case checked_expr.Call(function=function, arguments=arguments):
+            return call(function, [number(each, place) for each in arguments])
+        case _:
+            raise AssertionError(expr)
+
+
+def node_resource(kind: str, resource: str, place: Place) -> int:
+    """Return an amount of the node."""
+    allocatable = single_node.allocatable(place.node, resource)
+    if resource == "pods":
+        requested = len(place.world.pods_on(place.node))
+    else:
+        requested = single_node.used(place.node, resource, place.world)
+    return {"allocatable": allocatable, "requested": requested, "free": allocatable - requested}[
+        kind
+    ]
+
+
+def decimal(text: str | None) -> float | None:
+    """Return the decimal number that a label spells."""
+    if text is None or not re.fullmatch(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)", text):
+        return None
+    return finite(float(text))
+
+
+def arithmetic(operator: str, left: float | None, right: float | None) -> float | None:
+    """Return the result, None for a missing operand, division by zero and overflow."""
+    if left is None or right is None:
+        return None
+    if operator == "+":
+        return finite(left + right)
+    if operator == "-":
+        return finite(left - right)
+    if operator == "*":
+        return finite(left * right)
+    return None if right == 0 else finite(left / right)
+
+
+def call(function: str, arguments: list[float | None]) -> float | None:
+    """Return the value of a function, None for a missing argument."""
+    known = [each for each in arguments if each is not None]
+    if len(known) < len(arguments):
+        return None
+    if function in ("min", "max"):
+        return min(known) if function == "min" else max(known)
+    if function == "mod":
+        left, right = known
+        return None if right == 0 else left % right
+    (only,) = known
+    if function == "abs":
+        return abs(only)
+    return float(math.floor(only) if function == "floor" else math.ceil(only))
+
+
+def condition(expr: checked_expr.TypedExpr, place: Place) -> bool | None:
+    """Return whether a condition holds, None where that depends on what is missing."""
+    match expr:
+        case checked_expr.Compare(comparator=comparator, left=left, right=right):
+            a, b = number(left, place), number(right, place)
+            if a is None or b is None:
+                return None
+            return policy_selectors.compare(comparator, a, b)
+        case checked_expr.NodeTest(selector=selector):
+            return policy_selectors.node_matches(selector, place.node)
+        case checked_expr.PodTest(selector=selector):
+            return policy_selectors.pod_matches(selector, place.pod)
+        case checked_expr.And(operands=operands):
+            found = [condition(each, place) for each in operands]
+            if False in found:
+                return False
+            return None if None in found else True
+        case checked_expr.Or(operands=operands):
+            found = [condition(each, place) for each in operands]
+            if True in found:
+                return True
+            return None if None in found else False
+        case checked_expr.Not(operand=operand):
+            held = condition(operand, place)
+            return None if held is None else not held
+        case _:
+            raise AssertionError(expr)

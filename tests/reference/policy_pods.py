@@ -1,0 +1,85 @@
+"""Which pods policies are about, and which pods affinity and spread rules count."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from policysched.cluster import objects
+from policysched.lang import checked, checked_selector
+from tests.reference import policy_selectors, policy_world
+
+
+@dataclasses.dataclass(frozen=True)
+class Judge:
+    """A program, and the cluster on which its policies are asked."""
+
+    program: checked.CheckedProgram
+    world: policy_world.World
+
+    # --- scopes ----------------------------------------------------------------------------------
+
+    def in_namespaces(self, wanted: checked_selector.NamespaceSet, namespace: str) -> bool:
+        """Return whether a namespace is in a set."""
+        if namespace in wanted.names:
+            return True
+        if wanted.selector is None:
+            return False
+        labels = self.world.namespaces.get(namespace, {})
+        return policy_selectors.labels_match(wanted.selector, labels)
+
+    def selects(self, scope: checked_selector.PodScope, pod: objects.Pod) -> bool:
+        """Return whether a policy is about a pod."""
+        if scope.namespaces is not None and not self.in_namespaces(
+            scope.namespaces, pod.metadata.namespace
+        ):
+            return False
+        return policy_selectors.pod_matches(scope.where, pod)
+
+    def acts_on(
+        self,
+        rule: checked.Rule,
+        policy: checked.CheckedPolicy,
+        profile: checked.CheckedProfile,
+        pod: objects.Pod,
+    ) -> bool:
+        """Return whether a rule of a profile acts on a pod now."""
+        if not self.selects(policy.scope, pod) or not self.world.is_active(rule.head.active):
+            return False
+        return not any(
+            disabled.rule == rule.head.name and self.selects(other.scope, pod)
+            for other in profile.policies
+            for disabled in other.disables
+        )
+
+    # --- sets of pods ----------------------------------------------------------------------------
+
+    def in_set(
+        self,
+        pods: checked_selector.PodSet,
+        policy: checked.CheckedPolicy,
+        pod: objects.Pod,
+        seer: objects.Pod,
+    ) -> bool:
+        """Return whether `pod` is in a set as `seer` sees it."""
+        namespace = pod.metadata.namespace
+        if pods.namespaces is None:
+            if namespace != seer.metadata.namespace:
+                return False
+        elif not self.in_namespaces(pods.namespaces, namespace):
+            return False
+        if pods.kind == "self" and not self.selects(policy.scope, pod):
+            return False
+        if pods.kind == "sameWorkload" and (workload(pod) == "" or workload(pod) != workload(seer)):
+            return False
+        if pods.selector is not None and not policy_selectors.pod_matches(pods.selector, pod):
+            return False
+        own, theirs = pod.metadata.labels, seer.metadata.labels
+        matching = all(own.get(k) == theirs[k] for k in pods.match_label_keys if k in theirs)
+        differing = all(own.get(k) != theirs[k] for k in pods.mismatch_label_keys if k in theirs)
+        return matching and differing
+
+
+def workload(pod: objects.Pod) -> str:
+    """Return what pods of one workload have in common, "" for nothing."""
+    owners = [o.uid for o in pod.metadata.owner_references if o.controller]
+    return owners[0] if owners else pod.metadata.labels.get("pod-template-hash", "")
