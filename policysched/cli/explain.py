@@ -96,13 +96,15 @@ def _write_texts(reports: Iterator[explain_text.Report], args: argparse.Namespac
 
 
 def _explain_rule(code: str) -> int:
-    from policysched.lang import diagnostics  # noqa: PLC0415 - only this form needs it
+    """Print the page of a diagnostic: its section of docs/diagnostics.md."""
+    from policysched import _resources  # noqa: PLC0415 - only this form needs it
+    from policysched.lang import diagnostics  # noqa: PLC0415 - as above
 
-    meaning = diagnostics.CODES.get(code.upper())
-    if meaning is None:
-        advice = spelling.did_you_mean(code.upper(), diagnostics.CODES)
-        raise errors.InputError(
-            f"`{code}`", "is no diagnostic code", help=advice or "codes look like PS304"
-        )
-    output.write(f"{code.upper()}: {meaning}")
+    name = code.upper()
+    if name not in diagnostics.CODES:
+        advice = spelling.did_you_mean(name, diagnostics.CODES) or "codes look like PS304"
+        raise errors.InputError(f"`{code}`", "is no diagnostic code", help=advice)
+    pages = _resources.text("docs", "diagnostics.md").split("\n## ")
+    page = next(page for page in pages if page.startswith(f"{name}:"))
+    output.write(page.rstrip())
     return errors.EXIT_OK
