@@ -43,12 +43,9 @@ def node_text(report: Report, node: str) -> str:
         shown = [node, *(name for name in ranking if name != node)]
         parts = [head, *_gate(report), "", _score_table(report["scores"], shown)]
         return "\n".join(parts)
-    rows = [
-        (_who(failure), failure["code"], failure["reason"], _rule(failure))
-        for failure in verdict["all"]
-    ]
+    rows = [(_who(failure), failure["code"], failure["reason"]) for failure in verdict["all"]]
     head = f"{report['pod']} does not fit on {node}"
-    table = output.table(("PLUGIN", "CODE", "REASON", "RULE"), rows, _INDENT)
+    table = output.table(("REJECTED BY", "CODE", "REASON"), rows, _INDENT)
     return "\n".join([head, *_gate(report), "", table])
 
 
@@ -65,27 +62,22 @@ def _gate(report: Report) -> list[str]:
 
 def _reasons(rejected: Mapping[str, Any]) -> str:
     """Return a table of every reason and the nodes that it excludes, the most frequent first."""
-    which: dict[tuple[str, str, str], list[str]] = {}
+    which: dict[tuple[str, str], list[str]] = {}
     for name, verdict in rejected.items():
         for failure in verdict["all"]:
-            key = (_who(failure), failure["reason"], _rule(failure))
-            which.setdefault(key, []).append(name)
+            which.setdefault((_who(failure), failure["reason"]), []).append(name)
     rows = [
         (f"{len(names):,}", *key, output.names(names))
         for key, names in sorted(which.items(), key=lambda item: (-len(item[1]), item[0]))
     ]
-    if any(rule for _, _, _, rule, _ in rows):
-        return output.table(("NODES", "PLUGIN", "REASON", "RULE", "WHICH"), rows, _INDENT)
-    rows_without_rule = [(count, who, reason, names) for count, who, reason, _, names in rows]
-    return output.table(("NODES", "PLUGIN", "REASON", "WHICH"), rows_without_rule, _INDENT)
+    return output.table(("NODES", "REJECTED BY", "REASON", "WHICH"), rows, _INDENT)
 
 
 def _who(failure: Mapping[str, Any]) -> str:
+    """Return the plugin, for a rule of a policy its name and line."""
+    if failure["rule"]:
+        return f"{failure['policy']}/{failure['rule']} (line {failure['line']})"
     return failure["plugin"] or "(PreFilter)"
-
-
-def _rule(failure: Mapping[str, Any]) -> str:
-    return f"{failure['rule']} (line {failure['line']})" if failure["rule"] else ""
 
 
 # --- why there -----------------------------------------------------------------------------------

@@ -135,5 +135,9 @@ def params(given: list[str] | tuple[str, ...]) -> dict[str, str]:
 
 def _time(text: str) -> datetime.datetime:
     """Return an ISO time; without an offset it is UTC."""
-    time = datetime.datetime.fromisoformat(text)
+    try:
+        time = datetime.datetime.fromisoformat(text)
+    except ValueError:
+        problem = f"`{text}` is no time such as 2026-03-02T10:00:00+01:00"
+        raise argparse.ArgumentTypeError(problem) from None
     return time if time.tzinfo else time.replace(tzinfo=datetime.UTC)
