@@ -41,6 +41,7 @@ class Measurement:
         pods_per_second: bindings a second between the first and the last.
         events_behind_seconds: from the last binding until the last event was written.
         cpu_seconds: of the scheduler between the first binding and the last event.
+        server_cpu_seconds: of kube-apiserver and etcd in the same time.
         total_cpu_seconds: of the scheduler since its start.
         peak_memory_mib: of the scheduler since its start.
     """
@@ -53,6 +54,7 @@ class Measurement:
     pods_per_second: float
     events_behind_seconds: float
     cpu_seconds: float
+    server_cpu_seconds: float
     total_cpu_seconds: float
     peak_memory_mib: float
 
@@ -96,27 +98,29 @@ def run(
                     run_folder = folder / f"{case.workload}-{case.nodes}-{repeat}-{name}"
                     scheduler = schedulers.prepare(name, plane, run_folder, plan.flags)
                     _create_pods(plane.client, workload, case.pods)
-                    yield _measure(plane.client, case, name, repeat, scheduler)
+                    yield _measure(plane, case, name, repeat, scheduler)
                     _delete_pods(plane.client)
             plane.clear()
 
 
 def _measure(
-    client: api_client.ApiClient,
+    plane: control_plane.ControlPlane,
     case: Case,
     name: str,
     repeat: int,
     scheduler: process.ServerProcess,
 ) -> Measurement:
     """Start a scheduler on a backlog that lies ready and watch it until all events are written."""
-    at_first: list[process_usage.Usage] = []
+    client = plane.client
+    servers = (plane.api_server.pid, plane.etcd.pid)
+    at_first: list[tuple[float, float]] = []
     started = time.time()
     with (
         watching.Watch(
             client,
             "/api/v1/pods",
             query=watching.BOUND_PODS,
-            on_first=lambda: at_first.append(process_usage.of(scheduler.pid)),
+            on_first=lambda: at_first.append(_cpu_seconds(scheduler.pid, servers)),
         ) as bound,
         watching.Watch(client, _EVENTS) as events,
     ):
@@ -125,7 +129,10 @@ def _measure(
             for watch in (bound, events):
                 _wait_for(watch, case.pods, scheduler)
             all_written = time.time()
-            usage = process_usage.of(scheduler.pid)
+            if not scheduler.is_running():
+                raise BenchmarkError(f"{name} ended\n{scheduler.log_tail()}")
+            cpu_seconds, server_cpu_seconds = _cpu_seconds(scheduler.pid, servers)
+            peak_memory_mib = process_usage.peak_memory_mib(scheduler.pid)
         finally:
             scheduler.kill()
     times = sorted(_scheduled_times(client))
@@ -141,10 +148,17 @@ def _measure(
         bind_seconds=last - first,
         pods_per_second=(case.pods - 1) / (last - first),
         events_behind_seconds=all_written - last,
-        cpu_seconds=usage.cpu_seconds - at_first[0].cpu_seconds,
-        total_cpu_seconds=usage.cpu_seconds,
-        peak_memory_mib=usage.peak_memory_mib,
+        cpu_seconds=cpu_seconds - at_first[0][0],
+        server_cpu_seconds=server_cpu_seconds - at_first[0][1],
+        total_cpu_seconds=cpu_seconds,
+        peak_memory_mib=peak_memory_mib,
     )
+
+
+def _cpu_seconds(scheduler: int, servers: Sequence[int]) -> tuple[float, float]:
+    """Return the CPU time of a scheduler so far, and that of the servers together."""
+    used = [process_usage.cpu_seconds(pid) for pid in (scheduler, *servers)]
+    return used[0], sum(used[1:])
 
 
 def _scheduled_times(client: api_client.ApiClient) -> list[float]:

@@ -13,7 +13,7 @@ from benchmarks import comparison, schedulers
 
 _HEADER = (
     f"{'workload':<10}{'nodes':>7}{'pods':>7}  {'scheduler':<16}{'pods/s':>9}{'spread':>15}"
-    f"{'ms CPU/pod':>12}{'MiB':>7}{'start s':>9}{'events +s':>10}"
+    f"{'ms CPU/pod':>12}{'of server':>10}{'MiB':>7}{'start s':>9}{'events +s':>10}"
 )
 
 
@@ -51,9 +51,11 @@ def _scheduler_line(
     speeds = [one.pods_per_second for one in runs]
     spread = f"{min(speeds):.0f}-{max(speeds):.0f}"
     cpu_milliseconds = _median(runs, lambda one: 1000 * one.cpu_seconds / case.pods)
+    server_milliseconds = _median(runs, lambda one: 1000 * one.server_cpu_seconds / case.pods)
     return (
         f"{case.workload:<10}{case.nodes:>7}{case.pods:>7}  {name:<16}"
         f"{statistics.median(speeds):>9.0f}{spread:>15}{cpu_milliseconds:>12.2f}"
+        f"{server_milliseconds:>10.2f}"
         f"{_median(runs, lambda one: one.peak_memory_mib):>7.0f}"
         f"{_median(runs, lambda one: one.start_seconds):>9.1f}"
         f"{_median(runs, lambda one: one.events_behind_seconds):>10.1f}"
