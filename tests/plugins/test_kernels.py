@@ -1,0 +1,169 @@
+"""The numbers: examples of each formula, worked out by hand or printed by Go."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from policysched.plugins.kernels import allocation, go_math, normalization, spreading
+
+ONE = np.array([1], np.int64)
+
+
+def ints(*values: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    """Return int64 (n,)."""
+    return np.array(values, np.int64)
+
+
+@pytest.mark.parametrize(
+    "strategy, expected",
+    [
+        pytest.param(allocation.least_allocated, [100, 75, 0, 0, 0], id="least"),
+        pytest.param(allocation.most_allocated, [0, 25, 100, 100, 0], id="most"),
+        pytest.param(
+            allocation.RequestedToCapacityRatio([(0, 0), (100, 100)]),
+            [0, 25, 100, 100, 0],
+            id="ratio",
+        ),
+    ],
+)
+def test_strategies(strategy: allocation.Strategy, expected: list[int]) -> None:
+    """Empty, a quarter, full, beyond full, and a node without the resource."""
+    requested = np.array([[0, 1, 4, 5, 0]], np.int64)
+    allocatable = np.array([[4, 4, 4, 4, 0]], np.int64)
+    assert strategy(requested, allocatable, ONE).tolist() == expected
+
+
+def test_weighted_mean_rounds_down_twice() -> None:
+    """33 and 66, weighted 1 and 2, make 55, not 55.5."""
+    requested = np.array([[2], [1]], np.int64)
+    allocatable = np.array([[3], [3]], np.int64)
+    found = allocation.least_allocated(requested, allocatable, ints(1, 2))
+    assert found.tolist() == [55]
+
+
+def test_ratio_leaves_out_resources_without_points() -> None:
+    """A resource with 0 points does not pull the mean down, and halves round up."""
+    ratio = allocation.RequestedToCapacityRatio([(0, 0), (50, 0), (100, 99)])
+    requested = np.array([[1], [3], [4]], np.int64)
+    allocatable = np.array([[4], [4], [4]], np.int64)
+    # 25 % → 0 points, 75 % → 49, 100 % → 99: the mean of the last two is 74.
+    assert ratio(requested, allocatable, ints(1, 1, 1)).tolist() == [74]
+    assert ratio(requested[:2], allocatable[:2], ints(9, 1)).tolist() == [49]
+
+
+@pytest.mark.parametrize(
+    "shape, at, expected",
+    [
+        pytest.param([(0, 0), (100, 100)], 33, 33, id="rising"),
+        pytest.param([(0, 100), (30, 0)], 1, 97, id="falling rounds towards the start"),
+        pytest.param([(20, 40), (60, 80)], 10, 40, id="flat before the first corner"),
+        pytest.param([(20, 40), (60, 80)], 99, 80, id="flat after the last corner"),
+        pytest.param([(20, 40), (60, 80)], 60, 80, id="at a corner"),
+    ],
+)
+def test_broken_line(shape: list[tuple[int, int]], at: int, expected: int) -> None:
+    """Between corners the quotient is rounded towards 0 before it is added."""
+    assert allocation.broken_line(shape)[at] == expected
+
+
+@pytest.mark.parametrize(
+    "requested, allocatable, expected",
+    [
+        pytest.param([50, 50], [100, 100], 100, id="even"),
+        pytest.param([100, 0], [100, 100], 50, id="as uneven as two can be"),
+        pytest.param([300, 100], [100, 100], 100, id="fractions end at 1"),
+        pytest.param([50, 7], [100, 0], 100, id="one resource is always balanced"),
+        pytest.param([0, 50, 100], [100, 100, 100], 59, id="three by standard deviation"),
+        pytest.param([0, 7, 100], [100, 0, 100], 50, id="two of three"),
+    ],
+)
+def test_balance(requested: list[int], allocatable: list[int], expected: int) -> None:
+    """100 less the deviation of the used fractions."""
+    column = np.array(requested, np.int64)[:, None]
+    assert allocation.balance(column, np.array(allocatable, np.int64)[:, None]) == expected
+
+
+def test_balanced_allocation_rewards_improvement() -> None:
+    """75 for no change, more for a better balance, less for a worse one."""
+    allocatable = np.full((2, 3), 100, np.int64)
+    allocated = np.array([[0, 50, 0], [0, 0, 50]], np.int64)
+    requested = allocated + np.array([[50], [0]], np.int64)
+    found = allocation.balanced_allocation(requested, allocated, allocatable)
+    assert found.tolist() == [62, 62, 87]
+
+
+@pytest.mark.parametrize(
+    "normalize, scores, expected",
+    [
+        pytest.param(normalization.by_maximum, [0, 1, 3], [0, 33, 100], id="maximum"),
+        pytest.param(normalization.by_maximum, [0, 0], [0, 0], id="maximum of nothing"),
+        pytest.param(normalization.by_maximum_reversed, [0, 1, 3], [100, 67, 0], id="reversed"),
+        pytest.param(normalization.by_maximum_reversed, [0, 0], [100, 100], id="reversed nothing"),
+        pytest.param(normalization.by_range, [-2, 0, 2], [0, 50, 100], id="range"),
+        pytest.param(normalization.by_range, [7, 7], [0, 0], id="range of equals"),
+        pytest.param(normalization.by_range, [0, 1, 3], [0, 33, 100], id="range rounds down"),
+        pytest.param(normalization.by_range, [], [], id="no nodes"),
+    ],
+)
+def test_normalization(normalize: object, scores: list[int], expected: list[int]) -> None:
+    """Raw scores come into the range 0 to 100."""
+    assert callable(normalize)
+    assert normalize(ints(*scores)).tolist() == expected
+
+
+@pytest.mark.parametrize(
+    "x, bits",
+    [
+        pytest.param(2, "0x1.62e42fefa39efp-1", id="2"),
+        pytest.param(3, "0x1.193ea7aad030ap+0", id="3, where the C library differs"),
+        pytest.param(5, "0x1.9c041f7ed8d33p+0", id="5"),
+        pytest.param(14, "0x1.51cca16d7bba8p+1", id="14, where the C library differs"),
+        pytest.param(5002, "0x1.10901f6dc84b9p+3", id="5002"),
+    ],
+)
+def test_log_has_the_bits_of_go(x: int, bits: str) -> None:
+    """Logarithms are those that Go 1.26 prints, to the last bit."""
+    assert go_math.log(float(x)).hex() == bits
+
+
+def test_rounding_goes_half_up() -> None:
+    """As Go's math.Round, also just below one half."""
+    values = np.array([0.0, 0.49999999999999994, 0.5, 1.4999, 2.5])
+    assert go_math.round_half_up(values).tolist() == [0, 0, 1, 1, 3]
+
+
+@pytest.mark.parametrize(
+    "min_domains, own, expected",
+    [
+        pytest.param(1, 1, [False, True], id="above the minimum of 1"),
+        pytest.param(1, 0, [False, False], id="a pod that does not count itself"),
+        pytest.param(3, 0, [False, True], id="too few domains make the minimum 0"),
+    ],
+)
+def test_violating_domains(min_domains: int, own: int, expected: list[bool]) -> None:
+    """Domains with 1 and 2 pods, and one with 0 that does not count, at maxSkew 1."""
+    found = spreading.violating_domains(
+        np.array([0.0, 1.0, 2.0, 0.0]),
+        np.array([False, True, True, False]),
+        own=own,
+        max_skew=1,
+        min_domains=min_domains,
+    )
+    assert found[1:3].tolist() == expected
+
+
+def test_no_domain_at_all_counts_from_zero() -> None:
+    """Without an eligible domain the minimum is 0."""
+    found = spreading.violating_domains(
+        np.array([0.0, 5.0]), np.array([False, False]), own=0, max_skew=4, min_domains=1
+    )
+    assert found[1]
+
+
+def test_fewest_first_ignores_nodes_without_the_label() -> None:
+    """Ignored nodes get 0 and do not stretch the scale."""
+    found = spreading.fewest_first(ints(0, 2, 4, 9), np.array([False, False, False, True]))
+    assert found.tolist() == [100, 50, 0, 0]
+    nothing = spreading.fewest_first(ints(0, 0), np.array([True, False]))
+    assert nothing.tolist() == [0, 100]
