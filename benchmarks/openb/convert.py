@@ -18,8 +18,9 @@ import argparse
 import csv
 import datetime
 import pathlib
+import random
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import orjson
@@ -106,22 +107,26 @@ def _on_models(models: list[str]) -> dict[str, Any]:
     }
 
 
-def cluster(trace: pathlib.Path) -> dict[str, Any]:
-    """Return the v1 List of all nodes and pods; pods created at once keep the order of the file."""
-    return {"apiVersion": "v1", "kind": "List", "items": list(_items(trace))}
+def cluster(trace: pathlib.Path, shuffle_seed: int | None = None) -> dict[str, Any]:
+    """Return the v1 List of all nodes and pods.
 
-
-def _items(trace: pathlib.Path) -> Iterator[dict[str, Any]]:
-    yield from map(node, rows(trace / NODES_FILE))
-    in_order = sorted(rows(trace / PODS_FILE), key=lambda row: int(row["creation_time"]))
-    yield from map(pod, in_order)
+    Pods come in the order of their creation, those created at once in that of the file; or, with a
+    seed, in an order that nothing was tuned on.
+    """
+    pods = sorted(rows(trace / PODS_FILE), key=lambda row: int(row["creation_time"]))
+    if shuffle_seed is not None:
+        random.Random(shuffle_seed).shuffle(pods)
+    items = [*map(node, rows(trace / NODES_FILE)), *map(pod, pods)]
+    return {"apiVersion": "v1", "kind": "List", "items": items}
 
 
 def main() -> None:
     """Write the cluster file to standard output."""
     parser = argparse.ArgumentParser(description="Turn the openb trace into a cluster file.")
     parser.add_argument("folder", type=folder, help="where the two CSV files lie")
-    sys.stdout.buffer.write(orjson.dumps(cluster(parser.parse_args().folder)))
+    parser.add_argument("--shuffle", type=int, metavar="SEED", help="let pods arrive in any order")
+    args = parser.parse_args()
+    sys.stdout.buffer.write(orjson.dumps(cluster(args.folder, args.shuffle)))
 
 
 if __name__ == "__main__":

@@ -1,10 +1,9 @@
 """Schedules the openb trace under several profiles and prints the table of docs/openb.md.
 
-    python -m benchmarks.openb.report FOLDER [--repeat N]
+    python -m benchmarks.openb.report FOLDER
 
 FOLDER is that of benchmarks.openb.convert. Every row is `policysched simulate` in a process of its
-own, with ties broken by name or, with N seeds, at random. Seconds include the start of Python and
-the reading of the cluster file.
+own; seconds include the start of Python and the reading of the cluster file.
 """
 
 from __future__ import annotations
@@ -92,7 +91,8 @@ def main_reason(message: str) -> str:
     _, _, text = message.partition("available: ")
     counts = {m["reason"]: int(m["count"]) for m in _COUNTED_REASON.finditer(text.rstrip("."))}
     most = max(counts.values(), default=0)
-    return " and ".join(sorted(r for r, count in counts.items() if count == most)) or message
+    reasons = sorted(reason for reason, count in counts.items() if count == most) or [message]
+    return " and ".join(reasons).replace("alibabacloud.com/", "")
 
 
 def table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
@@ -107,12 +107,12 @@ def table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
     yield from body
 
 
-def row(title: str, ties: str, found: Outcome, total_gpu_milli: int) -> list[str]:
+def row(title: str, variant: str, found: Outcome, total_gpu_milli: int) -> list[str]:
     """Return the cells of one run."""
     pending = "; ".join(f"{count} {reason}" for reason, count in found.pending.most_common())
     return [
         title,
-        ties,
+        variant,
         f"{found.placed:,}",
         f"{100 * found.gpu_milli / total_gpu_milli:.1f} %",
         f"{sum(found.pending.values())}" + (f": {pending}" if pending else ""),
@@ -120,27 +120,44 @@ def row(title: str, ties: str, found: Outcome, total_gpu_milli: int) -> list[str
     ]
 
 
+@dataclasses.dataclass(frozen=True)
+class Variant:
+    """How ties are broken and in which order pods arrive; None stands for name and for creation."""
+
+    title: str
+    tie_seed: int | None = None
+    shuffle_seed: int | None = None
+
+
+VARIANTS = (
+    Variant("ties by name"),
+    Variant("ties at random, seed 1", tie_seed=1),
+    Variant("ties at random, seed 2", tie_seed=2),
+    Variant("arrivals shuffled, seed 1", shuffle_seed=1),
+    Variant("arrivals shuffled, seed 2", shuffle_seed=2),
+)
+
+
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description="Schedule the openb trace under several profiles.")
     parser.add_argument("folder", type=convert.folder, help="where the two CSV files lie")
-    parser.add_argument("--repeat", type=int, default=2, help="runs with ties broken at random")
     args = parser.parse_args()
     nodes = convert.rows(args.folder / convert.NODES_FILE)
     pods = convert.rows(args.folder / convert.PODS_FILE)
     requested = {f"default/{pod['name']}": convert.gpu_milli(pod) for pod in pods}
     total_gpu_milli = 1000 * sum(int(node["gpu"]) for node in nodes)
     demand = sum(requested.values()) / total_gpu_milli
-    rows = [["profile", "ties", "pods placed", "GPUs allocated", "left pending", "seconds"]]
+    rows = [["profile", "variant", "pods placed", "GPUs allocated", "left pending", "seconds"]]
     with tempfile.TemporaryDirectory() as folder:
         cluster_file = pathlib.Path(folder) / "cluster.json"
-        cluster_file.write_bytes(orjson.dumps(convert.cluster(args.folder)))
         for profile in PROFILES:
-            for seed in (None, *range(1, args.repeat + 1)):
-                answer, seconds = simulate(profile, cluster_file, seed)
+            for variant in VARIANTS:
+                items = convert.cluster(args.folder, variant.shuffle_seed)
+                cluster_file.write_bytes(orjson.dumps(items))
+                answer, seconds = simulate(profile, cluster_file, variant.tie_seed)
                 found = outcome(answer, seconds, requested)
-                ties = "by name" if seed is None else f"seed {seed}"
-                rows.append(row(profile.title, ties, found, total_gpu_milli))
+                rows.append(row(profile.title, variant.title, found, total_gpu_milli))
     print(f"{len(nodes):,} nodes, {len(pods):,} pods, demand {demand:.1%} of the GPUs\n")
     print("\n".join(table(rows)))
 

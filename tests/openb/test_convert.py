@@ -74,6 +74,14 @@ def test_pods_come_in_order_of_creation(folder: pathlib.Path) -> None:
     assert names == ["early", "plain", "late"]
 
 
+def test_arrivals_can_be_shuffled(folder: pathlib.Path) -> None:
+    """A seed gives another order of the same pods, always the same one."""
+    ordered, first, second = (convert.cluster(folder, seed)["items"] for seed in (None, 2, 2))
+    assert first == second
+    assert first != ordered
+    assert sorted(map(str, first)) == sorted(map(str, ordered))
+
+
 def test_what_the_script_writes_is_a_cluster_file(folder: pathlib.Path) -> None:
     """`simulate` can read it, with nothing skipped."""
     done = subprocess.run(

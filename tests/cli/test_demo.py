@@ -1,0 +1,346 @@
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import io
+import os
+import pathlib
+import pty
+import re
+import shutil
+import struct
+import subprocess
+import sys
+import termios
+from collections.abc import Mapping, Sequence
+
+import pytest
+from rich import console
+
+from policysched import _resources, errors
+from policysched.cli import demo_facts, demo_screen, demo_stage, demo_story, demo_text, main
+from policysched.sim import showcase
+
+_ALTERNATE_SCREEN = "\x1b[?1049h"
+_COLOUR = re.compile("\x1b\\[[0-9;]*3[0-7]m")
+
+
+def _stage(folder: pathlib.Path) -> demo_stage.Stage:
+    """Return the cluster of the demo with a copy of the shipped policies."""
+    for file in _resources.folder("policies").glob("*.policy"):
+        shutil.copy(file, folder)
+    return demo_stage.Stage(folder)
+
+
+@pytest.fixture
+def stage(tmp_path: pathlib.Path) -> demo_stage.Stage:
+    """Return a fresh stage."""
+    return _stage(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def printed() -> str:
+    """Return what the demo prints without a terminal."""
+    done = subprocess.run(
+        [sys.executable, "-m", "policysched", "demo"], capture_output=True, text=True, check=True
+    )
+    assert done.stderr == ""
+    return done.stdout
+
+
+class Recorder(demo_text.TextView):
+    """Keeps what the story shows, and how long it would pause."""
+
+    def __init__(self, stage: demo_stage.Stage) -> None:
+        super().__init__()
+        self.stage = stage
+        self.found: list[demo_facts.Decided] = []
+        self.diffs: dict[str, Sequence[str]] = {}
+        self.paused_seconds = 0.0
+
+    def decided(self, found: demo_facts.Decided) -> None:
+        """Note a decision."""
+        super().decided(found)
+        self.found.append(found)
+
+    def edited(self, file: str, diff: Sequence[str]) -> None:
+        """Note an edit."""
+        super().edited(file, diff)
+        self.diffs[file] = diff
+
+    async def pause(self, seconds: float) -> None:
+        """Note a pause."""
+        self.paused_seconds += seconds
+
+    def latest(self, pod: str) -> demo_facts.Decided:
+        """Return the latest decision about a pod."""
+        return next(found for found in reversed(self.found) if found.pod == pod)
+
+
+@pytest.fixture(scope="module")
+def played(tmp_path_factory: pytest.TempPathFactory) -> Recorder:
+    """Return everything that the story shows, and the stage as it left it."""
+    recorder = Recorder(_stage(tmp_path_factory.mktemp("policies")))
+    asyncio.run(demo_story.play(recorder.stage, recorder))
+    return recorder
+
+
+# --- without a terminal --------------------------------------------------------------------------
+
+
+def test_it_prints_every_chapter_as_plain_text(printed: str) -> None:
+    """Without a terminal the demo is text without escape codes, and ends by itself."""
+    titles = re.findall(r"^(\d)\. (.*?):", printed, flags=re.MULTILINE)
+    assert titles == [
+        (str(n), chapter.title) for n, chapter in enumerate(demo_story.CHAPTERS, start=1)
+    ]
+    assert "\x1b" not in printed
+
+
+def test_it_prints_the_same_every_time(printed: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Nothing in it depends on chance or on the time of the day."""
+    assert main.main(["demo"]) == 0
+    assert capsys.readouterr().out == printed
+
+
+def test_points_of_rules_add_up_to_the_total(printed: str) -> None:
+    """Every table of points is a sum that a reader can check."""
+    tables = re.findall(r"^    POINTS .*\n((?:    .* \d+\n)+)", printed, flags=re.MULTILINE)
+    assert len(tables) > 10
+    for table in tables:
+        *rules, total = [
+            [float(n) for n in line.rsplit(maxsplit=2)[1:]] for line in table.splitlines()
+        ]
+        assert [sum(column) for column in zip(*rules, strict=True)] == total
+
+
+# --- the story -----------------------------------------------------------------------------------
+
+
+def test_a_pod_that_fits_nowhere_gets_every_reason_with_its_nodes(played: Recorder) -> None:
+    """All eight nodes are accounted for, by plugins and by a policy's rule."""
+    found = next(f for f in played.found if f.node is None)
+    assert found.pod == "prod/report"
+    assert found.message.startswith("0/8 nodes are available: ")
+    counts = re.findall(r"(?:: |, )(\d+) ", found.message)
+    assert sum(map(int, counts)) == 8
+    assert {e.rule: len(e.nodes) for e in found.excluded} == {
+        "NodeResourcesFit": 4,
+        "TaintToleration": 2,
+        "NodeUnschedulable": 1,
+        "load-aware/too-hot": 1,
+    }
+
+
+def test_an_edit_helps_the_pod_that_waits(played: Recorder) -> None:
+    """Raising the limit binds it to the node that the rule had excluded."""
+    found = played.latest("prod/report")
+    assert (found.node, found.before_edit) == (showcase.HOT_NODE, "")
+    assert found.edit_effect == "before the edit: nowhere"
+    changed = [line for line in played.diffs["load-aware.policy"] if line[0] in "+-"]
+    assert [line[0] for line in changed] == ["-", "+"]
+
+
+def test_an_edit_changes_the_next_decision(played: Recorder) -> None:
+    """An equal pod goes to another node than it would have gone to before."""
+    found = played.latest("batch/job-3")
+    assert found.node is not None
+    assert found.before_edit not in (None, "", found.node)
+    assert played.diffs["spread-vs-pack.policy"]
+
+
+def test_every_shipped_scenario_decides_something(played: Recorder) -> None:
+    """The web tier is even over zones, GPU pods fill one node, others keep out."""
+    zones = [played.latest(f"prod/web-{n}").node or "" for n in range(1, 7)]
+    assert sorted(zone[4] for zone in zones) == ["a", "a", "b", "b", "c", "c"]
+    assert {played.latest(f"ml/train-{n}").node for n in (1, 2)} == {"gpu-a"}
+    debug = played.latest("ml/debug")
+    assert "2 no-gpu-pods/keep-out" in demo_facts.exclusions(debug)
+    assert {f.profile for f in played.found} == {
+        "policysched",
+        "web",
+        "gpu",
+        "load-aware",
+        "spread",
+    }
+
+
+def test_all_pods_are_bound_in_the_end(played: Recorder) -> None:
+    """The story ends well, and the API server has an event for each pod."""
+    assert played.stage.pending() == []
+    bound = [event.pod for event in played.stage.events if event.reason == "Scheduled"]
+    assert len(bound) == len(set(bound)) == len({found.pod for found in played.found})
+
+
+def test_people_get_between_15_and_25_seconds(played: Recorder) -> None:
+    """At the usual speed the demo pauses long enough to read and ends before it bores."""
+    assert 15 <= played.paused_seconds <= 25
+
+
+def test_an_edit_of_what_is_not_there_says_so(stage: demo_stage.Stage) -> None:
+    """Shipped policies that were changed on disk end the demo with one clear sentence."""
+    edit = demo_stage.Edit("web-tier.policy", "no such line", "another")
+    with pytest.raises(errors.InputError, match="does not say `no such line`"):
+        asyncio.run(stage.edit(edit))
+
+
+# --- tables --------------------------------------------------------------------------------------
+
+
+def _decided(rules: int) -> demo_facts.Decided:
+    points = tuple(demo_facts.Points(f"rule-{n}", 10 * (rules - n), 0) for n in range(rules))
+    total = demo_facts.Points("total", sum(p.chosen for p in points) + 5, 5)
+    return demo_facts.Decided(
+        "ns/pod", "web", "n1", "", 2, 2, "n2", points, same_points=5, total=total, excluded=()
+    )
+
+
+@pytest.mark.parametrize("lines", [3, 4, 6, 9])
+def test_a_table_of_points_fits_and_still_adds_up(lines: int) -> None:
+    """What does not fit is summed up in one line."""
+    found = _decided(6)
+    *rows, total = demo_facts.within(found, lines)
+    assert len(rows) + 1 <= lines
+    assert sum(row.chosen for row in rows) == total.chosen
+
+
+def test_a_tie_is_called_one() -> None:
+    """A reader is told why the first of two equal nodes was taken."""
+    report = {
+        "pod": "ns/pod",
+        "message": "",
+        "feasible": 2,
+        "nodes": {},
+        "scores": {"n1": {"A": 1, "total": 1}, "n2": {"A": 1, "total": 1}},
+    }
+    found = demo_facts.decided(report, "web", "n1")
+    assert demo_facts.within(found, 5)[-1].rule == "total: a tie, the first name wins"
+
+
+# --- on a terminal -------------------------------------------------------------------------------
+
+
+def _screen(
+    width: int = 80, height: int = 24, environment: Mapping[str, str] | None = None
+) -> console.Console:
+    return console.Console(
+        file=io.StringIO(),
+        force_terminal=True,
+        width=width,
+        height=height,
+        _environ={"TERM": "xterm-256color", **(environment or {})},
+    )
+
+
+class Filmed(demo_screen.ScreenView):
+    """Keeps the picture after every decision, as text."""
+
+    def __init__(self, screen: console.Console) -> None:
+        super().__init__(screen, None)
+        self.frames: list[list[str]] = []
+
+    def cluster(self, nodes: Sequence[object], pending: Sequence[str]) -> None:
+        """Take a picture."""
+        super().cluster(nodes, pending)  # type: ignore[arg-type]  # handed through
+        lines = self._console.render_lines(self._picture())
+        self.frames.append(["".join(segment.text for segment in line).rstrip() for line in lines])
+
+
+@pytest.mark.parametrize("size", [(80, 24), (100, 30), (160, 45)], ids=lambda size: f"{size[0]}")
+def test_everything_that_matters_fits_on_the_screen(
+    stage: demo_stage.Stage, size: tuple[int, int]
+) -> None:
+    """At 80 x 24 and above no reason, rule or node is cut off."""
+    view = Filmed(_screen(*size))
+    asyncio.run(demo_story.play(stage, view))
+    assert {len(frame) for frame in view.frames} == {size[1]}
+    (waiting,) = (f for f in view.frames if "4." in f[0] and "WHY NOT" in " ".join(f))
+    assert any(line.startswith("pending") and line.endswith("report") for line in waiting)
+    seen = "\n".join(waiting)
+    for words in ("Insufficient cpu", "node(s) had untolerated taint(s)", "load-aware/too-hot"):
+        assert words in seen
+    for state in stage.nodes():
+        assert any(line.startswith(state.name) for line in view.frames[-1])
+    assert any("total" in line for line in view.frames[-1])
+
+
+def test_it_leaves_the_last_picture_and_what_to_try_next(stage: demo_stage.Stage) -> None:
+    """When the terminal is given back, the result stays readable."""
+    screen = _screen()
+    with demo_screen.ScreenView(screen, None) as view:
+        asyncio.run(demo_story.play(stage, view))
+    assert isinstance(screen.file, io.StringIO)
+    _, _, left = screen.file.getvalue().rpartition("\x1b[?1049l")
+    assert "prod/report fits nowhere" in re.sub("\x1b\\[[0-9;?]*[a-zA-Z]", "", left)
+    assert "policysched run --kubeconfig FILE" in left
+
+
+@pytest.mark.parametrize(
+    "environment, has_colour",
+    [pytest.param({}, True, id="usual"), pytest.param({"NO_COLOR": "1"}, False, id="no-color")],
+)
+def test_no_color_is_respected(
+    stage: demo_stage.Stage, environment: dict[str, str], has_colour: bool
+) -> None:
+    """With NO_COLOR set nothing is coloured."""
+    screen = _screen(environment=environment)
+    with demo_screen.ScreenView(screen, None) as view:
+        asyncio.run(demo_story.play(stage, view))
+    assert isinstance(screen.file, io.StringIO)
+    assert bool(_COLOUR.search(screen.file.getvalue())) == has_colour
+
+
+def _in_terminal(columns: int, lines: int, *options: str) -> tuple[int, str]:
+    """Run the demo on a pseudo terminal of that size; return exit code and output."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
+    environment = {k: v for k, v in os.environ.items() if k not in ("COLUMNS", "LINES", "NO_COLOR")}
+    process = subprocess.Popen(
+        [sys.executable, "-m", "policysched", "demo", *options],
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        env=environment | {"TERM": "xterm-256color"},
+    )
+    os.close(theirs)
+    said = b""
+    try:
+        while chunk := os.read(ours, 65536):
+            said += chunk
+    except OSError:
+        pass  # the other side was closed: the process has ended
+    finally:
+        os.close(ours)
+    return process.wait(), said.decode()
+
+
+def test_it_takes_a_terminal_over_and_gives_it_back() -> None:
+    """A terminal that is large enough shows the demo on its alternate screen."""
+    code, said = _in_terminal(80, 24, "--fast")
+    assert code == 0
+    assert said.count(_ALTERNATE_SCREEN) == said.count("\x1b[?1049l") == 1
+    assert "Traceback" not in said
+
+
+@pytest.mark.parametrize(
+    "columns, lines, options",
+    [
+        pytest.param(70, 24, ("--fast",), id="narrow"),
+        pytest.param(80, 20, ("--fast",), id="low"),
+        pytest.param(80, 24, ("--fast", "--plain"), id="plain"),
+    ],
+)
+def test_it_prints_text_where_the_screen_is_too_small_or_not_wanted(
+    columns: int, lines: int, options: tuple[str, ...], printed: str
+) -> None:
+    """A small terminal, or `--plain`, gets the same text as a pipe."""
+    code, said = _in_terminal(columns, lines, *options)
+    assert code == 0
+    assert said.replace("\r\n", "\n") == printed
+
+
+@pytest.mark.parametrize("speed", ["0", "-1", "nan", "inf", "fast"])
+def test_speed_is_a_number_above_zero(speed: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Other values are a usage error of one line."""
+    assert main.main(["demo", "--speed", speed]) == errors.EXIT_USAGE
+    assert capsys.readouterr().err.count("\n") == 1
