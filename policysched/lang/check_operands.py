@@ -36,10 +36,8 @@ def agree(found: findings.Findings, left: Operand, right: Operand, verb: str) ->
         verb: how they meet, for the message: `is compared with`.
     """
     first, second = left.typed, right.typed
-    if not agrees(first, unit_of(second)):
-        first = adapt(first, unit_of(second)) or first
-    elif not agrees(second, unit_of(first)):
-        second = adapt(second, unit_of(first)) or second
+    first = adapt(first, unit_of(second)) or first
+    second = adapt(second, unit_of(first)) or second
     if not (agrees(first, unit_of(second)) and agrees(second, unit_of(first))):
         _mismatch(found, left, right, verb)
         return None

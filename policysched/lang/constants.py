@@ -143,7 +143,8 @@ def whole(
 def bad_suffix(env: Environment, numeral: syntax_expr.Numeral) -> None:
     """Report a number with a suffix that is no unit."""
     suffix = numerals.suffix_of(numeral.text)
-    near = spelling.nearest(suffix, numerals.SUFFIXES) if suffix else []
+    other = numerals.OTHER_SPELLINGS.get(suffix)
+    near = [other] if other else spelling.nearest(suffix, numerals.SUFFIXES)
     digits = numeral.text[: len(numeral.text) - len(suffix)]
     fix = None
     if near:
@@ -153,7 +154,7 @@ def bad_suffix(env: Environment, numeral: syntax_expr.Numeral) -> None:
         "PS102",
         f"`{numeral.text}` has no unit that is known",
         numeral.span,
-        label=spelling.did_you_mean(suffix, near),
+        label=f"did you mean `{digits}{near[0]}`?" if near else "",
         help="units are %; ms, s, m, h, d, w, y; n, u, m, k, M, G, T, P, E; Ki, Mi, Gi, Ti, Pi, Ei",
         fix=fix,
     )

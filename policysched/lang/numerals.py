@@ -43,6 +43,18 @@ _BINARY: dict[str, fractions.Fraction] = {
 """Suffixes of Kubernetes quantities (apimachinery pkg/api/resource/suffix.go)."""
 
 SUFFIXES: tuple[str, ...] = ("%", *_SECONDS, *_SMALL, *_LARGE, *_BINARY)
+OTHER_SPELLINGS: dict[str, str] = {
+    **dict.fromkeys(("sec", "secs", "second", "seconds"), "s"),
+    **dict.fromkeys(("min", "mins", "minute", "minutes"), "m"),
+    **dict.fromkeys(("hr", "hrs", "hour", "hours"), "h"),
+    **dict.fromkeys(("day", "days"), "d"),
+    **dict.fromkeys(("K", "KB", "kB", "kb"), "k"),
+    **{f"{name}{byte}": name for name in "MGTP" for byte in ("B", "b")},
+    **{f"{name}i{byte}": f"{name}i" for name in "KMGTP" for byte in ("B", "b")},
+    **{f"{name.lower()}i": f"{name}i" for name in "KMGTP"},
+}
+"""How other tools write suffixes -> the suffix."""
+
 MAX_DIGITS = 30
 
 

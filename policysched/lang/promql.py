@@ -35,7 +35,8 @@ def substitute(
         start = query.span.start + 1 + match.start()
         span = text.span(start, start + len(name) + 1)
         parts.append(query.text[position : match.start()])
-        parts.append(_value(name, quote, span, params, known, found) or match.group())
+        value = _value(name, quote, span, params, known, found)
+        parts.append(match.group() if value is None else value)
         position = match.end()
     return "".join(parts) + query.text[position:]
 

@@ -20,8 +20,8 @@ def _seeds() -> list[str]:
     texts = [chunk.text.text for chunk in chunked.chunks(_FOLDER / "cases")]
     for path in sorted(_resources.folder("policies").glob("*.policy")):
         text = path.read_text(encoding="utf-8")
-        for item in parser.parse(source.SourceText(path.name, text)).file.items:
-            texts.append(text[item.span.start : item.span.end])
+        items = parser.parse(source.SourceText(path.name, text)).file.items
+        texts += [text[item.span.start : item.span.end] for item in items]
     return [text[:_MAX_SEED] for text in texts]
 
 

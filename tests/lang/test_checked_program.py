@@ -1,0 +1,332 @@
+"""What the compiler gets: resolved, in one scale, with defaults filled in."""
+
+from __future__ import annotations
+
+import pytest
+
+from policysched.lang import checked, checked_expr, checked_selector, checker, source, units
+
+PREAMBLE = """
+param range: duration = 5m
+param limit: ratio = 80%
+let pool = { pool = gpu }
+metric busy: ratio = `rate(x[$range])` node instance missing allow missing score 50
+metric used: cores = `y` node instance missing allow missing score 50
+"""
+
+
+def _program(text: str, **given: str) -> checked.CheckedProgram:
+    result = checker.check([source.SourceText("x.policy", PREAMBLE + text)], given=given)
+    assert result.program is not None, [each.message for each in result.diagnostics]
+    return result.program
+
+
+def _rule(statement: str) -> checked.Rule:
+    program = _program(f"policy p {{ for pods {statement} }}")
+    return program.policies[0].rules[0]
+
+
+def _condition(expr: str) -> checked_expr.TypedExpr:
+    rule = _rule(f"reject when {expr} missing allow")
+    assert isinstance(rule, checked.RejectRule)
+    return rule.condition
+
+
+def _shown(expr: checked_expr.TypedExpr) -> str:
+    """Write a typed expression in one line."""
+    match expr:
+        case checked_expr.Const(value=value, unit=unit):
+            return f"{value:g}:{unit}"
+        case checked_expr.MetricRef(metric=metric):
+            return f"${metric}"
+        case checked_expr.NodeResource(kind=kind, resource=resource):
+            return f"{kind}({resource})"
+        case checked_expr.PodRequests(resource=resource):
+            return f"requests({resource})"
+        case checked_expr.PodPriority():
+            return "priority"
+        case checked_expr.NodeLabelNumber(key=key):
+            return f"label({key})"
+        case checked_expr.Call(function=function, arguments=arguments):
+            return f"{function}({', '.join(_shown(each) for each in arguments)})"
+        case checked_expr.Arithmetic(operator=operator, left=left, right=right):
+            return f"({_shown(left)} {operator} {_shown(right)})"
+        case checked_expr.Compare(comparator=comparator, left=left, right=right):
+            return f"({_shown(left)} {comparator} {_shown(right)})"
+        case _:
+            return type(expr).__name__
+
+
+@pytest.mark.parametrize(
+    "written, typed",
+    [
+        pytest.param("busy > limit", "($busy > 0.8:ratio)", id="param"),
+        pytest.param("used > 500m", "(($used * 1000:number) > 500:cores)", id="milli-cores"),
+        pytest.param("2 < free(cpu)", "(2000:cores < free(cpu))", id="literal-left"),
+        pytest.param("free(cpu) > 2 * 2", "(free(cpu) > 4000:cores)", id="folded"),
+        pytest.param(
+            "free(memory) - requests(memory) >= 1Gi",
+            "((free(memory) - requests(memory)) >= 1.07374e+09:bytes)",
+            id="bytes",
+        ),
+        pytest.param("-priority > 5", "((0:number - priority) > 5:number)", id="minus"),
+        pytest.param(
+            'mod(free("a.b/c"), 1000) = 0', "(mod(free(a.b/c), 1000:number) = 0:number)", id="mod"
+        ),
+        pytest.param(
+            "floor(free(cpu)) > 1",
+            "((floor((free(cpu) / 1000:number)) * 1000:number) > 1000:cores)",
+            id="whole-cores",
+        ),
+        pytest.param(
+            "number(free(cpu)) > 1", "((free(cpu) / 1000:number) > 1:number)", id="number-of-cores"
+        ),
+        pytest.param("number(free(memory)) > 1", "(free(memory) > 1:number)", id="number-of-bytes"),
+        pytest.param(
+            "max(free(cpu), 500m, 2) > 1",
+            "(max(free(cpu), 500:cores, 2000:cores) > 1000:cores)",
+            id="arguments",
+        ),
+        pytest.param("label(watts) >= 5", "(label(watts) >= 5:number)", id="label"),
+    ],
+)
+def test_expressions_are_typed_in_one_scale(written: str, typed: str) -> None:
+    """Params and lets are put in, literals have the canonical number of what they meet."""
+    assert _shown(_condition(written)) == typed
+
+
+@pytest.mark.parametrize(
+    "written, requirement",
+    [
+        pytest.param("a = b", ("a", "In", ("b",)), id="equals"),
+        pytest.param("a != b", ("a", "NotIn", ("b",)), id="not-equals"),
+        pytest.param("a In (c, b, c)", ("a", "In", ("b", "c")), id="sorted"),
+        pytest.param("a >= 5", ("a", "Gt", ("4",)), id="at-least"),
+        pytest.param("a <= -5", ("a", "Lt", ("-4",)), id="at-most"),
+        pytest.param("a > 05", ("a", "Gt", ("5",)), id="canonical-number"),
+        pytest.param("a doesnotexist", ("a", "DoesNotExist", ()), id="lower-case"),
+    ],
+)
+def test_label_requirements_have_the_operators_of_kubernetes(
+    written: str, requirement: tuple[str, str, tuple[str, ...]]
+) -> None:
+    """Sugar is gone and values are in one order."""
+    rule = _rule(f"nodeAffinity required {written}")
+    assert isinstance(rule, checked.NodeAffinityRule)
+    selector = rule.selector
+    assert isinstance(selector, checked_selector.LabelRequirement)
+    assert (selector.key, selector.operator, selector.values) == requirement
+
+
+def test_a_let_is_put_in_where_it_is_used() -> None:
+    """No name of a let is left."""
+    rule = _rule("nodeAffinity required pool and not tainted(a:NoSchedule)")
+    assert isinstance(rule, checked.NodeAffinityRule)
+    match rule.selector:
+        case checked_selector.AllOf(
+            operands=(
+                checked_selector.LabelRequirement(key="pool", values=("gpu",)),
+                checked_selector.Negation(
+                    operand=checked_selector.TaintRequirement(pattern=pattern)
+                ),
+            )
+        ):
+            assert (pattern.key, pattern.operator, pattern.effects) == (
+                "a",
+                "Exists",
+                ("NoSchedule",),
+            )
+        case other:
+            pytest.fail(f"{other}")
+
+
+def test_what_is_not_written_has_its_default() -> None:
+    """The compiler knows no defaults."""
+    spread = _rule("topologySpread topologyKey zone")
+    assert isinstance(spread, checked.TopologySpreadRule)
+    assert spread.pods == checked_selector.PodSet("self", None, None, (), ())
+    assert (spread.max_skew, spread.min_domains, spread.weight) == (1, None, None)
+    assert spread.when_unsatisfiable == "DoNotSchedule"
+    assert (spread.node_affinity_policy, spread.node_taints_policy) == ("Honor", "Ignore")
+    metric = _program("").metrics[0]
+    assert (metric.refresh_seconds, metric.max_age_seconds) == (30.0, 150.0)
+    tolerate = _rule("tolerate a, b=c:NoSchedule")
+    assert isinstance(tolerate, checked.TolerateRule)
+    assert [each.effects for each in tolerate.patterns] == [
+        ("NoSchedule", "PreferNoSchedule"),
+        ("NoSchedule",),
+    ]
+
+
+@pytest.mark.parametrize(
+    "statement, normalization, prefer",
+    [
+        ("score busy prefer low", checked.Linear(0.0, 1.0), "low"),
+        ("score free(cpu) prefer high", checked.MinMax(0.0), "high"),
+        ("score used prefer low normalize linear(500m, 8)", checked.Linear(500.0, 8000.0), "low"),
+        ("score busy prefer low normalize minmax(10%)", checked.MinMax(0.1), "low"),
+        ("score busy prefer low normalize rank", checked.Rank(), "low"),
+        ("score busy prefer high normalize max", checked.Max(), "high"),
+        (
+            "score busy normalize shape(0%: 100, 50%: 0)",
+            checked.Shape(((0.0, 100), (0.5, 0))),
+            None,
+        ),
+        ("score node(a Exists)", None, None),
+    ],
+)
+def test_scores_say_how_values_become_points(
+    statement: str, normalization: checked.Normalization | None, prefer: str | None
+) -> None:
+    """Ratios are linear by default, other numbers min-max, conditions need nothing."""
+    rule = _rule(statement)
+    assert isinstance(rule, checked.ScoreRule)
+    assert (rule.normalization, rule.prefer) == (normalization, prefer)
+
+
+def test_missing_is_inherited_from_the_metric_and_overridden_by_the_clause() -> None:
+    """None means that nothing can be missing."""
+    reject, own, fixed = (
+        _rule("reject when busy > 1%"),
+        _rule("reject when busy > 1% missing reject"),
+        _rule("reject when free(cpu) < 2"),
+    )
+    assert isinstance(reject, checked.RejectRule)
+    assert isinstance(own, checked.RejectRule)
+    assert isinstance(fixed, checked.RejectRule)
+    assert (reject.on_missing, own.on_missing, fixed.on_missing) == ("allow", "reject", None)
+    score = _rule("score busy prefer low")
+    assert isinstance(score, checked.ScoreRule)
+    assert score.missing_points == 50
+
+
+def test_rules_have_stable_names() -> None:
+    """A name depends on the rule's own text, not on its place or layout."""
+    first = _program("policy p { for pods reject when free(cpu) < 2 tolerate a as mine }")
+    second = _program("policy p { for pods tolerate a as mine\n reject when free(cpu)   <   2 }")
+    names = sorted(rule.head.name for rule in first.policies[0].rules)
+    assert names == sorted(rule.head.name for rule in second.policies[0].rules)
+    assert names[0] == "p/mine"
+    assert names[1].startswith("p/reject@")
+
+
+def test_disables_point_at_rules() -> None:
+    """By the name that the rule has in verdicts."""
+    program = _program(
+        "policy a { for pods reject when free(cpu) < 2 as small }"
+        "policy b { for pods disable a.small }"
+    )
+    (disabled,) = program.policies[1].disables
+    assert (disabled.policy, disabled.rule) == ("a", "a/small")
+
+
+def test_without_profiles_one_is_implied() -> None:
+    """It has every policy and no name of its own."""
+    program = _program("policy a { for pods } policy b { for pods reject when busy > 1% }")
+    (profile,) = program.profiles
+    assert (profile.name, [each.name for each in profile.policies]) == (None, ["a", "b"])
+    assert [metric.key for metric in profile.metrics] == ["busy"]
+
+
+def test_a_profile_has_policies_under_its_own_params() -> None:
+    """Queries that differ are other metrics, equal ones are the same."""
+    program = _program(
+        "policy a { for pods reject when busy > limit and used > 1 }"
+        "profile one { policies a } profile two { policies a param range = 10m param limit = 50% }"
+    )
+    one, two = program.profiles
+    assert [metric.key for metric in one.metrics] == ["busy", "used"]
+    changed, same = two.metrics
+    assert changed.key.startswith("busy@")
+    assert changed.promql == "rate(x[10m])"
+    assert same.key == "used"
+    rule = two.policies[0].rules[0]
+    assert isinstance(rule, checked.RejectRule)
+    assert checked_expr.metrics_of(rule.condition) == (changed.key, "used")
+    assert "0.5:ratio" in "".join(_shown(each) for each in checked_expr.walk(rule.condition))
+
+
+def test_given_params_win_over_profiles() -> None:
+    """file < profile < what is given from outside; the hash follows."""
+    text = "policy a { for pods reject when busy > 1% } profile p { policies a param range = 10m }"
+    plain, given = _program(text), _program(text, range="20m")
+    assert plain.profiles[0].metrics[0].promql == "rate(x[10m])"
+    assert given.profiles[0].metrics[0].promql == "rate(x[20m])"
+    assert plain.content_hash != given.content_hash
+
+
+def test_plugin_arguments_are_json() -> None:
+    """Unquoted numbers and constants have their JSON meaning, quoted ones are strings."""
+    program = _program(
+        'profile p { plugin X weight 3 args { a: 1, b: -1.5, c: true, d: null, e: "1", f: w,'
+        ' g: [1, { "h i": [] }], k: {} } disable all scores disable Y disable scores Z'
+        " builtin weight 2 }"
+    )
+    (profile,) = program.profiles
+    (plugin,) = profile.plugins
+    assert plugin.args == {
+        "a": 1,
+        "b": -1.5,
+        "c": True,
+        "d": None,
+        "e": "1",
+        "f": "w",
+        "g": (1, {"h i": ()}),
+        "k": {},
+    }
+    assert (plugin.name, plugin.weight) == ("X", 3)
+    assert (profile.disabled, profile.disabled_scores) == (("Y",), ("Z",))
+    assert (profile.disable_all_scores, profile.builtin_weight) == (True, 2)
+
+
+def test_unknown_plugins_are_found_where_the_installed_ones_are_known() -> None:
+    """The language alone takes any name: plugins come from other packages."""
+    text = source.SourceText("x.policy", "profile p { plugin NodeResourceFit disable Nothing }")
+    assert checker.check([text]).program is not None
+    result = checker.check([text], plugins=["NodeResourcesFit"])
+    assert [(each.code, each.span.column) for each in result.diagnostics] == [
+        ("PS104", 20),
+        ("PS104", 44),
+    ]
+    assert result.diagnostics[0].help == "write `NodeResourcesFit`"
+
+
+def test_texts_share_their_names() -> None:
+    """The keys of a ConfigMap are one namespace; an import only asks for presence."""
+    texts = [
+        source.SourceText("a/metrics.policy", "metric m: ratio = `x` node n missing allow"),
+        source.SourceText(
+            "a/web.policy", 'import "metrics.policy"\npolicy w { for pods reject when m > 1% }'
+        ),
+    ]
+    assert checker.check(texts).program is not None
+    alone = checker.check(texts[1:])
+    assert [each.code for each in alone.diagnostics] == ["PS104", "PS104"]
+
+
+def test_two_texts_of_one_name_are_an_error() -> None:
+    """Neither would win."""
+    text = source.SourceText("a.policy", "")
+    assert [each.code for each in checker.check([text, text]).diagnostics] == ["PS104"]
+
+
+def test_no_text_at_all_is_a_program_without_policies() -> None:
+    """An empty key says: no policies."""
+    for texts in ([], [source.SourceText("empty.policy", "")]):
+        program = checker.check(texts).program
+        assert program is not None
+        assert (program.policies, len(program.profiles)) == ((), 1)
+
+
+def test_helpers_tell_what_an_expression_reads() -> None:
+    """The compiler asks this for the code of a rejection and for requeueing."""
+    assert checked_expr.reads_pods_on_node(_condition("free(cpu) < 2 and busy > 1%"))
+    assert not checked_expr.reads_pods_on_node(_condition("allocatable(cpu) < 2 or busy > 1%"))
+    assert checked_expr.metrics_of(_condition("used > 1 or not busy > 1%")) == ("busy", "used")
+
+
+def test_units_of_metrics_stay_on_the_leaf() -> None:
+    """A metric in cores is scaled once, above its reference."""
+    condition = _condition("used > 1")
+    leaf = next(e for e in checked_expr.walk(condition) if isinstance(e, checked_expr.MetricRef))
+    assert leaf.unit == units.CORES

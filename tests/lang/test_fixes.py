@@ -1,0 +1,47 @@
+from __future__ import annotations
+
+import pytest
+
+from policysched.lang import checker, diagnostics, source
+
+METRIC = "metric m: ratio = `x` node n missing allow "
+TEXTS = {
+    "operator": "policy a { for pods where app Inn (web) }",
+    "statement": "policy a { for pods nodeAfinity required a Exists }",
+    "list": "policy a { for pods nodeAffinity required a In b }",
+    "sign": "policy a { for pods where a = b && c = d }",
+    "end-mark": "policy a { for pods; tolerate x; }",
+    "pasted": "policy a { for pods\n nodeAffinity requiredDuringSchedulingIgnoredDuringExecution\n"
+    "  matchExpressions: disk In (ssd) }",
+    "pasted-statement": "policy a { for pods\n tolerations x\n}",
+    "mixed": "policy a { for pods where a = b and c = d or e = f }",
+    "whole": "policy a { for pods nodeAffinity required cores Gt 7.5 }",
+    "percent": METRIC + "policy a { for pods reject when m > 80 }",
+    "name": METRIC + "let mem = m policy a { for pods reject when men > 8% }",
+    "enumerated": "policy a { mode enforced for pods }",
+    "topology": "policy a { for pods podAntiAffinity required self }",
+    "missing": "metric m: ratio = `x` node n policy a { for pods reject when m > 8% as x }",
+    "missing-score": "policy a { for pods score label(x) prefer low weight 5 }",
+    "weight": "policy a { for pods nodeAffinity required a Exists weight 5 as x }",
+    "unit": "policy a { for pods reject when free(memory) < 4GiB }",
+    "brace": "policy a {\n for pods\n",
+}
+
+
+def _apply(text: str, fix: diagnostics.Fix) -> str:
+    for edit in sorted(fix.edits, key=lambda each: each.span.start, reverse=True):
+        text = text[: edit.span.start] + edit.replacement + text[edit.span.end :]
+    return text
+
+
+@pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS.keys())
+def test_applying_the_fixes_leaves_no_error(text: str) -> None:
+    """Each round applies the first fix; in a few rounds the text is right."""
+    for _ in range(4):
+        result = checker.check([source.SourceText("x.policy", text)])
+        if result.program is not None:
+            return
+        fix = result.diagnostics[0].fix
+        assert fix is not None, result.diagnostics[0]
+        text = _apply(text, fix)
+    pytest.fail(text)

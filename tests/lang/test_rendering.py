@@ -1,0 +1,109 @@
+from __future__ import annotations
+
+import json
+
+import jsonschema
+import pytest
+
+from policysched import _resources
+from policysched.lang import checker, diagnostics, rendering, source
+
+
+def _render(text: str, start: int, end: int, **parts: str) -> list[str]:
+    written = source.SourceText("x.policy", text)
+    finding = diagnostics.Diagnostic("PS001", "m", written.span(start, end), **parts)  # type: ignore[arg-type] # only labels and helps are given
+    return rendering.render(finding, {"x.policy": written}).split("\n")
+
+
+def test_the_caret_stands_below_the_word() -> None:
+    """Line, column, text as written, carets as wide as the word, label, help."""
+    assert _render("ab\n  cd ef\n", 5, 7, label="here", help="write `x`") == [
+        "error[PS001]: m",
+        "  --> x.policy:2:3",
+        "2 |   cd ef",
+        "  |   ^^ here",
+        "  = help: write `x`",
+    ]
+
+
+@pytest.mark.parametrize(
+    "text, start, end, carets",
+    [
+        pytest.param("\tab", 1, 3, "  | \t^^", id="tab"),
+        pytest.param("中a", 1, 2, "  |   ^", id="wide"),
+        pytest.param("e\u0301a", 2, 3, "  |  ^", id="combining"),
+        pytest.param("a\x1b[31mb", 6, 7, "  |       ^", id="control"),
+        pytest.param("ab", 2, 2, "  |   ^", id="end"),
+        pytest.param("ab\ncd", 1, 5, "  |  ^", id="several-lines"),
+        pytest.param("", 0, 0, "  | ^", id="empty"),
+    ],
+)
+def test_the_caret_meets_odd_characters(text: str, start: int, end: int, carets: str) -> None:
+    """Columns on the screen, not code points; nothing that a terminal would act on is shown."""
+    lines = _render(text, start, end)
+    assert lines[3] == carets
+    assert "\x1b" not in "".join(lines)
+
+
+def test_a_long_line_is_cut_around_the_word() -> None:
+    """The caret stays below the word and on the screen."""
+    lines = _render("a" * 1000 + "XY" + "b" * 1000, 1000, 1002)
+    assert max(map(len, lines)) < 200
+    at = lines[3].index("^^")
+    assert lines[2][at : at + 2] == "XY"
+
+
+def test_a_second_place_in_another_text_names_it() -> None:
+    """A name that is defined twice shows both definitions."""
+    texts = [source.SourceText("a.policy", "let x = 5"), source.SourceText("b.policy", "let x = 6")]
+    result = checker.check(texts)
+    assert rendering.render(result.diagnostics[0], result.texts).split("\n")[1:-1] == [
+        "  --> b.policy:1:5",
+        "1 | let x = 6",
+        "  |     ^",
+        "  ::: a.policy:1:5",
+        "1 | let x = 5",
+        "  |     - first here",
+    ]
+
+
+def test_json_follows_its_schema() -> None:
+    """Places have both ends; fixes are edits."""
+    schema = json.loads(_resources.text("schemas", "check.schema.json"))
+    text = source.SourceText("x.policy", "policy a {\n  for pods where app Inn (b)\n  zzz\n}")
+    result = checker.check([text])
+    found = [rendering.as_json(each, result.texts) for each in result.diagnostics]
+    document = {
+        "ok": False,
+        "hash": None,
+        "files": ["x.policy"],
+        "errors": len(found),
+        "warnings": 0,
+        "diagnostics": found,
+    }
+    jsonschema.validate(document, schema)
+    assert found[0]["place"] == {
+        "file": "x.policy",
+        "line": 2,
+        "column": 22,
+        "endLine": 2,
+        "endColumn": 25,
+        "start": 32,
+        "end": 35,
+    }
+    assert found[0]["fix"]["edits"][0]["replacement"] == "In"
+
+
+def test_the_summary_counts() -> None:
+    """One or several, errors or warnings."""
+    span = source.SourceText("x", "").span(0, 0)
+    error = diagnostics.Diagnostic("PS001", "m", span)
+    warning = diagnostics.Diagnostic("PS001", "m", span, severity=diagnostics.Severity.WARNING)
+    assert rendering.summary([error, error, warning]) == "2 errors, 1 warning"
+    assert rendering.summary([]) == ""
+
+
+def test_a_code_that_is_not_in_the_catalogue_is_a_bug() -> None:
+    """Codes are declared in one place."""
+    with pytest.raises(ValueError, match="PS999"):
+        diagnostics.Diagnostic("PS999", "m", source.SourceText("x", "").span(0, 0))
