@@ -18,7 +18,7 @@ from tests.e2e import shipped_policies
 from tests.realcluster import api_client, manifests
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     Object: TypeAlias = Mapping[str, Any]
 
@@ -80,9 +80,25 @@ class Workload:
 
 def mixed(seed: int, *, nodes: int = NODES, pods: int = PODS) -> Workload:
     """Return a cluster and a backlog of every shape, each with the same share of the pods."""
+    return _workload(seed, _SHAPES_OF_KUBERNETES + _SHAPES_OF_POLICIES, nodes, pods)
+
+
+def without_policies(
+    seed: int, *, scheduler_name: str, nodes: int = 200, pods: int = 600
+) -> Workload:
+    """Return a cluster and a backlog of all shapes that kube-scheduler can place, too."""
+    made = _workload(seed, _SHAPES_OF_KUBERNETES, nodes, pods)
+    for pod in made.pods:
+        pod["spec"]["schedulerName"] = scheduler_name
+    return made
+
+
+def _workload(
+    seed: int, shapes: Sequence[Callable[[random.Random], Iterator[Any]]], nodes: int, pods: int
+) -> Workload:
     rng = random.Random(seed)
-    per_shape = -(-pods // len(_SHAPES))
-    made = [pod for shape in _SHAPES for pod in itertools.islice(shape(rng), per_shape)]
+    per_shape = -(-pods // len(shapes))
+    made = [pod for shape in shapes for pod in itertools.islice(shape(rng), per_shape)]
     chosen = made[:pods]
     rng.shuffle(chosen)
     # Pods of one namespace are created together; in there the shapes stay mixed.
@@ -273,17 +289,10 @@ def _prioritized(rng: random.Random) -> Iterator[Object]:
         yield _pod(rng, "batch", f"ranked-{number}", spec=spec)
 
 
-_SHAPES = (
+_SHAPES_OF_KUBERNETES = (
     _plain,
     _with_init_containers,
-    _web,
     _cache,
-    _gpu,
-    _kept_out_of_gpu_nodes,
-    _shared_gpu,
-    _load_aware,
-    _packed,
-    _spread_out,
     _zone_spread,
     _host_anti_affinity,
     _zone_affinity,
@@ -291,6 +300,15 @@ _SHAPES = (
     _tolerating,
     _host_ports,
     _prioritized,
+)
+_SHAPES_OF_POLICIES = (
+    _web,
+    _gpu,
+    _kept_out_of_gpu_nodes,
+    _shared_gpu,
+    _load_aware,
+    _packed,
+    _spread_out,
 )
 
 
