@@ -53,7 +53,7 @@ def as_json(found: explanation.Explanation, names: list[str]) -> dict[str, objec
     if found.gate is not None:
         report["gated"] = _status(found.gate)
     report["prefilter"] = None if found.pre_filter is None else _status(found.pre_filter)
-    report["nodes"] = {verdict.name: _verdict(verdict) for verdict in found.verdicts}
+    report["nodes"] = _nodes(found.verdicts)
     report["feasible"] = found.feasible_count
     report["scores"] = {} if found.scores is None else _scores(found.scores, names)
     report["best"] = found.best
@@ -67,6 +67,18 @@ def _status(answer: status.Status) -> dict[str, object]:
         "code": answer.code.value,
         "reasons": list(answer.reasons),
     }
+
+
+def _nodes(verdicts: list[explanation.NodeVerdict]) -> dict[str, object]:
+    """Return node → verdict; verdicts of the same statuses, which most nodes share, are one."""
+    made: dict[tuple[int, ...], object] = {}
+    nodes: dict[str, object] = {}
+    for verdict in verdicts:
+        key = (id(verdict.first), *map(id, verdict.all_failures))
+        if key not in made:
+            made[key] = _verdict(verdict)
+        nodes[verdict.name] = made[key]
+    return nodes
 
 
 def _verdict(verdict: explanation.NodeVerdict) -> dict[str, object]:

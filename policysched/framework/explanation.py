@@ -54,8 +54,9 @@ def verdicts(
 
     `first` has an entry for every row of the snapshot, `answers` one vector (N,) a plugin.
     """
+    columns = [(a.statuses, a.ids.tolist()) for a in answers if a.ids.any()]
     found = []
     for row in rows.tolist():
-        failures = tuple(a.statuses[a.ids[row]] for a in answers if a.ids[row])
+        failures = tuple(statuses[ids[row]] for statuses, ids in columns if ids[row])
         found.append(NodeVerdict(names[row], first[row], failures))
     return found
