@@ -12,6 +12,7 @@ import argparse
 import dataclasses
 import pathlib
 import re
+import resource
 import subprocess
 import sys
 import tempfile
@@ -48,6 +49,14 @@ PROFILES = (
 
 
 @dataclasses.dataclass(frozen=True)
+class Seconds:
+    """How long a run took, and how much of that it computed: other processes may have been busy."""
+
+    wall: float
+    cpu: float
+
+
+@dataclasses.dataclass(frozen=True)
 class Outcome:
     """What one run placed.
 
@@ -59,12 +68,12 @@ class Outcome:
     placed: int
     gpu_milli: int
     pending: Counter[str]
-    seconds: float
+    seconds: Seconds
 
 
 def simulate(
     profile: Profile, cluster_file: pathlib.Path, seed: int | None
-) -> tuple[Answer, float]:
+) -> tuple[Answer, Seconds]:
     """Return the answer of `policysched simulate` and the seconds that it took.
 
     Ties are broken by name without a seed.
@@ -73,12 +82,18 @@ def simulate(
     command += ["-o", "json"]
     command += ["--policies", str(profile.file)] if profile.file else []
     command += ["--deterministic"] if seed is None else ["--seed", str(seed)]
-    started_seconds = time.monotonic()
+    started_seconds, cpu_before = time.monotonic(), _cpu_seconds_of_children()
     done = subprocess.run(command, stdout=subprocess.PIPE, check=True, cwd=ROOT)
-    return orjson.loads(done.stdout), time.monotonic() - started_seconds
+    seconds = Seconds(time.monotonic() - started_seconds, _cpu_seconds_of_children() - cpu_before)
+    return orjson.loads(done.stdout), seconds
 
 
-def outcome(answer: Answer, seconds: float, requested: dict[str, int]) -> Outcome:
+def _cpu_seconds_of_children() -> float:
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
+def outcome(answer: Answer, seconds: Seconds, requested: dict[str, int]) -> Outcome:
     """Return what an answer amounts to; `requested` is each pod's thousandths of devices."""
     placed = [p["pod"] for p in answer["placements"] if p["node"] is not None]
     pending = [p for p in answer["placements"] if p["node"] is None]
@@ -116,7 +131,8 @@ def row(title: str, variant: str, found: Outcome, total_gpu_milli: int) -> list[
         f"{found.placed:,}",
         f"{100 * found.gpu_milli / total_gpu_milli:.1f} %",
         f"{sum(found.pending.values())}" + (f": {pending}" if pending else ""),
-        f"{found.seconds:.1f}",
+        f"{found.seconds.wall:.1f}",
+        f"{found.seconds.cpu:.1f}",
     ]
 
 
@@ -148,7 +164,9 @@ def main() -> None:
     requested = {f"default/{pod['name']}": convert.gpu_milli(pod) for pod in pods}
     total_gpu_milli = 1000 * sum(int(node["gpu"]) for node in nodes)
     demand = sum(requested.values()) / total_gpu_milli
-    rows = [["profile", "variant", "pods placed", "GPUs allocated", "left pending", "seconds"]]
+    rows = [
+        ["profile", "variant", "pods placed", "GPUs allocated", "left pending", "seconds", "CPU"]
+    ]
     with tempfile.TemporaryDirectory() as folder:
         cluster_file = pathlib.Path(folder) / "cluster.json"
         for profile in PROFILES:

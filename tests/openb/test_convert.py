@@ -131,8 +131,9 @@ def test_a_run_is_summed_up_by_pods_devices_and_reasons() -> None:
         '{"pod": "default/b", "node": null,'
         ' "message": "0/1 nodes are available: 1 Insufficient cpu."}]}'
     )
-    found = report.outcome(answer, 2.5, {"default/a": 460, "default/b": 1000})
-    assert (found.placed, found.gpu_milli, found.seconds) == (1, 460, 2.5)
+    seconds = report.Seconds(wall=2.5, cpu=2.0)
+    found = report.outcome(answer, seconds, {"default/a": 460, "default/b": 1000})
+    assert (found.placed, found.gpu_milli, found.seconds) == (1, 460, seconds)
     assert found.pending == {"Insufficient cpu": 1}
 
 

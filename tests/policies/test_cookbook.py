@@ -1,0 +1,50 @@
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from policysched.lang import checker, source
+from policysched.plugins import registry
+from tests.policies import cookbook, shipped
+
+BLOCKS = cookbook.blocks()
+
+
+@pytest.mark.parametrize(
+    "block",
+    [pytest.param(b, id=b.body.splitlines()[0][2:70]) for b in BLOCKS if b.kind == "console"],
+)
+def test_commands_print_what_the_page_says(block: cookbook.Block) -> None:
+    """Every command of the page runs, and prints what the page shows."""
+    with cookbook.workspace():
+        assert cookbook.run(block) == block.body
+
+
+@pytest.mark.parametrize("block", [pytest.param(b, id=b.file) for b in BLOCKS if b.is_quotation])
+def test_quotations_are_what_the_policy_says(block: cookbook.Block) -> None:
+    """Lines of a shipped policy stand there in one piece."""
+    text = (shipped.FOLDER / block.file).read_text(encoding="utf-8")
+    assert block.body in text
+
+
+@pytest.mark.parametrize(
+    "block",
+    [pytest.param(b, id=b.file) for b in BLOCKS if b.kind == "policy" and not b.is_quotation],
+)
+def test_policies_of_the_page_are_sound(block: cookbook.Block) -> None:
+    """What the page shows to be written can be written."""
+    sources = [source.SourceText(block.file, block.body)]
+    assert checker.check(sources, plugins=registry.built_in().names()).diagnostics == ()
+
+
+def test_every_shipped_policy_has_a_section() -> None:
+    """The page walks through all of them."""
+    page = cookbook.PAGE.read_text(encoding="utf-8")
+    named = set(re.findall(r"^## .*`([\w-]+)\.policy`$", page, flags=re.MULTILINE))
+    assert named == {file.stem for file in shipped.FILES}
+
+
+def test_every_block_is_of_a_kind_that_is_tested() -> None:
+    """No example escapes by a misspelt info string."""
+    assert {block.kind for block in BLOCKS} <= {"console", "policy", "yaml", "sh"}
