@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from policysched import errors
 from policysched.app import config, plugin_sets, policy_sources, profile_choice
 from policysched.compiler import compiler
-from policysched.framework import interface, profile
+from policysched.compiler.rules import base
+from policysched.framework import interface, profile, scoring
 from policysched.lang import checked, checker, diagnostics, rendering, source
 from policysched.plugins import registry
 
@@ -262,10 +263,18 @@ def require(made: Profiles | list[plugin_sets.Fault]) -> Profiles:
 
 
 def describe(profiles: Profiles) -> Iterator[str]:
-    """Yield a line about each plugin of each profile: weight and extension points."""
+    """Yield lines about each profile: its policies, its plugins and rules with their weights."""
     for name, each in profiles.by_name.items():
+        if each.policies:
+            yield f"profile={name} policies={','.join(each.policies)} hash={each.policy_hash}"
         for plugin in each.plugins:
-            weight = each.weights.get(plugin.name)
-            said = f"weight={weight} " if weight is not None else ""
-            points = ",".join(plugin_sets.points_of(plugin))
-            yield f"profile={name} plugin={plugin.name} {said}points={points}"
+            if isinstance(plugin, base.PolicyRule):
+                said = f"rule={plugin.head.name}"
+            elif plugin.name == base.PLUGIN_NAME:
+                continue  # it speaks for the rules when pods are requeued
+            else:
+                said = f"plugin={plugin.name}"
+            weight = each.weights.get(scoring.score_name(plugin))
+            if weight is not None:
+                said += f" weight={weight}"
+            yield f"profile={name} {said} points={','.join(plugin_sets.points_of(plugin))}"
