@@ -120,9 +120,11 @@ def _expr_pieces(expr: syntax_expr.Expr) -> list[str]:
         case syntax_expr.ExprOr(operands=operands):
             texts = [printing.condition_operand(each) for each in operands]
             return [texts[0], *(f"or {text}" for text in texts[1:])]
-        case syntax_expr.Binary(operator="+" | "-" as sign, left=left):
-            term = printing.expr(expr)[len(printing.expr(left)) + 3 :]
-            return [*_expr_pieces(left), f"{sign} {term}"]
+        case syntax_expr.Binary(operator="+" | "-" as sign, left=left, right=right):
+            level = printing.PRECEDENCE[sign]
+            is_sum = isinstance(left, syntax_expr.Binary) and left.operator in ("+", "-")
+            first = _expr_pieces(left) if is_sum else [printing.arithmetic_operand(left, level)]
+            return [*first, f"{sign} {printing.arithmetic_operand(right, level + 1)}"]
         case _:
             return [printing.expr(expr)]
 
@@ -140,17 +142,22 @@ def _profile_lines(node: syntax.ProfileStatement) -> list[str]:
     ]
     lines = [" ".join(head)]
     for args in node.args:
-        first, *rest = _args_lines(args, "", len(INDENT) * 2)
+        first, *rest = _broken_args(args, "", len(INDENT))
         lines[-1] += f" args {first}"
         lines += rest
     return lines
 
 
 def _args_lines(node: syntax.ArgsValue, prefix: str, indent: int) -> list[str]:
-    """Return plugin arguments on as few lines as fit."""
+    """Return plugin arguments on one line if they fit, else on several."""
     line = prefix + printing.args_value(node)
-    if (indent + len(line) <= WIDTH and prefix) or isinstance(node, syntax.ArgsScalar):
+    if indent + len(line) < WIDTH or isinstance(node, syntax.ArgsScalar):  # a comma follows
         return [line]
+    return _broken_args(node, prefix, indent)
+
+
+def _broken_args(node: syntax.ArgsObject | syntax.ArgsList, prefix: str, indent: int) -> list[str]:
+    """Return an object or list with each part on a line of its own."""
     if isinstance(node, syntax.ArgsObject):
         opening, closing = "{", "}"
         parts = [(f"{value(key)}: ", inner) for key, inner in node.entries]

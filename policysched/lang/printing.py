@@ -13,7 +13,7 @@ from typing import assert_never
 from policysched.lang import syntax, syntax_clause, syntax_expr
 
 _ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t"}
-_PRECEDENCE = {"+": 2, "-": 2, "*": 3, "/": 3}
+PRECEDENCE = {"+": 2, "-": 2, "*": 3, "/": 3}
 _ELSE, _UNARY, _ATOM = 1, 4, 5
 
 
@@ -97,14 +97,19 @@ def expr(node: syntax_expr.Expr) -> str:
         case syntax_expr.ExprNot(operand=operand):
             return f"not {condition_operand(operand)}"
         case syntax_expr.Comparison(operator=operator, left=left, right=right):
-            return f"{_operand(left, _ELSE)} {operator} {_operand(right, _ELSE)}"
+            return (
+                f"{arithmetic_operand(left, _ELSE)} {operator} {arithmetic_operand(right, _ELSE)}"
+            )
         case syntax_expr.Else(value=first, fallback=fallback):
-            return f"{_operand(first, _ELSE + 1)} else {_operand(fallback, _ELSE)}"
+            return (
+                f"{arithmetic_operand(first, _ELSE + 1)} else {arithmetic_operand(fallback, _ELSE)}"
+            )
         case syntax_expr.Binary(operator=operator, left=left, right=right):
-            level = _PRECEDENCE[operator]
-            return f"{_operand(left, level)} {operator} {_operand(right, level + 1)}"
+            level = PRECEDENCE[operator]
+            first = arithmetic_operand(left, level)
+            return f"{first} {operator} {arithmetic_operand(right, level + 1)}"
         case syntax_expr.Negate(operand=operand):
-            return f"-{_operand(operand, _UNARY)}"
+            return f"-{arithmetic_operand(operand, _UNARY)}"
         case _:
             return _atom(node)
 
@@ -148,7 +153,8 @@ def condition_operand(node: syntax_expr.Expr) -> str:
     return f"({expr(node)})" if is_compound else expr(node)
 
 
-def _operand(node: syntax_expr.Expr, level: int) -> str:
+def arithmetic_operand(node: syntax_expr.Expr, level: int) -> str:
+    """Return an expression as operand of a sign that binds as strongly as `level`."""
     return expr(node) if _level(node) >= level else f"({expr(node)})"
 
 
@@ -157,7 +163,7 @@ def _level(node: syntax_expr.Expr) -> int:
         case syntax_expr.Else():
             return _ELSE
         case syntax_expr.Binary(operator=operator):
-            return _PRECEDENCE[operator]
+            return PRECEDENCE[operator]
         case syntax_expr.Negate():
             return _UNARY
         case (

@@ -1,0 +1,141 @@
+from __future__ import annotations
+
+import io
+import json
+import pathlib
+import sys
+import types
+
+import jsonschema
+import pytest
+
+from policysched import _resources, errors
+from policysched.cli import main
+
+GOOD = "policy a {\n  for pods\n  reject when free(cpu) < 2\n}\n"
+BAD = "policy a {\n  for pods\n  reject when fre(cpu) < 2\n}\n"
+
+
+def _stdin(monkeypatch: pytest.MonkeyPatch, content: bytes) -> None:
+    monkeypatch.setattr(sys, "stdin", types.SimpleNamespace(buffer=io.BytesIO(content)))
+
+
+def test_a_good_folder_is_counted(
+    tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """All texts of a folder are checked together."""
+    (tmp_path / "a.policy").write_text(GOOD)
+    (tmp_path / "p.policy").write_text('import "a.policy"\nprofile x { policies a }')
+    assert main.main(["check", str(tmp_path)]) == errors.EXIT_OK
+    out, err = capsys.readouterr()
+    assert out.startswith("2 texts: 1 policy, 1 profile, hash ")
+    assert err == ""
+
+
+def test_errors_go_to_stderr_with_place_and_caret(
+    tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Exit 2, every error in full, a count at the end, nothing on stdout."""
+    file = tmp_path / "a.policy"
+    file.write_text(BAD)
+    assert main.main(["check", str(file)]) == errors.EXIT_WRONG_INPUT
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.split("\n") == [
+        "error[PS104]: there is no function `fre`",
+        f"  --> {file}:3:15",
+        "3 |   reject when fre(cpu) < 2",
+        "  |               ^^^ did you mean `free`?",
+        "  = help: write `free` [unsafe fix]",
+        "",
+        "1 error",
+        "",
+    ]
+
+
+@pytest.mark.parametrize(
+    "text, exit_code", [(GOOD, errors.EXIT_OK), (BAD, errors.EXIT_WRONG_INPUT)]
+)
+def test_json_follows_the_schema(
+    text: str, exit_code: int, tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The same findings for programs, on stdout."""
+    file = tmp_path / "a.policy"
+    file.write_text(text)
+    assert main.main(["check", "-o", "json", str(file)]) == exit_code
+    out, err = capsys.readouterr()
+    report = json.loads(out)
+    jsonschema.validate(report, json.loads(_resources.text("schemas", "check.schema.json")))
+    assert report["ok"] is (text == GOOD)
+    assert report["errors"] == len(report["diagnostics"]) == (0 if text == GOOD else 1)
+    assert err == ""
+
+
+def test_stdin_and_params(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`-` is stdin; a given param is checked against its type."""
+    text = b"param share: ratio = 80%\npolicy a { for pods reject when free(cpu) < 2 }"
+    _stdin(monkeypatch, text)
+    assert main.main(["check", "-", "--params", "share=50%"]) == errors.EXIT_OK
+    _stdin(monkeypatch, text)
+    assert main.main(["check", "-", "--params", "share=50"]) == errors.EXIT_WRONG_INPUT
+    assert "(params):1:7" in capsys.readouterr().err
+
+
+def test_plugins_that_are_not_installed_are_errors(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A misspelt plugin would otherwise be found at start only."""
+    _stdin(monkeypatch, b"profile p { disable NodeResourceFit }")
+    assert main.main(["check", "-"]) == errors.EXIT_WRONG_INPUT
+    assert "did you mean `NodeResourcesFit`?" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "content, message",
+    [
+        pytest.param(None, "cannot be read", id="missing"),
+        pytest.param(b"\xff\xfe", "is not UTF-8 text", id="not-text"),
+    ],
+)
+def test_unreadable_input_is_one_line(
+    content: bytes | None, message: str, tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """No traceback, exit 2."""
+    file = tmp_path / "a.policy"
+    if content is not None:
+        file.write_bytes(content)
+    assert main.main(["check", str(file)]) == errors.EXIT_WRONG_INPUT
+    err = capsys.readouterr().err
+    assert message in err
+    assert err.count("\n") == 1
+
+
+def test_stdin_that_is_no_text_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The same for what comes through a pipe."""
+    _stdin(monkeypatch, b"\xff")
+    assert main.main(["check", "-"]) == errors.EXIT_WRONG_INPUT
+    assert "is not UTF-8 text" in capsys.readouterr().err
+
+
+def test_thousands_of_errors_are_not_all_printed(
+    tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A hundred are more than anybody reads; the rest is counted."""
+    file = tmp_path / "a.policy"
+    rules = "\n".join(f"  reject when fre{number}(cpu) < 2" for number in range(150))
+    file.write_text(f"policy a {{\n  for pods\n{rules}\n}}")
+    assert main.main(["check", str(file)]) == errors.EXIT_WRONG_INPUT
+    err = capsys.readouterr().err
+    assert err.count("error[PS104]") == 100
+    assert "… and 50 more" in err
+    assert "150 errors" in err
+
+
+def test_a_path_is_needed(capsys: pytest.CaptureFixture[str]) -> None:
+    """Usage errors are exit 3."""
+    assert main.main(["check"]) == errors.EXIT_USAGE
+    assert "PATH" in capsys.readouterr().err
