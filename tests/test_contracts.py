@@ -1,0 +1,26 @@
+"""The import contracts name what is there."""
+
+from __future__ import annotations
+
+import pathlib
+import tomllib
+
+from policysched.framework import interface
+from policysched.plugins import registry
+
+PYPROJECT = pathlib.Path(__file__).parents[1] / "pyproject.toml"
+
+
+class _NoBinder:
+    async def bind(self, *_: object) -> None:
+        """Nothing is bound here."""
+
+
+def test_every_plugin_module_is_held_to_know_no_other() -> None:
+    """A new plugin joins the contract, which cannot tell plugins from what they share."""
+    contracts = tomllib.loads(PYPROJECT.read_text())["tool"]["importlinter"]["contracts"]
+    held = next(c["modules"] for c in contracts if c["id"] == "plugins")
+    built_in = registry.built_in()
+    handle = interface.Handle(binder=_NoBinder())
+    made = [built_in.create(name, None, handle) for name in built_in.names()]
+    assert sorted(type(plugin).__module__ for plugin in made) == sorted(held)
