@@ -100,9 +100,9 @@ def expr(node: syntax_expr.Expr) -> str:
             return (
                 f"{arithmetic_operand(left, _ELSE)} {operator} {arithmetic_operand(right, _ELSE)}"
             )
-        case syntax_expr.Else(value=first, fallback=fallback):
+        case syntax_expr.Else(value=value, fallback=fallback):
             return (
-                f"{arithmetic_operand(first, _ELSE + 1)} else {arithmetic_operand(fallback, _ELSE)}"
+                f"{arithmetic_operand(value, _ELSE + 1)} else {arithmetic_operand(fallback, _ELSE)}"
             )
         case syntax_expr.Binary(operator=operator, left=left, right=right):
             level = PRECEDENCE[operator]
