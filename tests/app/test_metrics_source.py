@@ -1,0 +1,117 @@
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import pathlib
+from collections.abc import Mapping
+
+import pytest
+
+from policysched import errors
+from policysched.app import metrics_source
+from policysched.cluster import metric_table
+from policysched.lang import checked, checker, source
+
+POLICY = "version 1\nmetric cpu: ratio = `cpu` node instance refresh 15s maxAge 2m\n"
+Seen = list[dict[str, dict[str, metric_table.Sample]]]
+
+
+@pytest.fixture
+def declared() -> tuple[checked.CheckedMetric, ...]:
+    """One metric."""
+    result = checker.check([source.SourceText("m.policy", POLICY)])
+    assert result.program is not None
+    return result.program.metrics
+
+
+def _write(path: pathlib.Path, text: str, at_seconds: int) -> None:
+    path.write_text(text)
+    os.utime(path, (at_seconds, at_seconds))
+
+
+def _collect(seen: Seen) -> metrics_source.Refresh:
+    def refresh(samples: Mapping[str, Mapping[str, metric_table.Sample]]) -> None:
+        seen.append({metric: dict(nodes) for metric, nodes in samples.items()})
+
+    return refresh
+
+
+def test_a_file_is_read_again_when_it_changes(
+    tmp_path: pathlib.Path, declared: tuple[checked.CheckedMetric, ...]
+) -> None:
+    """Samples count as measured when the file was written; an unchanged file brings nothing."""
+    path = tmp_path / "m.yaml"
+    _write(path, "cpu: {n1: 10%}", 1000)
+    found = metrics_source.FileSource(str(path), declared)
+    seen: Seen = []
+
+    async def poll_twice_then_change() -> None:
+        await found.poll(_collect(seen))
+        assert seen == []
+        _write(path, "cpu: {n1: 20%}", 2000)
+        await found.poll(_collect(seen))
+        await found.poll(_collect(seen))
+
+    asyncio.run(poll_twice_then_change())
+    assert seen == [{"cpu": {"n1": metric_table.Sample(0.2, 2000.0)}}]
+
+
+def test_a_file_that_cannot_be_used_leaves_the_samples_alone(
+    tmp_path: pathlib.Path,
+    declared: tuple[checked.CheckedMetric, ...],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """Half a file, or none, is logged; a good one after it is taken."""
+    path = tmp_path / "m.yaml"
+    _write(path, "cpu: {n1: 10%}", 1000)
+    found = metrics_source.FileSource(str(path), declared)
+    seen: Seen = []
+
+    async def spoil_and_mend() -> None:
+        _write(path, "cpu: {n1: ", 2000)
+        await found.poll(_collect(seen))
+        path.unlink()
+        await found.poll(_collect(seen))
+        assert seen == []
+        _write(path, "cpu: {n1: 30%}", 3000)
+        await found.poll(_collect(seen))
+
+    with caplog.at_level(logging.WARNING):
+        asyncio.run(spoil_and_mend())
+    assert [sample["cpu"]["n1"].value for sample in seen] == [0.3]
+    assert [record.message.partition(":")[0] for record in caplog.records] == [
+        "keeping the old metric values"
+    ] * 2
+
+
+def test_the_first_samples_are_there_from_the_start(
+    tmp_path: pathlib.Path, declared: tuple[checked.CheckedMetric, ...]
+) -> None:
+    """`run` hands on what the file said when the scheduler was started."""
+    path = tmp_path / "m.yaml"
+    _write(path, "cpu: {n1: 10%}", 1000)
+    pauses: list[float] = []
+
+    async def stop(seconds: float) -> None:
+        pauses.append(seconds)
+        raise asyncio.CancelledError
+
+    found = metrics_source.FileSource(str(path), declared, stop)
+    seen: Seen = []
+    with pytest.raises(asyncio.CancelledError):
+        asyncio.run(found.run(_collect(seen)))
+    assert seen == [{"cpu": {"n1": metric_table.Sample(0.1, 1000.0)}}]
+    assert pauses == [1.0]
+
+
+def test_a_wrong_file_is_refused_at_the_start(
+    tmp_path: pathlib.Path, declared: tuple[checked.CheckedMetric, ...]
+) -> None:
+    """A scheduler does not start on values that it cannot use."""
+    with pytest.raises(errors.InputError, match="cannot be read"):
+        metrics_source.FileSource(str(tmp_path / "none.yaml"), declared)
+    path = tmp_path / "m.yaml"
+    path.write_text("memory: {n1: 10%}")
+    with pytest.raises(errors.InputError, match="no policy declares a metric `memory`"):
+        metrics_source.FileSource(str(path), declared)

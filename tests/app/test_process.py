@@ -1,0 +1,40 @@
+from __future__ import annotations
+
+import asyncio
+import gc
+import os
+import signal
+
+import pytest
+
+from policysched.app import process
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_the_first_signal_asks_to_stop(number: signal.Signals) -> None:
+    """It sets the event, and gives both signals their usual meaning back for an impatient one."""
+
+    async def ask() -> None:
+        stopping = process.stop_on_signals()
+        assert not stopping.is_set()
+        os.kill(os.getpid(), number)
+        await asyncio.wait_for(stopping.wait(), timeout=10)
+
+    before = {each: signal.getsignal(each) for each in (signal.SIGTERM, signal.SIGINT)}
+    asyncio.run(ask())
+    assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+    assert signal.getsignal(signal.SIGINT) == signal.default_int_handler
+    for each, handler in before.items():
+        signal.signal(each, handler)
+
+
+def test_long_lived_objects_are_left_out_of_collections() -> None:
+    """What exists when the scheduler begins to work is not looked at again and again."""
+    before = gc.get_threshold()
+    try:
+        process.settle_memory()
+        assert gc.get_freeze_count() > 0
+        assert gc.get_threshold()[0] > before[0]
+    finally:
+        gc.unfreeze()
+        gc.set_threshold(*before)

@@ -1,0 +1,103 @@
+"""`policysched run` against a real API server: what the parts are joined to."""
+
+from __future__ import annotations
+
+import pathlib
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from tests.e2e import scheduler_process
+from tests.realcluster import control_plane as control_planes
+from tests.realcluster import manifests
+
+POLICY = """\
+version 1
+metric cpu_busy: ratio = `cpu` node instance refresh 15s maxAge 1h
+policy cool { for pods reject when cpu_busy > 80% missing allow as too-hot }
+profile cool { policies cool }
+profile plain { }
+"""
+
+
+def _node_of(plane: control_planes.ControlPlane, namespace: str, pod: str) -> str:
+    node: str = plane.client.pod(namespace, pod)["spec"].get("nodeName", "")
+    return node
+
+
+def _message_of(plane: control_planes.ControlPlane, namespace: str, pod: str) -> str:
+    conditions = plane.client.pod(namespace, pod)["status"].get("conditions", [])
+    return next((c["message"] for c in conditions if c["type"] == "PodScheduled"), "")
+
+
+@pytest.mark.e2e
+def test_policies_and_metric_values_of_files_decide(
+    control_plane: control_planes.ControlPlane, namespace: str, tmp_path: pathlib.Path
+) -> None:
+    """Each profile by its own rules; a pod that metrics reject is bound once the values change."""
+    (tmp_path / "p.policy").write_text(POLICY)
+    values = tmp_path / "metrics.yaml"
+    values.write_text("cpu_busy: {node-1: 95%}")
+    client = control_plane.client
+    client.create_nodes([manifests.node("node-1")])
+    names = ("plain", "cool")
+    client.create_pods(namespace, [manifests.pod(name, scheduler_name=name) for name in names])
+    flags = ("--policies", str(tmp_path), "--metrics-file", str(values))
+    with scheduler_process.PolicyScheduler(control_plane, tmp_path, flags=flags) as scheduler:
+        scheduler.wait_until(lambda: _node_of(control_plane, namespace, "plain") == "node-1")
+        scheduler.wait_until(lambda: "too-hot" in _message_of(control_plane, namespace, "cool"))
+        assert _node_of(control_plane, namespace, "cool") == ""
+        values.write_text("cpu_busy: {node-1: 5%}")
+        scheduler.wait_until(lambda: _node_of(control_plane, namespace, "cool") == "node-1")
+
+
+@pytest.mark.e2e
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_it_stops_in_order_when_it_is_told_to(
+    number: signal.Signals,
+    control_plane: control_planes.ControlPlane,
+    namespace: str,
+    tmp_path: pathlib.Path,
+) -> None:
+    """Without configuration and policies it schedules; a signal ends it with exit code 0."""
+    client = control_plane.client
+    client.create_nodes([manifests.node("node-1")])
+    client.create_pods(namespace, [manifests.pod("a", scheduler_name="policysched")])
+    kubeconfig = control_plane.write_kubeconfig(tmp_path / "kubeconfig")
+    argv = [sys.executable, "-m", "policysched", "run", "--kubeconfig", str(kubeconfig)]
+    with subprocess.Popen(argv, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        for line in process.stderr:
+            if "synced nodes=1" in line:
+                break
+        while not _node_of(control_plane, namespace, "a"):
+            assert process.poll() is None
+        process.send_signal(number)
+        rest = process.stderr.read().splitlines()
+        assert process.wait() == 0
+    assert [line.split(" ", 1)[1] for line in rest[-2:]] == [
+        "INFO policysched: stopping",
+        "INFO policysched: stopped",
+    ]
+
+
+@pytest.mark.parametrize(
+    "argv, message",
+    [
+        pytest.param(["--kubeconfig", "none"], "none", id="no-kubeconfig"),
+        pytest.param(["--config", "none"], "none: cannot be read: No such file", id="no-config"),
+        pytest.param(["--policies", "none"], "none: cannot be read: No such", id="no-policies"),
+        pytest.param(["--metrics-file", "none"], "none: cannot be read: No such", id="no-metrics"),
+        pytest.param(["--params", "a=1"], "there is no param `a` without policies", id="params"),
+    ],
+)
+def test_what_cannot_be_read_ends_it_at_the_start(argv: list[str], message: str) -> None:
+    """One error and exit code 2, before anything is scheduled."""
+    command = [sys.executable, "-m", "policysched", "run", *argv]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("policysched: ")
+    assert message in line
