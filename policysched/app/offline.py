@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
+import gc
 import random
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -14,6 +15,7 @@ from policysched.app import (
     metrics_file,
     offline_cluster,
     policies,
+    process,
     profile_choice,
     simulating,
 )
@@ -72,8 +74,11 @@ class Session:
         Raises:
             InputError: a cluster cannot be read, or has no such profile.
         """
-        for where, found in self._clusters.places:
-            yield self._decider(found, where, rng)
+        with process.without_collections():
+            for where, found in self._clusters.places:
+                yield self._decider(found, where, rng)
+                if self.is_lines:
+                    gc.collect()
 
     def _decider(
         self, found: cluster_file.ClusterObjects, where: str, rng: random.Random | None

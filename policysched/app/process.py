@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gc
 import signal
+from collections.abc import Iterator
 
 _STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 _GC_THRESHOLD = (50_000, 25, 100)
@@ -31,3 +33,20 @@ def settle_memory() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(*_GC_THRESHOLD)
+
+
+@contextlib.contextmanager
+def without_collections() -> Iterator[None]:
+    """Build much that lives long without looking for cycles in it again and again.
+
+    What makes several such things one after the other collects in between.
+    """
+    was_enabled = gc.isenabled()
+    gc.disable()
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
+        if was_enabled:
+            gc.enable()

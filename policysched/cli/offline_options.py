@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import datetime
+import pathlib
 import re
 import sys
 from typing import TYPE_CHECKING
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from policysched.app import offline
 
 _PARAMS = re.compile(r",(?=[A-Za-z_]\w*=)")
+_MUCH_YAML_MEGABYTES = 20
 _PROFILES = """\
 A pod is decided by the profile that its schedulerName names. Where no profile has that name, the
 only profile decides, or the one called `policysched`; of several others none does, and the pod is
@@ -89,6 +91,7 @@ def inputs(args: argparse.Namespace) -> offline.Inputs:
 
     if not args.cluster:
         raise errors.UsageError("--cluster is missing: a file, or `-` for stdin")
+    _warn_of_much_yaml(args.cluster)
     return offline.Inputs(
         cluster=args.cluster,
         policies=tuple(args.policies or ()),
@@ -97,6 +100,14 @@ def inputs(args: argparse.Namespace) -> offline.Inputs:
         now=args.now or clocks.SystemClock().now(),
         scheduler_name=args.scheduler_name,
     )
+
+
+def _warn_of_much_yaml(cluster: str) -> None:
+    path = pathlib.Path(cluster)
+    if path.suffix in (".yaml", ".yml") and path.is_file():
+        megabytes = path.stat().st_size / 1e6
+        if megabytes > _MUCH_YAML_MEGABYTES:
+            output.note(f"{megabytes:,.0f} MB of YAML; JSON (`-o json`) is read much faster")
 
 
 def tell_warnings(session: offline.Session) -> None:

@@ -81,8 +81,8 @@ def test_everything_that_can_be_said() -> None:
             id="backoff-shrinks",
         ),
         pytest.param(
-            HEAD + "profiles:\n- schedulerName: a\n  plugins:\n  - name: X\n    wieght: 2",
-            "c.yaml:7: `profiles[0].plugins[0]` has no field `wieght` (did you mean `weight`?)",
+            HEAD + "profiles:\n- schedulerName: a\n  plugins:\n  - name: X\n    wght: 2",
+            "c.yaml:7: `profiles[0].plugins[0]` has no field `wght` (did you mean `weight`?)",
             id="nested",
         ),
         pytest.param(

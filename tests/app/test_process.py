@@ -38,3 +38,19 @@ def test_long_lived_objects_are_left_out_of_collections() -> None:
     finally:
         gc.unfreeze()
         gc.set_threshold(*before)
+
+
+def test_collections_pause_while_much_is_built() -> None:
+    """They come back as they were, also after an error."""
+    before = gc.isenabled()
+
+    def fail_inside() -> None:
+        with process.without_collections():
+            assert not gc.isenabled()
+            assert gc.get_freeze_count() > 0
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        fail_inside()
+    assert gc.isenabled() == before
+    assert gc.get_freeze_count() == 0
