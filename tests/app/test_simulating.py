@@ -1,0 +1,126 @@
+"""What plugins behind the choice of a node do to a simulation."""
+
+from __future__ import annotations
+
+import pytest
+
+from policysched.app import offline_cluster, profile_choice, simulating
+from policysched.cluster import pod_shape, snapshot
+from policysched.framework import cycle_state, interface, profile, runtime, status
+from policysched.plugins import node_resources_fit, priority_sort
+from tests import builders
+
+
+class EvictsTheFirst:
+    """Makes room by the pod that came first."""
+
+    name = "EvictsTheFirst"
+
+    def __init__(self, victims: tuple[pod_shape.PodInfo, ...]) -> None:
+        self.victims = victims
+
+    def post_filter(
+        self,
+        state: cycle_state.CycleState,
+        pod: pod_shape.PodInfo,
+        snap: snapshot.Snapshot,
+        diagnosis: interface.Diagnosis,
+    ) -> interface.PostFilterResult:
+        """Name the victims, or say that there are none."""
+        if not self.victims:
+            return interface.PostFilterResult(status.unschedulable(self.name, "nobody to evict"))
+        victims, self.victims = self.victims, ()
+        return interface.PostFilterResult(status.SUCCESS, "n1", victims)
+
+
+class Refuses:
+    """Refuses at one extension point and keeps books of what it was told."""
+
+    name = "Refuses"
+
+    def __init__(self, point: str) -> None:
+        self.point = point
+        self.undone: list[str] = []
+
+    def reserve(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node_name: str
+    ) -> status.Status:
+        """Refuse at Reserve."""
+        return self._answer("reserve")
+
+    def unreserve(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node_name: str
+    ) -> None:
+        """Take note."""
+        self.undone.append(node_name)
+
+    def permit(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node_name: str
+    ) -> tuple[status.Status, float]:
+        """Refuse at Permit, or ask to wait."""
+        if self.point == "wait":
+            return status.Status(status.Code.WAIT), 10.0
+        return self._answer("permit"), 0.0
+
+    def _answer(self, point: str) -> status.Status:
+        if point == self.point:
+            return status.unschedulable(self.name, f"refused at {point}")
+        return status.SUCCESS
+
+
+def _cluster(*pods: builders.PodBuilder) -> offline_cluster.OfflineCluster:
+    """One node with four cores, a pod on it that takes three, and pods that wait."""
+    cluster = offline_cluster.empty(builders.EPOCH)
+    cluster.cache.set_node(builders.make_node("n1").capacity(cpu="4", memory="8Gi").build())
+    old = cluster.shapes.info(builders.make_pod("old").requests(cpu="3").node("n1").build())
+    cluster.cache.add_pod(old)
+    cluster.placed[old.key] = old
+    cluster.pending = [cluster.shapes.info(pod.build()) for pod in pods]
+    return cluster
+
+
+def _simulate(
+    cluster: offline_cluster.OfflineCluster, *plugins: interface.Plugin
+) -> list[simulating.Placement]:
+    fit = node_resources_fit.NodeResourcesFit.from_args({})
+    made = profile.Profile("p", (priority_sort.PrioritySort(), fit, *plugins), {})
+    choice = profile_choice.ProfileChoice({"p": runtime.Framework(made, None)})
+    return list(simulating.simulate(cluster, choice))
+
+
+def test_a_preempting_pod_takes_the_place_of_its_victims() -> None:
+    """Victims are named and gone; the next pod finds no more of them."""
+    big = builders.make_pod("big").requests(cpu="4")
+    cluster = _cluster(big, builders.make_pod("late").requests(cpu="2"))
+    first, second = _simulate(cluster, EvictsTheFirst((cluster.placed["default/old"],)))
+    assert (first.node, first.victims, first.feasible) == ("n1", ["default/old"], 1)
+    assert (second.node, second.victims) == (None, [])
+    assert second.message == "0/1 nodes are available: 1 Insufficient cpu. nobody to evict"
+    assert second.reasons == ("Insufficient cpu",)
+
+
+@pytest.mark.parametrize("point", ["reserve", "permit"])
+def test_a_refusal_after_the_choice_leaves_the_pod_pending(point: str) -> None:
+    """Its room is free again for the next pod, and the plugin is told to undo."""
+    refusing = Refuses(point)
+    pods = [builders.make_pod(name).requests(cpu="1") for name in ("a", "b")]
+    cluster = _cluster(*pods)
+    placements = _simulate(cluster, refusing)
+    assert [(p.node, p.message) for p in placements] == [(None, f"refused at {point}")] * 2
+    assert refusing.undone == ["n1", "n1"]
+    assert cluster.cache.pod_count == 1
+
+
+def test_waiting_for_permission_counts_as_permission() -> None:
+    """Nobody can answer in a file, so the pod is taken to be allowed."""
+    (placed,) = _simulate(_cluster(builders.make_pod("a").requests(cpu="1")), Refuses("wait"))
+    assert placed.node == "n1"
+
+
+def test_what_is_allocated_counts_all_pods() -> None:
+    """Pods that were there and pods that were placed, of every resource that a node has."""
+    cluster = _cluster(builders.make_pod("a").requests(cpu="500m"))
+    _simulate(cluster)
+    found = {each.resource: each for each in simulating.allocations(cluster.cache)}
+    assert found["cpu"] == simulating.Allocation("cpu", 3500, 4000)
+    assert found["memory"] == simulating.Allocation("memory", 0, 8 * 2**30)
