@@ -14,7 +14,7 @@ from policysched.cluster import pod_counts, pod_shape
 from policysched.compiler import pod_predicates, scope
 from policysched.lang import checked_selector
 
-LabelValues: TypeAlias = tuple[tuple[str, str | None], ...]
+LabelValues: TypeAlias = tuple[str | None, ...]
 
 
 class PodSet:
@@ -37,19 +37,20 @@ class PodSet:
         )
         self._match_keys = written.match_label_keys
         self._mismatch_keys = written.mismatch_label_keys
-        self._label_keys = (*self._match_keys, *self._mismatch_keys)
         self.reads_namespace_labels = pod_predicates.reads_namespace_labels(written.namespaces) or (
             policy_scope is not None and policy_scope.reads_namespace_labels
         )
         has_own_selector = written.kind == "where" or written.namespaces is not None
-        self.is_symmetric = not has_own_selector and not self._label_keys
+        has_label_keys = bool(self._match_keys or self._mismatch_keys)
+        self.is_symmetric = not has_own_selector and not has_label_keys
 
     def anchor(self, shape: pod_shape.PodShape) -> Anchor:
         """Return what the set depends on of the pod that looks, or is looked at."""
         return Anchor(
             "" if self._in_namespaces else shape.namespace,
             shape.workload if self._is_same_workload else "",
-            tuple((key, shape.labels.get(key)) for key in self._label_keys),
+            tuple(shape.labels.get(key) for key in self._match_keys),
+            tuple(shape.labels.get(key) for key in self._mismatch_keys),
         )
 
     def may_include(
@@ -67,15 +68,17 @@ class PodSet:
     def relates(self, seen: Anchor, seer: Anchor) -> bool:
         """Return whether a pod that may be in the set is in it as another pod sees it.
 
-        Labels of which the seeing pod lacks the key are ignored; a mismatch is also satisfied by
-        pods without the label, as `NotIn` is (KEP-3633).
+        Labels that the seeing pod lacks are ignored; for a mismatch the seen pod must have the
+        label.
         """
         if seen.namespace != seer.namespace or seen.workload != seer.workload:
             return False
-        pairs = zip(seen.labels, seer.labels, strict=True)
         return all(
-            wanted is None or (actual == wanted) == (position < len(self._match_keys))
-            for position, ((_, actual), (_, wanted)) in enumerate(pairs)
+            theirs is None or own == theirs
+            for own, theirs in zip(seen.matching, seer.matching, strict=True)
+        ) and all(
+            theirs is None or own not in (None, theirs)
+            for own, theirs in zip(seen.differing, seer.differing, strict=True)
         )
 
     def includes(
@@ -97,12 +100,13 @@ class Anchor:
     Attributes:
         namespace: "" where the set says itself which namespaces it is about.
         workload: "" unless the set is about the same workload.
-        labels: values of matchLabelKeys, then of mismatchLabelKeys; None where absent.
+        matching, differing: values of matchLabelKeys and mismatchLabelKeys, None where absent.
     """
 
     namespace: str
     workload: str
-    labels: LabelValues
+    matching: LabelValues
+    differing: LabelValues
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -75,7 +75,9 @@ class Judge:
             return False
         own, theirs = pod.metadata.labels, seer.metadata.labels
         matching = all(own.get(k) == theirs[k] for k in pods.match_label_keys if k in theirs)
-        differing = all(own.get(k) != theirs[k] for k in pods.mismatch_label_keys if k in theirs)
+        differing = all(
+            k in own and own[k] != theirs[k] for k in pods.mismatch_label_keys if k in theirs
+        )
         return matching and differing
 
 
