@@ -12,7 +12,7 @@ from policysched.app import config, plugin_sets, policy_sources, profile_choice
 from policysched.compiler import compiler
 from policysched.compiler.rules import base
 from policysched.framework import interface, profile, scoring
-from policysched.lang import checked, checker, diagnostics, rendering, source
+from policysched.lang import checked, checker, diagnostics, rendering, source, spelling
 from policysched.plugins import registry
 
 
@@ -118,6 +118,7 @@ def from_sources(
 
     Raises:
         PolicyError: a text has errors.
+        ConfigurationError: they declare profiles, but none called `scheduler_name`.
     """
     plugins = registry.with_entry_points()
     result = checker.check(sources, given=params, plugins=plugins.names())
@@ -126,6 +127,12 @@ def from_sources(
     implied_name = scheduler_name or profile_choice.DEFAULT_SCHEDULER_NAME
     own = [_spec(n, each, implied_name) for n, each in enumerate(result.program.profiles)]
     specs = _with_configuration(own, configuration or config.Config())
+    if scheduler_name is not None and all(spec.name != scheduler_name for spec in specs):
+        declared = spelling.alternatives(f"`{spec.name}`" for spec in specs)
+        problem = f"there is no profile `{scheduler_name}`"
+        raise errors.ConfigurationError(
+            "--scheduler-name", problem, help=f"the policies declare {declared}"
+        )
     return PolicySet(result.program, tuple(specs), plugins, _rendered_warnings(result))
 
 

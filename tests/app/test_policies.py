@@ -136,6 +136,17 @@ def test_profiles_of_a_configuration_replace_the_implied_one() -> None:
         assert list(policies.require(policies.make(found, HANDLE)).by_name) == names
 
 
+def test_a_name_that_no_declared_profile_has_is_refused() -> None:
+    """Who names a scheduler is not left with one that serves other pods."""
+    text = source.SourceText("p.policy", "version 1\nprofile a { }\nprofile b { }")
+    assert [spec.name for spec in policies.from_sources([text], {}, "b").specs] == ["a", "b"]
+    with pytest.raises(errors.ConfigurationError) as caught:
+        policies.from_sources([text], {}, "c")
+    assert str(caught.value) == (
+        "--scheduler-name: there is no profile `c` (the policies declare `a` or `b`)"
+    )
+
+
 def test_annotations_that_policies_read_are_known() -> None:
     """Pods must not count as equal where a policy tells them apart."""
     profiles = _made('policy p { for pods where annotation("team") = a }')
