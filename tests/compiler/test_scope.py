@@ -137,7 +137,7 @@ def test_the_program_knows_when_a_rule_next_changes() -> None:
     now: datetime.datetime | None = builders.EPOCH
     while now is not None and len(changes) < 9:
         now = compiled.next_change(now)
-        changes.append(now and (now - builders.EPOCH) / minutes)
+        changes.append((now - builders.EPOCH) / minutes if now else None)
     assert changes == [5, 10, 20, None]
 
 
