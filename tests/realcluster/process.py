@@ -90,6 +90,20 @@ class ServerProcess:
         if self._process is not None:
             self._process.send_signal(number)
 
+    def wait(self, time_limit_seconds: float) -> int:
+        """Wait for the end of a server that was asked to end, and return its exit code.
+
+        Raises:
+            ProcessError: it was not started, or has not ended in time.
+        """
+        if self._process is None:
+            raise ProcessError(f"{self.name} is not started")
+        try:
+            return self._process.wait(time_limit_seconds)
+        except subprocess.TimeoutExpired as error:
+            text = f"{self.name} did not end within {time_limit_seconds} s:\n{self.log_tail()}"
+            raise ProcessError(text) from error
+
     def kill(self) -> None:
         """End the server now and wait for its end; nothing happens where it has ended before."""
         if self._process is not None:
