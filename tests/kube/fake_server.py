@@ -101,7 +101,7 @@ class FakeServer:
 
     @contextlib.asynccontextmanager
     async def client(
-        self, source: StaticSource | None = None, *, max_connections: int = 128
+        self, source: credentials.CredentialSource | None = None, *, max_connections: int = 128
     ) -> AsyncIterator[client.ApiClient]:
         """Connect a client whose pauses take no time."""
         source = source or StaticSource("token-1")

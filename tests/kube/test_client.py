@@ -6,8 +6,9 @@ import asyncio
 import logging
 
 import pytest
+from aiohttp import web
 
-from policysched.kube import client, errors
+from policysched.kube import client, credentials, errors
 from tests.kube.asynchronous import asynchronous
 from tests.kube.fake_server import (
     Answer,
@@ -190,21 +191,55 @@ async def test_a_token_is_read_again_every_minute() -> None:
         assert sent == ["Bearer first", "Bearer first", "Bearer second"]
 
 
+class CertificateSource:
+    """A source of a client certificate that a test can change."""
+
+    def __init__(self) -> None:
+        self.certificate = b"first"
+
+    async def load(self, *, is_rejected: bool) -> credentials.Credential:
+        """Return the certificate."""
+        return credentials.Credential(certificate=self.certificate)
+
+
+@asynchronous
+async def test_connections_of_an_old_certificate_are_left() -> None:
+    """A connection speaks for the certificate it was opened with: after a change, new ones are."""
+    source = CertificateSource()
+    ports = set()
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        assert request.transport is not None
+        ports.add(request.transport.get_extra_info("peername")[1])
+        return web.json_response({})
+
+    async with FakeServer() as server, server.client(source) as api:
+        server.on("GET", PATH, answer)
+        await api.request("GET", PATH)
+        await api.request("GET", PATH)
+        assert len(ports) == 1
+        source.certificate = b"second"
+        server.clock.advance(credentials.RENEW_SECONDS)
+        await api.request("GET", PATH)
+        await api.request("GET", PATH)
+        assert len(ports) == 2
+
+
 @asynchronous
 async def test_connections_are_bounded() -> None:
     """More calls than connections wait for their turn, and all are made."""
     async with FakeServer() as server, server.client(max_connections=3) as api:
         most_open = 0
 
-        async def answer(request: object) -> object:
+        async def answer(request: web.Request) -> web.StreamResponse:
             nonlocal most_open
             assert server._runner is not None
             assert server._runner.server is not None
             most_open = max(most_open, len(server._runner.server.connections))
             await asyncio.sleep(0)
-            return await json_body({})(request)  # type: ignore[arg-type]  # handed through
+            return await json_body({})(request)
 
-        server.on("GET", PATH, answer)  # type: ignore[arg-type]  # as above
+        server.on("GET", PATH, answer)
         await asyncio.gather(*(api.request("GET", PATH) for _ in range(30)))
         assert len(server.requests) == 30
         assert most_open == 3

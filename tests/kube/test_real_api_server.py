@@ -90,7 +90,7 @@ async def connected(
 async def followed(
     api: client.ApiClient, resource: resources.Resource[decoding.T]
 ) -> AsyncIterator[tuple[Collection[decoding.T], reflector.Reflector[decoding.T]]]:
-    """Follow a resource."""
+    """Follow a resource, until at least one change has arrived by watch."""
     sink: Collection[decoding.T] = Collection()
     following = reflector.Reflector(api, resource, sink, rng=random.Random(1))
     task = asyncio.create_task(following.run())
@@ -143,10 +143,9 @@ async def test_pages_of_a_real_list(
     """The server's own continue tokens lead through the whole list."""
     monkeypatch.setattr(reflector, "PAGE_SIZE", 10)
     control_plane.client.create_nodes(manifests.fleet(35))
-    async with (
-        connected(control_plane, tmp_path) as api,
-        followed(api, resources.NODES) as (nodes, _),
-    ):
+    nodes: Collection[objects.Node] = Collection()
+    async with connected(control_plane, tmp_path) as api:
+        await reflector.Reflector(api, resources.NODES, nodes, rng=random.Random(1)).list_once()
         assert len(nodes.by_name) == 35
 
 
@@ -194,6 +193,8 @@ async def test_a_server_that_is_restarted(tmp_path: pathlib.Path) -> None:
             assert late.replaced == 0
             stepping = asyncio.create_task(following.step())
             await late.until(lambda found: {"before", "after"} <= found.keys())
+            plane.client.create_nodes([manifests.node("later")])
+            await late.until(lambda found: "later" in found)
             stepping.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await stepping
