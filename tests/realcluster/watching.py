@@ -19,15 +19,21 @@ BOUND_PODS = {"fieldSelector": "spec.nodeName!="}
 """The query of a watch on pods to which a pod is added when it is bound."""
 
 _ADDED = b'{"type":"ADDED"'
+_ERROR = b'{"type":"ERROR"'
 _VERSION = re.compile(rb'"resourceVersion":"(\d+)"')
 _PAUSE_SECONDS = 0.1
+
+
+class WatchError(Exception):
+    """The watch has an end; the text is what the server said."""
 
 
 class Watch:
     """A watch whose ADDED lines are counted in a thread of its own; `len` says how many there were.
 
     Lines are not decoded, so counting costs next to nothing beside what is watched. The API server
-    cuts watches that it has no time for when it is loaded; counting goes on where it was cut.
+    cuts watches that it has no time for when it is loaded; counting goes on where it was cut. That
+    is not possible after a restart of the server, which forgets what was before.
     """
 
     def __init__(
@@ -51,6 +57,7 @@ class Watch:
         self._query = dict(query or {})
         self._on_first = on_first
         self._count = 0
+        self._error: str | None = None
         self._version: str = client.get(path, limit="1")["metadata"]["resourceVersion"]
         self._stream: urllib3.BaseHTTPResponse | None = None
         self._is_ended = False
@@ -72,14 +79,20 @@ class Watch:
         self._thread.join()
 
     def __len__(self) -> int:
-        """Return how many lines there were so far."""
+        """Return how many lines there were so far.
+
+        Raises:
+            WatchError: the server could not say what came next.
+        """
+        if self._error is not None:
+            raise WatchError(self._error)
         return self._count
 
     def _run(self) -> None:
         while True:
             try:
                 with self._lock:
-                    if self._is_ended:
+                    if self._is_ended or self._error is not None:
                         return
                     self._stream = self._open()
                 for line in _lines(self._stream):
@@ -93,6 +106,9 @@ class Watch:
         )
 
     def _take(self, line: bytes) -> None:
+        if line.startswith(_ERROR):
+            self._error = line.decode()
+            return
         version = _VERSION.search(line)
         if version is not None:
             self._version = version[1].decode()
