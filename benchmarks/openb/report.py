@@ -26,6 +26,24 @@ import orjson
 from benchmarks.openb import convert
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+FEW_CORES = 2000
+"""Milli-CPU with which hardly any GPU pod of the trace can do."""
+RUN_COLUMNS = (
+    "profile",
+    "variant",
+    "pods placed",
+    "GPUs allocated",
+    "left pending",
+    "seconds",
+    "CPU",
+)
+LEFT_COLUMNS = (
+    "profile",
+    "GPUs free",
+    "beside under 2 cores",
+    "in rests of devices",
+    "pending pods by GPUs",
+)
 _COUNTED_REASON = re.compile(r"(?:^|, )(?P<count>\d+) (?P<reason>.*?)(?=, \d+ |$)")
 
 
@@ -154,19 +172,53 @@ VARIANTS = (
 )
 
 
+def what_is_left(title: str, answer: Answer, trace: Trace) -> list[str]:
+    """Return the cells of the second table: what stays free, and who stays pending."""
+    cpu_milli, gpu_milli = Counter(trace.cpu_milli), Counter(trace.gpu_milli)
+    wanted: Counter[str] = Counter()
+    for placement in answer["placements"]:
+        pod, node = trace.pods[placement["pod"]], placement["node"]
+        if node is None:
+            wanted[pod["num_gpu"]] += 1
+        else:
+            cpu_milli[node] -= int(pod["cpu_milli"])
+            gpu_milli[node] -= convert.gpu_milli(pod)
+    without_cores = sum(free for node, free in gpu_milli.items() if cpu_milli[node] < FEW_CORES)
+    return [
+        title,
+        f"{sum(gpu_milli.values()) / 1000:.0f}",
+        f"{without_cores / 1000:.0f}",
+        f"{sum(free % 1000 for free in gpu_milli.values()) / 1000:.0f}",
+        ", ".join(f"{count} want {gpus}" for gpus, count in wanted.most_common()),
+    ]
+
+
+class Trace:
+    """The two CSV files.
+
+    Attributes:
+        pods: rows by `namespace/name`.
+        cpu_milli, gpu_milli: allocatable, by node.
+    """
+
+    def __init__(self, folder: pathlib.Path) -> None:
+        """Read them."""
+        nodes = convert.rows(folder / convert.NODES_FILE)
+        self.pods = {f"default/{p['name']}": p for p in convert.rows(folder / convert.PODS_FILE)}
+        self.cpu_milli = {node["sn"]: int(node["cpu_milli"]) for node in nodes}
+        self.gpu_milli = {node["sn"]: 1000 * int(node["gpu"]) for node in nodes}
+        self.requested = {name: convert.gpu_milli(pod) for name, pod in self.pods.items()}
+        self.total_gpu_milli = sum(self.gpu_milli.values())
+
+
 def main() -> None:
-    """Print the table."""
+    """Print two tables: every variant, and what is left free with ties broken by name."""
     parser = argparse.ArgumentParser(description="Schedule the openb trace under several profiles.")
     parser.add_argument("folder", type=convert.folder, help="where the two CSV files lie")
     args = parser.parse_args()
-    nodes = convert.rows(args.folder / convert.NODES_FILE)
-    pods = convert.rows(args.folder / convert.PODS_FILE)
-    requested = {f"default/{pod['name']}": convert.gpu_milli(pod) for pod in pods}
-    total_gpu_milli = 1000 * sum(int(node["gpu"]) for node in nodes)
-    demand = sum(requested.values()) / total_gpu_milli
-    rows = [
-        ["profile", "variant", "pods placed", "GPUs allocated", "left pending", "seconds", "CPU"]
-    ]
+    trace = Trace(args.folder)
+    runs = [list(RUN_COLUMNS)]
+    left = [list(LEFT_COLUMNS)]
     with tempfile.TemporaryDirectory() as folder:
         cluster_file = pathlib.Path(folder) / "cluster.json"
         for profile in PROFILES:
@@ -174,10 +226,14 @@ def main() -> None:
                 items = convert.cluster(args.folder, variant.shuffle_seed)
                 cluster_file.write_bytes(orjson.dumps(items))
                 answer, seconds = simulate(profile, cluster_file, variant.tie_seed)
-                found = outcome(answer, seconds, requested)
-                rows.append(row(profile.title, variant.title, found, total_gpu_milli))
-    print(f"{len(nodes):,} nodes, {len(pods):,} pods, demand {demand:.1%} of the GPUs\n")
-    print("\n".join(table(rows)))
+                found = outcome(answer, seconds, trace.requested)
+                runs.append(row(profile.title, variant.title, found, trace.total_gpu_milli))
+                if variant is VARIANTS[0]:
+                    left.append(what_is_left(profile.title, answer, trace))
+    demand = sum(trace.requested.values()) / trace.total_gpu_milli
+    print(f"{len(trace.gpu_milli):,} nodes, {len(trace.pods):,} pods, demand {demand:.1%}")
+    for each in (runs, left):
+        print("", *table(each), sep="\n")
 
 
 if __name__ == "__main__":

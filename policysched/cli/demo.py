@@ -36,7 +36,7 @@ def run(args: argparse.Namespace) -> int:
     from rich import console  # noqa: PLC0415 - `--help` does without
 
     from policysched import _resources  # noqa: PLC0415 - as above
-    from policysched.cli import demo_stage  # noqa: PLC0415 - as above
+    from policysched.cli import demo_screen, demo_stage  # noqa: PLC0415 - as above
 
     screen = console.Console(highlight=False)
     speed = None if args.fast or not screen.is_terminal else args.speed
@@ -44,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
         for file in _resources.folder("policies").glob("*.policy"):
             shutil.copy(file, folder)
         stage = demo_stage.Stage(pathlib.Path(folder))
-        if screen.is_terminal and not args.plain and _is_large_enough(screen):
+        if demo_screen.can_draw(screen) and not args.plain:
             _play_on_screen(stage, screen, speed)
         else:
             _play_as_text(stage, speed)
@@ -62,12 +62,6 @@ def _play_as_text(stage: demo_stage.Stage, speed: float | None) -> None:
     from policysched.cli import demo_story, demo_text  # noqa: PLC0415 - as above
 
     asyncio.run(demo_story.play(stage, demo_text.TextView(speed)))
-
-
-def _is_large_enough(screen: console.Console) -> bool:
-    from policysched.cli import demo_screen  # noqa: PLC0415 - as above
-
-    return screen.width >= demo_screen.MIN_WIDTH and screen.height >= demo_screen.MIN_HEIGHT
 
 
 def _speed(text: str) -> float:

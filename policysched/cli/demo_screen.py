@@ -13,14 +13,19 @@ from rich import layout as layouts
 from policysched.cli import demo_facts, demo_text
 from policysched.sim import node_state
 
-MIN_WIDTH = 80
-MIN_HEIGHT = 24
+_MIN_WIDTH, _MIN_HEIGHT = 80, 24
 _WIDE = 120
 _LOG_LINES = 4
 _FRAME_LINES = 3
 """Of a table of points: two lines above it and one below."""
 _WARM, _HOT = 0.6, 0.85
 _FULL, _EMPTY = "█", "░"
+
+
+def can_draw(screen: console.Console) -> bool:
+    """Say whether there is a terminal, with UTF-8 and large enough."""
+    is_large_enough = screen.width >= _MIN_WIDTH and screen.height >= _MIN_HEIGHT
+    return screen.is_terminal and screen.encoding.lower().startswith("utf") and is_large_enough
 
 
 class ScreenView:
@@ -36,9 +41,6 @@ class ScreenView:
         self._placed_last = ""
         self._log: list[text.Text] = []
         self._why: console.RenderableType = text.Text()
-        can_draw = screen.encoding.lower().startswith("utf")
-        self._glyphs = (_FULL, _EMPTY) if can_draw else ("#", ".")
-        self._arrow = "→" if can_draw else "->"
         self._live = live.Live(console=screen, screen=True, auto_refresh=False)
 
     def __enter__(self) -> Self:
@@ -156,7 +158,7 @@ class ScreenView:
         return drawn
 
     def _bar(self, share: float, width: int) -> text.Text:
-        drawn = demo_text.bar(share, width, *self._glyphs)
+        drawn = demo_text.bar(share, width, _FULL, _EMPTY)
         return text.Text.assemble((drawn, _heat(share)), f" {share:4.0%}")
 
     def _pods(self, state: node_state.NodeState) -> text.Text:
@@ -174,7 +176,7 @@ class ScreenView:
         line.append(found.pod, "bold")
         if found.node is None:
             return line.append(" fits nowhere", "bold red")
-        line.append(f" {self._arrow} ").append(found.node, "bold green")
+        line.append(" → ").append(found.node, "bold green")
         line.append(f"  {found.feasible} of {found.node_count} fit", "dim")
         return line.append(f"  {found.edit_effect}", "bold yellow") if found.edit_effect else line
 

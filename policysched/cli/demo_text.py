@@ -27,6 +27,8 @@ class TextView:
         """Print the nodes as the last chapter left them, then the headline."""
         if self._has_begun:
             self._print_nodes()
+        else:
+            output.write("policysched demo: the shipped policies place pods on an embedded cluster")
         self._has_begun = True
         output.write(f"\n{number}. {title}: {text}\n")
 

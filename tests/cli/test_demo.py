@@ -8,11 +8,13 @@ import pathlib
 import pty
 import re
 import shutil
+import signal
 import struct
 import subprocess
 import sys
 import termios
 from collections.abc import Mapping, Sequence
+from typing import Self
 
 import pytest
 from rich import console
@@ -290,34 +292,56 @@ def test_no_color_is_respected(
     assert bool(_COLOUR.search(screen.file.getvalue())) == has_colour
 
 
-def _in_terminal(columns: int, lines: int, *options: str) -> tuple[int, str]:
-    """Run the demo on a pseudo terminal of that size; return exit code and output."""
-    ours, theirs = pty.openpty()
-    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
-    environment = {k: v for k, v in os.environ.items() if k not in ("COLUMNS", "LINES", "NO_COLOR")}
-    process = subprocess.Popen(
-        [sys.executable, "-m", "policysched", "demo", *options],
-        stdin=theirs,
-        stdout=theirs,
-        stderr=theirs,
-        env=environment | {"TERM": "xterm-256color"},
-    )
-    os.close(theirs)
-    said = b""
-    try:
-        while chunk := os.read(ours, 65536):
-            said += chunk
-    except OSError:
-        pass  # the other side was closed: the process has ended
-    finally:
-        os.close(ours)
-    return process.wait(), said.decode()
+class Terminal:
+    """The demo on a pseudo terminal of some size."""
+
+    def __init__(self, columns: int, lines: int, *options: str) -> None:
+        self._ours, theirs = pty.openpty()
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
+        ignored = ("COLUMNS", "LINES", "NO_COLOR")
+        environment = {k: v for k, v in os.environ.items() if k not in ignored}
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "policysched", "demo", *options],
+            stdin=theirs,
+            stdout=theirs,
+            stderr=theirs,
+            env=environment | {"TERM": "xterm-256color", "PYTHONIOENCODING": "utf-8"},
+            start_new_session=True,
+        )
+        os.close(theirs)
+
+    def __enter__(self) -> Self:
+        """Return the running terminal."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """End whatever is left."""
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+        os.close(self._ours)
+
+    def read_until(self, words: str) -> None:
+        """Read until the demo has said `words`."""
+        said = ""
+        while words not in said:
+            said += os.read(self._ours, 65536).decode(errors="replace")
+
+    def read_all(self) -> str:
+        """Return all that is still to be said."""
+        said = b""
+        while True:
+            try:
+                said += os.read(self._ours, 65536)
+            except OSError:  # the other side was closed: the process has ended
+                return said.decode(errors="replace")
 
 
 def test_it_takes_a_terminal_over_and_gives_it_back() -> None:
     """A terminal that is large enough shows the demo on its alternate screen."""
-    code, said = _in_terminal(80, 24, "--fast")
-    assert code == 0
+    with Terminal(80, 24, "--fast") as terminal:
+        said = terminal.read_all()
+        assert terminal.process.wait() == 0
     assert said.count(_ALTERNATE_SCREEN) == said.count("\x1b[?1049l") == 1
     assert "Traceback" not in said
 
@@ -325,18 +349,40 @@ def test_it_takes_a_terminal_over_and_gives_it_back() -> None:
 @pytest.mark.parametrize(
     "columns, lines, options",
     [
-        pytest.param(70, 24, ("--fast",), id="narrow"),
-        pytest.param(80, 20, ("--fast",), id="low"),
-        pytest.param(80, 24, ("--fast", "--plain"), id="plain"),
+        pytest.param(79, 24, (), id="narrow"),
+        pytest.param(80, 23, (), id="low"),
+        pytest.param(80, 24, ("--plain",), id="plain"),
     ],
 )
 def test_it_prints_text_where_the_screen_is_too_small_or_not_wanted(
     columns: int, lines: int, options: tuple[str, ...], printed: str
 ) -> None:
     """A small terminal, or `--plain`, gets the same text as a pipe."""
-    code, said = _in_terminal(columns, lines, *options)
-    assert code == 0
+    with Terminal(columns, lines, "--fast", *options) as terminal:
+        said = terminal.read_all()
+        assert terminal.process.wait() == 0
     assert said.replace("\r\n", "\n") == printed
+
+
+@pytest.mark.parametrize(
+    "encoding, draws", [pytest.param("ascii", False, id="ascii"), ("utf-8", True)]
+)
+def test_the_screen_needs_utf_8(encoding: str, draws: bool) -> None:
+    """Bars and lines are not in every character set; text is."""
+    file = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
+    screen = console.Console(file=file, force_terminal=True, width=80, height=24)
+    assert demo_screen.can_draw(screen) == draws
+
+
+def test_ctrl_c_gives_the_terminal_back() -> None:
+    """An impatient viewer gets the terminal back and the shell's exit code for an interrupt."""
+    with Terminal(80, 24) as terminal:
+        terminal.read_until("prod/cache-1")
+        terminal.process.send_signal(signal.SIGINT)
+        said = terminal.read_all()
+        assert terminal.process.wait() == 130
+    assert "\x1b[?1049l" in said
+    assert "Traceback" not in said
 
 
 @pytest.mark.parametrize("speed", ["0", "-1", "nan", "inf", "fast"])

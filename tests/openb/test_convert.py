@@ -137,6 +137,18 @@ def test_a_run_is_summed_up_by_pods_devices_and_reasons() -> None:
     assert found.pending == {"Insufficient cpu": 1}
 
 
+def test_what_is_left_adds_up(folder: pathlib.Path) -> None:
+    """Free devices are those of the nodes without those of placed pods."""
+    trace = report.Trace(folder)
+    placements = [
+        {"pod": "default/late", "node": "gpu-node"},
+        {"pod": "default/early", "node": None},
+        {"pod": "default/plain", "node": "cpu-node"},
+    ]
+    cells = report.what_is_left("title", {"placements": placements}, trace)
+    assert cells == ["title", "8", "0", "1", "1 want 4"]
+
+
 def test_the_table_is_markdown() -> None:
     """Cells are padded to the width of their column."""
     lines = list(report.table([["a", "bb"], ["ccc", "d"]]))

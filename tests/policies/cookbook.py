@@ -25,6 +25,7 @@ from collections.abc import Iterator
 from policysched import _resources
 from policysched.cli import main
 
+OPENB_PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs" / "openb.md"
 PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs" / "cookbook.md"
 _BLOCK = re.compile(r"^```(?P<info>[^\n`]+)\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)
 _PROMPT = "$ "
@@ -53,9 +54,9 @@ class Block:
         return self.info.startswith("policy from ")
 
 
-def blocks() -> list[Block]:
-    """Return the fenced blocks of the page, in order."""
-    return [_block(match) for match in _BLOCK.finditer(PAGE.read_text(encoding="utf-8"))]
+def blocks(page: pathlib.Path = PAGE) -> list[Block]:
+    """Return the fenced blocks of a page, in order."""
+    return [_block(match) for match in _BLOCK.finditer(page.read_text(encoding="utf-8"))]
 
 
 def _block(match: re.Match[str]) -> Block:

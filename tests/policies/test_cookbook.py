@@ -9,6 +9,7 @@ from policysched.plugins import registry
 from tests.policies import cookbook, shipped
 
 BLOCKS = cookbook.blocks()
+OPENB_BLOCKS = cookbook.blocks(cookbook.OPENB_PAGE)
 
 
 @pytest.mark.parametrize(
@@ -21,7 +22,9 @@ def test_commands_print_what_the_page_says(block: cookbook.Block) -> None:
         assert cookbook.run(block) == block.body
 
 
-@pytest.mark.parametrize("block", [pytest.param(b, id=b.file) for b in BLOCKS if b.is_quotation])
+@pytest.mark.parametrize(
+    "block", [pytest.param(b, id=b.file) for b in [*BLOCKS, *OPENB_BLOCKS] if b.is_quotation]
+)
 def test_quotations_are_what_the_policy_says(block: cookbook.Block) -> None:
     """Lines of a shipped policy stand there in one piece."""
     text = (shipped.FOLDER / block.file).read_text(encoding="utf-8")
