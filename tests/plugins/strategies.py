@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 from typing import Any
 
 import hypothesis.strategies as st
@@ -13,6 +14,7 @@ ZONE, HOSTNAME, RACK = "topology.kubernetes.io/zone", "kubernetes.io/hostname", 
 TOPOLOGY_KEYS = (ZONE, HOSTNAME, RACK)
 NAMESPACES = ("default", "prod", "ghost")
 """`ghost` has no Namespace object."""
+OFTEN_DEFAULT = (*("default",) * 8, "prod", "ghost")
 IMAGE_SIZES = {
     "app:latest": 400 * 2**20,
     "registry.example.com:5000/app:latest": 90 * 2**20,
@@ -31,6 +33,14 @@ def optional_mapping(choices: dict[str, st.SearchStrategy[Any]]) -> st.SearchStr
     return st.fixed_dictionaries({}, optional=choices)
 
 
+class Focus(enum.Enum):
+    """What pods are mostly about; all else stays rare, so that it does not hide it."""
+
+    ONE_NODE = enum.auto()
+    AFFINITY = enum.auto()
+    SPREAD = enum.auto()
+
+
 # --- nodes ---------------------------------------------------------------------------------------
 
 EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
@@ -40,14 +50,14 @@ taints = st.builds(
     value=st.sampled_from(("", "gpu")),
     effect=st.sampled_from(EFFECTS),
 )
-node_labels = optional_mapping(
+node_labels = st.fixed_dictionaries(
     {
-        ZONE: st.sampled_from(("a", "b", "")),
-        RACK: st.sampled_from(("1", "2", "3")),
-        "disk": st.sampled_from(("ssd", "hdd")),
-        "cores": st.sampled_from(("4", "16", "many")),
+        ZONE: st.sampled_from(("a", "a", "a", "b", "b", "b", "c", "", None)),
+        RACK: st.sampled_from(("1", "1", "2", "2", None)),
+        "disk": st.sampled_from(("ssd", "ssd", "hdd", None)),
+        "cores": st.sampled_from(("4", "16", "many", None)),
     }
-)
+).map(lambda labels: {key: value for key, value in labels.items() if value is not None})
 node_resources = optional_mapping(
     {
         "cpu": st.sampled_from(("0", "1", "1500m", "4")),
@@ -69,13 +79,13 @@ images = st.sets(st.sampled_from(sorted(IMAGE_SIZES))).map(
 def nodes(draw: st.DrawFn, name: str) -> objects.Node:
     """Return a node; one in a few lacks the hostname label."""
     labels = draw(node_labels)
-    if draw(st.integers(0, 5)):
+    if draw(st.integers(0, 9)):
         labels[HOSTNAME] = name
     return objects.Node(
         metadata=objects.ObjectMeta(name=name, labels=labels),
         spec=objects.NodeSpec(
             unschedulable=draw(st.integers(0, 4)) == 0,
-            taints=tuple(draw(st.lists(taints, max_size=2))),
+            taints=draw(st.just(()) | st.lists(taints, min_size=1, max_size=2).map(tuple)),
         ),
         status=objects.NodeStatus(allocatable=draw(node_resources), images=draw(images)),
     )
@@ -83,8 +93,9 @@ def nodes(draw: st.DrawFn, name: str) -> objects.Node:
 
 # --- selectors -----------------------------------------------------------------------------------
 
-pod_labels = optional_mapping(
-    {"app": st.sampled_from(("web", "db")), "version": st.sampled_from(("1", "2"))}
+pod_labels = st.fixed_dictionaries(
+    {"app": st.sampled_from(("web", "web", "web", "db"))},
+    optional={"version": st.sampled_from(("1", "2"))},
 )
 pod_expressions = st.sampled_from(
     (
@@ -94,12 +105,11 @@ pod_expressions = st.sampled_from(
         expression("version", "DoesNotExist"),
     )
 )
-pod_selectors = maybe(
-    st.builds(
-        objects.LabelSelector,
-        match_labels=pod_labels,
-        match_expressions=st.lists(pod_expressions, max_size=1).map(tuple),
-    )
+web = label_selector(app="web")
+pod_selectors = st.sampled_from((web, web, web, web, label_selector(), None)) | st.builds(
+    objects.LabelSelector,
+    match_labels=optional_mapping({"app": st.sampled_from(("web", "db"))}),
+    match_expressions=st.lists(pod_expressions, max_size=1).map(tuple),
 )
 namespace_selectors = maybe(
     st.sampled_from(
@@ -153,28 +163,26 @@ pod_terms = st.builds(
     namespaces=st.lists(st.sampled_from(NAMESPACES), max_size=2).map(tuple),
     namespace_selector=namespace_selectors,
 )
+weighted_terms = st.builds(
+    objects.WeightedPodAffinityTerm, weight=st.sampled_from((1, 7, 7)), pod_affinity_term=pod_terms
+)
 pod_affinities = st.builds(
     objects.PodAffinity,
     required_during_scheduling_ignored_during_execution=st.lists(pod_terms, max_size=2).map(tuple),
-    preferred_during_scheduling_ignored_during_execution=st.lists(
-        st.builds(
-            objects.WeightedPodAffinityTerm,
-            weight=st.sampled_from((1, 7, 100)),
-            pod_affinity_term=pod_terms,
-        ),
-        max_size=2,
-    ).map(tuple),
+    preferred_during_scheduling_ignored_during_execution=st.lists(weighted_terms, max_size=2).map(
+        tuple
+    ),
 )
 spread_constraints = st.builds(
     objects.TopologySpreadConstraint,
-    max_skew=st.integers(1, 3),
+    max_skew=st.sampled_from((1, 1, 2)),
     topology_key=st.sampled_from(TOPOLOGY_KEYS),
     when_unsatisfiable=st.sampled_from(("DoNotSchedule", "ScheduleAnyway")),
-    label_selector=pod_selectors,
-    min_domains=maybe(st.integers(1, 4)),
+    label_selector=st.just(web) | pod_selectors,
+    min_domains=maybe(st.sampled_from((1, 3, 4))),
     node_affinity_policy=maybe(st.sampled_from(("Honor", "Ignore"))),
     node_taints_policy=maybe(st.sampled_from(("Honor", "Ignore"))),
-    match_label_keys=st.sampled_from(((), ("version",), ("absent",))),
+    match_label_keys=st.sampled_from(((), (), ("version",), ("absent",))),
 )
 
 # --- pods ----------------------------------------------------------------------------------------
@@ -216,31 +224,32 @@ def containers(draw: st.DrawFn, name: str, *, is_init: bool) -> objects.Containe
 
 
 @st.composite
-def pods(draw: st.DrawFn, name: str, node_name: str = "") -> objects.Pod:
+def pods(
+    draw: st.DrawFn, name: str, node_name: str = "", focus: Focus = Focus.ONE_NODE
+) -> objects.Pod:
     """Return a pod on `node_name`, or a pending one."""
     owner = objects.OwnerReference(
         api_version="apps/v1", kind="ReplicaSet", name="rs", uid="rs", controller=True
     )
     meta = objects.ObjectMeta(
         name=name,
-        namespace=draw(st.sampled_from(NAMESPACES)),
+        namespace=draw(st.sampled_from(OFTEN_DEFAULT)),
         uid=name,
         labels=draw(pod_labels),
         owner_references=(owner,) if draw(st.booleans()) else (),
-        deletion_timestamp=draw(st.sampled_from((None, None, "2026-01-05T11:59:00Z"))),
+        deletion_timestamp=draw(st.sampled_from((None, None, None, "2026-01-05T11:59:00Z"))),
     )
-    return objects.Pod(metadata=meta, spec=draw(_specs(node_name)))
+    return objects.Pod(metadata=meta, spec=draw(_SPECS[focus](node_name)))
 
 
 @st.composite
-def _specs(draw: st.DrawFn, node_name: str) -> objects.PodSpec:
+def _one_node_specs(draw: st.DrawFn, node_name: str) -> objects.PodSpec:
     level = objects.ResourceRequirements(requests=draw(amounts))
     return objects.PodSpec(
         node_name=node_name,
         node_selector=draw(optional_mapping({"disk": st.just("ssd")})),
-        affinity=draw(_affinities),
+        affinity=objects.Affinity(node_affinity=draw(maybe(node_affinities))),
         tolerations=tuple(draw(st.lists(tolerations, max_size=2))),
-        topology_spread_constraints=tuple(draw(st.lists(spread_constraints, max_size=2))),
         containers=tuple(
             draw(containers(f"c{i}", is_init=False)) for i in range(draw(st.integers(1, 2)))
         ),
@@ -252,11 +261,34 @@ def _specs(draw: st.DrawFn, node_name: str) -> objects.PodSpec:
     )
 
 
-_affinities = maybe(
-    st.builds(
+def _affinity_specs(node_name: str) -> st.SearchStrategy[objects.PodSpec]:
+    affinities = st.builds(
         objects.Affinity,
-        node_affinity=maybe(node_affinities),
         pod_affinity=maybe(pod_affinities),
         pod_anti_affinity=maybe(pod_affinities),
     )
+    return st.builds(objects.PodSpec, node_name=st.just(node_name), affinity=affinities)
+
+
+def _spread_specs(node_name: str) -> st.SearchStrategy[objects.PodSpec]:
+    """Placed pods need no constraints: these act on the pod that has them alone."""
+    constraints = st.just(()) if node_name else _some_constraints
+    on_ssd = st.sampled_from(({}, {}, {"disk": "ssd"}))
+    tolerated = st.lists(tolerations, max_size=1).map(tuple)
+    return st.builds(
+        objects.PodSpec,
+        node_name=st.just(node_name),
+        node_selector=on_ssd,
+        tolerations=tolerated,
+        topology_spread_constraints=constraints,
+    )
+
+
+_some_constraints = st.sampled_from((1, 2, 1, 2, 0)).flatmap(
+    lambda count: st.tuples(*[spread_constraints] * count)
 )
+_SPECS = {
+    Focus.ONE_NODE: _one_node_specs,
+    Focus.AFFINITY: _affinity_specs,
+    Focus.SPREAD: _spread_specs,
+}

@@ -7,9 +7,11 @@ import hypothesis.strategies as st
 
 from policysched.cluster import pod_shape
 from policysched.plugins import inter_pod_affinity
+from tests import builders
 from tests.plugins import asking, strategies, worlds
 from tests.reference import inter_pod_affinity as reference
 
+FOCUS = strategies.Focus.AFFINITY
 HARD_WEIGHTS = st.sampled_from((0, 1, 50))
 
 
@@ -32,12 +34,12 @@ def check_filter(
         assert asking.answers(alone) == [answer]
 
 
-@hypothesis.settings(max_examples=80)
+@hypothesis.settings(max_examples=120)
 @hypothesis.given(st.data())
 def test_inter_pod_affinity_equals_the_reference(data: st.DataObject) -> None:
     """Filter and final scores are what walking all pods gives, with the same plugin throughout."""
-    world = data.draw(worlds.worlds())
-    pod = world.info(data.draw(strategies.pods("pending")))
+    world = data.draw(worlds.worlds(FOCUS))
+    pod = world.info(data.draw(strategies.pods("pending", focus=FOCUS)))
     weight, ignores = data.draw(HARD_WEIGHTS), data.draw(st.booleans())
     plugin = inter_pod_affinity.InterPodAffinity(weight, ignore_preferred_terms=ignores)
     for _ in range(4):
@@ -57,5 +59,28 @@ def test_inter_pod_affinity_equals_the_reference(data: st.DataObject) -> None:
         else:
             raw = plugin.score(state, pod, view)
             assert plugin.normalize_score(state, pod, raw).tolist() == expected
-        hypothesis.note(data.draw(worlds.changes(world)))
+        hypothesis.note(data.draw(worlds.changes(world, FOCUS)))
         hypothesis.assume(world.nodes)
+
+
+def test_terms_of_waiting_pods_do_not_select_unknown_namespaces() -> None:
+    """A namespace that no object describes has no labels that a selector could read."""
+    world = worlds.World()
+    world.set_node(builders.make_node("n0").labels(zone="a").build())
+    unknown = builders.make_pod("p", "ghost").labels(app="web").node("n0")
+    world.set_pod(unknown.build())
+    term = builders.pod_term(
+        "zone",
+        {"app": "web"},
+        namespace_selector=builders.label_selector(builders.expression("team", "DoesNotExist")),
+    )
+    plugin = inter_pod_affinity.InterPodAffinity()
+    check_filter(plugin, world, world.info(builders.make_pod("w").requires_pods(term).build()))
+    check_filter(plugin, world, world.info(builders.make_pod("w").rejects_pods(term).build()))
+    everywhere = builders.pod_term("zone", {"app": "web"}, namespace_selector={})
+    avoiding = world.info(builders.make_pod("w").rejects_pods(everywhere).build())
+    check_filter(plugin, world, avoiding)
+    snap = world.built.cache.snapshot()
+    state = asking.state_for(avoiding)
+    assert plugin.pre_filter(state, avoiding, snap).status.is_success
+    assert not plugin.filter(state, avoiding, snap.all_rows()).passes.any()

@@ -7,9 +7,11 @@ import hypothesis.strategies as st
 
 from policysched.cluster import objects, pod_shape
 from policysched.plugins import pod_topology_spread, spread_constraints
+from tests import builders
 from tests.plugins import asking, strategies, worlds
 from tests.reference import pod_topology_spread as reference
 
+FOCUS = strategies.Focus.SPREAD
 LIST_DEFAULTS = [
     objects.TopologySpreadConstraint(
         max_skew=1, topology_key=strategies.ZONE, when_unsatisfiable="DoNotSchedule"
@@ -42,12 +44,12 @@ def check_filter(
         assert asking.answers(alone) == [answer]
 
 
-@hypothesis.settings(max_examples=80)
+@hypothesis.settings(max_examples=120)
 @hypothesis.given(st.data())
 def test_pod_topology_spread_equals_the_reference(data: st.DataObject) -> None:
     """Filter and final scores are what counting node by node gives, with the same plugin."""
-    world = data.draw(worlds.worlds())
-    pod = world.info(data.draw(strategies.pods("pending")))
+    world = data.draw(worlds.worlds(FOCUS))
+    pod = world.info(data.draw(strategies.pods("pending", focus=FOCUS)))
     is_system = data.draw(st.booleans())
     defaults = reference.SYSTEM_DEFAULTS if is_system else LIST_DEFAULTS
     plugin = pod_topology_spread.PodTopologySpread(
@@ -66,5 +68,32 @@ def test_pod_topology_spread_equals_the_reference(data: st.DataObject) -> None:
         else:
             raw = plugin.score(state, pod, view)
             assert plugin.normalize_score(state, pod, raw).tolist() == expected
-        hypothesis.note(data.draw(worlds.changes(world)))
+        hypothesis.note(data.draw(worlds.changes(world, FOCUS)))
         hypothesis.assume(world.nodes)
+
+
+def test_absent_and_empty_zones_are_one_domain_under_system_defaults() -> None:
+    """A node whose zone is empty counts the pods of nodes without a zone, as in kube-scheduler."""
+    world = worlds.World()
+    for node in (
+        builders.make_node("n0").labels({strategies.ZONE: ""}),
+        builders.make_node("n1"),
+        builders.make_node("n2").labels({strategies.ZONE: "a"}),
+    ):
+        world.set_node(node.build())
+    web = builders.make_pod("p").labels(app="web")
+    for number in range(4):
+        world.set_pod(web.meta(name=f"p{number}", uid=f"p{number}").node("n1").build())
+    world.set_service("default", {"app": "web"})
+    pod = world.info(web.build())
+    plugin = pod_topology_spread.PodTopologySpread(world.built.cache.owners)
+    expected = reference.scores(
+        pod.pod, world.nodes, world.plain, reference.SYSTEM_DEFAULTS, defaults_are_system=True
+    )
+    view = world.built.cache.snapshot().all_rows()
+    state = asking.state_for(pod)
+    assert plugin.pre_score(state, pod, view).is_success
+    found = plugin.normalize_score(state, pod, plugin.score(state, pod, view))
+    assert found.tolist() == expected
+    assert expected is not None
+    assert expected[0] < expected[2]

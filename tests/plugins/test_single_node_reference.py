@@ -23,6 +23,7 @@ from policysched.plugins import (
 from tests.plugins import asking, strategies, worlds
 from tests.reference import cluster, single_node
 
+FOCUS = strategies.Focus.ONE_NODE
 NodeFunction = Callable[[objects.Pod, objects.Node, cluster.Cluster], Any]
 
 FIT_RESOURCES: st.SearchStrategy[list[tuple[str, int]]] = st.sampled_from(
@@ -137,10 +138,10 @@ def _check(
 @hypothesis.given(st.data())
 def test_kept_answers_equal_the_reference_after_every_change(data: st.DataObject) -> None:
     """What a plugin said before, patched where its `reads` says so, is what it should say now."""
-    world = data.draw(worlds.worlds())
-    pod = world.info(data.draw(strategies.pods("pending")))
+    world = data.draw(worlds.worlds(FOCUS))
+    pod = world.info(data.draw(strategies.pods("pending", focus=FOCUS)))
     all_checks = data.draw(checks(pod))
     for _ in range(4):
         for check in all_checks:
             check.run(world, pod)
-        hypothesis.note(data.draw(worlds.changes(world)))
+        hypothesis.note(data.draw(worlds.changes(world, FOCUS)))

@@ -75,7 +75,7 @@ class World:
 
 
 @st.composite
-def changes(draw: st.DrawFn, world: World) -> str:
+def changes(draw: st.DrawFn, world: World, focus: strategies.Focus) -> str:
     """Make one change to both sides; return what it was."""
     kind = draw(
         st.sampled_from(
@@ -89,7 +89,7 @@ def changes(draw: st.DrawFn, world: World) -> str:
         case "node":
             world.set_node(draw(strategies.nodes(name)))
         case "pod":
-            world.set_pod(draw(strategies.pods(pod_name, name)))
+            world.set_pod(draw(strategies.pods(pod_name, name, focus)))
         case "remove node":
             world.remove_node(name)
         case "remove pod":
@@ -103,15 +103,16 @@ def changes(draw: st.DrawFn, world: World) -> str:
 
 
 @st.composite
-def worlds(draw: st.DrawFn) -> World:
+def worlds(draw: st.DrawFn, focus: strategies.Focus) -> World:
     """Return a cluster after some changes."""
     world = World()
     world.set_namespace("default", {})
     world.set_namespace("prod", {"team": "a"})
-    for name in NODE_NAMES[: draw(st.integers(1, 5))]:
+    for name in NODE_NAMES[: draw(st.integers(2, 6))]:
         world.set_node(draw(strategies.nodes(name)))
-    for name in POD_NAMES[: draw(st.integers(0, 5))]:
-        world.set_pod(draw(strategies.pods(name, draw(st.sampled_from(NODE_NAMES)))))
+    for name in POD_NAMES[: draw(st.integers(3, 8))]:
+        node_name = draw(st.sampled_from(NODE_NAMES))
+        world.set_pod(draw(strategies.pods(name, node_name, focus)))
     return world
 
 
