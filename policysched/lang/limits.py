@@ -17,6 +17,10 @@ MAX_EXPANDED_NODES = 10_000
 MAX_DIAGNOSTICS = 100
 """Most diagnostics for one text; what lies behind them is not looked for."""
 
+MAX_REPARSED_FACTOR = 3
+REPARSED_BYTES = 256 * 1024
+"""Characters that recovery from errors may parse: the text so often, and this many more."""
+
 MAX_EXPANDED_DEPTH = 100
 """Deepest nesting of one selector or expression after lets are substituted."""
 

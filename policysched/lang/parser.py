@@ -73,6 +73,7 @@ class _Parser:
         self.text = text.text
         self.found: list[diagnostics.Diagnostic] = []
         self.damaged: list[source.Span] = []
+        self.budget = len(text.text) * limits.MAX_REPARSED_FACTOR + limits.REPARSED_BYTES
 
     def run(self) -> ParseResult:
         items: list[syntax.Item] = []
@@ -83,11 +84,11 @@ class _Parser:
             for each in self.scan.comments
         )
         whole = self.source.span(0, len(self.source.text))
-        words = [
+        words = {
             lexeme.text
-            for lexeme in self.scan.lexemes
-            if any(span.contains(lexeme.start) for span in self.damaged)
-        ]
+            for span in self.damaged
+            for lexeme in self.scan.between(span.start, span.end)
+        }
         return ParseResult(
             self.source,
             syntax.PolicyFile(whole, tuple(items), comments),
@@ -97,10 +98,14 @@ class _Parser:
         )
 
     def _is_full(self) -> bool:
-        return len(self.found) >= limits.MAX_DIAGNOSTICS
+        """Say whether enough was found, or enough was spent on looking."""
+        return len(self.found) >= limits.MAX_DIAGNOSTICS or self.budget < 0
 
     def _items(self, chunk: scanner.Chunk) -> list[syntax.Item]:
         """Parse a chunk; where that fails, its pieces, leaving out what is spoilt."""
+        if self._is_full():
+            self.damaged.append(self.source.span(chunk.start, chunk.end))
+            return []
         try:
             if not self._has_open_literals(chunk):
                 return list(self._build(chunk, self.text[: chunk.end]))
@@ -130,7 +135,12 @@ class _Parser:
 
     def _build(self, chunk: scanner.Chunk, text: str) -> tuple[syntax.Item, ...]:
         builder = build.Builder(self.source)
-        tree = lark_frontend.parse_slice(text, chunk.start, len(text))
+        try:
+            tree = lark_frontend.parse_slice(text, chunk.start, len(text))
+        except lark_frontend.Fault as fault:
+            self.budget -= fault.offset - chunk.start
+            raise
+        self.budget -= len(text) - chunk.start
         items: tuple[syntax.Item, ...] = lark_frontend.reduce_tree(tree, builder.visit)
         self.found += builder.diagnostics
         return items
@@ -144,11 +154,11 @@ class _Parser:
         self.damaged.append(self.source.span(start, end))
 
     def _has_open_literals(self, chunk: scanner.Chunk) -> bool:
-        return any(each.kind in _OPEN_KINDS for each in self.scan.within(chunk))
+        return any(each.kind in _OPEN_KINDS for each in self.scan.between(chunk.start, chunk.end))
 
     def _open_literals(self, chunk: scanner.Chunk) -> None:
         """Report strings and queries that are never closed, and blank their statements."""
-        for lexeme in self.scan.within(chunk):
+        for lexeme in self.scan.between(chunk.start, chunk.end):
             if lexeme.kind not in _OPEN_KINDS or self._is_full():
                 continue
             span = self.source.span(lexeme.start, lexeme.end)
@@ -168,7 +178,7 @@ class _Parser:
     def _open_braces(self, chunk: scanner.Chunk) -> None:
         if not chunk.open_braces or not chunk.word or self._is_full():
             return
-        members = self.scan.within(chunk)
+        members = self.scan.between(chunk.start, chunk.end)
         name = members[1].text if len(members) > 1 else ""
         end = members[-1].end
         self.found.append(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import bisect
 import dataclasses
+import functools
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
@@ -111,6 +112,7 @@ class Scan:
         for lexeme in _lexemes(text.text):
             (self.comments if lexeme.kind == "comment" else self.lexemes).append(lexeme)
         self._starts = [lexeme.start for lexeme in self.lexemes]
+        self._statements: dict[Chunk, list[int]] = {}
 
     def at(self, offset: int) -> Lexeme | None:
         """Return the lexeme that covers or follows `offset`, None at the end of the text."""
@@ -124,15 +126,16 @@ class Scan:
         index = bisect.bisect_left(self._starts, offset) - 1
         return self.lexemes[index] if index >= 0 else None
 
-    def within(self, chunk: Chunk) -> list[Lexeme]:
-        """Return the lexemes of a chunk."""
-        first = bisect.bisect_left(self._starts, chunk.start)
-        return self.lexemes[first : bisect.bisect_left(self._starts, chunk.end)]
+    def between(self, start: int, end: int) -> list[Lexeme]:
+        """Return the lexemes that start in a stretch of text."""
+        first = bisect.bisect_left(self._starts, start)
+        return self.lexemes[first : bisect.bisect_left(self._starts, end)]
 
     def is_first_on_line(self, offset: int) -> bool:
         """Say whether only blanks stand before `offset` on its line."""
-        line_start = self.source.text.rfind("\n", 0, offset) + 1
-        return not self.source.text[line_start:offset].strip()
+        before = self.before(offset)
+        _, column = self.source.position(offset)
+        return before is None or before.end <= offset - column + 1
 
     def chunks(self) -> list[Chunk]:
         """Cut the text into its top-level items; together they cover all lexemes."""
@@ -154,6 +157,11 @@ class Scan:
 
     def statements(self, chunk: Chunk) -> list[int]:
         """Return where the statements of a policy or profile, or the options of a metric, start."""
+        if chunk not in self._statements:
+            self._statements[chunk] = self._find_statements(chunk)
+        return self._statements[chunk]
+
+    def _find_statements(self, chunk: Chunk) -> list[int]:
         is_metric = chunk.word == "metric"
         if not is_metric and chunk.word not in _BLOCK_WORDS:
             return []
@@ -229,7 +237,7 @@ class Scan:
             lexeme.kind == "word"
             and self.is_first_on_line(lexeme.start)
             and self._lexeme(index - 1).text not in _CONTINUERS
-            and not spelling.nearest(lexeme.text, _CLAUSE_WORDS)
+            and not _is_near(lexeme.text, _CLAUSE_WORDS)
         )
 
     def _looks_like(self, index: int, words: frozenset[str]) -> bool:
@@ -239,7 +247,12 @@ class Scan:
             return False
         if lexeme.text in words:
             return True
-        return lexeme.text not in _CLAUSE_WORDS and bool(spelling.nearest(lexeme.text, words))
+        return lexeme.text not in _CLAUSE_WORDS and _is_near(lexeme.text, words)
+
+
+@functools.lru_cache(maxsize=4096)
+def _is_near(word: str, words: frozenset[str]) -> bool:
+    return bool(spelling.nearest(word, words))
 
 
 def _lexemes(text: str) -> Iterator[Lexeme]:

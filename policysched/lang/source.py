@@ -29,10 +29,6 @@ class Span:
         """Return `file:line:column`, the form that editors and terminals can jump to."""
         return f"{self.file}:{self.line}:{self.column}"
 
-    def contains(self, offset: int) -> bool:
-        """Say whether the character at `offset` lies inside."""
-        return self.start <= offset < self.end
-
 
 @dataclasses.dataclass(frozen=True)
 class SourceText:
