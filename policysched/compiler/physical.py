@@ -76,9 +76,18 @@ class Kept(Generic[column.ColumnT]):
             return self.inner.evaluate(batch)
 
         def compute(nodes: snapshot.NodeView, state: cycle_state.CycleState) -> column.ColumnT:
-            return self.inner.evaluate(Batch(nodes, batch.shape, state))
+            with arithmetic.quiet():
+                return self.inner.evaluate(Batch(nodes, batch.shape, state))
 
         return self.kept.on(batch.nodes, batch.state, compute)
+
+
+def evaluate(expr: PhysicalExpr[ResultT_co], batch: Batch) -> ResultT_co:
+    """Return the column of a whole expression; NumPy does not warn of what counts as missing."""
+    if isinstance(expr, Kept) and batch.keeps:
+        return cast("ResultT_co", expr.evaluate(batch))
+    with arithmetic.quiet():
+        return expr.evaluate(batch)
 
 
 # --- numbers -------------------------------------------------------------------------------------

@@ -31,6 +31,7 @@ from policysched.plugins import hints, memo
 
 _MAX_SHAPES = 1024
 _SKIP = interface.PreFilterResult(status.SKIP)
+_NO_ROOM = interface.PostFilterResult(status.unschedulable(base.PLUGIN_NAME))
 _USAGE = interface.Reads.USAGE
 _METRICS = interface.Reads.METRICS
 
@@ -75,12 +76,24 @@ class PolicyEvents:
     def pre_filter(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
     ) -> interface.PreFilterResult:
-        """Note which nodes pass the metric rules in this attempt."""
+        """Forget what was noted of an earlier attempt, under other samples."""
         self._last = snap
         known = self._baselines.get(pod.shape)
-        if known is None or known.generation != snap.metrics.generation:
-            self._note_baseline(pod, snap, self._passing_metrics(pod, snap), helped=False)
+        if known is not None and known.generation != snap.metrics.generation:
+            del self._baselines[pod.shape]
         return _SKIP
+
+    def post_filter(
+        self,
+        state: cycle_state.CycleState,
+        pod: pod_shape.PodInfo,
+        snap: snapshot.Snapshot,
+        diagnosis: interface.Diagnosis,
+    ) -> interface.PostFilterResult:
+        """Note which nodes passed the metric rules in an attempt that failed; make no room."""
+        if pod.shape not in self._baselines and self._reads_metrics(pod.shape, snap):
+            self._note_baseline(pod, snap, self._passing_metrics(pod, snap), helped=False)
+        return _NO_ROOM
 
     # --- events ----------------------------------------------------------------------------------
 
@@ -147,7 +160,7 @@ class PolicyEvents:
         if snap is None:
             return events.QueueingHint.QUEUE
         if known is None:
-            return hints.queue_if(any(_METRICS in r.reads for r in self._acting(pod.shape, snap)))
+            return hints.queue_if(self._reads_metrics(pod.shape, snap))
         if known.generation != snap.metrics.generation:
             passing = self._passing_metrics(pod, snap)
             before = np.zeros(snap.size, np.bool_)
@@ -185,6 +198,10 @@ class PolicyEvents:
             return [rule for rule in self._rules if rule.applies_to(state, shape, snap)]
 
         return self._acting_rules.get(shape, stamp, find)
+
+    def _reads_metrics(self, shape: pod_shape.PodShape, snap: snapshot.Snapshot) -> bool:
+        """Return whether metrics decide about pods of `shape`."""
+        return any(_METRICS in rule.reads for rule in self._acting(shape, snap))
 
     def _passing(self, pod: pod_shape.PodInfo, snap: snapshot.Snapshot) -> columns.BoolArray:
         """Return bool (N,): the nodes that pass all rules that act on the pod."""
@@ -281,5 +298,6 @@ def _after_own_change(
 
 if TYPE_CHECKING:
     _pre_filter: type[interface.PreFilterPlugin] = PolicyEvents
+    _post_filter: type[interface.PostFilterPlugin] = PolicyEvents
     _events: type[interface.EventsPlugin] = PolicyEvents
     _scoped: type[interface.ScopedPlugin] = PolicyEvents

@@ -92,6 +92,8 @@ class RuleScope:
         """Return whether the rule is about pods of `shape`, whatever the time."""
         if not self.policy.selects(shape, namespaces):
             return False
+        if not self.disabled_for:
+            return True
         return not any(scope.selects(shape, namespaces) for scope in self.disabled_for)
 
     def applies_to(

@@ -201,7 +201,7 @@ class Framework:
             first = [cycle.answers.table.statuses[i] for i in np.maximum(ids, 0)]
             answers = [_signed(p.name, a) for p, a in self._filters.explain(cycle, outcome)]
             found = explanation.verdicts(snap.nodes.names, alive, first, answers)
-        scores = self._scores.score(cycle, rows) if len(rows) else None
+        scores = self._scores.explain(cycle, rows) if len(rows) else None
         best = sorted(snap.nodes.names[row] for row in scores.best_rows()) if scores else []
         message = "" if best else self._explain_failure(cycle, outcome, ids)
         return explanation.Explanation(

@@ -20,8 +20,8 @@ class ScoreTable:
 
     Attributes:
         rows: intp (f,), rows of the feasible nodes.
-        by_plugin: score name → int64 (f,), weight × points × 100.
-        totals: int64 (f,), their sum.
+        by_plugin: score name → int64 (f,), weight × points × 100; empty unless it was asked for.
+        totals: int64 (f,), the sum over all plugins.
     """
 
     rows: npt.NDArray[np.intp]

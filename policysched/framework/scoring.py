@@ -9,16 +9,18 @@ from typing import cast
 import numpy as np
 import numpy.typing as npt
 
-from policysched.cluster import columns, snapshot
-from policysched.framework import filtering, interface, score_table, shape_answers
+from policysched.cluster import columns, pod_shape, snapshot
+from policysched.framework import cycle_state, filtering, interface, score_table, shape_answers
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Scorer:
     """A Score plugin as a profile uses it.
 
-    `factor` is what one unit of its final scores adds to the total, in hundredths of a point,
-    `keeps` whether its raw scores are kept for equal pods.
+    Attributes:
+        factor: what one unit of its final scores adds to the total, in hundredths of a point.
+        keeps: whether its raw scores are kept for equal pods.
+        normalizes: whether they depend on which nodes are feasible.
     """
 
     number: int
@@ -26,6 +28,20 @@ class Scorer:
     score_name: str
     factor: int
     keeps: bool
+    normalizes: bool
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Plan:
+    """How the totals of equal pods are made.
+
+    Attributes:
+        sums: kept sums of the scores that follow from the node's own row.
+        others: what is scored for each pod.
+    """
+
+    sums: Sequence[shape_answers.KeptScores]
+    others: Sequence[Scorer]
 
 
 class ScoreRunner:
@@ -37,39 +53,91 @@ class ScoreRunner:
         """Take numbered plugins; those without a weight do not score."""
         named = [(n, p, score_name(p)) for n, p in plugins]
         self._scorers = [
-            Scorer(n, p, name, weights[name] * _hundredths_per_unit(p), filtering.keeps_answers(p))
+            Scorer(
+                number=n,
+                plugin=p,
+                score_name=name,
+                factor=weights[name] * _hundredths_per_unit(p),
+                keeps=filtering.keeps_answers(p),
+                normalizes=hasattr(p, "normalize_score"),
+            )
             for n, p, name in named
             if weights.get(name, 0)
         ]
 
     def score(self, cycle: filtering.Cycle, rows: npt.NDArray[np.intp]) -> score_table.ScoreTable:
-        """Return the points of the feasible `rows`, intp (f,)."""
+        """Return the totals of the feasible `rows`, intp (f,), and nothing about plugins."""
+        feasible = cycle.snap.at_rows(rows)
+        (plan,) = cycle.answers.planned("score", lambda _: [self._plan(cycle)])
+        totals = np.zeros(cycle.snap.size, np.int64)
+        for kept in plan.sums:
+            totals += kept.scores(cycle.answers.state, cycle.pod, cycle.snap)
+        totals = totals[rows]
+        for scorer in plan.others:
+            weighted = self._weighted(scorer, cycle, feasible)
+            if weighted is not None:
+                totals += weighted
+        return score_table.ScoreTable(rows, {}, totals)
+
+    def explain(self, cycle: filtering.Cycle, rows: npt.NDArray[np.intp]) -> score_table.ScoreTable:
+        """Return the points of the feasible `rows`, plugin by plugin."""
         feasible = cycle.snap.at_rows(rows)
         totals = np.zeros(len(rows), np.int64)
         by_plugin: dict[str, columns.IntArray] = {}
-        for scorer in cycle.answers.planned("score", self._acting):
-            raw = self._raw_scores(scorer, cycle, feasible)
-            if raw is not None:
-                weighted = _normalized(scorer, cycle, raw) * scorer.factor
+        for scorer in self._acting(cycle):
+            weighted = self._weighted(scorer, cycle, feasible)
+            if weighted is not None:
                 by_plugin[scorer.score_name] = weighted
                 totals += weighted
         return score_table.ScoreTable(rows, by_plugin, totals)
 
-    def _acting(self, left_out: frozenset[int]) -> Sequence[Scorer]:
-        return [scorer for scorer in self._scorers if scorer.number not in left_out]
+    def _plan(self, cycle: filtering.Cycle) -> Plan:
+        """Add up what can be added up before it is known which nodes are feasible."""
+        acting = self._acting(cycle)
+        summed: dict[interface.Reads, list[Scorer]] = {}
+        for scorer in acting:
+            if scorer.keeps and not scorer.normalizes:
+                summed.setdefault(scorer.plugin.reads, []).append(scorer)
+        sums = [
+            shape_answers.KeptScores(reads, _sum_of(scorers)) for reads, scorers in summed.items()
+        ]
+        return Plan(sums, [s for s in acting if s.normalizes or not s.keeps])
 
-    def _raw_scores(
+    def _acting(self, cycle: filtering.Cycle) -> Sequence[Scorer]:
+        """Return the plugins that score pods of this shape: PreScore of kept ones is asked once."""
+
+        def acting(left_out: frozenset[int]) -> Sequence[Scorer]:
+            every = cycle.snap.all_rows()
+            asked = (s for s in self._scorers if s.number not in left_out)
+            return [s for s in asked if not (s.keeps and _pre_score_skips(s.plugin, cycle, every))]
+
+        return cycle.answers.planned("acting scores", acting)
+
+    def _weighted(
         self, scorer: Scorer, cycle: filtering.Cycle, feasible: snapshot.NodeView
-    ) -> interface.RawScores | None:
-        """Return (f,) raw scores, None when the plugin has nothing to say about the pod."""
+    ) -> columns.IntArray | None:
+        """Return int64 (f,) hundredths, None when the plugin has nothing to say about the pod."""
         if scorer.keeps:
-            kept = _kept_score(scorer, cycle)
-            if kept is None:
-                return None
-            return kept.scores(cycle.answers.state, cycle.pod, cycle.snap)[feasible.rows]
-        if _pre_score_skips(scorer.plugin, cycle, feasible):
+            raw = _kept_scores(scorer, cycle)[feasible.rows]
+        elif _pre_score_skips(scorer.plugin, cycle, feasible):
             return None
-        return scorer.plugin.score(cycle.state, cycle.pod, feasible)
+        else:
+            raw = scorer.plugin.score(cycle.state, cycle.pod, feasible)
+        return _normalized(scorer, cycle, raw) * scorer.factor
+
+
+def _sum_of(scorers: Sequence[Scorer]) -> shape_answers.ScoreFn:
+    """Return a function that adds up weighted scores."""
+
+    def add_up(
+        state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
+    ) -> columns.IntArray:
+        totals = np.zeros(len(nodes), np.int64)
+        for scorer in scorers:
+            totals += scorer.plugin.score(state, pod, nodes) * scorer.factor
+        return totals
+
+    return add_up
 
 
 def score_name(plugin: interface.Plugin) -> str:
@@ -78,12 +146,13 @@ def score_name(plugin: interface.Plugin) -> str:
     return name
 
 
-def _kept_score(scorer: Scorer, cycle: filtering.Cycle) -> shape_answers.KeptScore | None:
-    scores = cycle.answers.scores
-    if scorer.number not in scores:
-        skips = _pre_score_skips(scorer.plugin, cycle, cycle.snap.all_rows())
-        scores[scorer.number] = None if skips else shape_answers.KeptScore(scorer.plugin)
-    return scores[scorer.number]
+def _kept_scores(scorer: Scorer, cycle: filtering.Cycle) -> interface.RawScores:
+    kept = cycle.answers.scores.get(scorer.number)
+    if kept is None:
+        plugin = scorer.plugin
+        kept = shape_answers.KeptScores(plugin.reads, plugin.score)
+        cycle.answers.scores[scorer.number] = kept
+    return kept.scores(cycle.answers.state, cycle.pod, cycle.snap)
 
 
 def _pre_score_skips(
@@ -98,7 +167,7 @@ def _pre_score_skips(
 def _normalized(
     scorer: Scorer, cycle: filtering.Cycle, raw: interface.RawScores
 ) -> columns.IntArray:
-    if not hasattr(scorer.plugin, "normalize_score"):
+    if not scorer.normalizes:
         return raw
     normalizing = cast("interface.NormalizeScorePlugin", scorer.plugin)
     state = cycle.answers.state if scorer.keeps else cycle.state

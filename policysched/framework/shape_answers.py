@@ -19,19 +19,26 @@ import numpy.typing as npt
 from policysched.cluster import objects, pod_shape, snapshot
 from policysched.framework import cycle_state, interface, status_table
 
+ScoreFn: TypeAlias = Callable[
+    [cycle_state.CycleState, pod_shape.PodInfo, snapshot.NodeView], interface.RawScores
+]
 ScalarT = TypeVar("ScalarT", bound=np.generic)
 PlannedT = TypeVar("PlannedT")
 
 _MAX_SHAPES = 128
 _PATCH_SHARE = 4
 """Beyond a quarter of the rows, asking about all of them is cheaper than patching."""
+_NO_ROWS: npt.NDArray[np.intp] = np.zeros(0, np.intp)
 
 
 class Version:
     """Up to which change of the cluster a vector is current."""
 
     def __init__(self, reads: interface.Reads) -> None:
-        self._reads = reads
+        """Follow what `reads` names."""
+        self._reads_usage = interface.Reads.USAGE in reads
+        self._reads_metrics = interface.Reads.METRICS in reads
+        self._reads_all_nodes = interface.Reads.ALL_NODES in reads
         self._node = self._usage = self._metrics = -1
 
     def changed_rows(self, snap: snapshot.Snapshot) -> npt.NDArray[np.intp] | None:
@@ -43,19 +50,18 @@ class Version:
         self._metrics = snap.metrics.generation
         if rows is None or len(rows) * _PATCH_SHARE > snap.size:
             return None
-        return np.array(sorted(set(rows)), np.intp)
+        return np.array(sorted(set(rows)), np.intp) if rows else _NO_ROWS
 
     def _rows_since(self, snap: snapshot.Snapshot) -> list[int] | None:
         nodes = snap.nodes
-        reads = self._reads
         if self._node < 0:
             return None
-        if interface.Reads.METRICS in reads and snap.metrics.generation != self._metrics:
+        if self._reads_metrics and snap.metrics.generation != self._metrics:
             return None
         rows = nodes.node_changes.since(self._node)
-        if rows is None or (rows and interface.Reads.ALL_NODES in reads):
+        if rows is None or (rows and self._reads_all_nodes):
             return None
-        if interface.Reads.USAGE in reads:
+        if self._reads_usage:
             used = nodes.usage_changes.since(self._usage)
             return None if used is None else rows + used
         return rows
@@ -87,25 +93,25 @@ class KeptFilter:
         return self._ids
 
 
-class KeptScore:
-    """Raw scores of one Score plugin that depends on single rows."""
+class KeptScores:
+    """Scores of every row that depend on single rows: raw ones of a plugin, or sums of several."""
 
-    def __init__(self, plugin: interface.ScorePlugin) -> None:
-        """Keep answers of `plugin`."""
-        self._plugin = plugin
-        self._version = Version(plugin.reads)
+    def __init__(self, reads: interface.Reads, compute: ScoreFn) -> None:
+        """Keep what `compute` says of rows; it depends on `reads`."""
+        self._compute = compute
+        self._version = Version(reads)
         self._scores: interface.RawScores = np.zeros(0, np.int64)
 
     def scores(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
     ) -> interface.RawScores:
-        """Return (N,) raw scores, current and in the plugin's dtype; not to be written to."""
+        """Return (N,) scores, current and in the dtype of `compute`; not to be written to."""
         rows = self._version.changed_rows(snap)
         if rows is None:
-            self._scores = self._plugin.score(state, pod, snap.all_rows())
+            self._scores = self._compute(state, pod, snap.all_rows())
         elif len(rows):
             self._scores = _lengthened(self._scores, snap.size)
-            self._scores[rows] = self._plugin.score(state, pod, snap.at_rows(rows))
+            self._scores[rows] = self._compute(state, pod, snap.at_rows(rows))
         return self._scores
 
 
@@ -118,7 +124,7 @@ class ShapeAnswers:
         table: numbers of all statuses met with this shape.
         pre_filters: answers of PreFilter by plugin number.
         filters: by stage number.
-        scores: by plugin number, None where PreScore skipped.
+        scores: raw ones by plugin number.
         left_out: numbers of plugins that do not apply to the shape.
         plan: for each extension point, the plugins that do, in the form its runner likes.
     """
@@ -128,16 +134,16 @@ class ShapeAnswers:
     table: status_table.StatusTable = dataclasses.field(default_factory=status_table.StatusTable)
     pre_filters: dict[int, interface.PreFilterResult] = dataclasses.field(default_factory=dict)
     filters: dict[int, KeptFilter] = dataclasses.field(default_factory=dict)
-    scores: dict[int, KeptScore | None] = dataclasses.field(default_factory=dict)
+    scores: dict[int, KeptScores] = dataclasses.field(default_factory=dict)
     plan: dict[str, Sequence[Any]] = dataclasses.field(default_factory=dict)
 
     def planned(
-        self, point: str, plan: Callable[[frozenset[int]], Sequence[PlannedT]]
+        self, point: str, make: Callable[[frozenset[int]], Sequence[PlannedT]]
     ) -> Sequence[PlannedT]:
-        """Return what `plan` makes of the plugins left out, made once."""
+        """Return what `make` makes of the numbers of plugins left out, made once."""
         made = self.plan.get(point)
         if made is None:
-            made = self.plan[point] = plan(self.left_out)
+            made = self.plan[point] = make(self.left_out)
         return made
 
 
@@ -188,7 +194,7 @@ def first_failures(
     ids: status_table.StatusIds = np.zeros(len(nodes), np.int16)
     for plugin in plugins:
         answers = plugin.filter(state, pod, nodes)
-        if len(answers.statuses) > 1:
+        if len(answers.statuses) > 1 and answers.ids.any():
             ids = np.where(ids == 0, table.translate(plugin.name, answers), ids)
     return ids
 

@@ -31,8 +31,12 @@ class Waiting(desk.Desk):
 
     def attempt(self) -> None:
         """Try the pod again; it must not fit."""
-        framework = self.frameworks[None]
-        assert framework.schedule_pod(self.waiting, self.cache.snapshot()).node_name is None
+        framework, snap = self.frameworks[None], self.cache.snapshot()
+        result = framework.schedule_pod(self.waiting, snap)
+        assert result.diagnosis is not None, "the pod fits"
+        made_room = framework.run_post_filter(result.state, self.waiting, snap, result.diagnosis)
+        assert made_room is not None
+        assert made_room.status.is_rejection
 
     def hint(
         self,

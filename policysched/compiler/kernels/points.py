@@ -27,7 +27,8 @@ def linear(values: columns.FloatArray, low: float, high: float) -> columns.IntAr
     """
     if low == high:
         return FULL * (values >= high).astype(np.int64)
-    shares = (values / 2 - low / 2) / (high / 2 - low / 2)
+    with np.errstate(over="ignore"):  # far outside of close bounds
+        shares = (values / 2 - low / 2) / (high / 2 - low / 2)
     return _hundredths(np.clip(shares, 0.0, 1.0))
 
 

@@ -8,7 +8,6 @@ from typing import Concatenate, ParamSpec, TypeVar
 
 from policysched.cluster import pod_shape, snapshot
 from policysched.compiler import scope
-from policysched.compiler.kernels import arithmetic
 from policysched.framework import cycle_state, events, score_table, status
 from policysched.lang import checked
 
@@ -24,17 +23,12 @@ ResultT = TypeVar("ResultT")
 def evaluates(
     method: Callable[Concatenate[RuleT, ParamsT], ResultT],
 ) -> Callable[Concatenate[RuleT, ParamsT], ResultT]:
-    """Wrap a method that evaluates a rule.
-
-    NumPy does not warn in it, since what has no finite value counts as missing, and a fault, which
-    is a bug, says in which rule of which text it happened.
-    """
+    """Wrap a method that evaluates a rule: a fault, which is a bug, names the rule."""
 
     @functools.wraps(method)
     def evaluate(rule: RuleT, /, *args: ParamsT.args, **kwargs: ParamsT.kwargs) -> ResultT:
         try:
-            with arithmetic.quiet():
-                return method(rule, *args, **kwargs)
+            return method(rule, *args, **kwargs)
         except Exception as fault:
             fault.add_note(f"while evaluating policy rule {rule.head.name} at {rule.head.span}")
             raise

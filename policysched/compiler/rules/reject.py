@@ -53,15 +53,19 @@ class Reject(base.PolicyRule):
         )
         self._rejected = self.rejection(code, f"node(s) rejected by policy {rule.head.name}")
 
-    @base.evaluates
     def applies_to(
         self, state: cycle_state.CycleState, shape: pod_shape.PodShape, snap: snapshot.Snapshot
     ) -> bool:
         """Return whether the rule acts on pods of `shape` now and can reject anything."""
         if not super().applies_to(state, shape, snap):
             return False
-        batch = physical.Batch(snap.all_rows(), shape, state)
-        return not any(guard.evaluate(batch).is_false is column.ALWAYS for guard in self._guards)
+        return not self._guards or self._may_hold(physical.Batch(snap.all_rows(), shape, state))
+
+    @base.evaluates
+    def _may_hold(self, batch: physical.Batch) -> bool:
+        """Return False where the condition says something of the pod that is not so."""
+        answers = (physical.evaluate(guard, batch) for guard in self._guards)
+        return not any(answer.is_false is column.ALWAYS for answer in answers)
 
     def filter(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
@@ -76,7 +80,7 @@ class Reject(base.PolicyRule):
         size = len(batch.nodes)
         if is_outage(self._samples, batch.nodes.snapshot):
             return np.zeros(size, np.bool_)
-        truths = self.condition.evaluate(batch)
+        truths = physical.evaluate(self.condition, batch)
         rejecting = ~truths.is_false if self._rejects_unknown else truths.is_true
         return column.on_each(rejecting, size)
 

@@ -38,7 +38,7 @@ class ConditionScore(base.ScoreRule):
         """Return int64 (n,) hundredths, all 0 in an outage."""
         if reject.is_outage(self._samples, nodes.snapshot):
             return np.zeros(len(nodes), np.int64)
-        truths = self.value.evaluate(physical.Batch(nodes, pod.shape, state))
+        truths = physical.evaluate(self.value, physical.Batch(nodes, pod.shape, state))
         hundredths = np.where(truths.is_true, points.FULL, self._missing)
         return np.where(column.on_each(truths.is_false, len(nodes)), 0, hundredths)
 
@@ -62,7 +62,7 @@ class NumberScore(base.ScoreRule):
         self, state: cycle_state.CycleState, shape: pod_shape.PodShape, nodes: snapshot.NodeView
     ) -> column.Numbers:
         """Return the numbers (n,) that points are made of."""
-        values, is_valid = self.value.evaluate(physical.Batch(nodes, shape, state))
+        values, is_valid = physical.evaluate(self.value, physical.Batch(nodes, shape, state))
         n = len(nodes)
         return column.Numbers(column.on_each(values, n), column.on_each(is_valid, n))
 
