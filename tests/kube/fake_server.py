@@ -50,7 +50,8 @@ class StaticSource:
         self.loads: list[bool] = []
 
     async def load(self, *, is_rejected: bool) -> credentials.Credential:
-        """Return the current token, after a rejection the next one."""
+        """Return the current token, after a rejection the next one; it takes a while."""
+        await asyncio.sleep(0)
         self.loads.append(is_rejected)
         if is_rejected and len(self.tokens) > 1:
             self.tokens.pop(0)

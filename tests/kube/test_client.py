@@ -16,7 +16,6 @@ from tests.kube.fake_server import (
     StaticSource,
     drop,
     json_body,
-    raw,
     silence,
     status,
     stream,
@@ -131,10 +130,16 @@ async def test_a_server_that_does_not_answer() -> None:
 @asynchronous
 async def test_redirects_are_refused() -> None:
     """A credential goes to the server it was meant for, whatever that one says."""
+
+    async def elsewhere(_: web.Request) -> web.StreamResponse:
+        return web.Response(status=302, headers={"Location": "/elsewhere"})
+
     async with FakeServer() as server, server.client() as api:
-        server.on("GET", PATH, raw(b"elsewhere", 302))
+        server.on("GET", PATH, elsewhere)
+        server.on("GET", "/elsewhere", json_body({}))
         with pytest.raises(errors.ApiError, match="302"):
             await api.request("GET", PATH)
+        assert [request.path for request in server.requests] == [PATH]
 
 
 @asynchronous
@@ -173,6 +178,17 @@ async def test_many_refused_at_once_ask_for_one_token() -> None:
         server.on("GET", PATH, *refusals, json_body({}))
         await asyncio.gather(*(api.request("GET", PATH) for _ in range(20)))
         assert source.loads == [False, True]  # the first one, and one replacement
+
+
+@asynchronous
+async def test_many_calls_at_a_time_renew_once() -> None:
+    """When the minute is over under many calls, the source is asked once."""
+    source = StaticSource("token")
+    async with FakeServer() as server, server.client(source) as api:
+        server.on("GET", PATH, json_body({}))
+        server.clock.advance(credentials.RENEW_SECONDS)
+        await asyncio.gather(*(api.request("GET", PATH) for _ in range(20)))
+        assert source.loads == [False, False]
 
 
 @asynchronous

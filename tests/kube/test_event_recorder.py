@@ -217,6 +217,8 @@ async def test_events_of_one_pod_are_in_order() -> None:
     async with bench(slow) as b:
         for number in range(30):
             b.record(name=f"p{number % 3}", note=str(number))
+        waiting = [lane.qsize() for lane in b.recorder._lanes]
+        assert all(count % 10 == 0 for count in waiting)  # all of a pod in one lane
         await b.recorder.flush()
         for name in ("p0", "p1", "p2"):
             notes = [

@@ -26,7 +26,7 @@ from policysched.kube import (
     resources,
 )
 from policysched.scheduler import ports
-from tests.kube.asynchronous import asynchronous
+from tests.kube.asynchronous import Sleeps, asynchronous
 from tests.realcluster import control_plane as control_planes
 from tests.realcluster import manifests
 
@@ -365,10 +365,12 @@ async def test_a_server_that_is_not_trusted(
     text = path.read_text(encoding="utf-8").replace("certificate-authority", "ignored")
     path.write_text(text, encoding="utf-8")
     connection = await kubeconfig.load(str(path), None, CLOCK, {})
-    async with client.ApiClient(connection, rng=random.Random(1)) as api:
+    sleeps = Sleeps()
+    async with client.ApiClient(connection, rng=random.Random(1), sleep=sleeps) as api:
         with pytest.raises(errors.CertificateError, match="certificate is not trusted") as caught:
             await api.request("GET", "/api/v1/nodes")
         assert not caught.value.may_have_arrived
+        assert sleeps == []  # it would not be trusted the next time either
 
 
 @asynchronous
