@@ -48,7 +48,7 @@ class TaintMask:
 
     def __init__(self, pattern: checked_selector.TaintPattern) -> None:
         """Look for `pattern`."""
-        self._pattern = pattern
+        self.pattern = pattern
         self._nodes: columns.NodeColumns | None = None
         self._table: columns.BoolArray = np.zeros(0, np.bool_)
 
@@ -63,7 +63,7 @@ class TaintMask:
         return found
 
     def _matches(self, taints: tuple[objects.Taint, ...]) -> bool:
-        return any(taint_matches(self._pattern, taint) for taint in taints)
+        return any(taint_matches(self.pattern, taint) for taint in taints)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from tests.compiler import strategies
 from tests.reference import policy_filters, policy_pods, policy_scores, policy_world
 
 THOROUGH = hypothesis.settings(
-    max_examples=300, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+    max_examples=150, suppress_health_check=[hypothesis.HealthCheck.too_slow]
 )
 
 

@@ -1,0 +1,172 @@
+"""The plan of compiled policies as text: what runs for each rule, and what it reads.
+
+web/too-hot  (web.policy:12)
+  reject when cpu_busy > 80% missing allow
+  filter · reads node, all nodes, metrics
+    compare >, kept across pods
+      metric cpu_busy, samples of the last 120 s
+      0.8
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, assert_never
+
+from policysched.cluster import selectors
+from policysched.compiler import compiler, node_masks, physical
+from policysched.compiler.rules import (
+    base,
+    node_affinity,
+    pod_affinity,
+    reject,
+    score,
+    topology_spread,
+)
+from policysched.framework import interface
+from policysched.lang import checked_expr
+
+_INDENT = "  "
+
+
+def plan(compiled: compiler.CompiledPolicies) -> Iterator[str]:
+    """Yield the lines of the plan, rule by rule in the order in which they run."""
+    for rule in compiled.plugins:
+        if isinstance(rule, base.PolicyRule):
+            yield from _rule(rule)
+
+
+def _rule(rule: base.PolicyRule) -> Iterator[str]:
+    yield f"{rule.head.name}  ({rule.head.span.file}:{rule.head.span.line})"
+    yield _INDENT + rule.head.text
+    role = f"score · weight {rule.weight}" if isinstance(rule, base.ScoreRule) else "filter"
+    yield f"{_INDENT}{role} · reads {reads(rule)}"
+    for line in _body(rule):
+        yield 2 * _INDENT + line
+
+
+def reads(rule: base.PolicyRule) -> str:
+    """Return what the answers of a rule depend on, in words."""
+    flags: interface.Reads = getattr(rule, "reads", interface.Reads.ANYTHING)
+    if interface.Reads.ANYTHING in flags:
+        return "pods on all nodes: asked for every pod"
+    return ", ".join((flag.name or "").lower().replace("_", " ") for flag in flags)
+
+
+def _body(rule: base.PolicyRule) -> Iterator[str]:
+    match rule:
+        case reject.Reject() | node_affinity.RequiredNodeAffinity():
+            yield from _expression(rule.condition)
+        case node_affinity.PreferredNodeAffinity():
+            yield from _expression(rule.condition)
+        case score.ConditionScore() | score.NumberScore():
+            yield from _expression(rule.value)
+        case topology_spread.HardSpread() | topology_spread.SoftSpread():
+            yield f"pods by {rule.spread.topology_key} on eligible nodes"
+        case pod_affinity.RepellingPods():
+            yield f"pods by {rule.topology_key} that carry this term"
+        case (
+            pod_affinity.RequiredPodAffinity()
+            | pod_affinity.RequiredPodAntiAffinity()
+            | pod_affinity.PreferredPodAffinity()
+        ):
+            yield f"pods by {rule.term.topology_key}"
+        case _:
+            pass
+
+
+def _expression(expr: physical.PhysicalExpr[Any]) -> Iterator[str]:
+    note = ""
+    if isinstance(expr, physical.Kept):
+        expr, note = expr.inner, ", kept across pods"
+    yield _name(expr.source) + note
+    for child in _children(expr):
+        yield from (_INDENT + line for line in child)
+
+
+def _name(expr: checked_expr.TypedExpr) -> str:
+    match expr:
+        case checked_expr.Arithmetic(operator=operator):
+            return operator
+        case checked_expr.Call(function=function):
+            return function
+        case checked_expr.Compare(comparator=comparator):
+            return f"compare {comparator}"
+        case checked_expr.NodeTest() | checked_expr.PodTest():
+            return "node matches" if isinstance(expr, checked_expr.NodeTest) else "pod matches"
+        case checked_expr.And() | checked_expr.Or() | checked_expr.Not():
+            return type(expr).__name__.lower()
+        case _:
+            return _leaf_name(expr)
+
+
+def _leaf_name(
+    expr: checked_expr.Const
+    | checked_expr.MetricRef
+    | checked_expr.NodeResource
+    | checked_expr.PodRequests
+    | checked_expr.PodPriority
+    | checked_expr.NodeLabelNumber,
+) -> str:
+    match expr:
+        case checked_expr.Const(value=value):
+            return f"{value:g}"
+        case checked_expr.MetricRef(metric=key):
+            return f"metric {key}"
+        case checked_expr.NodeResource(kind=kind, resource=resource):
+            return f"{kind} {resource}"
+        case checked_expr.PodRequests(resource=resource):
+            return f"requests {resource}"
+        case checked_expr.PodPriority():
+            return "priority"
+        case checked_expr.NodeLabelNumber(key=key):
+            return f"label {key} as a number"
+        case _:
+            assert_never(expr)
+
+
+def _children(expr: physical.PhysicalExpr[Any]) -> Iterator[Iterator[str]]:
+    match expr:
+        case physical.Arithmetic(left=left, right=right):
+            yield from (_expression(left), _expression(right))
+        case physical.Comparison(left=left, right=right):
+            yield from (_expression(left), _expression(right))
+        case physical.Function(arguments=operands):
+            yield from (_expression(operand) for operand in operands)
+        case physical.AllOf(operands=operands) | physical.AnyOf(operands=operands):
+            yield from (_expression(operand) for operand in operands)
+        case physical.Negation(operand=operand):
+            yield _expression(operand)
+        case physical.NodeMatches(selector=selector):
+            yield _mask(selector)
+        case physical.Metric(samples=samples):
+            yield iter((f"samples of the last {samples.metric.max_age_seconds:g} s",))
+        case _:
+            pass
+
+
+def _mask(mask: node_masks.NodeMask) -> Iterator[str]:
+    match mask:
+        case node_masks.LabelMask(requirement=requirement):
+            yield f"label {_requirement(requirement)}"
+        case node_masks.NameMask(names=names):
+            yield f"name in ({', '.join(names)})"
+        case node_masks.TaintMask(pattern=pattern):
+            value = f" {pattern.value}" if pattern.value else ""
+            yield f"taint {pattern.key} {pattern.operator}{value}: {', '.join(pattern.effects)}"
+        case node_masks.AllMasks(operands=operands):
+            yield "all of" if operands else "every node"
+            yield from (_INDENT + line for operand in operands for line in _mask(operand))
+        case node_masks.AnyMask(operands=operands):
+            yield "any of"
+            yield from (_INDENT + line for operand in operands for line in _mask(operand))
+        case node_masks.NotMask(operand=operand):
+            yield "not"
+            yield from (_INDENT + line for line in _mask(operand))
+        case _:
+            yield type(mask).__name__
+
+
+def _requirement(requirement: selectors.Requirement) -> str:
+    values = f" ({', '.join(sorted(requirement.values))})" if requirement.values else ""
+    return f"{requirement.key} {requirement.operator}{values}"
