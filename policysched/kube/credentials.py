@@ -102,10 +102,9 @@ class Credentials:
         return self._clock.monotonic_seconds() >= self._due_at_seconds
 
     async def renew(self) -> None:
-        """Load the credential again if that is due."""
+        """Load the credential again; from that moment on it is not due."""
         async with self._lock:
-            if self.is_due():
-                await self._load(is_rejected=False)
+            await self._load(is_rejected=False)
 
     async def replace(self, rejected: str) -> bool:
         """Load another credential after the server refused one.
