@@ -18,7 +18,7 @@ from policysched.lang import checked
 from policysched.plugins.kernels import domains, node_selection, spreading, tolerations
 
 _MAX_SHAPES = 512
-_Key: TypeAlias = tuple[int, tuple[objects.Toleration, ...]]
+_Key: TypeAlias = tuple[pod_shape.PodShape, tuple[objects.Toleration, ...]]
 
 
 class EligibleNodes:
@@ -44,7 +44,7 @@ class EligibleNodes:
         self, state: cycle_state.CycleState, shape: pod_shape.PodShape, snap: snapshot.Snapshot
     ) -> None:
         """Find out once which rules the nodes of pods of `shape` must satisfy now."""
-        key = (shape.index, state.tolerations)
+        key = (shape, state.tolerations)
         rules = [rule for rule in self._required if rule.applies_to(state, shape, snap)]
         self._kept[key] = _Eligible(rules, kept.KeptColumn[column.Truths](interface.Reads.NODE))
         if len(self._kept) > _MAX_SHAPES:
@@ -54,7 +54,7 @@ class EligibleNodes:
         self, state: cycle_state.CycleState, shape: pod_shape.PodShape, snap: snapshot.Snapshot
     ) -> columns.BoolArray:
         """Return bool (N,): the rows that count."""
-        key = (shape.index, state.tolerations)
+        key = (shape, state.tolerations)
         if key not in self._kept:
             self.prepare(state, shape, snap)
         eligible = self._kept[key]
