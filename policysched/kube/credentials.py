@@ -25,6 +25,9 @@ _logger = logging.getLogger(__name__)
 RENEW_SECONDS = 60.0
 """As client-go re-reads token files (transport/token_source.go) and certificates."""
 
+REPLACE_SECONDS = 5.0
+"""A plugin runs no more often than this, however many calls are refused."""
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Credential:
@@ -85,6 +88,7 @@ class Credentials:
         self._ssl_context = ssl_context
         self._current = Credential()
         self._lock = asyncio.Lock()
+        self._replaceable_at_seconds = clock.monotonic_seconds()
         self._use(first)
         self._due_at_seconds = clock.monotonic_seconds() + RENEW_SECONDS
 
@@ -118,6 +122,9 @@ class Credentials:
         async with self._lock:
             if rejected != self.authorization:  # another request was faster
                 return True
+            if self._clock.monotonic_seconds() < self._replaceable_at_seconds:
+                return False
+            self._replaceable_at_seconds = self._clock.monotonic_seconds() + REPLACE_SECONDS
             generation = self.certificate_generation
             await self._load(is_rejected=True)
             return rejected != self.authorization or generation != self.certificate_generation

@@ -222,6 +222,21 @@ async def test_a_plugin_that_fails_later_keeps_the_token(
     assert "the cloud is away" in caplog.text
 
 
+@asynchronous
+async def test_a_plugin_is_not_run_for_every_refused_call(tmp_path: pathlib.Path) -> None:
+    """When its tokens are all refused, it runs now and then, not once a call."""
+    user = PluginUser(tmp_path)
+    user.answers(token="always-the-same")
+    found = await user.load()
+    for _ in range(10):
+        assert not await found.replace("Bearer always-the-same")
+    assert user.runs == 2
+    user.clock.advance(credentials.REPLACE_SECONDS)
+    user.answers(token="another")
+    assert await found.replace("Bearer always-the-same")
+    assert user.runs == 3
+
+
 # --- OIDC ----------------------------------------------------------------------------------------
 
 
