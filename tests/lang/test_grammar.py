@@ -21,7 +21,6 @@ def test_the_shipped_table_is_that_of_the_grammar() -> None:
 
 def test_the_grammar_is_free_of_conflicts_and_of_colliding_terminals() -> None:
     """LALR(1) without conflicts; Lark's strict mode proves that no two terminals match alike."""
-    pytest.importorskip("interegular", reason="strict mode needs it")
     lark_frontend.build(GRAMMAR, strict=True)
 
 
