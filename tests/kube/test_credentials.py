@@ -339,6 +339,7 @@ async def test_the_service_account_of_a_pod(
         with pytest.raises(errors.UnauthorizedError):
             await api.request("GET", "/api/v1/nodes")
         files.token.write_text(control_plane.tokens["admin"] + "\n", encoding="utf-8")
+        clock.advance(credentials.REPLACE_SECONDS)
         assert b'"kind":"NodeList"' in await api.request("GET", "/api/v1/nodes")
 
 
