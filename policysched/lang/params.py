@@ -40,7 +40,7 @@ class Given(NamedTuple):
 
 def given_text(values: Mapping[str, str]) -> source.SourceText:
     """Return given params as a text that diagnostics can show: `name=value` lines."""
-    lines = [f"{name}={' '.join(value.split())}" for name, value in sorted(values.items())]
+    lines = [f"{_one_line(name)}={_one_line(value)}" for name, value in sorted(values.items())]
     return source.SourceText(GIVEN, "\n".join(lines))
 
 
@@ -50,12 +50,16 @@ def given_values(values: Mapping[str, str], text: source.SourceText) -> dict[str
     for number, (name, value) in enumerate(sorted(values.items()), start=1):
         start = sum(len(text.line(line)) + 1 for line in range(1, number))
         end = start + len(text.line(number))
-        middle = start + len(name)
+        middle = start + len(_one_line(name))
         result[name] = Given(
             syntax_expr.Value(text.span(start, middle), name),
             syntax_expr.Value(text.span(middle + 1, end), value),
         )
     return result
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
 
 
 def resolve(

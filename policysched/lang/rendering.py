@@ -27,7 +27,11 @@ def render(finding: diagnostics.Diagnostic, texts: Mapping[str, source.SourceTex
         finding: what to show.
         texts: the source texts by name; a place in a text that is not among them has no snippet.
     """
-    lines = [f"{finding.severity}[{finding.code}]: {finding.message}", f"  --> {finding.span}"]
+    message = _visible(finding.message)
+    lines = [
+        f"{finding.severity}[{finding.code}]: {message}",
+        f"  --> {_visible(str(finding.span))}",
+    ]
     marks = [diagnostics.Label(finding.span, finding.label), *finding.secondary]
     text = texts.get(finding.span.file)
     width = max(len(str(mark.span.line)) for mark in marks)
@@ -36,10 +40,10 @@ def render(finding: diagnostics.Diagnostic, texts: Mapping[str, source.SourceTex
     for mark in marks[1:]:
         lines += _secondary(texts, mark, finding.span, width)
     gutter = " " * width
-    lines += [f"{gutter} = note: {note}" for note in finding.notes]
+    lines += [f"{gutter} = note: {_visible(note)}" for note in finding.notes]
     if finding.help:
         tag = "" if finding.fix is None else f" [{'safe' if finding.fix.safe else 'unsafe'} fix]"
-        lines.append(f"{gutter} = help: {finding.help}{tag}")
+        lines.append(f"{gutter} = help: {_visible(finding.help)}{tag}")
     return "\n".join(lines)
 
 
@@ -53,7 +57,7 @@ def _secondary(
     if text is None:
         return []
     if mark.span.file != primary.file:
-        return [f"  ::: {mark.span}", *_snippet(text, mark, "-", width)]
+        return [f"  ::: {_visible(str(mark.span))}", *_snippet(text, mark, "-", width)]
     lines = _snippet(text, mark, "-", width)
     return lines[1:] if mark.span.line == primary.line else lines
 
@@ -68,7 +72,7 @@ def _snippet(text: source.SourceText, mark: diagnostics.Label, sign: str, width:
     under = _visible(line[start : min(end, cut + _MAX_SNIPPET)])
     padding = "".join("\t" if char == "\t" else " " * _columns(char) for char in before)
     carets = sign * max(sum(_columns(char) for char in under), 1)
-    label = f" {mark.text}" if mark.text else ""
+    label = f" {_visible(mark.text)}" if mark.text else ""
     return [
         f"{mark.span.line:>{width}} | {shown}".rstrip(),
         f"{' ' * width} | {padding}{carets}{label}",

@@ -2,8 +2,11 @@ from __future__ import annotations
 
 import pathlib
 import random
+import unicodedata
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from policysched import _resources
 from policysched.lang import checker, formatter, parser, rendering, source
@@ -51,3 +54,13 @@ def test_what_can_be_formatted_is_formatted_soundly(batch: int) -> None:
         assert result.problem == "", text.text
         formatted += result.text is not None
     assert formatted > 50
+
+
+@given(st.text(max_size=80), st.dictionaries(st.text(max_size=5), st.text(max_size=10), max_size=2))
+def test_no_text_and_no_param_raises(text: str, given_params: dict[str, str]) -> None:
+    """The same for texts that have nothing to do with policies."""
+    result = checker.check([source.SourceText("x.policy", text)], given=given_params)
+    for finding in result.diagnostics:
+        shown = set(rendering.render(finding, result.texts)) - {"\n", "\t"}
+        assert not any(unicodedata.category(char).startswith("C") for char in shown)
+        rendering.as_json(finding, result.texts)

@@ -107,3 +107,12 @@ def test_a_code_that_is_not_in_the_catalogue_is_a_bug() -> None:
     """Codes are declared in one place."""
     with pytest.raises(ValueError, match="PS999"):
         diagnostics.Diagnostic("PS999", "m", source.SourceText("x", "").span(0, 0))
+
+
+def test_nothing_that_a_terminal_acts_on_is_printed() -> None:
+    """Texts come from others: an escape sequence in one must not reach the terminal."""
+    text = source.SourceText("x.policy", 'policy a { for pods where a = "\x1b[31mred\\nblue" }')
+    result = checker.check([text])
+    shown = rendering.render(result.diagnostics[0], result.texts)
+    assert "red�blue" in shown.split("\n")[0]
+    assert "\x1b" not in shown
