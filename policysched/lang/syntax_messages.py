@@ -11,6 +11,7 @@ _MAX_EXPECTED = 7
 _OPERATOR_HELP = "operators are In, NotIn, Exists, DoesNotExist, Gt, Lt (also =, !=, >=, <=)"
 _CLAUSE_WORDS = frozenset(word for words in syntax_words.CLAUSES.values() for word in words)
 _AMOUNT_WORDS = frozenset({"weight", "maxSkew", "minDomains", "minGroups", "maxGroups", "over"})
+_COMPARISONS = frozenset({"<", "<=", ">", ">=", "=", "==", "!="})
 _LITERAL_KINDS = {"string": "a string", "promql": "a query"}
 
 
@@ -69,6 +70,9 @@ def describe(place: FaultPlace) -> diagnostics.Diagnostic:
     for message in (
         _pasted_word,
         _foreign_sign,
+        _colon,
+        _comma_for_and,
+        _third_side,
         _keyword_as_amount,
         _misspelt,
         _misplaced_statement,
@@ -127,6 +131,57 @@ def _foreign_sign(place: FaultPlace) -> diagnostics.Diagnostic | None:
         place.span,
         help=f"write `{ours}`" if ours else "leave it out: statements need no end mark",
         fix=_replacement(place, place.span, ours),
+    )
+
+
+def _colon(place: FaultPlace) -> diagnostics.Diagnostic | None:
+    """`weight: 5` as in YAML, or `image = nginx:1.25` without quotes."""
+    found, before = place.found, place.scan.before(place.offset)
+    if found is None or found.text != ":" or before is None or before.kind != "word":
+        return None
+    if before.text in _CLAUSE_WORDS:
+        return diagnostics.Diagnostic(
+            "PS003",
+            f"`{before.text}` takes its value without `:`",
+            place.span,
+            help="leave it out",
+            fix=_replacement(place, place.span, ""),
+        )
+    after = place.scan.at(found.end)
+    if "_AND" not in place.accepts or after is None or after.start != found.end:
+        return None
+    span = place.scan.source.span(before.start, after.end)
+    whole = f"{before.text}:{after.text}"
+    return diagnostics.Diagnostic(
+        "PS003",
+        f"`{whole}` is not one word",
+        span,
+        help=f'write `"{whole}"`',
+        fix=_replacement(place, span, f'"{whole}"'),
+    )
+
+
+def _comma_for_and(place: FaultPlace) -> diagnostics.Diagnostic | None:
+    if place.found is None or place.found.text != "," or "_AND" not in place.accepts:
+        return None
+    return diagnostics.Diagnostic(
+        "PS003",
+        "`,` does not join conditions",
+        place.span,
+        help="write `and`",
+        fix=_replacement(place, place.span, " and"),
+    )
+
+
+def _third_side(place: FaultPlace) -> diagnostics.Diagnostic | None:
+    found = place.found
+    if found is None or found.text not in _COMPARISONS or "_AND" not in place.accepts:
+        return None
+    return diagnostics.Diagnostic(
+        "PS001",
+        f"a comparison has two sides, `{found.text}` begins a third",
+        place.span,
+        help="write two comparisons joined by `and`",
     )
 
 
@@ -218,7 +273,7 @@ def _no_operator(place: FaultPlace) -> diagnostics.Diagnostic | None:
     before = place.scan.before(place.offset)
     if found is None or before is None or found.kind != "word" or "EXISTS" not in place.accepts:
         return None
-    if place.at_statement_start and place.scan.is_first_on_line(found.start):
+    if place.scan.is_first_on_line(found.start):
         return None
     return diagnostics.Diagnostic(
         "PS001",
@@ -290,7 +345,7 @@ def _expectations(accepts: frozenset[str]) -> list[str]:
         ({"WORD", "STRING", "LPAR", "_TAINTED", "_NOT"}, "a selector"),
         (set(syntax_words.POLICY_STATEMENTS), "a statement"),
         (set(syntax_words.PROFILE_STATEMENTS), "a statement"),
-        (set(syntax_words.CLAUSES) - {"MIN_GROUPS"}, "a clause"),
+        (set(syntax_words.CLAUSES), "a clause"),
         (set(syntax_words.METRIC_OPTIONS), "an option of the metric"),
         (set(syntax_words.ITEMS), "another item"),
         (set(syntax_words.LABEL_OPERATORS), "a label operator"),

@@ -14,6 +14,9 @@ TEXTS = {
     "pasted": "policy a { for pods\n nodeAffinity requiredDuringSchedulingIgnoredDuringExecution\n"
     "  matchExpressions: disk In (ssd) }",
     "pasted-statement": "policy a { for pods\n tolerations x\n}",
+    "colon": "policy a { for pods nodeAffinity preferred a Exists weight: 5 }",
+    "image": "policy a { for pods where image = nginx:1.25 }",
+    "comma": "policy a { for pods where a = b, c = d }",
     "mixed": "policy a { for pods where a = b and c = d or e = f }",
     "whole": "policy a { for pods nodeAffinity required cores Gt 7.5 }",
     "percent": METRIC + "policy a { for pods reject when m > 80 }",
