@@ -3,10 +3,15 @@
 The binding carries the pod's uid, so a pod that was deleted and created anew under the same name is
 never bound by mistake. The server binds a pod at most once, whatever it is asked, so the call may
 be repeated: the answer to the second attempt may then be a conflict with our own first one.
-Therefore a conflict, and a call without any answer, are settled by reading the pod.
+
+A call whose answer was lost may have bound the pod. Its place on the node must not be given away
+before that is known, so such a call is settled by reading the pod, for as long as it takes: during
+an outage of the API server the binding stays in flight and its pod stays assumed.
 """
 
 from __future__ import annotations
+
+import enum
 
 import msgspec
 
@@ -14,8 +19,13 @@ from policysched.cluster import objects, pod_shape
 from policysched.framework import interface
 from policysched.kube import client, decoding, errors, paths
 
-BIND_POLICY = client.CallPolicy(timeout_seconds=15.0, max_attempts=3)
+BIND_POLICY = client.CallPolicy(timeout_seconds=15.0, max_attempts=3, is_idempotent=False)
+"""Calls that certainly did nothing are repeated by the client, all others are settled here."""
 _CHECK_POLICY = client.CallPolicy(timeout_seconds=10.0, max_attempts=3)
+_MAX_SERVER_ERRORS = 3
+"""How often a server that answers 5xx and has not bound the pod is asked."""
+_MAX_SERVER_ERRORS = 3
+"""How often a server that answers with 5xx, and has not bound the pod, is asked again."""
 
 
 class _Target(msgspec.Struct, frozen=True):
@@ -39,6 +49,12 @@ class _Binding(msgspec.Struct, frozen=True, rename="camel"):
 _encoder = msgspec.json.Encoder()
 
 
+class _Open(enum.Enum):
+    """Whether the pod is bound is not known yet."""
+
+    OPEN = enum.auto()
+
+
 class ApiBinder:
     """Binds through the API server; any number of calls may be in flight."""
 
@@ -46,45 +62,40 @@ class ApiBinder:
         self._api = api
 
     async def bind(self, pod: pod_shape.PodInfo, node_name: str) -> interface.BindError | None:
-        """Bind `pod`; None when it is bound to `node_name` afterwards.
-
-        An error whose text says that the outcome is not known means that the pod may still turn
-        out to be bound: the watch will tell.
-        """
+        """Bind `pod`; None when it is bound to `node_name` afterwards, for certain."""
         metadata = pod.pod.metadata
-        binding = _Binding(
-            _BindingMeta(metadata.name, metadata.namespace, metadata.uid), _Target(node_name)
-        )
         path = paths.pod_binding(metadata.namespace, metadata.name)
-        try:
-            await self._api.request("POST", path, _encoder.encode(binding), policy=BIND_POLICY)
-        except errors.KubeError as error:
-            return await self._settle(metadata, node_name, error)
-        return None
+        target = _BindingMeta(metadata.name, metadata.namespace, metadata.uid)
+        body = _encoder.encode(_Binding(target, _Target(node_name)))
+        failures = 0
+        may_be_bound = False
+        while True:
+            try:
+                await self._api.request("POST", path, body, policy=BIND_POLICY)
+            except errors.KubeError as error:
+                failures += 1
+                may_be_bound = may_be_bound or _may_have_bound(error)
+                if not may_be_bound:
+                    return _refusal(error)
+                outcome = await self._settle(metadata, node_name, error, failures)
+                if not isinstance(outcome, _Open):
+                    return outcome
+            else:
+                return None
+            await self._api.pause(failures)
 
     async def _settle(
-        self, metadata: objects.ObjectMeta, node_name: str, error: errors.KubeError
-    ) -> interface.BindError | None:
+        self, metadata: objects.ObjectMeta, node_name: str, error: errors.KubeError, failures: int
+    ) -> interface.BindError | _Open | None:
         """Find out what a failed call has led to."""
-        match error:
-            case errors.NotFoundError():
-                return interface.BindError(f"the pod is gone: {error.message}")
-            case errors.ConflictError() | errors.ServerError():
-                pass
-            case errors.TransportError() if error.may_have_arrived:
-                pass
-            case errors.ApiError():
-                return interface.BindError(error.message)
-            case _:
-                return interface.BindError(str(error))
         try:
             bound_to = await self._node_of(metadata)
         except errors.NotFoundError:
             return interface.BindError("the pod is gone")
-        except errors.KubeError as check_error:
-            return interface.BindError(
-                f"the outcome is not known: {error}; the pod could not be read: {check_error}"
-            )
+        except errors.KubeError:
+            return _Open.OPEN
+        if bound_to == "" and _is_worth_repeating(error, failures):
+            return _Open.OPEN
         return _verdict(bound_to, node_name, error)
 
     async def _node_of(self, metadata: objects.ObjectMeta) -> str | None:
@@ -93,6 +104,40 @@ class ApiBinder:
         body = await self._api.request("GET", path, policy=_CHECK_POLICY)
         pod = decoding.decode_object(body, objects.Pod)
         return pod.spec.node_name if pod.metadata.uid == metadata.uid else None
+
+
+def _may_have_bound(error: errors.KubeError) -> bool:
+    match error:
+        case errors.ConflictError() | errors.ServerError():
+            return True
+        case errors.TransportError():
+            return error.may_have_arrived
+        case _:
+            return False
+
+
+def _is_worth_repeating(error: errors.KubeError, failures: int) -> bool:
+    """Whether a pod that is not bound so far may be bound by the same call again.
+
+    A call without an answer may still be under way in the server: the next one tells.
+    """
+    match error:
+        case errors.TransportError():
+            return True
+        case errors.ServerError():
+            return failures < _MAX_SERVER_ERRORS
+        case _:
+            return False
+
+
+def _refusal(error: errors.KubeError) -> interface.BindError:
+    match error:
+        case errors.NotFoundError():
+            return interface.BindError(f"the pod is gone: {error.message}")
+        case errors.ApiError():
+            return interface.BindError(error.message)
+        case _:
+            return interface.BindError(str(error))
 
 
 def _verdict(
@@ -104,6 +149,4 @@ def _verdict(
         return None
     if bound_to:
         return interface.BindError(f"the pod is already bound to `{bound_to}`", is_conflict=True)
-    if isinstance(error, errors.ConflictError):
-        return interface.BindError(error.message)
-    return interface.BindError(f"the outcome is not known, the pod is not bound so far: {error}")
+    return _refusal(error)

@@ -150,6 +150,10 @@ class ApiClient:
                     raise
             await self._sleep(wait_seconds)
 
+    async def pause(self, failures: int) -> None:
+        """Wait as between two attempts of a call, after this many failures in a row."""
+        await self._sleep(BACKOFF.seconds(failures, self._rng))
+
     @contextlib.asynccontextmanager
     async def stream(
         self, path: str, *, stall_seconds: float
