@@ -384,3 +384,63 @@ def test_spread_honors_taints_with_the_tolerations_of_policies() -> None:
     there.place(_placed("one", "a1"))
     assert there.feasible(desk.pod()) == ["a1", "b1"]
     assert there.feasible(desk.pod(app="web")) == ["b1"]
+
+
+# --- what is kept follows what it was made of ----------------------------------------------------
+
+
+def test_a_term_that_is_about_others_repels_pods_of_its_own_policy_too() -> None:
+    """The policy selects both pods, only one of which carries a term about the other."""
+    text = """policy p {
+      for pods where app In (a, b)
+      podAntiAffinity required pods where app = b topologyKey zone
+    }"""
+    there = desk.Desk(text, ZONES)
+    there.place(_placed("carrier", "a1", app="a"))
+    assert there.feasible(desk.pod(app="b")) == ["b1", "b2"]
+    assert there.feasible(desk.pod(app="a")) == ["a1", "a2", "b1", "b2"]
+
+
+def test_repelling_pods_follow_the_labels_of_their_namespace() -> None:
+    """A placed pod repels as long as its namespace is one that the policy is about."""
+    text = """policy p {
+      for pods in namespace where team = a
+      podAntiAffinity required pods topologyKey zone namespaces all
+    }"""
+    there = desk.Desk(text, ZONES, {"prod": {"team": "a"}, "default": {}})
+    there.place(builders.make_pod("carrier", "prod").node("a1"))
+    assert there.feasible(desk.pod()) == ["b1", "b2"]
+    there.cache.set_namespace("prod", {"team": "b"})
+    assert there.feasible(desk.pod()) == ["a1", "a2", "b1", "b2"]
+
+
+def test_pods_that_are_being_deleted_count_for_affinity() -> None:
+    """They still run, and still repel."""
+    text = "policy p { for pods podAntiAffinity required pods where app = db topologyKey zone }"
+    there = desk.Desk(text, ZONES)
+    there.place(_placed("db", "a1", app="db").terminating())
+    assert there.feasible(desk.pod()) == ["b1", "b2"]
+
+
+def test_new_values_of_a_label_are_read_as_numbers() -> None:
+    """Also those that appear after the rule was first asked."""
+    text = "policy p { for pods reject when label(watts) > 300 missing reject }"
+    there = desk.Desk(text, [desk.node("n1", watts="100")])
+    assert there.feasible(desk.pod()) == ["n1"]
+    there.cache.set_node(desk.node("n2", watts="200").build())
+    there.cache.set_node(desk.node("n3", watts="400").build())
+    there.cache.set_node(desk.node("n4").build())
+    assert there.feasible(desk.pod()) == ["n1", "n2"]
+
+
+def test_a_node_that_joins_with_an_old_sample() -> None:
+    """Its sample turns stale before those of the others, and the answer with it."""
+    text = f"{desk.METRICS} policy p {{ for pods reject when load > 80% missing reject }}"
+    names = [f"n{i}" for i in range(20)]
+    there = desk.Desk(text, [desk.node(name) for name in names])
+    there.sample("load", {"late": 100}, late=0.1, **dict.fromkeys(names, 0.1))
+    assert there.feasible(desk.pod()) == names
+    there.cache.set_node(desk.node("late").build())
+    assert there.feasible(desk.pod()) == [*names, "late"]
+    there.clock.advance(30)
+    assert there.feasible(desk.pod()) == names

@@ -205,3 +205,13 @@ def test_tolerations_end_with_their_rule() -> None:
     assert _tolerates(there, desk.pod(), taint)
     there.clock.advance(300)
     assert not _tolerates(there, desk.pod(), taint)
+
+
+def test_tolerations_follow_the_labels_of_namespaces() -> None:
+    """A grant to the pods of some namespaces ends when the namespace is relabelled."""
+    text = "policy p { for pods in namespace where team = a tolerate spot }"
+    there = desk.Desk(text, namespaces={"default": {"team": "a"}})
+    taint = objects.Taint("spot", "NoSchedule")
+    assert _tolerates(there, desk.pod(), taint)
+    there.cache.set_namespace("default", {"team": "b"})
+    assert not _tolerates(there, desk.pod(), taint)
