@@ -25,9 +25,9 @@ def main(argv: list[str] | None = None) -> int:
     args = _parser().parse_args(words)
     plan = comparison.Plan(
         [comparison.Case(shape, nodes, args.pods) for shape in args.shapes for nodes in args.nodes],
-        args.schedulers,
+        [schedulers.POLICYSCHED] if args.profile else args.schedulers,
         args.repeat,
-        args.flag,
+        schedulers.Options(args.flag, args.profile),
     )
     with tempfile.TemporaryDirectory(prefix="policysched-bench-") as folder:
         return _compare(plan, pathlib.Path(folder), args.out)
@@ -76,6 +76,11 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--out", type=pathlib.Path, help="write every measurement as JSON")
     parser.add_argument(
         "--flag", action="append", default=[], help="a further flag for policysched; repeatable"
+    )
+    parser.add_argument(
+        "--profile",
+        action="store_true",
+        help="run policysched alone and under cProfile, and say where its time goes",
     )
     return parser
 

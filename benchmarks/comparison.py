@@ -5,14 +5,16 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import pathlib
+import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
 
-from benchmarks import process_usage, schedulers, workload_files
+from benchmarks import process_usage, profiles, schedulers, workload_files
 from tests.realcluster import api_client, control_plane, process, watching
 
 _POLL_SECONDS = 0.02
 _STALL_LIMIT_SECONDS = 60.0
+_STOP_LIMIT_SECONDS = 30.0
 _EVENTS = f"/apis/events.k8s.io/v1/namespaces/{workload_files.NAMESPACE}/events"
 
 
@@ -65,15 +67,15 @@ class Plan:
 
     Attributes:
         cases: in this order.
-        schedulers: names; the order alternates from repeat to repeat.
+        names: the schedulers; the order alternates from repeat to repeat.
         repeats: how often each case is run by each scheduler.
-        flags: further flags for policysched.
+        options: for policysched.
     """
 
     cases: Sequence[Case]
-    schedulers: Sequence[str] = schedulers.NAMES
+    names: Sequence[str] = schedulers.NAMES
     repeats: int = 3
-    flags: Sequence[str] = ()
+    options: schedulers.Options = dataclasses.field(default_factory=schedulers.Options)
 
 
 def run(
@@ -93,12 +95,16 @@ def run(
             plane.client.create_nodes(workload.nodes(case.nodes))
             note(f"{case.nodes} nodes for {case.workload}")
             for repeat in range(plan.repeats):
-                turn = plan.schedulers if repeat % 2 == 0 else plan.schedulers[::-1]
+                turn = plan.names if repeat % 2 == 0 else plan.names[::-1]
                 for name in turn:
                     run_folder = folder / f"{case.workload}-{case.nodes}-{repeat}-{name}"
-                    scheduler = schedulers.prepare(name, plane, run_folder, plan.flags)
+                    scheduler = schedulers.prepare(name, plane, run_folder, plan.options)
                     _create_pods(plane.client, workload, case.pods)
-                    yield _measure(plane, case, name, repeat, scheduler)
+                    made = _measure(plane, case, name, repeat, scheduler)
+                    profile = run_folder / schedulers.PROFILE
+                    if profile.exists():
+                        note(profiles.tables(profile, case.pods, made.total_cpu_seconds))
+                    yield made
                     _delete_pods(plane.client)
             plane.clear()
 
@@ -128,15 +134,15 @@ def _measure(
         try:
             for watch in (bound, events):
                 _wait_for(watch, case.pods, scheduler)
-            all_written = time.time()
-            if not scheduler.is_running():
-                raise BenchmarkError(f"{name} ended\n{scheduler.log_tail()}")
+            ended = time.time()
             cpu_seconds, server_cpu_seconds = _cpu_seconds(scheduler.pid, servers)
             peak_memory_mib = process_usage.peak_memory_mib(scheduler.pid)
+            scheduler.signal(signal.SIGTERM)
+            scheduler.wait(_STOP_LIMIT_SECONDS)
         finally:
             scheduler.kill()
     times = sorted(_scheduled_times(client))
-    if len(bound) < case.pods or len(times) < case.pods:
+    if len(times) < case.pods:
         text = f"{name} bound {len(bound)} of {case.pods} pods and wrote {len(times)} events"
         raise BenchmarkError(f"{text}\n{scheduler.log_tail()}")
     first, last = times[0], times[-1]
@@ -147,12 +153,29 @@ def _measure(
         start_seconds=first - started,
         bind_seconds=last - first,
         pods_per_second=(case.pods - 1) / (last - first),
-        events_behind_seconds=all_written - last,
+        events_behind_seconds=ended - last,
         cpu_seconds=cpu_seconds - at_first[0][0],
         server_cpu_seconds=server_cpu_seconds - at_first[0][1],
         total_cpu_seconds=cpu_seconds,
         peak_memory_mib=peak_memory_mib,
     )
+
+
+def _wait_for(watch: watching.Watch, count: int, scheduler: process.ServerProcess) -> None:
+    """Return when `count` lines have come, or none for a while.
+
+    Raises:
+        BenchmarkError: the scheduler has ended.
+    """
+    seen, since = 0, time.monotonic()
+    while len(watch) < count:
+        if not scheduler.is_running():
+            raise BenchmarkError(f"{scheduler.name} has ended\n{scheduler.log_tail()}")
+        if len(watch) != seen:
+            seen, since = len(watch), time.monotonic()
+        elif time.monotonic() - since > _STALL_LIMIT_SECONDS:
+            return
+        time.sleep(_POLL_SECONDS)
 
 
 def _cpu_seconds(scheduler: int, servers: Sequence[int]) -> tuple[float, float]:
@@ -172,17 +195,6 @@ def _scheduled_times(client: api_client.ApiClient) -> list[float]:
         for event in client.items(_EVENTS)
         if event["reason"] == "Scheduled"
     ]
-
-
-def _wait_for(watch: watching.Watch, count: int, scheduler: process.ServerProcess) -> None:
-    """Return when `count` lines have come, or none for a while, or the scheduler has ended."""
-    seen, since = 0, time.monotonic()
-    while len(watch) < count and scheduler.is_running():
-        if len(watch) != seen:
-            seen, since = len(watch), time.monotonic()
-        elif time.monotonic() - since > _STALL_LIMIT_SECONDS:
-            return
-        time.sleep(_POLL_SECONDS)
 
 
 def _create_pods(

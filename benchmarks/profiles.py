@@ -1,0 +1,79 @@
+"""Where the CPU time of a policysched process goes: by purpose, and by library."""
+
+from __future__ import annotations
+
+import collections
+import pathlib
+import re
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+
+_PURPOSES = (
+    ("/policysched/kube/binding.py", "binding requests"),
+    ("/policysched/kube/event_recorder.py", "event requests"),
+    ("/policysched/kube/pod_status.py", "status requests"),
+    ("/policysched/kube/reflector.py", "watches: decoding, cache, queue"),
+    ("/policysched/plugins/", "scheduling cycle: plugins"),
+    ("/policysched/compiler/", "scheduling cycle: policies"),
+    ("/policysched/framework/", "scheduling cycle: framework"),
+    ("/policysched/scheduler/", "scheduling cycle: queue, cache, decisions"),
+    ("/asyncio/sslproto.py", "event loop: TLS and HTTP answers"),
+    ("/asyncio/", "event loop: sockets and tasks"),
+)
+"""Part of a path → what is being done; the first that is found anywhere in a stack counts."""
+
+_START = "start and imports"
+_INSTALLED = re.compile(r"site-packages/([^/]+?)(\.py)?/")
+_STANDARD = re.compile(r"lib/python3\.\d+/([^/]+?)(\.py)?(/|$)")
+_OWN = re.compile(r"/policysched/([^/]+?)(\.py)?(/|$)")
+_SHARE_SHOWN = 0.005
+
+
+def command(file: pathlib.Path, words: Sequence[str]) -> list[str]:
+    """Return the command that runs policysched and writes samples of its stacks to `file`."""
+    return [sys.executable, "-m", "benchmarks.profiled_run", str(file), *words]
+
+
+def tables(file: pathlib.Path, pods: int, cpu_seconds: float) -> str:
+    """Return two tables of shares and of microseconds a pod, of `cpu_seconds` in all."""
+    purposes: collections.Counter[str] = collections.Counter()
+    libraries: collections.Counter[str] = collections.Counter()
+    for count, stack in _samples(file):
+        purposes[_purpose(stack)] += count
+        libraries[_library(stack[-1])] += count
+    microseconds = 1e6 * cpu_seconds / pods
+    return f"{_table(purposes, microseconds)}\n\n{_table(libraries, microseconds)}"
+
+
+def _table(counts: Mapping[str, int], microseconds: float) -> str:
+    total = sum(counts.values())
+    lines = [f"{'':<44}{'share':>7}{'µs/pod':>8}"]
+    for part, count in sorted(counts.items(), key=lambda item: -item[1]):
+        share = count / total
+        if share >= _SHARE_SHOWN:
+            lines.append(f"{part:<44}{share:>7.1%}{share * microseconds:>8.0f}")
+    return "\n".join(lines)
+
+
+def _samples(file: pathlib.Path) -> Iterator[tuple[int, list[str]]]:
+    for line in file.read_text(encoding="utf-8").splitlines():
+        count, _, stack = line.partition(" ")
+        yield int(count), stack.split(";")
+
+
+def _purpose(stack: Sequence[str]) -> str:
+    if not any("run_forever" in function for function in stack):
+        return _START
+    for part, purpose in _PURPOSES:
+        if any(part in function for function in stack):
+            return purpose
+    return "other"
+
+
+def _library(function: str) -> str:
+    path = function.rpartition(":")[0]
+    for pattern, prefix in ((_INSTALLED, ""), (_STANDARD, ""), (_OWN, "policysched.")):
+        found = pattern.search(path)
+        if found is not None:
+            return prefix + found[1]
+    return "built-in"
