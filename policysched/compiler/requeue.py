@@ -128,7 +128,7 @@ class PolicyEvents:
         before = old if isinstance(old, objects.Node) else None
         after = new if isinstance(new, objects.Node) else None
         acting = self._acting(pod.shape, snap)
-        if rule_changes.moves_spread(acting, before, after):
+        if rule_changes.moves_spread(acting, pod.shape, before, after):
             return hints.queue_if(bool(self._passing(pod, snap).any()))
         if after is None:
             return events.QueueingHint.SKIP

@@ -23,16 +23,23 @@ FilterRule: TypeAlias = RowRule | PodsRule
 
 def domain_changed(rule: PodsRule, before: objects.Node | None, after: objects.Node | None) -> bool:
     """Return whether a node moved from one domain of the rule to another, or into or out of it."""
-    key = rule.topology_key
+    return _label_changed(rule.topology_key, before, after)
+
+
+def _label_changed(key: str, before: objects.Node | None, after: objects.Node | None) -> bool:
     old = before.metadata.labels.get(key) if before else None
     new = after.metadata.labels.get(key) if after else None
     return old != new
 
 
 def moves_spread(
-    acting: Sequence[FilterRule], before: objects.Node | None, after: objects.Node | None
+    acting: Sequence[FilterRule],
+    waiting: pod_shape.PodShape,
+    before: objects.Node | None,
+    after: objects.Node | None,
 ) -> bool:
     """Return whether a node changed what other nodes are compared with."""
+    own_keys = topology_spread.own_hard_keys(waiting)
     for rule in acting:
         if not isinstance(rule, topology_spread.HardSpread):
             continue
@@ -40,6 +47,8 @@ def moves_spread(
         new = after.spec.taints if after else ()
         retainted = rule.spread.eligible.honors_taints and old != new
         if retainted or domain_changed(rule, before, after):
+            return True
+        if any(_label_changed(key, before, after) for key in own_keys):
             return True
     return False
 

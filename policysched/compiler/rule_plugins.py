@@ -29,6 +29,7 @@ class RulePlugins:
         """Make them from `parts`."""
         self._parts = parts
         self._required_nodes: list[node_affinity.RequiredNodeAffinity] = []
+        self._spreads: dict[str, list[topology_spread.Sibling]] = {}
 
     def make(
         self, placed: Iterable[shared_parts.PlacedRule]
@@ -82,7 +83,9 @@ class RulePlugins:
         rule_scope: scope.RuleScope,
         placed: shared_parts.PlacedRule,
     ) -> RulePlugin:
-        eligible = topology_spread.EligibleNodes(rule, self._required_nodes)
+        siblings = self._spreads.setdefault(rule.when_unsatisfiable, [])
+        siblings.append((rule_scope, rule.topology_key))
+        eligible = topology_spread.EligibleNodes(rule, self._required_nodes, siblings)
         pods = self._parts.pod_set(rule.pods, placed.scope)
         spread = topology_spread.Spread(pods, rule.topology_key, eligible, self._parts.by_key)
         if rule.weight is None:

@@ -386,6 +386,63 @@ def test_spread_honors_taints_with_the_tolerations_of_policies() -> None:
     assert there.feasible(desk.pod(app="web")) == ["b1"]
 
 
+TWO_ZONES_AND_ONE_WITHOUT = [
+    desk.node("n1", z="a", host="n1"),
+    desk.node("n2", z="b", host="n2"),
+    desk.node("ctl", host="ctl"),
+]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param(
+            """policy p {
+              for pods
+              topologySpread self topologyKey z as z
+              topologySpread self topologyKey host as h
+            }""",
+            id="one policy",
+        ),
+        pytest.param(
+            """policy p { for pods topologySpread self topologyKey z }
+            policy q { for pods topologySpread self topologyKey host }""",
+            id="two policies",
+        ),
+    ],
+)
+def test_spread_rules_of_a_pod_count_only_nodes_with_all_their_keys(text: str) -> None:
+    """As the constraints of a pod: an empty node without a zone is not the emptiest host."""
+    there = desk.Desk(text, TWO_ZONES_AND_ONE_WITHOUT)
+    there.place(_placed("one", "n1", app="w"), _placed("two", "n2", app="w"))
+    assert there.feasible(desk.pod(app="w")) == ["n1", "n2"]
+
+
+def test_spread_rules_for_other_pods_ask_nothing_of_the_nodes() -> None:
+    """The zone rule of a policy for other pods leaves the node without a zone the emptiest host."""
+    text = """policy p { for pods topologySpread self topologyKey host }
+    policy q { for pods where app = other topologySpread self topologyKey z }
+    policy r { for pods topologySpread self topologyKey z whenUnsatisfiable ScheduleAnyway }"""
+    there = desk.Desk(text, TWO_ZONES_AND_ONE_WITHOUT)
+    there.place(_placed("one", "n1", app="w"), _placed("two", "n2", app="w"))
+    assert there.feasible(desk.pod(app="w")) == ["ctl"]
+
+
+def test_constraints_of_the_pod_itself_ask_for_their_keys_too() -> None:
+    """Its constraint on zones leaves hosts without a zone out; only PodTopologySpread rejects them.
+
+    Policies alone decide here.
+    """
+    there = desk.Desk(
+        "policy p { for pods topologySpread self topologyKey host }", TWO_ZONES_AND_ONE_WITHOUT
+    )
+    there.place(_placed("one", "n1", app="w"), _placed("two", "n2", app="w"))
+    own = desk.pod(app="w").spread("z", selector={"app": "w"})
+    assert there.feasible(own) == ["n1", "n2", "ctl"]
+    soft = desk.pod(app="w").spread("z", selector={"app": "w"}, when_unsatisfiable="ScheduleAnyway")
+    assert there.feasible(soft) == ["ctl"]
+
+
 # --- what is kept follows what it was made of ----------------------------------------------------
 
 

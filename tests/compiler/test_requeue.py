@@ -193,6 +193,18 @@ def test_spread_is_helped_from_elsewhere() -> None:
     assert there.change_node(nodes[1], DELETE)
 
 
+def test_spread_is_helped_by_a_label_that_the_pod_itself_spreads_by() -> None:
+    """The emptiest host counts no longer once it lacks the zone that the pod asks for."""
+    text = """policy p { for pods where app = web topologySpread topologyKey host }
+    policy q { for pods reject when node(tainted(t)) }"""
+    nodes = [desk.node("a1", host="a1", z="a"), desk.node("b1", host="b1", z="b").taint("t")]
+    there = Waiting(text, nodes)
+    there.place(desk.pod("one", app="web").node("a1"))
+    there.begin(desk.pod(app="web").spread("z", max_skew=9, selector={"app": "web"}))
+    without_zone = desk.node("b1", host="b1").taint("t")
+    assert there.change_node(without_zone, events.ActionType.UPDATE_NODE_LABEL)
+
+
 # --- everything else -----------------------------------------------------------------------------
 
 

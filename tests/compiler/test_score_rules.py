@@ -193,6 +193,25 @@ def test_soft_spread_prefers_domains_with_fewer_pods() -> None:
     assert there.points(desk.pod(), "p/even") == {"a1": 0, "a2": 0, "b1": 75, "c1": 100, "x": 0}
 
 
+def test_soft_spread_rules_leave_out_nodes_that_lack_any_of_their_keys() -> None:
+    """As the constraints of a pod: such a node gets 0 of each rule, and its pods do not count."""
+    text = """policy p {
+      for pods
+      topologySpread topologyKey zone whenUnsatisfiable ScheduleAnyway weight 3 as zones
+      topologySpread topologyKey host whenUnsatisfiable ScheduleAnyway weight 1 as hosts
+    }"""
+    nodes = [
+        desk.node("a1", zone="a", host="a1"),
+        desk.node("a2", zone="a"),
+        desk.node("b1", zone="b", host="b1"),
+        desk.node("x", host="x"),
+    ]
+    there = desk.Desk(text, nodes)
+    there.place(*(desk.pod(f"a{i}").node("a2") for i in range(4)), desk.pod("b").node("b1"))
+    assert there.points(desk.pod(), "p/zones") == {"a1": 100, "a2": 0, "b1": 0, "x": 0}
+    assert there.points(desk.pod(), "p/hosts") == {"a1": 100, "a2": 0, "b1": 0, "x": 0}
+
+
 # --- kept scores ---------------------------------------------------------------------------------
 
 

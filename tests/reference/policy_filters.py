@@ -148,7 +148,9 @@ def is_eligible(
     pod: objects.Pod,
     node: objects.Node,
 ) -> bool:
-    """Return whether the node inclusion policies of a spread rule include a node."""
+    """Return whether a spread rule counts a node: it has all keys and is included by policy."""
+    if not has_topology_keys(judge, profile, rule, pod, node):
+        return False
     if rule.node_affinity_policy == "Honor":
         if not single_node.matches_node_affinity(pod, node):
             return False
@@ -170,6 +172,30 @@ def is_eligible(
             for taint in node.spec.taints
         )
     return True
+
+
+def has_topology_keys(
+    judge: policy_pods.Judge,
+    profile: checked.CheckedProfile,
+    rule: checked.TopologySpreadRule,
+    pod: objects.Pod,
+    node: objects.Node,
+) -> bool:
+    """Return whether a node has the keys of all rules and constraints of the pod like `rule`."""
+    keys = {
+        constraint.topology_key
+        for constraint in pod.spec.topology_spread_constraints
+        if constraint.when_unsatisfiable == rule.when_unsatisfiable
+    }
+    keys |= {
+        other.topology_key
+        for policy in profile.policies
+        for other in policy.rules
+        if isinstance(other, checked.TopologySpreadRule)
+        and other.when_unsatisfiable == rule.when_unsatisfiable
+        and judge.acts_on(other, policy, profile, pod)
+    }
+    return keys <= set(node.metadata.labels)
 
 
 def tolerated(

@@ -98,11 +98,12 @@ def _soft_spread(
     feasible: Sequence[objects.Node],
 ) -> Points:
     counts = policy_filters.spread_counts(judge, profile, policy, rule, pod)
-    labels = {node.name: node.metadata.labels.get(rule.topology_key) for node in feasible}
     known = {
-        name: float(counts.get(value, 0)) for name, value in labels.items() if value is not None
+        node.name: float(counts.get(node.metadata.labels[rule.topology_key], 0))
+        for node in feasible
+        if policy_filters.has_topology_keys(judge, profile, rule, pod, node)
     }
-    return dict.fromkeys(labels, 0) | min_max(known, 0.0, prefer_low=True)
+    return dict.fromkeys((node.name for node in feasible), 0) | min_max(known, 0.0, prefer_low=True)
 
 
 def _score(

@@ -18,11 +18,19 @@ from policysched.lang import checked
 from policysched.plugins.kernels import domains, node_selection, spreading, tolerations
 
 _MAX_SHAPES = 512
+_HARD = "DoNotSchedule"
+Sibling: TypeAlias = tuple[scope.RuleScope, str]
+"""Whom a spread rule acts on, and its topologyKey."""
 _Key: TypeAlias = tuple[pod_shape.PodShape, tuple[objects.Toleration, ...]]
 
 
 class EligibleNodes:
-    """The nodes that a spread rule looks at: the node inclusion policies.
+    """The nodes that a spread rule looks at: those with all topology keys, and that are included.
+
+    A pod's spread rules are taken together, like the constraints in a pod's spec: nodes that lack
+    the topologyKey of any rule of the same whenUnsatisfiable that acts on the pod, or of such a
+    constraint of its own, count for none of them. Sources: `podtopologyspread/filtering.go`,
+    calPreFilterState; `scoring.go`, initPreScoreState.
 
     nodeAffinityPolicy Honor asks for nodes that the pod may run on by its own nodeSelector and node
     affinity and by the required nodeAffinity of policies; nodeTaintsPolicy Honor for nodes whose
@@ -33,11 +41,17 @@ class EligibleNodes:
         self,
         rule: checked.TopologySpreadRule,
         required: Sequence[node_affinity.RequiredNodeAffinity],
+        siblings: Sequence[Sibling],
     ) -> None:
-        """Take the inclusion policies of `rule`; `required` are those of the profile."""
+        """Take the inclusion policies of `rule`; `required` are those of the profile.
+
+        `siblings` are the profile's spread rules of the same whenUnsatisfiable, `rule` included.
+        """
         self.honors_taints = rule.node_taints_policy == "Honor"
         self._honors_affinity = rule.node_affinity_policy == "Honor"
         self._required = required if self._honors_affinity else ()
+        self._siblings = siblings
+        self._when_unsatisfiable = rule.when_unsatisfiable
         self._kept: OrderedDict[_Key, _Eligible] = OrderedDict()
 
     def prepare(
@@ -46,7 +60,11 @@ class EligibleNodes:
         """Find out once which rules the nodes of pods of `shape` must satisfy now."""
         key = (shape, state.tolerations)
         rules = [rule for rule in self._required if rule.applies_to(state, shape, snap)]
-        self._kept[key] = _Eligible(rules, kept.KeptColumn[column.Truths](interface.Reads.NODE))
+        keys = self._topology_keys(state, shape, snap)
+        self._kept[key] = _Eligible(
+            rules, keys, kept.KeptColumn[column.Truths](interface.Reads.NODE)
+        )
+        self._kept.move_to_end(key)
         if len(self._kept) > _MAX_SHAPES:
             self._kept.popitem(last=False)
 
@@ -54,13 +72,10 @@ class EligibleNodes:
         self, state: cycle_state.CycleState, shape: pod_shape.PodShape, snap: snapshot.Snapshot
     ) -> columns.BoolArray:
         """Return bool (N,): the rows that count."""
-        key = (shape, state.tolerations)
-        if key not in self._kept:
-            self.prepare(state, shape, snap)
-        eligible = self._kept[key]
+        eligible = self._prepared(state, shape, snap)
 
         def compute(nodes: snapshot.NodeView, own_state: cycle_state.CycleState) -> column.Truths:
-            found = np.ones(len(nodes), np.bool_)
+            found = _has_keys(eligible.topology_keys, nodes)
             if self._honors_affinity:
                 found &= node_selection.required_mask(shape, nodes)
             for rule in eligible.rules:
@@ -73,11 +88,50 @@ class EligibleNodes:
         all_rows = snap.all_rows()
         return eligible.kept.on(all_rows, state, compute).is_true & snap.is_alive
 
+    def has_keys(
+        self, state: cycle_state.CycleState, shape: pod_shape.PodShape, nodes: snapshot.NodeView
+    ) -> columns.NodeMask:
+        """Return bool (n,): the nodes that have every topology key."""
+        return _has_keys(self._prepared(state, shape, nodes.snapshot).topology_keys, nodes)
+
+    def _prepared(
+        self, state: cycle_state.CycleState, shape: pod_shape.PodShape, snap: snapshot.Snapshot
+    ) -> _Eligible:
+        key = (shape, state.tolerations)
+        if key not in self._kept:
+            self.prepare(state, shape, snap)
+        self._kept.move_to_end(key)
+        return self._kept[key]
+
+    def _topology_keys(
+        self, state: cycle_state.CycleState, shape: pod_shape.PodShape, snap: snapshot.Snapshot
+    ) -> frozenset[str]:
+        of_rules = (k for s, k in self._siblings if s.applies_to(state, shape, snap))
+        return frozenset((*of_rules, *_own_keys(shape, self._when_unsatisfiable)))
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Eligible:
     rules: list[node_affinity.RequiredNodeAffinity]
+    topology_keys: frozenset[str]
     kept: kept.KeptColumn[column.Truths]
+
+
+def own_hard_keys(shape: pod_shape.PodShape) -> list[str]:
+    """Return the topology keys of the DoNotSchedule constraints in the spec of a pod."""
+    return _own_keys(shape, _HARD)
+
+
+def _own_keys(shape: pod_shape.PodShape, when_unsatisfiable: str) -> list[str]:
+    constraints = shape.spec.topology_spread_constraints
+    return [c.topology_key for c in constraints if c.when_unsatisfiable == when_unsatisfiable]
+
+
+def _has_keys(topology_keys: frozenset[str], nodes: snapshot.NodeView) -> columns.NodeMask:
+    found: columns.NodeMask = np.ones(len(nodes), np.bool_)
+    for key in topology_keys:
+        found &= nodes.label_ids(key) >= 0
+    return found
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -169,7 +223,7 @@ class HardSpread(base.PolicyRule):
 class SoftSpread(base.ScoreRule):
     """Points by the number of pods of the set in the domain, fewest best, min-max, all equal 0.
 
-    A node without the label gets 0.
+    A node that lacks the label of this or of another soft spread rule gets 0.
     """
 
     reads: ClassVar = interface.Reads.ANYTHING
@@ -198,10 +252,12 @@ class SoftSpread(base.ScoreRule):
     def score(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
     ) -> columns.FloatArray:
-        """Return float64 (n,): the pods in the domain of each node, NaN without the label."""
+        """Return float64 (n,): the pods in the domain of each node, NaN without all labels."""
         counts, _ = self.spread.totals(state, pod.shape, nodes.snapshot)
         slots = self.spread.domains_of(nodes.snapshot).slots[nodes.rows]
-        return np.where(slots == 0, np.nan, counts[slots])
+        return np.where(
+            self.spread.eligible.has_keys(state, pod.shape, nodes), counts[slots], np.nan
+        )
 
     @base.evaluates
     def normalize_score(
