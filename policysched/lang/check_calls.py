@@ -163,7 +163,8 @@ def _several(checker: Checker, call: syntax_expr.Call, expected: units.Unit | No
         if both is None:
             return None
         typed.append(both.right)
-        unit = both.unit if both.unit.is_ratio else unit
+        if both.unit.is_ratio and not unit.may_exceed_one:
+            unit = both.unit
     return checked_expr.Call(cast("Any", call.function.text), tuple(typed), unit, call.span)
 
 

@@ -290,7 +290,7 @@ class ExprChecker:
             both = self.pair(expr.left, expr.right, verb, expected)
             if both is None:
                 return None
-            left, right, unit = both
+            left, right, unit = both.left, both.right, both.unit.of_sum()
         else:
             product = self._factors(expr, expected)
             if product is None:

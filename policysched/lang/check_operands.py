@@ -6,7 +6,7 @@ import dataclasses
 import math
 from typing import NamedTuple, cast
 
-from policysched.lang import checked_expr, diagnostics, findings, syntax_expr, units
+from policysched.lang import checked_expr, diagnostics, findings, numerals, syntax_expr, units
 
 Typed = checked_expr.TypedExpr
 
@@ -41,8 +41,14 @@ def agree(found: findings.Findings, left: Operand, right: Operand, verb: str) ->
     if not (agrees(first, unit_of(second)) and agrees(second, unit_of(first))):
         _mismatch(found, left, right, verb)
         return None
-    is_ratio = unit_of(second).is_ratio
-    return Agreed(first, second, unit_of(second) if is_ratio else unit_of(first))
+    return Agreed(first, second, _common(unit_of(first), unit_of(second)))
+
+
+def _common(first: units.Unit, second: units.Unit) -> units.Unit:
+    """Return the unit of either of two numbers: a ratio if one is, a computed one rather."""
+    if first.is_ratio and second.is_ratio:
+        return first if first.may_exceed_one else second
+    return second if second.is_ratio else first
 
 
 def adapt(typed: Typed, unit: units.Unit) -> checked_expr.Const | None:
@@ -99,17 +105,23 @@ def unit_of(typed: Typed) -> units.Unit:
 
 
 def agrees(typed: Typed, unit: units.Unit) -> bool:
-    """Say whether a number may meet one in `unit`; a plain constant beyond 1 is no ratio."""
+    """Say whether a number may meet one in `unit`.
+
+    A plain constant beyond 1 meets no declared ratio.
+    """
     own = unit_of(typed)
     if not own.same_dimension(unit):
         return False
     is_plain = isinstance(typed, checked_expr.Const) and not own.is_ratio
-    return not (unit.is_ratio and is_plain and abs(cast("checked_expr.Const", typed).value) > 1)
+    is_bounded = unit.is_ratio and not unit.may_exceed_one
+    return not (is_bounded and is_plain and abs(cast("checked_expr.Const", typed).value) > 1)
 
 
 def _described(unit: units.Unit) -> str:
     if unit == units.RATIO:
         return "a ratio (0..1)"
+    if unit.is_ratio:
+        return "a ratio"
     return "a plain number" if unit.is_dimensionless else f"in {unit}"
 
 
@@ -127,7 +139,11 @@ def _why(verb: str, unit: units.Unit, typed: Typed) -> tuple[str, ...]:
 
 
 def _instead(written: str, unit: units.Unit, typed: Typed) -> str:
-    if not isinstance(typed, checked_expr.Const) or unit_of(typed) != units.NUMBER:
+    if not isinstance(typed, checked_expr.Const):
+        return ""
+    if numerals.is_binary(written) and not unit.byte_power:
+        return numerals.BINARY_HELP
+    if unit_of(typed) != units.NUMBER:
         return ""
     suffixes = {units.RATIO: "%", units.BYTES: "Gi", units.SECONDS: "s"}
     suffix = suffixes.get(unit, "")

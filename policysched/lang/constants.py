@@ -162,6 +162,7 @@ def bad_suffix(env: Environment, numeral: syntax_expr.Numeral) -> None:
 
 _EXAMPLES = {
     units.RATIO: "80%",
+    units.COMPUTED_RATIO: "80%",
     units.BYTES: "4Gi",
     units.CORES: "500m",
     units.SECONDS: "5m",
@@ -173,10 +174,8 @@ _EXAMPLES = {
 
 def not_in_unit(env: Environment, span: source.Span, unit: units.Unit) -> None:
     """Report a literal that cannot be read in the unit that its place asks for."""
-    example = _EXAMPLES.get(unit)
-    env.found.error(
-        "PS102",
-        f"`{env.found.text(span)}` is not an amount in {unit}",
-        span,
-        help=f"write it like `{example}`" if example else "",
-    )
+    written, example = env.found.text(span), _EXAMPLES.get(unit)
+    help_text = f"write it like `{example}`" if example else ""
+    if numerals.is_binary(written) and not unit.byte_power:
+        help_text = numerals.BINARY_HELP
+    env.found.error("PS102", f"`{written}` is not an amount in {unit}", span, help=help_text)

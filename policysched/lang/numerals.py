@@ -56,6 +56,7 @@ OTHER_SPELLINGS: dict[str, str] = {
 """How other tools write suffixes -> the suffix."""
 
 MAX_DIGITS = 30
+BINARY_HELP = "suffixes such as Ki, Mi and Gi are for bytes; write the number out or use k, M, G"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -97,10 +98,10 @@ class Literal:
         """Return the canonical number of the literal in `unit`, None if it has no such reading.
 
         A plain number other than 0 is no amount of bytes or seconds (`4Gi`, `5s` are), and beyond
-        -1..1 no ratio (`80%` is).
+        -1..1 no ratio (`80%` is) unless that is a computed one.
         """
         if unit.is_dimensionless:
-            return self._dimensionless(is_ratio=unit.is_ratio)
+            return self._dimensionless(unit)
         if unit == units.SECONDS:
             value = self.seconds if self.seconds is not None else self._zero()
         elif unit == units.CORES:
@@ -108,21 +109,27 @@ class Literal:
         elif unit in (units.BYTES, units.BYTES_PER_SECOND):
             value = self.quantity if self.quantity is not None else self._zero()
         elif unit == units.PER_SECOND:
-            value = self.plain if self.plain is not None else self.quantity
+            value = self.plain if self.plain is not None else self._decimal()
         else:
             value = self._zero()
         return None if value is None else float(value)
 
-    def _dimensionless(self, *, is_ratio: bool) -> float | None:
+    def _dimensionless(self, unit: units.Unit) -> float | None:
         if self.share is not None:
             return float(self.share)
         if self.plain is not None:
-            return None if is_ratio and abs(self.plain) > 1 else float(self.plain)
-        return None if is_ratio or self.quantity is None else float(self.quantity)
+            is_bounded = unit.is_ratio and not unit.may_exceed_one
+            return None if is_bounded and abs(self.plain) > 1 else float(self.plain)
+        decimal = self._decimal()
+        return None if unit.is_ratio or decimal is None else float(decimal)
 
     def _cores(self) -> fractions.Fraction | None:
-        value = self.plain if self.plain is not None else self.quantity
-        return None if value is None or self.is_binary else value * int(units.CORES_SCALE)
+        value = self.plain if self.plain is not None else self._decimal()
+        return None if value is None else value * int(units.CORES_SCALE)
+
+    def _decimal(self) -> fractions.Fraction | None:
+        """Return the quantity unless its suffix is one that only bytes have."""
+        return None if self.is_binary else self.quantity
 
     def _zero(self) -> fractions.Fraction | None:
         return self.plain if self.plain == 0 else None
@@ -146,6 +153,12 @@ def parse(text: str) -> Literal | None:
         return None
     quantity = None if scale is None else number * scale
     return Literal(seconds=seconds, quantity=quantity, is_binary=suffix in _BINARY)
+
+
+def is_binary(text: str) -> bool:
+    """Say whether a text is a number with a suffix that only bytes have."""
+    literal = parse(text)
+    return literal is not None and literal.is_binary
 
 
 def _duration(text: str) -> fractions.Fraction | None:

@@ -25,13 +25,15 @@ class Unit:
         byte_power: 1 for bytes.
         core_power: 1 for cores.
         second_power: 1 for seconds, -1 for per-second rates.
-        is_ratio: dimensionless and declared or derived to be a share (0..1).
+        is_ratio: dimensionless and declared or derived to be a share.
+        may_exceed_one: a ratio that was computed; what is requested may be more than what there is.
     """
 
     byte_power: int = 0
     core_power: int = 0
     second_power: int = 0
     is_ratio: bool = False
+    may_exceed_one: bool = False
 
     @property
     def is_dimensionless(self) -> bool:
@@ -55,7 +57,11 @@ class Unit:
         )
         is_quotient_of_equals = sign < 0 and not self.is_dimensionless
         is_share = self.is_ratio or other.is_ratio or is_quotient_of_equals
-        return dataclasses.replace(product, is_ratio=product.is_dimensionless and is_share)
+        return COMPUTED_RATIO if product.is_dimensionless and is_share else product
+
+    def of_sum(self) -> Unit:
+        """Return the unit of a sum or difference of numbers in this one."""
+        return COMPUTED_RATIO if self.is_ratio else self
 
     def __str__(self) -> str:
         """Return the unit in the words of the language."""
@@ -66,6 +72,7 @@ class Unit:
 
 NUMBER = Unit()
 RATIO = Unit(is_ratio=True)
+COMPUTED_RATIO = Unit(is_ratio=True, may_exceed_one=True)
 BYTES = Unit(byte_power=1)
 CORES = Unit(core_power=1)
 SECONDS = Unit(second_power=1)
