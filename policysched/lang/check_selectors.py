@@ -17,6 +17,7 @@ from policysched.lang import (
     kubernetes_names,
     limits,
     numerals,
+    source,
     spelling,
     syntax,
     syntax_expr,
@@ -54,28 +55,34 @@ class SelectorChecker:
         self._domain = domain
         self._depth = 0
         self._nodes = 0
+        self._is_full = False
 
     def check(self, selector: syntax_expr.Selector) -> checked_selector.Selector | None:
         """Return the checked selector; None if something was reported."""
-        self._depth, self._nodes = 0, 0
+        self._depth, self._nodes, self._is_full = 0, 0, False
         return self._check(selector)
 
     def _check(self, selector: syntax_expr.Selector) -> checked_selector.Selector | None:
         self._nodes += 1
         if self._nodes > limits.MAX_EXPANDED_NODES or self._depth > limits.MAX_EXPANDED_DEPTH:
-            self._found.error(
-                "PS004",
-                "this selector is too large once its lets are put in",
-                selector.span,
-                help=f"the limit is {limits.MAX_EXPANDED_NODES} parts, "
-                f"{limits.MAX_EXPANDED_DEPTH} levels deep",
-            )
+            self._too_large(selector.span)
             return None
         self._depth += 1
         try:
             return self._dispatch(selector)
         finally:
             self._depth -= 1
+
+    def _too_large(self, span: source.Span) -> None:
+        if not self._is_full:
+            self._is_full = True
+            self._found.error(
+                "PS004",
+                "this selector is too large once its lets are put in",
+                span,
+                help=f"the limit is {limits.MAX_EXPANDED_NODES} parts, "
+                f"{limits.MAX_EXPANDED_DEPTH} levels deep",
+            )
 
     def _dispatch(self, selector: syntax_expr.Selector) -> checked_selector.Selector | None:
         match selector:

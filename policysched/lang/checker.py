@@ -156,8 +156,9 @@ class _Checker:
         )
 
     def _content_hash(self) -> str:
+        """Identify the policies, not the folder from which they were read."""
         content = [
-            sorted((text.name, text.text) for text in self.sources),
+            sorted((text.name.rpartition("/")[2], text.text) for text in self.sources),
             sorted(self.given_texts.items()),
         ]
         return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:_HASH_DIGITS]

@@ -255,6 +255,33 @@ def test_given_params_win_over_profiles() -> None:
     assert plain.content_hash != given.content_hash
 
 
+def test_the_hash_follows_texts_and_not_where_they_lie() -> None:
+    """Base name and content count; the folder and the order in which texts come do not."""
+    texts = [
+        ("web.policy", "let a = 1"),
+        ("gpu.policy", "let b = 2"),
+        ("x/web.policy", "let c = 3"),
+    ]
+
+    def content_hash(folder: str, pairs: list[tuple[str, str]]) -> str:
+        sources = [source.SourceText(f"{folder}{name}", text) for name, text in pairs]
+        program = checker.check(sources).program
+        assert program is not None
+        return program.content_hash
+
+    expected = content_hash("", texts)
+    assert content_hash("./policies/", texts[::-1]) == expected
+    assert content_hash("", [("other.policy", "let a = 1"), *texts[1:]]) != expected
+    assert content_hash("", [("web.policy", "let a = 7"), *texts[1:]]) != expected
+
+
+def test_a_selector_that_is_too_large_is_reported_once() -> None:
+    """Not once for each operand beyond the limit."""
+    operands = " and ".join(f"a{number} = b" for number in range(12_000))
+    text = source.SourceText("x.policy", f"policy a {{ for pods where {operands} }}")
+    assert [each.code for each in checker.check([text]).diagnostics] == ["PS004"]
+
+
 def test_plugin_arguments_are_json() -> None:
     """Unquoted numbers and constants have their JSON meaning, quoted ones are strings."""
     program = _program(
