@@ -116,3 +116,22 @@ def test_nothing_that_a_terminal_acts_on_is_printed() -> None:
     shown = rendering.render(result.diagnostics[0], result.texts)
     assert "red�blue" in shown.split("\n")[0]
     assert "\x1b" not in shown
+
+
+@pytest.mark.parametrize("char", ["\x1b", "\0", "\u202e"], ids=["escape", "nul", "right-to-left"])
+def test_every_part_of_a_finding_is_safe_to_print(char: str) -> None:
+    """Headline, place, snippet, labels, notes and help; as JSON the characters stay."""
+    text = source.SourceText(f"x{char}.policy", f"ab{char}cd")
+    said = f"a{char}b"
+    finding = diagnostics.Diagnostic(
+        "PS001",
+        said,
+        text.span(0, 2),
+        label=said,
+        secondary=(diagnostics.Label(text.span(3, 5), said),),
+        notes=(said,),
+        help=said,
+    )
+    assert char not in rendering.render(finding, {text.name: text})
+    document = rendering.as_json(finding, {text.name: text})
+    assert [document[part] for part in ("message", "label", "help")] == [said, said, said]
