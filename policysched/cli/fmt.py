@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import os
 import pathlib
+import stat
 import sys
 import tempfile
 from typing import TYPE_CHECKING
@@ -14,9 +16,6 @@ from policysched.cli import output, policy_texts
 
 if TYPE_CHECKING:
     from policysched.lang import source
-
-NAME = "fmt"
-HELP = "print policy files in canonical form"
 
 _DESCRIPTION = """\
 Print policy files in canonical form: one layout, all comments kept. The result is parsed again and
@@ -101,21 +100,26 @@ def _write(path: pathlib.Path, content: str) -> None:
     """Replace a file at once: whoever reads it meanwhile sees the old or the new text whole."""
     target = path.resolve()  # a link stays a link
     try:
-        mode = target.stat().st_mode
-        with tempfile.NamedTemporaryFile(
-            "w",
-            dir=target.parent,
-            prefix=f".{target.name}.",
-            delete=False,
-            encoding="utf-8",
-            newline="",
-        ) as file:
-            file.write(content)
+        descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
         try:
-            pathlib.Path(file.name).chmod(mode)
-            pathlib.Path(file.name).replace(target)
-        except OSError:
-            pathlib.Path(file.name).unlink()
+            _fill(descriptor, content, target.stat())
+            pathlib.Path(name).replace(target)
+        except BaseException:  # an interrupt leaves nothing behind either
+            pathlib.Path(name).unlink()
             raise
     except OSError as error:
         raise errors.InputError(str(path), f"cannot be written: {error.strerror}") from error
+
+
+def _fill(descriptor: int, content: str, like: os.stat_result) -> None:
+    """Write a new file that has the owner and mode of the one it replaces.
+
+    Raises:
+        OSError: among others, for someone who may not give the file to its owner.
+    """
+    with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as file:
+        own = os.fstat(file.fileno())
+        if (own.st_uid, own.st_gid) != (like.st_uid, like.st_gid):
+            os.fchown(file.fileno(), like.st_uid, like.st_gid)
+        os.fchmod(file.fileno(), stat.S_IMODE(like.st_mode))  # last: chown clears setuid bits
+        file.write(content)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import io
+import os
 import pathlib
 import stat
 import sys
@@ -123,5 +124,58 @@ def test_a_folder_that_cannot_be_written_is_one_line(
     monkeypatch.setattr(pathlib.Path, "replace", refuse)
     assert main.main(["fmt", "-w", str(ugly)]) == errors.EXIT_WRONG_INPUT
     assert "cannot be written: Permission denied" in capsys.readouterr().err
+    assert ugly.read_text() == UGLY
+    assert [each.name for each in ugly.parent.iterdir()] == ["a.policy"]
+
+
+@pytest.mark.parametrize(
+    "fault, exit_code",
+    [
+        pytest.param(OSError(28, "No space left on device"), errors.EXIT_WRONG_INPUT, id="full"),
+        pytest.param(KeyboardInterrupt(), errors.EXIT_INTERRUPTED, id="interrupt"),
+    ],
+)
+def test_a_write_that_is_cut_short_leaves_nothing_behind(
+    ugly: pathlib.Path,
+    monkeypatch: pytest.MonkeyPatch,
+    fault: BaseException,
+    exit_code: int,
+) -> None:
+    """On a full disk or Ctrl-C the old text stays and the new file goes."""
+
+    def fail(_descriptor: int, _mode: int) -> None:
+        raise fault
+
+    monkeypatch.setattr(os, "fchmod", fail)
+    assert main.main(["fmt", "-w", str(ugly)]) == exit_code
+    assert ugly.read_text() == UGLY
+    assert [each.name for each in ugly.parent.iterdir()] == ["a.policy"]
+
+
+def test_the_file_stays_with_its_owner(
+    ugly: pathlib.Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The new file is given to the owner of the old one; where that is refused nothing changes."""
+    given: list[tuple[int, int]] = []
+    fstat = os.fstat
+
+    def foreign(descriptor: int) -> os.stat_result:
+        found = list(fstat(descriptor))
+        found[stat.ST_UID] += 1
+        return os.stat_result(found)
+
+    monkeypatch.setattr(os, "fstat", foreign)
+    monkeypatch.setattr(os, "fchown", lambda _, uid, gid: given.append((uid, gid)))
+    before = ugly.stat()
+    assert main.main(["fmt", "-w", str(ugly)]) == errors.EXIT_OK
+    assert given == [(before.st_uid, before.st_gid)]
+
+    def refuse(_descriptor: int, _uid: int, _gid: int) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    ugly.write_text(UGLY)
+    monkeypatch.setattr(os, "fchown", refuse)
+    assert main.main(["fmt", "-w", str(ugly)]) == errors.EXIT_WRONG_INPUT
+    assert "cannot be written: Operation not permitted" in capsys.readouterr().err
     assert ugly.read_text() == UGLY
     assert [each.name for each in ugly.parent.iterdir()] == ["a.policy"]
