@@ -1,4 +1,4 @@
-"""Where policy texts come from: files, folders, ConfigMap manifests.
+"""Where policy texts come from: files, folders, ConfigMap manifests, standard input.
 
 All texts that are found together form one namespace, as the keys of one ConfigMap do.
 """
@@ -6,6 +6,7 @@ All texts that are found together form one namespace, as the keys of one ConfigM
 from __future__ import annotations
 
 import pathlib
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 
 from policysched import errors
@@ -13,25 +14,37 @@ from policysched.app import plain_yaml
 from policysched.lang import limits, source
 
 SUFFIX = ".policy"
+STDIN = "-"
+STDIN_NAME = "<stdin>"
 _MANIFEST_SUFFIXES = (".yaml", ".yml", ".json")
+_LISTS = ("List", "ConfigMapList")
 _MAX_MANIFEST_BYTES = 8 * limits.MAX_TEXT_BYTES
 
 
 def read(paths: Iterable[str]) -> list[source.SourceText]:
     """Return the policy texts at `paths`: `.policy` files, folders of such, ConfigMap manifests.
 
-    A file that is named twice is read once.
+    `-` is standard input. What is named twice is read once.
 
     Raises:
         InputError: a path cannot be read, or holds no policy text.
+        UsageError: a path is empty.
     """
-    found = (text for path in paths for text in _read_path(pathlib.Path(path), path))
+    found = (text for path in dict.fromkeys(paths) for text in _read_path(path))
     return list({text.name: text for text in found}.values())
 
 
-def _read_path(path: pathlib.Path, where: str) -> list[source.SourceText]:
-    if path.is_dir():
-        return _read_folder(path, where)
+def _read_path(where: str) -> list[source.SourceText]:
+    if not where:
+        raise errors.UsageError("a path of policies is empty; `.` is the current folder")
+    if where == STDIN:
+        return [source.SourceText(STDIN_NAME, _read_stdin(limits.MAX_TEXT_BYTES + 1))]
+    path = pathlib.Path(where)
+    try:
+        if path.is_dir():
+            return _read_folder(path, where)
+    except OSError as error:
+        raise _unreadable(where, error) from error
     if path.suffix in _MANIFEST_SUFFIXES:
         return _read_manifest(path, where)
     return [_read_file(path, where)]
@@ -53,28 +66,70 @@ def _read_file(file: pathlib.Path, where: str) -> source.SourceText:
     return source.SourceText(where, _read_text(file, where, limits.MAX_TEXT_BYTES + 1))
 
 
+def _read_stdin(max_bytes: int) -> str:
+    try:
+        content = sys.stdin.buffer.read(max_bytes)
+    except OSError as error:
+        raise _unreadable(STDIN_NAME, error) from error
+    return _decoded(content, STDIN_NAME, max_bytes)
+
+
 def _read_text(file: pathlib.Path, where: str, max_bytes: int) -> str:
     """Return the text of a file, cut off at `max_bytes`: the parser refuses what is so long."""
     try:
         with file.open("rb") as stream:
             content = stream.read(max_bytes)
-        is_cut = len(content) == max_bytes
+    except OSError as error:
+        raise _unreadable(where, error) from error
+    return _decoded(content, where, max_bytes)
+
+
+def _decoded(content: bytes, where: str, max_bytes: int) -> str:
+    is_cut = len(content) == max_bytes
+    try:
         return content.decode("utf-8-sig", errors="replace" if is_cut else "strict")
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1
         raise errors.InputError(f"{where}:{line}", "is not UTF-8 text") from error
-    except OSError as error:
-        raise errors.InputError(where, f"cannot be read: {error.strerror}") from error
+
+
+def _unreadable(where: str, error: OSError) -> errors.InputError:
+    return errors.InputError(where, f"cannot be read: {error.strerror}")
 
 
 def _read_manifest(file: pathlib.Path, where: str) -> list[source.SourceText]:
     text = _read_text(file, where, _MAX_MANIFEST_BYTES)
-    maps = [d.value for d in plain_yaml.load_all(text, where) if _is_config_map(d.value)]
+    documents = (document.value for document in plain_yaml.load_all(text, where))
+    maps = [each for value in documents for each in _objects(value) if _is_config_map(each)]
     if not maps:
         raise errors.InputError(
             where, "holds no ConfigMap", help=f"policies are in ConfigMaps or `{SUFFIX}` files"
         )
-    return [text for config_map in maps for text in _policies_of(config_map, where)]
+    if len(maps) == 1:
+        return list(_policies_of(maps[0], where))
+    texts: dict[str, source.SourceText] = {}
+    for config_map in maps:
+        named = f"{where}/{_name(config_map)}"
+        for policy in _policies_of(config_map, named):
+            if policy.name in texts:
+                raise errors.InputError(policy.name, "this key of this ConfigMap is there twice")
+            texts[policy.name] = policy
+    return list(texts.values())
+
+
+def _objects(value: plain_yaml.Value) -> list[plain_yaml.Value]:
+    """Return the items of a List, or the one object."""
+    if isinstance(value, Mapping) and value.get("kind") in _LISTS:
+        items = value.get("items")
+        return items if isinstance(items, list) else []
+    return [value]
+
+
+def _name(config_map: Mapping[str, plain_yaml.Value]) -> str:
+    """Return `namespace/name`; kubectl takes a missing namespace for `default`."""
+    metadata = config_map.get("metadata")
+    metadata = metadata if isinstance(metadata, Mapping) else {}
+    return f"{metadata.get('namespace') or 'default'}/{metadata.get('name') or 'unnamed'}"
 
 
 def _is_config_map(value: plain_yaml.Value) -> bool:

@@ -93,3 +93,50 @@ def test_what_holds_no_policy_is_one_clear_error(
         policy_sources.read([str(path)])
     assert str(caught.value).startswith(str(path))
     assert message in str(caught.value)
+
+
+def _named(namespace: str, name: str, text: str) -> dict[str, object]:
+    metadata = {"namespace": namespace, "name": name}
+    return {"kind": "ConfigMap", "metadata": metadata, "data": {"a.policy": text}}
+
+
+@pytest.mark.parametrize("kind", ["documents", "List"])
+def test_config_maps_with_the_same_key_are_all_read(kind: str, tmp_path: pathlib.Path) -> None:
+    """Several ConfigMaps tell their texts apart by namespace and name; none is dropped."""
+    maps = [_named("prod", "x", A), _named("prod", "y", B)]
+    path = tmp_path / "all.yaml"
+    content = yaml.safe_dump_all(maps) if kind == "documents" else ""
+    path.write_text(content or yaml.safe_dump({"kind": "List", "items": maps}))
+    found = policy_sources.read([str(path)])
+    assert [(text.name, text.text) for text in found] == [
+        (f"{path}/prod/x/a.policy", A),
+        (f"{path}/prod/y/a.policy", B),
+    ]
+
+
+def test_a_config_map_that_is_there_twice_is_an_error(tmp_path: pathlib.Path) -> None:
+    """Which of the two texts is meant cannot be known."""
+    path = tmp_path / "all.yaml"
+    path.write_text(yaml.safe_dump_all([_named("prod", "x", A), _named("prod", "x", B)]))
+    with pytest.raises(errors.InputError, match="there twice"):
+        policy_sources.read([str(path)])
+
+
+def test_an_empty_path_is_a_usage_error() -> None:
+    """It is an unset variable more likely than the current folder."""
+    with pytest.raises(errors.UsageError, match="is empty"):
+        policy_sources.read([""])
+
+
+@pytest.mark.parametrize("call", ["is_dir", "iterdir"])
+def test_a_folder_that_may_not_be_entered_is_one_clear_error(
+    call: str, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The system's reason is told."""
+
+    def refuse(_path: pathlib.Path) -> bool:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(pathlib.Path, call, refuse)
+    with pytest.raises(errors.InputError, match="cannot be read: Permission denied"):
+        policy_sources.read([str(tmp_path)])

@@ -139,3 +139,12 @@ def test_a_path_is_needed(capsys: pytest.CaptureFixture[str]) -> None:
     """Usage errors are exit 3."""
     assert main.main(["check"]) == errors.EXIT_USAGE
     assert "PATH" in capsys.readouterr().err
+
+
+def test_stdin_named_twice_is_read_once(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The second reading would find nothing, and must not hide the errors of the first."""
+    _stdin(monkeypatch, BAD.encode())
+    assert main.main(["check", "-", "-"]) == errors.EXIT_WRONG_INPUT
+    assert "PS104" in capsys.readouterr().err
