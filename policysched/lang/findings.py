@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+import dataclasses
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from policysched.lang import diagnostics, source, spelling, syntax_expr
+
+_ENDLESS_WORD = re.compile(r"([^\s`]{40})[^\s`]{216,}")
+"""Longer than any key or name that Kubernetes allows (253): nobody reads it to its end."""
+
+
+def _shortened(text: str) -> str:
+    return _ENDLESS_WORD.sub(r"\1…", text)
 
 
 class Findings:
@@ -25,7 +34,13 @@ class Findings:
         self._found: dict[tuple[str, source.Span, str], diagnostics.Diagnostic] = {}
 
     def add(self, finding: diagnostics.Diagnostic) -> None:
-        """Keep a diagnostic unless it is already there."""
+        """Keep a diagnostic, endless words shortened, unless it is already there."""
+        finding = dataclasses.replace(
+            finding,
+            message=_shortened(finding.message),
+            label=_shortened(finding.label),
+            help=_shortened(finding.help),
+        )
         self._found.setdefault((finding.code, finding.span, finding.message), finding)
 
     def error(self, code: str, message: str, span: source.Span, **parts: Any) -> None:  # noqa: ANN401 - the further fields of Diagnostic

@@ -130,7 +130,7 @@ def _number(
             f"`{value.text}` is not {'a duration' if kind == 'duration' else f'in {kind}'}, "
             f"as the param `{param.name.text}` is declared",
             value.span,
-            help="durations look like `5m`, `90s`" if unit == units.SECONDS else "",
+            help=_example(value.text, unit),
         )
         return None
     if kind == "duration" and number < 0:
@@ -138,6 +138,14 @@ def _number(
         return None
     text = _duration(number) if kind == "duration" else _plain(number, unit)
     return checked.CheckedParam(param.name.text, kind, unit, number, text, param.name.span)
+
+
+def _example(written: str, unit: units.Unit) -> str:
+    if unit == units.SECONDS:
+        return "durations look like `5m`, `90s`"
+    if unit == units.RATIO and numerals.parse(f"{written}%") is not None:
+        return f"write `{written}%`"
+    return ""
 
 
 def _duration(seconds: float) -> str:

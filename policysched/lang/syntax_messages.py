@@ -5,13 +5,14 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable
 
-from policysched.lang import diagnostics, scanner, source, spelling, syntax_words
+from policysched.lang import clauses, diagnostics, scanner, source, spelling, syntax_words
 
 _MAX_EXPECTED = 7
 _OPERATOR_HELP = "operators are In, NotIn, Exists, DoesNotExist, Gt, Lt (also =, !=, >=, <=)"
 _CLAUSE_WORDS = frozenset(word for words in syntax_words.CLAUSES.values() for word in words)
 _AMOUNT_WORDS = frozenset({"weight", "maxSkew", "minDomains", "minGroups", "maxGroups", "over"})
 _COMPARISONS = frozenset({"<", "<=", ">", ">=", "=", "==", "!="})
+_CLUSTER_CLAUSES = frozenset({"MIN_GROUPS", "MAX_GROUPS"})
 _LITERAL_KINDS = {"string": "a string", "promql": "a query"}
 
 
@@ -46,7 +47,22 @@ class FaultPlace:
     def words(self) -> list[str]:
         """The keywords that could stand there."""
         terminals = self.accepts & syntax_words.KEYWORDS.keys()
-        return [word for terminal in terminals for word in syntax_words.KEYWORDS[terminal]]
+        words = [word for terminal in terminals for word in syntax_words.KEYWORDS[terminal]]
+        allowed = clauses.ALLOWED.get(self.statement)
+        if allowed is None:
+            return words
+        return [word for word in words if word not in _CLAUSE_WORDS or word in allowed]
+
+    @property
+    def statement(self) -> str:
+        """The statement that is being read, with its strength: a key of `clauses.ALLOWED`."""
+        if self.chunk.word == "metric":
+            return "metric"
+        starts = [start for start in self.scan.statements(self.chunk) if start < self.offset]
+        members = self.scan.between(starts[-1], self.chunk.end)[:2] if starts else ()
+        words = [each.text for each in members]
+        with_strength = " ".join(words)
+        return with_strength if with_strength in clauses.ALLOWED else "".join(words[:1])
 
     @property
     def suggestions(self) -> list[str]:
@@ -74,7 +90,9 @@ def describe(place: FaultPlace) -> diagnostics.Diagnostic:
         _comma_for_and,
         _third_side,
         _keyword_as_amount,
+        _name_without_quotes,
         _misspelt,
+        _stray_strength,
         _misplaced_statement,
         _list_without_parentheses,
         _no_operator,
@@ -197,6 +215,44 @@ def _keyword_as_amount(place: FaultPlace) -> diagnostics.Diagnostic | None:
         "PS001",
         f"expected a number after `{keyword.text}`, not `{name.text}`",
         place.scan.source.span(name.start, name.end),
+    )
+
+
+def _name_without_quotes(place: FaultPlace) -> diagnostics.Diagnostic | None:
+    """`free(nvidia.com/gpu)`: an expression reads the name up to its first dot."""
+    found = place.found
+    if found is None or found.kind != "word" or found.start >= place.offset:
+        return None
+    if not found.text[0].isalpha():
+        return None
+    opening = place.scan.before(found.start)
+    function = place.scan.before(opening.start) if opening and opening.text == "(" else None
+    is_argument = opening is not None and opening.text in ("(", ",")
+    call = f'{function.text}("{found.text}")' if function else f'"{found.text}"'
+    return diagnostics.Diagnostic(
+        "PS001",
+        f"`{found.text}` needs quotes in an expression",
+        place.span,
+        notes=("names in expressions have letters, digits and `_` only",),
+        help=f"write `{call}`" if is_argument else f'for a label write `label("{found.text}")`',
+        fix=_replacement(place, place.span, f'"{found.text}"') if is_argument else None,
+    )
+
+
+def _stray_strength(place: FaultPlace) -> diagnostics.Diagnostic | None:
+    """`nodeAffinity required a = b` and, on the next line, `preferred c = d`."""
+    found = place.found
+    if found is None or found.kind != "word" or not place.at_statement_start:
+        return None
+    near = spelling.nearest(found.text, syntax_words.STRENGTHS["STRENGTH"])
+    keyword = place.statement.split(" ")[0]
+    if not near or f"{keyword} {near[0]}" not in clauses.ALLOWED:
+        return None
+    return diagnostics.Diagnostic(
+        "PS001",
+        f"`{found.text}` begins no statement",
+        place.span,
+        help=f"write `{keyword} {near[0]}`, each term is a statement of its own",
     )
 
 
@@ -327,7 +383,7 @@ def _expected(place: FaultPlace) -> diagnostics.Diagnostic:
     instead = f", not {_LITERAL_KINDS.get(found.kind, f'`{found.text}`')}" if found else ""
     return diagnostics.Diagnostic(
         "PS001",
-        f"expected {spelling.alternatives(_expectations(place.accepts))}{after}{instead}",
+        f"expected {spelling.alternatives(_expectations(place))}{after}{instead}",
         span,
         label=label,
     )
@@ -337,15 +393,16 @@ def _shown(lexeme: scanner.Lexeme) -> str:
     return lexeme.text.split("\n")[0][:40]
 
 
-def _expectations(accepts: frozenset[str]) -> list[str]:
+def _expectations(place: FaultPlace) -> list[str]:
     """Say in few words what could stand there."""
-    left = set(accepts)
+    elsewhere = frozenset() if place.chunk.word == "clusterPolicy" else _CLUSTER_CLAUSES
+    left = set(place.accepts - elsewhere)
     groups: Iterable[tuple[set[str], str]] = (
         ({"NAME", "NUMERAL", "LPAR", "NODE", "POD", "STRING", "MINUS", "_NOT"}, "an expression"),
         ({"WORD", "STRING", "LPAR", "_TAINTED", "_NOT"}, "a selector"),
         (set(syntax_words.POLICY_STATEMENTS), "a statement"),
         (set(syntax_words.PROFILE_STATEMENTS), "a statement"),
-        (set(syntax_words.CLAUSES), "a clause"),
+        (set(syntax_words.CLAUSES) - elsewhere, "a clause"),
         (set(syntax_words.METRIC_OPTIONS), "an option of the metric"),
         (set(syntax_words.ITEMS), "another item"),
         (set(syntax_words.LABEL_OPERATORS), "a label operator"),

@@ -27,6 +27,8 @@ TEXTS = {
     "missing-score": "policy a { for pods score label(x) prefer low weight 5 }",
     "weight": "policy a { for pods nodeAffinity required a Exists weight 5 as x }",
     "unit": "policy a { for pods reject when free(memory) < 4GiB }",
+    "quotes": "policy a { for pods reject when free(nvidia.com/gpu) = 1 }",
+    "quotes-strategy": "policy a { for pods score LeastAllocated(cpu: 1, nvidia.com/gpu: 2) }",
     "brace": "policy a {\n for pods\n",
 }
 
@@ -48,3 +50,34 @@ def test_applying_the_fixes_leaves_no_error(text: str) -> None:
         assert fix is not None, result.diagnostics[0]
         text = _apply(text, fix)
     pytest.fail(text)
+
+
+@pytest.mark.parametrize(
+    "text, help_text",
+    [
+        pytest.param("param x: ratio = 80", "write `80%`", id="percent"),
+        pytest.param(
+            "policy a { for pods reject when free(nvidia.com/gpu) = 1 }",
+            'write `free("nvidia.com/gpu")`',
+            id="quotes",
+        ),
+        pytest.param(
+            "policy a { for pods nodeAffinity required a = b\nprefered c = d }",
+            "write `nodeAffinity preferred`, each term is a statement of its own",
+            id="strength",
+        ),
+    ],
+)
+def test_help_says_the_edit(text: str, help_text: str) -> None:
+    """What to write stands in the help, word for word."""
+    (finding,) = checker.check([source.SourceText("x.policy", text)]).diagnostics
+    assert finding.help == help_text
+
+
+@pytest.mark.parametrize("place", ["where a Gt {}", "reject when free(cpu) > {}", "where a = {}"])
+def test_an_endless_word_is_not_echoed_whole(place: str) -> None:
+    """A number of 100,000 digits is recognized by its first ones."""
+    text = f"policy a {{ for pods {place.format('1' * 100_000)} }}"
+    (finding,) = checker.check([source.SourceText("x.policy", text)]).diagnostics
+    assert "1111…" in finding.message
+    assert len(finding.message) + len(finding.label) + len(finding.help) < 300
