@@ -5,6 +5,7 @@
     ├── InputError                   a file or a text that cannot be read or understood
     │   └── ConfigurationError       a profile, plugin or argument that does not exist or fit
     ├── MissingResourceError         a file that ships with policysched was not found
+    ├── PluginFailure                a third-party plugin raised, or answered what makes no sense
     └── RemoteError                  a server could not be asked, or refused (see kube, promapi)
 
 Expected outcomes are not exceptions: a pod that fits nowhere is a `Status`, a policy that is wrong
@@ -58,6 +59,20 @@ class ConfigurationError(InputError):
 
 class MissingResourceError(PolicySchedError):
     """A file that ships with policysched is not where an installation or a checkout has it."""
+
+
+class PluginFailure(PolicySchedError):  # noqa: N818 - the word of the messages that name it
+    """A plugin of another package raised, or its answer is not what its extension point asks for.
+
+    Attributes:
+        plugin: its name.
+        point: the extension point, such as `Filter`.
+    """
+
+    def __init__(self, plugin: str, point: str, problem: str) -> None:
+        super().__init__(f"plugin `{plugin}` failed at {point}: {problem}")
+        self.plugin = plugin
+        self.point = point
 
 
 class RemoteError(PolicySchedError):

@@ -9,7 +9,14 @@ from typing import cast
 import numpy as np
 
 from policysched.cluster import pod_shape, snapshot
-from policysched.framework import cycle_state, interface, shape_answers, status, status_table
+from policysched.framework import (
+    asking,
+    cycle_state,
+    interface,
+    shape_answers,
+    status,
+    status_table,
+)
 
 
 def keeps_answers(plugin: interface.Plugin) -> bool:
@@ -145,10 +152,10 @@ class FilterRunner:
         self, number: int, plugin: interface.PreFilterPlugin, cycle: Cycle
     ) -> interface.PreFilterResult:
         if number not in self._kept_numbers:
-            return plugin.pre_filter(cycle.state, cycle.pod, cycle.snap)
+            return _ask(plugin, cycle.state, cycle)
         kept = cycle.answers.pre_filters.get(number)
         if kept is None:
-            kept = plugin.pre_filter(cycle.answers.state, cycle.pod, cycle.snap)
+            kept = _ask(plugin, cycle.answers.state, cycle)
             cycle.answers.pre_filters[number] = kept
         return kept
 
@@ -185,11 +192,17 @@ class FilterRunner:
         """Return what every Filter plugin says of all rows, whatever the others said."""
         nodes = cycle.snap.all_rows()
         return [
-            (plugin, plugin.filter(cycle.state_of(plugin), cycle.pod, nodes))
+            (plugin, asking.ask_filter(plugin, cycle.state_of(plugin), cycle.pod, nodes))
             for stage in self._acting_stages(cycle)
             for number, plugin in stage.plugins
             if number not in outcome.skipped
         ]
+
+
+def _ask(
+    plugin: interface.PreFilterPlugin, state: cycle_state.CycleState, cycle: Cycle
+) -> interface.PreFilterResult:
+    return asking.ask(plugin, "PreFilter", plugin.pre_filter, state, cycle.pod, cycle.snap)
 
 
 def _narrow(outcome: PreFilterOutcome, plugin_name: str, result: interface.PreFilterResult) -> bool:

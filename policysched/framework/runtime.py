@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from policysched.cluster import pod_shape, snapshot
 from policysched.framework import (
+    asking,
     cycle_state,
     events,
     explanation,
@@ -87,7 +88,8 @@ class Framework:
     def pre_enqueue(self, pod: pod_shape.PodInfo) -> status.Status:
         """Return the first rejection of a PreEnqueue plugin, else success."""
         for _, plugin in self._at("pre_enqueue"):
-            answer = cast("interface.PreEnqueuePlugin", plugin).pre_enqueue(pod)
+            gating = cast("interface.PreEnqueuePlugin", plugin)
+            answer = asking.ask(gating, "PreEnqueue", gating.pre_enqueue, pod)
             if not answer.is_success:
                 return dataclasses.replace(answer, plugin=plugin.name)
         return status.SUCCESS
@@ -99,7 +101,8 @@ class Framework:
             LookupError: the profile has none, which `app` refuses at start.
         """
         for _, plugin in self._at("sort_key"):
-            return cast("interface.QueueSortPlugin", plugin).sort_key(queued)
+            sorting = cast("interface.QueueSortPlugin", plugin)
+            return asking.ask(sorting, "QueueSort", sorting.sort_key, queued)
         msg = f"profile {self.profile.scheduler_name} has no QueueSort plugin"
         raise LookupError(msg)
 
@@ -241,7 +244,8 @@ class Framework:
         plugins = self._at("post_filter")
         for _, plugin in plugins:
             post_filter = cast("interface.PostFilterPlugin", plugin)
-            result = post_filter.post_filter(state, pod, snap, diagnosis)
+            method = post_filter.post_filter
+            result = asking.ask(post_filter, "PostFilter", method, state, pod, snap, diagnosis)
             if not result.status.is_rejection:
                 return result
             reasons.extend(result.status.reasons)
@@ -256,7 +260,8 @@ class Framework:
     ) -> status.Status:
         """Let every plugin claim what the pod needs; the first failure ends it."""
         for _, plugin in self._at("reserve"):
-            answer = cast("interface.ReservePlugin", plugin).reserve(state, pod, node_name)
+            reserving = cast("interface.ReservePlugin", plugin)
+            answer = asking.ask(reserving, "Reserve", reserving.reserve, state, pod, node_name)
             if not answer.is_success:
                 return dataclasses.replace(answer, plugin=plugin.name)
         return status.SUCCESS
@@ -266,7 +271,8 @@ class Framework:
     ) -> None:
         """Give everything back, in reverse order."""
         for _, plugin in reversed(self._at("unreserve")):
-            cast("interface.ReservePlugin", plugin).unreserve(state, pod, node_name)
+            reserving = cast("interface.ReservePlugin", plugin)
+            asking.ask(reserving, "Unreserve", reserving.unreserve, state, pod, node_name)
 
     def permit(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node_name: str
@@ -275,7 +281,9 @@ class Framework:
         waits: dict[str, float] = {}
         for _, plugin in self._at("permit"):
             permit = cast("interface.PermitPlugin", plugin)
-            answer, timeout_seconds = permit.permit(state, pod, node_name)
+            answer, timeout_seconds = asking.ask(
+                permit, "Permit", permit.permit, state, pod, node_name
+            )
             if answer.code is status.Code.WAIT:
                 waits[plugin.name] = timeout_seconds
             elif not answer.is_success:
@@ -287,7 +295,10 @@ class Framework:
     ) -> status.Status:
         """Run PreBind plugins; the first failure ends it."""
         for _, plugin in self._at("pre_bind"):
-            answer = await cast("interface.PreBindPlugin", plugin).pre_bind(state, pod, node_name)
+            preparing = cast("interface.PreBindPlugin", plugin)
+            answer = await asking.ask_async(
+                preparing, "PreBind", preparing.pre_bind, state, pod, node_name
+            )
             if not answer.is_success:
                 return dataclasses.replace(answer, plugin=plugin.name)
         return status.SUCCESS
@@ -297,7 +308,8 @@ class Framework:
     ) -> status.Status:
         """Run Bind plugins until one does not SKIP."""
         for _, plugin in self._at("bind"):
-            answer = await cast("interface.BindPlugin", plugin).bind(state, pod, node_name)
+            binding = cast("interface.BindPlugin", plugin)
+            answer = await asking.ask_async(binding, "Bind", binding.bind, state, pod, node_name)
             if not answer.is_skip:
                 return dataclasses.replace(answer, plugin=plugin.name)
         return status.Status(status.Code.ERROR, ("no Bind plugin took the pod",))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Mapping, Sequence
 from typing import cast
 
@@ -10,7 +11,14 @@ import numpy as np
 import numpy.typing as npt
 
 from policysched.cluster import columns, pod_shape, snapshot
-from policysched.framework import cycle_state, filtering, interface, score_table, shape_answers
+from policysched.framework import (
+    asking,
+    cycle_state,
+    filtering,
+    interface,
+    score_table,
+    shape_answers,
+)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -21,6 +29,7 @@ class Scorer:
         factor: what one unit of its final scores adds to the total, in hundredths of a point.
         keeps: whether its raw scores are kept for equal pods.
         normalizes: whether they depend on which nodes are feasible.
+        is_checked: whether the final scores of the feasible nodes are, see `asking`.
     """
 
     number: int
@@ -29,6 +38,7 @@ class Scorer:
     factor: int
     keeps: bool
     normalizes: bool
+    is_checked: bool
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -60,6 +70,7 @@ class ScoreRunner:
                 factor=weights[name] * _hundredths_per_unit(p),
                 keeps=filtering.keeps_answers(p),
                 normalizes=hasattr(p, "normalize_score"),
+                is_checked=asking.is_third_party(p),
             )
             for n, p, name in named
             if weights.get(name, 0)
@@ -96,12 +107,12 @@ class ScoreRunner:
         acting = self._acting(cycle)
         summed: dict[interface.Reads, list[Scorer]] = {}
         for scorer in acting:
-            if scorer.keeps and not scorer.normalizes:
+            if _adds_up(scorer):
                 summed.setdefault(scorer.plugin.reads, []).append(scorer)
         sums = [
             shape_answers.KeptScores(reads, _sum_of(scorers)) for reads, scorers in summed.items()
         ]
-        return Plan(sums, [s for s in acting if s.normalizes or not s.keeps])
+        return Plan(sums, [s for s in acting if not _adds_up(s)])
 
     def _acting(self, cycle: filtering.Cycle) -> Sequence[Scorer]:
         """Return the plugins that score pods of this shape: PreScore of kept ones is asked once."""
@@ -122,8 +133,17 @@ class ScoreRunner:
         elif _pre_score_skips(scorer.plugin, cycle, feasible):
             return None
         else:
-            raw = scorer.plugin.score(cycle.state, cycle.pod, feasible)
-        return _normalized(scorer, cycle, raw) * scorer.factor
+            raw = asking.ask_score(scorer.plugin, cycle.state, cycle.pod, feasible)
+        final = _normalized(scorer, cycle, raw)
+        if scorer.is_checked:
+            units = _units_per_point(scorer.plugin)
+            asking.check_final_scores(scorer.plugin, final, len(feasible), units)
+        return final * scorer.factor
+
+
+def _adds_up(scorer: Scorer) -> bool:
+    """Return whether scores are summed up on all rows; those to be checked are when feasible."""
+    return scorer.keeps and not scorer.normalizes and not scorer.is_checked
 
 
 def _sum_of(scorers: Sequence[Scorer]) -> shape_answers.ScoreFn:
@@ -150,7 +170,7 @@ def _kept_scores(scorer: Scorer, cycle: filtering.Cycle) -> interface.RawScores:
     kept = cycle.answers.scores.get(scorer.number)
     if kept is None:
         plugin = scorer.plugin
-        kept = shape_answers.KeptScores(plugin.reads, plugin.score)
+        kept = shape_answers.KeptScores(plugin.reads, functools.partial(asking.ask_score, plugin))
         cycle.answers.scores[scorer.number] = kept
     return kept.scores(cycle.answers.state, cycle.pod, cycle.snap)
 
@@ -161,7 +181,10 @@ def _pre_score_skips(
     if not hasattr(plugin, "pre_score"):
         return False
     with_pre_score = cast("interface.PreScorePlugin", plugin)
-    return with_pre_score.pre_score(cycle.state_of(plugin), cycle.pod, nodes).is_skip
+    answer = asking.ask(
+        plugin, "PreScore", with_pre_score.pre_score, cycle.state_of(plugin), cycle.pod, nodes
+    )
+    return answer.is_skip
 
 
 def _normalized(
@@ -171,9 +194,15 @@ def _normalized(
         return raw
     normalizing = cast("interface.NormalizeScorePlugin", scorer.plugin)
     state = cycle.answers.state if scorer.keeps else cycle.state
-    return normalizing.normalize_score(state, cycle.pod, raw)
+    return asking.ask(
+        normalizing, "NormalizeScore", normalizing.normalize_score, state, cycle.pod, raw
+    )
 
 
 def _hundredths_per_unit(plugin: interface.ScorePlugin) -> int:
+    return score_table.HUNDREDTHS // _units_per_point(plugin)
+
+
+def _units_per_point(plugin: interface.ScorePlugin) -> int:
     units_per_point: int = getattr(plugin, "units_per_point", 1)
-    return score_table.HUNDREDTHS // units_per_point
+    return units_per_point

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from policysched.cluster import objects, pod_shape, snapshot
-from policysched.framework import cycle_state, interface, status_table
+from policysched.framework import asking, cycle_state, interface, status_table
 
 ScoreFn: TypeAlias = Callable[
     [cycle_state.CycleState, pod_shape.PodInfo, snapshot.NodeView], interface.RawScores
@@ -179,7 +179,11 @@ class ShapeAnswersCache:
         self, shape: pod_shape.PodShape, tolerations: Tolerations, snap: snapshot.Snapshot
     ) -> ShapeAnswers:
         state = cycle_state.CycleState(tolerations)
-        left_out = frozenset(n for n, p in self._scoped if not p.applies_to(state, shape, snap))
+        left_out = frozenset(
+            n
+            for n, p in self._scoped
+            if not asking.ask(p, "applies_to", p.applies_to, state, shape, snap)
+        )
         return ShapeAnswers(state, left_out)
 
 
@@ -193,7 +197,7 @@ def first_failures(
     """Return int16 (n,): the status of the first plugin that rejects each node, 0 for none."""
     ids: status_table.StatusIds = np.zeros(len(nodes), np.int16)
     for plugin in plugins:
-        answers = plugin.filter(state, pod, nodes)
+        answers = asking.ask_filter(plugin, state, pod, nodes)
         if len(answers.statuses) > 1 and answers.ids.any():
             ids = np.where(ids == 0, table.translate(plugin.name, answers), ids)
     return ids

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import logging
 
+from policysched import errors
 from policysched.cluster import pod_shape
 from policysched.framework import interface, profile, queued_pod, status
 from policysched.queue import scheduling_queue
@@ -71,6 +72,8 @@ def plugin_error(point: str, answer: status.Status) -> Failure:
 
 def internal_error(error: Exception) -> Failure:
     """Return the failure of a plugin that raised instead of answering."""
+    if isinstance(error, errors.PluginFailure):
+        return Failure(str(error), is_rejection=False)
     return Failure(f"internal error: {type(error).__name__}: {error}", is_rejection=False)
 
 
