@@ -130,7 +130,10 @@ def read_all(path: str) -> Clusters:
         return Clusters(iter([(path, read(path))]))
     stdin = sys.stdin.buffer
     numbered = ((n, line) for n, line in enumerate(stdin, start=1) if line.strip())
-    first = next(numbered, None)
+    try:
+        first = next(numbered, None)
+    except OSError as error:
+        raise errors.InputError(_STDIN_NAME, f"cannot be read: {error.strerror}") from error
     if first is None:
         raise errors.InputError(_STDIN_NAME, "is empty", help=_KUBECTL_HELP)
     if _begins_document(first[1]):
@@ -205,7 +208,9 @@ def _yaml_objects(content: bytes, where: str) -> Iterable[_Placed]:
         text = content.decode()
     except UnicodeDecodeError as error:
         raise errors.InputError(where, "is not UTF-8 text", help=_KUBECTL_HELP) from error
+    is_empty = True
     for document in plain_yaml.load_all(text, where):
+        is_empty = False
         header = _yaml_header(document.value, where)
         items = document.value.get("items")
         if not isinstance(items, list):
@@ -215,6 +220,8 @@ def _yaml_objects(content: bytes, where: str) -> Iterable[_Placed]:
         for index, item in enumerate(items):
             place = f"{where}: items[{index}]"
             yield place, _kind(_yaml_header(item, place), place, default_kind), item
+    if is_empty:  # comments, or `null`
+        raise errors.InputError(where, "is empty", help=_KUBECTL_HELP)
 
 
 def _yaml_header(value: object, place: str) -> _Header:

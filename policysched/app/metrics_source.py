@@ -85,4 +85,6 @@ class FileSource:
 
     def _read(self) -> metrics_file.Samples:
         written_at = datetime.datetime.fromtimestamp(self._version[0] / 1e9, datetime.UTC)
-        return metrics_file.read(str(self._path), self._declared, written_at)
+        found = metrics_file.read(str(self._path), self._declared, written_at)
+        # A metric that the file no longer names has no sample: its old ones must go.
+        return {metric.key: found.get(metric.key, {}) for metric in self._declared}

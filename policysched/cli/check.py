@@ -14,9 +14,6 @@ if TYPE_CHECKING:
 
     from policysched.lang import checker, source
 
-NAME = "check"
-HELP = "report every error in policy files"
-
 _MAX_SHOWN = 100
 _DESCRIPTION = """\
 Check policy texts and report every error at once, each with its place, its code and an edit to

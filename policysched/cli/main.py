@@ -6,9 +6,10 @@ Exit codes: 0 fine, 1 findings, 2 unreadable or wrong input, 3 usage, 130 interr
 from __future__ import annotations
 
 import argparse
+import contextlib
 import difflib
+import errno
 import importlib
-import importlib.util
 import os
 import sys
 from typing import TYPE_CHECKING, NoReturn, Protocol, cast
@@ -27,6 +28,7 @@ _HELP = {
     "explain": "say for a pod why each node fits or not, and which scores it gets",
     "simulate": "schedule the pending pods of a cluster file",
 }
+_CANNOT_WRITE = (errno.EBADF, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.ENOSPC)
 _EXIT_BROKEN_PIPE = 141  # 128 + SIGPIPE, the shell's convention for a reader that went away
 
 
@@ -52,19 +54,48 @@ class _Parser(argparse.ArgumentParser):
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line `argv` (default: the process's own) and return the exit code."""
+    _open_closed_streams()
     try:
         exit_code = _run(sys.argv[1:] if argv is None else list(argv))
         sys.stdout.flush()
     except errors.PolicySchedError as error:
-        print(f"policysched: {error}", file=sys.stderr)
+        _tell(error)
         return error.exit_code
     except KeyboardInterrupt:
         return errors.EXIT_INTERRUPTED
     except BrokenPipeError:
-        # The interpreter flushes stdout once more on its way out; let that go nowhere.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()
         return _EXIT_BROKEN_PIPE
+    except OSError as error:
+        if error.filename is not None or error.errno not in _CANNOT_WRITE:
+            raise
+        _drop_output()
+        _tell(f"cannot write the output: {error.strerror}")
+        return errors.EXIT_WRONG_INPUT
     return exit_code
+
+
+def _open_closed_streams() -> None:
+    """Put streams that fail in the place of stdin and stdout where the caller closed them.
+
+    Python leaves None there, and the next file that is opened would get the number of the stream.
+    """
+    if sys.stdin is None:
+        sys.stdin = os.fdopen(os.open(os.devnull, os.O_WRONLY), "r", encoding="utf-8")
+    if sys.stdout is None:
+        sys.stdout = os.fdopen(os.open(os.devnull, os.O_RDONLY), "w", encoding="utf-8")
+    if sys.stderr is None:
+        sys.stderr = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8")
+
+
+def _drop_output() -> None:
+    """Send stdout nowhere: the interpreter flushes it once more on its way out."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _tell(problem: object) -> None:
+    with contextlib.suppress(OSError):  # nobody can be told
+        print(f"policysched: {problem}", file=sys.stderr, flush=True)
 
 
 def _run(argv: list[str]) -> int:
@@ -94,7 +125,6 @@ def _parsers() -> tuple[_Parser, dict[str, _Parser]]:
     subparsers = {
         name: commands.add_parser(name, help=help_line, description=help_line.capitalize() + ".")
         for name, help_line in _HELP.items()
-        if importlib.util.find_spec(f"policysched.cli.{name}") is not None
     }
     return parser, subparsers
 

@@ -218,3 +218,10 @@ def test_a_bad_line_is_named_after_those_before_it(
     with pytest.raises(errors.InputError) as caught:
         next(lines)
     assert str(caught.value).startswith(message)
+
+
+@pytest.mark.parametrize("content", [b"null\n", b"# nothing yet\n", b"---\n...\n"])
+def test_a_file_that_says_nothing_is_empty(content: bytes) -> None:
+    """Comments and `null` are no cluster without nodes."""
+    with pytest.raises(errors.InputError, match="is empty"):
+        cluster_file.parse(content, "c.yaml")

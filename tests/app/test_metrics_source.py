@@ -115,3 +115,17 @@ def test_a_wrong_file_is_refused_at_the_start(
     path.write_text("memory: {n1: 10%}")
     with pytest.raises(errors.InputError, match="no policy declares a metric `memory`"):
         metrics_source.FileSource(str(path), declared)
+
+
+def test_a_metric_that_leaves_the_file_has_no_samples(tmp_path: pathlib.Path) -> None:
+    """Its old values would go on deciding until they are stale."""
+    text = POLICY + "metric io: ratio = `io` node instance refresh 15s maxAge 2m\n"
+    result = checker.check([source.SourceText("m.policy", text)])
+    assert result.program is not None
+    path = tmp_path / "m.yaml"
+    _write(path, "{cpu: {n1: 10%}, io: {n1: 10%}}", 1000)
+    found = metrics_source.FileSource(str(path), result.program.metrics)
+    seen: Seen = []
+    _write(path, "cpu: {n1: 20%}", 2000)
+    asyncio.run(found.poll(_collect(seen)))
+    assert seen == [{"cpu": {"n1": metric_table.Sample(0.2, 2000.0)}, "io": {}}]

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import pathlib
 import subprocess
 import sys
 import types
@@ -30,7 +31,6 @@ def install(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[..., int]], N
 
     def put(run: Callable[..., int]) -> None:
         monkeypatch.setattr(main, "_HELP", {"check": "report errors", "explain": "say why"})
-        monkeypatch.setattr("importlib.util.find_spec", lambda _name: True)
         monkeypatch.setattr("importlib.import_module", lambda _name: _command(run))
 
     return put
@@ -178,3 +178,55 @@ def test_a_reader_that_goes_away_ends_the_program_quietly() -> None:
             [sys.executable, "-c", code], stdout=stdout, stderr=subprocess.PIPE, check=False
         )
     assert (done.returncode, done.stderr) == (141, b"")
+
+
+@pytest.mark.parametrize(
+    "arguments, redirection, message",
+    [
+        pytest.param("--help", ">/dev/full", "output: No space left on device", id="full-help"),
+        pytest.param("check F", ">/dev/full", "output: No space left on device", id="full"),
+        pytest.param("check F", ">&-", "output: Bad file descriptor", id="stdout-closed"),
+        pytest.param("check -", "<&-", "<stdin>: cannot be read: Bad file", id="no-policies"),
+        pytest.param(
+            "simulate --cluster -", "<&-", "<stdin>: cannot be read: Bad file", id="no-cluster"
+        ),
+    ],
+)
+def test_a_stream_that_cannot_be_used_is_one_clear_error(
+    arguments: str, redirection: str, message: str, tmp_path: pathlib.Path
+) -> None:
+    """Exit 2 and one line, no traceback."""
+    (tmp_path / "F").write_text("policy a {\n  for pods\n  reject when free(cpu) < 2\n}\n")
+    done = _in_shell(f"{arguments} {redirection}", tmp_path)
+    assert done.returncode == errors.EXIT_WRONG_INPUT
+    assert message in done.stderr
+    assert done.stderr.startswith("policysched: ")
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("redirection", ["2>/dev/full", "2>&-"])
+def test_an_error_that_cannot_be_told_keeps_its_exit_code(
+    redirection: str, tmp_path: pathlib.Path
+) -> None:
+    """A script sees at least that something was wrong."""
+    done = _in_shell(f"check missing.policy {redirection}", tmp_path)
+    assert (done.returncode, done.stdout) == (errors.EXIT_WRONG_INPUT, "")
+
+
+def _in_shell(command: str, folder: pathlib.Path) -> subprocess.CompletedProcess[str]:
+    code = "import sys; from policysched.cli import main; sys.exit(main.main())"
+    root = str(pathlib.Path(__file__).parents[2])
+    return subprocess.run(
+        ["/bin/sh", "-c", f'"$PYTHON" -c "{code}" {command}'],
+        cwd=folder,
+        env={
+            **os.environ,
+            "PYTHON": sys.executable,
+            "PYTHONPATH": root,
+            "PYTHONUNBUFFERED": "",  # else argparse meets the error of --help, and ignores it
+        },
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
