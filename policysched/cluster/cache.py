@@ -102,7 +102,13 @@ class Cache:
         return state is not None and state.is_assumed
 
     def expire_assumed(self) -> list[pod_shape.PodInfo]:
-        """Drop and return assumed pods whose time is up."""
+        """Drop and return assumed pods whose time is up.
+
+        For whoever gave `assumed_ttl_seconds`. The scheduler gives none and does not call this:
+        kube-scheduler does not let assumed pods expire either (`scheduler.go`,
+        durationToExpireAssumedPod = 0), since a place that is given back while the API server
+        holds the binding is given out twice. The watch confirms or removes them.
+        """
         now_seconds = self._clock.monotonic_seconds()
         expired = [
             state.info

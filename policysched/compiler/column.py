@@ -17,7 +17,6 @@ from policysched.cluster import columns
 
 ALWAYS: Final = cast("columns.BoolArray", np.True_)
 """The mask of what is so on every node; compared by identity to skip work."""
-NEVER: Final = cast("columns.BoolArray", np.False_)
 
 
 class Numbers(NamedTuple):

@@ -52,13 +52,3 @@ def reads_pod(expr: checked_expr.TypedExpr) -> bool:
     """Say whether the value depends on the incoming pod."""
     own = (checked_expr.PodRequests, checked_expr.PodPriority, checked_expr.PodTest)
     return any(isinstance(each, own) for each in checked_expr.walk(expr))
-
-
-def can_be_missing(expr: checked_expr.TypedExpr) -> bool:
-    """Say whether any leaf of the expression can be without a value."""
-    missing = (checked_expr.MetricRef, checked_expr.NodeLabelNumber)
-    return any(
-        isinstance(each, missing)
-        or (isinstance(each, checked_expr.Arithmetic) and each.operator == "/")
-        for each in checked_expr.walk(expr)
-    )
