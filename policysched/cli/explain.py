@@ -36,7 +36,9 @@ def run(args: argparse.Namespace) -> int:
     """Print the explanation."""
     if args.form == "rule":
         return _explain_rule(args.code)
-    if (args.form == "pod") == args.all:
+    if args.form == "pod" and args.all:
+        raise errors.UsageError("--all and `pod` exclude each other")
+    if args.form != "pod" and not args.all:
         raise errors.UsageError("say which pods: --all, or `pod NAMESPACE/NAME`")
     from policysched.app import offline  # noqa: PLC0415 - `--help` does without NumPy
 

@@ -6,13 +6,12 @@ Exit codes: 0 fine, 1 findings, 2 unreadable or wrong input, 3 usage, 130 interr
 from __future__ import annotations
 
 import argparse
-import contextlib
 import difflib
 import errno
 import importlib
 import os
 import sys
-from typing import TYPE_CHECKING, NoReturn, Protocol, cast
+from typing import TYPE_CHECKING, NoReturn, Protocol, TextIO, cast
 
 import policysched
 from policysched import errors
@@ -64,12 +63,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return errors.EXIT_INTERRUPTED
     except BrokenPipeError:
-        _drop_output()
+        _drop(sys.stdout)
         return _EXIT_BROKEN_PIPE
     except OSError as error:
         if error.filename is not None or error.errno not in _CANNOT_WRITE:
             raise
-        _drop_output()
+        _drop(sys.stdout)
         _tell(f"cannot write the output: {error.strerror}")
         return errors.EXIT_WRONG_INPUT
     return exit_code
@@ -88,14 +87,16 @@ def _open_closed_streams() -> None:
         sys.stderr = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8")
 
 
-def _drop_output() -> None:
-    """Send stdout nowhere: the interpreter flushes it once more on its way out."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+def _drop(stream: TextIO) -> None:
+    """Send a stream nowhere: the interpreter flushes it once more on its way out."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _tell(problem: object) -> None:
-    with contextlib.suppress(OSError):  # nobody can be told
+    try:
         print(f"policysched: {problem}", file=sys.stderr, flush=True)
+    except OSError:  # nobody can be told
+        _drop(sys.stderr)
 
 
 def _run(argv: list[str]) -> int:

@@ -91,6 +91,9 @@ def inputs(args: argparse.Namespace) -> offline.Inputs:
 
     if not args.cluster:
         raise errors.UsageError("--cluster is missing: a file, or `-` for stdin")
+    refuse_empty(args, "metrics", "scheduler_name")
+    if args.cluster == "-" and "-" in (args.policies or ()):
+        raise errors.UsageError("stdin is either the cluster or policies; name a file for one")
     _warn_of_much_yaml(args.cluster)
     return offline.Inputs(
         cluster=args.cluster,
@@ -102,10 +105,24 @@ def inputs(args: argparse.Namespace) -> offline.Inputs:
     )
 
 
+def refuse_empty(args: argparse.Namespace, *names: str) -> None:
+    """Refuse options with an empty value: it comes from an unset variable, not from a wish.
+
+    Raises:
+        UsageError: one of the options is empty.
+    """
+    for name in names:
+        if getattr(args, name) == "":
+            raise errors.UsageError(f"--{name.replace('_', '-')} is empty")
+
+
 def _warn_of_much_yaml(cluster: str) -> None:
     path = pathlib.Path(cluster)
-    if path.suffix in (".yaml", ".yml") and path.is_file():
-        megabytes = path.stat().st_size / 1e6
+    if path.suffix in (".yaml", ".yml"):
+        try:
+            megabytes = path.stat().st_size / 1e6
+        except OSError:
+            return  # reading it says why
         if megabytes > _MUCH_YAML_MEGABYTES:
             output.note(f"{megabytes:,.0f} MB of YAML; JSON (`-o json`) is read much faster")
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import re
 
 from policysched import errors
 from policysched.cli import offline_options
 
 _LOG_LEVELS = ("debug", "info", "warning", "error")
+_SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
+_MAX_NAME_CHARACTERS = 253
 _EPILOG = """\
 Without configuration and policies it does what kube-scheduler does by default, for pods whose
 schedulerName is `policysched`, or N; `--scheduler-name default-scheduler` takes the place of
@@ -46,6 +49,8 @@ def run(args: argparse.Namespace) -> int:
     from policysched import clock as clocks  # noqa: PLC0415 - as above
     from policysched.app import logs, wiring  # noqa: PLC0415 - as above
 
+    offline_options.refuse_empty(args, "kubeconfig", "context", "config", "metrics_file")
+    _check_name(args.scheduler_name)
     clock = clocks.SystemClock()
     logs.configure(clock, args.log_level)
     options = wiring.RunOptions(
@@ -60,3 +65,16 @@ def run(args: argparse.Namespace) -> int:
     service = wiring.Service(options, clock)
     asyncio.run(service.run())
     return errors.EXIT_OK
+
+
+def _check_name(name: str | None) -> None:
+    """Refuse a name that events and bindings could not bear.
+
+    Raises:
+        UsageError: it is no DNS subdomain.
+    """
+    is_name = name is None or (len(name) <= _MAX_NAME_CHARACTERS and _SUBDOMAIN.fullmatch(name))
+    if not is_name:
+        raise errors.UsageError(
+            f"--scheduler-name `{name}` is no name; use lowercase letters, digits, `-` and `.`"
+        )

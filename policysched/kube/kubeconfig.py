@@ -106,7 +106,7 @@ async def load(
     if environ.get(incluster_config.SERVICE_HOST_ENV_NAME):
         return await in_cluster(clock, environ)
     home = pathlib.Path.home() / ".kube" / "config"
-    if home.exists():
+    if _exists(home):
         return await from_files(str(home), context, clock)
     raise errors.KubeconfigError(
         "kubeconfig",
@@ -179,12 +179,19 @@ async def in_cluster(
 def _existing(paths: str) -> list[pathlib.Path]:
     """Return the files that exist; of several, missing ones are passed over as kubectl does."""
     named = [pathlib.Path(path).expanduser() for path in paths.split(os.pathsep) if path]
-    found = [path for path in named if path.exists()]
+    found = [path for path in named if _exists(path)]
     if not found:
         raise errors.KubeconfigError(
             paths, "no such file", help="name a kubeconfig with --kubeconfig or KUBECONFIG"
         )
     return found
+
+
+def _exists(path: pathlib.Path) -> bool:
+    try:
+        return path.exists()
+    except OSError as error:  # a folder on the way that may not be entered
+        raise errors.KubeconfigError(str(path), f"cannot be read: {error.strerror}") from error
 
 
 def _check_file(path: pathlib.Path) -> None:

@@ -346,7 +346,7 @@ def test_a_bad_line_ends_it_after_the_answers_before(
         pytest.param(["--all"], 3, "--cluster is missing", id="no-cluster"),
         pytest.param(["--cluster", "{cluster}"], 3, "say which pods: --all, or", id="no-pods"),
         pytest.param(
-            ["--cluster", "{cluster}", "--all", "pod", "prod/a"], 3, "say which pods", id="both"
+            ["--cluster", "{cluster}", "--all", "pod", "prod/a"], 3, "exclude each other", id="both"
         ),
         pytest.param(
             ["--cluster", "none.json", "--all"],

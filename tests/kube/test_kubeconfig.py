@@ -367,3 +367,17 @@ def test_no_api_model_is_loaded() -> None:
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
     assert done.stdout == "[] []\n"
+
+
+@asynchronous
+async def test_a_folder_that_may_not_be_entered_is_one_clear_error(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Whether a kubeconfig exists may be a secret of the system."""
+
+    def refuse(_path: pathlib.Path) -> bool:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(pathlib.Path, "exists", refuse)
+    with pytest.raises(errors.KubeconfigError, match="cannot be read: Permission denied"):
+        await kubeconfig.from_files("k.yaml", None, clocks.SystemClock())

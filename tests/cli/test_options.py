@@ -1,0 +1,35 @@
+"""Options that make no sense are usage errors before anything is read."""
+
+from __future__ import annotations
+
+import pytest
+
+from policysched import errors
+from policysched.cli import main
+
+
+@pytest.mark.parametrize(
+    "argv, message",
+    [
+        (["explain", "--all", "pod", "d/p"], "--all and `pod` exclude each other"),
+        (["explain"], "say which pods"),
+        (["simulate", "--cluster", ""], "--cluster is missing"),
+        (["simulate", "--cluster", "x", "--metrics", ""], "--metrics is empty"),
+        (["simulate", "--cluster", "x", "--policies", ""], "a path of policies is empty"),
+        (["simulate", "--cluster", "-", "--policies", "-"], "stdin is either the cluster"),
+        (["run", "--policies", ""], "a path of policies is empty"),
+        (["run", "--kubeconfig", ""], "--kubeconfig is empty"),
+        (["run", "--config", ""], "--config is empty"),
+        (["run", "--scheduler-name", "Bad Name!"], "`Bad Name!` is no name"),
+        (["run", "--scheduler-name", ""], "`` is no name"),
+        (["run", "--scheduler-name", "a" * 254], "is no name"),
+    ],
+)
+def test_wrong_options_are_exit_3(
+    argv: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One line says which option, and nothing is done."""
+    assert main.main(argv) == errors.EXIT_USAGE
+    err = capsys.readouterr().err
+    assert message in err
+    assert err.count("\n") == 1
