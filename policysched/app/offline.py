@@ -95,6 +95,15 @@ class Session:
         return Decider(cluster, choice)
 
 
+def require_profiles(policy_set: policies.PolicySet) -> None:
+    """Make the profiles once, to see whether they can be.
+
+    Raises:
+        ConfigurationError: a profile could not start.
+    """
+    policies.require(policies.make(policy_set, interface.Handle(_NoBinder())))
+
+
 class _NoBinder:
     """Stands where a binder must be: nothing is bound offline."""
 

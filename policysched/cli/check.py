@@ -50,6 +50,8 @@ def run(args: argparse.Namespace) -> int:
     result = checker.check(
         texts, given=offline_options.params(args.params or ()), plugins=_plugins(texts)
     )
+    if result.program is not None and result.program.profiles:
+        _try_plugins(texts, args)
     if args.output == output.JSON:
         output.write(output.as_json(_as_json(texts, result)))
     else:
@@ -64,6 +66,18 @@ def _plugins(texts: Sequence[source.SourceText]) -> Collection[str] | None:
     from policysched.plugins import registry  # noqa: PLC0415 - only profiles need the plugins
 
     return registry.with_entry_points().names()
+
+
+def _try_plugins(texts: Sequence[source.SourceText], args: argparse.Namespace) -> None:
+    """Make the plugins of all profiles, as `run` would.
+
+    Raises:
+        ConfigurationError: a profile could not start.
+    """
+    from policysched.app import offline, policies  # noqa: PLC0415 - only profiles need NumPy
+
+    policy_set = policies.from_sources(texts, offline_options.params(args.params or ()))
+    offline.require_profiles(policy_set)
 
 
 def _print(texts: Sequence[source.SourceText], result: checker.CheckResult) -> None:

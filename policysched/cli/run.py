@@ -6,9 +6,9 @@ import argparse
 import re
 
 from policysched import errors
+from policysched.app import logs
 from policysched.cli import offline_options
 
-_LOG_LEVELS = ("debug", "info", "warning", "error")
 _SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
 _MAX_NAME_CHARACTERS = 253
 _EPILOG = """\
@@ -39,7 +39,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="values of metrics, as `explain --metrics` reads them; read again when it changes",
     )
-    parser.add_argument("--log-level", choices=_LOG_LEVELS, default="info", help="default: info")
+    parser.add_argument("--log-level", choices=logs.LEVELS, default="info", help="default: info")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -47,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
     import asyncio  # noqa: PLC0415 - `--help` does without all of these
 
     from policysched import clock as clocks  # noqa: PLC0415 - as above
-    from policysched.app import logs, wiring  # noqa: PLC0415 - as above
+    from policysched.app import wiring  # noqa: PLC0415 - as above
 
     offline_options.refuse_empty(args, "kubeconfig", "context", "config", "metrics_file")
     _check_name(args.scheduler_name)

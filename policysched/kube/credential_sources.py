@@ -155,9 +155,9 @@ class KubeconfigSource:
             self._loader.forget_exec_credential()
         try:
             await self._loader.load_credential()
+            return self.current()
         except SPOILED as error:
             raise errors.CredentialError(f"{self._where}: {safe_text(error)}") from None
-        return self.current()
 
     def current(self) -> credentials.Credential:
         """Return what the loader holds now.

@@ -148,3 +148,14 @@ def test_stdin_named_twice_is_read_once(
     _stdin(monkeypatch, BAD.encode())
     assert main.main(["check", "-", "-"]) == errors.EXIT_WRONG_INPUT
     assert "PS104" in capsys.readouterr().err
+
+
+def test_a_profile_that_could_not_start_is_an_error(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What `run` would refuse, `check` refuses before."""
+    _stdin(monkeypatch, b"profile p { disable DefaultBinder }")
+    assert main.main(["check", "-"]) == errors.EXIT_WRONG_INPUT
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("policysched: <stdin>:1:9: no plugin binds pods")
