@@ -39,23 +39,68 @@ def violations(
         policies: what the policies that the scheduler ran with mean.
         may_pend: keys (`namespace/name`) of pods that need no node.
     """
-    found = list(_unplaced(cluster, may_pend))
-    placed = [
+    placed = _all_placed(cluster, policies)
+    return [
+        *_unplaced(cluster, may_pend),
+        *(line for pods in _by_node(placed).values() for line in _node_violations(pods)),
+        *_topology_violations(cluster, placed),
+    ]
+
+
+def place_for(
+    cluster: cluster_state.Cluster,
+    pod: Mapping[str, Any],
+    policies: Sequence[demands.PolicyTwin] = _NO_POLICIES,
+) -> str | None:
+    """Return a node that a pending pod could be bound to without breaking a rule, if there is one.
+
+    The cluster itself must be without violations.
+    """
+    placed = _all_placed(cluster, policies)
+    on_node = _by_node(placed)
+    for name, node in cluster.nodes.items():
+        trial = {**pod, "spec": {**pod["spec"], "nodeName": name}}
+        one = cluster_state.Placed(trial, node, demands.demands_of(pod, policies))
+        if any(_node_violations([*on_node.get(name, ()), one])):
+            continue
+        if not any(_topology_violations(cluster, [*placed, one])):
+            return name
+    return None
+
+
+def _all_placed(
+    cluster: cluster_state.Cluster, policies: Sequence[demands.PolicyTwin]
+) -> list[cluster_state.Placed]:
+    return [
         cluster_state.Placed(pod, node, demands.demands_of(pod, policies))
         for pod in cluster.pods
         if (node := cluster.nodes.get(cluster_state.node_name(pod))) is not None
     ]
+
+
+def _by_node(
+    placed: Sequence[cluster_state.Placed],
+) -> Mapping[str, list[cluster_state.Placed]]:
     on_node = collections.defaultdict(list)
     for one in placed:
-        found += _own_violations(one)
         on_node[cluster_state.node_name(one.pod)].append(one)
-    for name, pods in on_node.items():
-        found += _capacity_violations(cluster.nodes[name], pods)
-        found += _port_violations(pods)
-    found += topology.anti_affinity_violations(placed, cluster.namespaces)
-    found += topology.affinity_violations(placed, cluster.namespaces)
-    found += topology.spread_violations(placed, cluster.nodes.values())
-    return found
+    return on_node
+
+
+def _node_violations(placed: Sequence[cluster_state.Placed]) -> Iterator[str]:
+    """Say what is wrong with the pods of one node, whatever lies on others."""
+    for one in placed:
+        yield from _own_violations(one)
+    yield from _capacity_violations(placed[0].node, placed)
+    yield from _port_violations(placed)
+
+
+def _topology_violations(
+    cluster: cluster_state.Cluster, placed: Sequence[cluster_state.Placed]
+) -> Iterator[str]:
+    yield from topology.anti_affinity_violations(placed, cluster.namespaces)
+    yield from topology.affinity_violations(placed, cluster.namespaces)
+    yield from topology.spread_violations(placed, cluster.nodes.values())
 
 
 def _unplaced(cluster: cluster_state.Cluster, may_pend: Collection[str]) -> Iterator[str]:

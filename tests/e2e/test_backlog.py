@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import random
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -74,6 +75,33 @@ def test_nothing_is_lost_when_the_scheduler_is_killed(
     cluster = cluster_state.Cluster.read(control_plane.client)
     assert len(cluster.pods) == total
     assert placement_checker.violations(cluster, shipped_policies.TWINS) == []
+
+
+def test_a_cluster_that_is_too_small_is_filled(
+    control_plane: control_planes.ControlPlane, tmp_path: pathlib.Path
+) -> None:
+    """With three times as many pods as fit, no rule is broken and no place is left for any pod."""
+    made = workload.mixed(seed=7, nodes=30, pods=900)
+    made.create(control_plane.client)
+    rng = random.Random(7)
+
+    def fitting() -> list[str]:
+        """Return pending pods, of a sample, for which there is room."""
+        cluster = cluster_state.Cluster.read(control_plane.client)
+        pending = [pod for pod in cluster.pods if not cluster_state.node_name(pod)]
+        return [
+            f"{cluster_state.key(pod)} fits on {place}"
+            for pod in rng.sample(pending, min(len(pending), 40))
+            if (place := placement_checker.place_for(cluster, pod, shipped_policies.TWINS))
+        ]
+
+    with scheduler_process.PolicyScheduler(control_plane, tmp_path, flags=SHIPPED) as scheduler:
+        scheduler.wait_until(lambda: not fitting(), time_limit_seconds=LIMIT_SECONDS)
+    cluster = cluster_state.Cluster.read(control_plane.client)
+    pending = {cluster_state.key(pod) for pod in cluster.pods if not cluster_state.node_name(pod)}
+    assert len(pending) > len(cluster.pods) / 4
+    found = placement_checker.violations(cluster, shipped_policies.TWINS, may_pend=pending)
+    assert found == []
 
 
 # --- two profiles ---------------------------------------------------------------------------------

@@ -298,6 +298,19 @@ def test_a_policy_s_spread_counts() -> None:
     assert "spread of policy web-tier: 2 pods" in line
 
 
+def test_finds_the_place_that_a_pending_pod_could_have() -> None:
+    """A place is found where every rule would hold, those of other nodes' pods included."""
+    nodes = [*_zoned("a", "a", "b"), _node("n4", taints=[("team", "a", "NoSchedule")])]
+    pods = [_app("p", "n1", APART), _app("q", "n1", app="b")]
+    cluster = cluster_state.Cluster.of(nodes, pods)
+    late = _app("late", "", APART)
+    assert placement_checker.place_for(cluster, late) == "n3"
+    cluster = cluster_state.Cluster.of(nodes, [*pods, _app("r", "n3")])
+    assert placement_checker.place_for(cluster, late) is None
+    big = _pod("big", None, requests={"cpu": "9"})
+    assert placement_checker.place_for(cluster, big) is None
+
+
 def test_pods_that_may_pend_and_pods_that_ended_are_left_out() -> None:
     """Only pods that should have a node are reported without one, and ended ones take nothing."""
     ended = _pod("done", requests={"cpu": "100"}) | {"status": {"phase": "Succeeded"}}
