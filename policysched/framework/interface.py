@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from policysched.cluster import columns, owner_selectors, pod_shape, snapshot
-from policysched.framework import cycle_state, events, queued_pod, status
+from policysched.framework import cycle_state, events, preemptions, queued_pod, status
 
 RawScores: TypeAlias = npt.NDArray[Any]
 """(n,) int64 or float64: what a Score plugin says before its scores are normalised.
@@ -307,10 +307,14 @@ class Handle:
     """What plugins are given when they are made.
 
     `owners` are the selectors of services and controllers: the cache's, or empty where default
-    spread constraints are not wanted.
+    spread constraints are not wanted. `preemptions` are the scheduler's, or none where nobody is
+    evicted.
     """
 
     binder: Binder
     owners: owner_selectors.OwnerSelectors = dataclasses.field(
         default_factory=owner_selectors.OwnerSelectors
+    )
+    preemptions: preemptions.PreemptionsInProgress = dataclasses.field(
+        default_factory=preemptions.PreemptionsInProgress
     )
