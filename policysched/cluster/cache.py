@@ -26,12 +26,14 @@ from collections.abc import Iterable, Mapping
 from policysched import clock as clocks
 from policysched.cluster import (
     columns,
+    disruption_budgets,
     metric_table,
     objects,
     owner_selectors,
     pod_counts,
     pod_shape,
     snapshot,
+    storage,
 )
 
 
@@ -45,7 +47,7 @@ class _PodState:
 
 
 class Cache:
-    """Nodes, placed and assumed pods, namespaces and metric samples.
+    """Nodes, placed and assumed pods, namespaces, storage, budgets and metric samples.
 
     Not thread-safe: everything happens in the one thread that schedules.
     """
@@ -60,6 +62,8 @@ class Cache:
         self.counts = pod_counts.PodCounts()
         self.metrics = metric_table.MetricTable()
         self.owners = owner_selectors.OwnerSelectors()
+        self.storage = storage.Storage()
+        self.budgets = disruption_budgets.DisruptionBudgets()
         self._clock = clock
         self._assumed_ttl_seconds = assumed_ttl_seconds
         self._pods: dict[str, _PodState] = {}
@@ -67,7 +71,9 @@ class Cache:
 
     def snapshot(self, now: datetime.datetime | None = None) -> snapshot.Snapshot:
         """Return what a scheduling cycle beginning now sees; valid until the cache changes."""
-        return snapshot.Snapshot(self.nodes, self.counts, self.metrics, now or self._clock.now())
+        return snapshot.Snapshot(
+            self.nodes, self.counts, self.metrics, now or self._clock.now(), self.storage
+        )
 
     # --- assumed pods -----------------------------------------------------------------------------
 
@@ -135,6 +141,7 @@ class Cache:
             state.is_assumed = False
             state.expires_at_seconds = None
             self._pods_on[state.row][info.uid] = info
+            self.storage.pods.replace(info, state.row)
             return
         self.add_pod(info)
 
@@ -196,10 +203,12 @@ class Cache:
         self._pods_on.setdefault(row, {})[info.uid] = info
         self.nodes.add_pod(row, info.shape)
         self.counts.add(info, row)
+        self.storage.pods.add(info, row)
 
     def _displace(self, uid: str) -> None:
         state = self._pods.pop(uid)
         del self._pods_on[state.row][uid]
+        self.storage.pods.remove(state.info, state.row)
         self.counts.remove(state.info, state.row)
         self.nodes.remove_pod(state.row, state.info.shape)
 

@@ -8,16 +8,13 @@ is a new object. Quantities stay text here and become integers in `cluster.pod_s
 
 from __future__ import annotations
 
-from typing import TypeAlias
-
 import msgspec
 
-Quantity: TypeAlias = str | int | float
-ResourceList: TypeAlias = dict[str, Quantity]
+from policysched.cluster import volume_sources, wire
 
-
-class WireStruct(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True, kw_only=True):
-    """What all wire structs share: frozen, camelCase names, defaults left out when encoded."""
+Quantity = wire.Quantity
+ResourceList = wire.ResourceList
+WireStruct = wire.WireStruct
 
 
 # --- metadata ------------------------------------------------------------------------------------
@@ -200,33 +197,10 @@ class EphemeralVolumeSource(WireStruct, frozen=True):
     """`volumes[].ephemeral`: the claim is called `<pod>-<volume>`."""
 
 
-class GCEPersistentDisk(WireStruct, frozen=True):
-    """`volumes[].gcePersistentDisk`."""
+class CSIVolume(WireStruct, frozen=True):
+    """`volumes[].csi`, an inline volume of a CSI driver."""
 
-    pd_name: str = ""
-    read_only: bool = False
-
-
-class AWSElasticBlockStore(WireStruct, frozen=True):
-    """`volumes[].awsElasticBlockStore`."""
-
-    volume_id: str = msgspec.field(name="volumeID", default="")
-
-
-class ISCSIVolume(WireStruct, frozen=True):
-    """`volumes[].iscsi`."""
-
-    iqn: str = ""
-    read_only: bool = False
-
-
-class RBDVolume(WireStruct, frozen=True):
-    """`volumes[].rbd`."""
-
-    monitors: tuple[str, ...] = ()
-    pool: str = "rbd"
-    image: str = ""
-    read_only: bool = False
+    driver: str = ""
 
 
 class ImageVolume(WireStruct, frozen=True):
@@ -241,11 +215,17 @@ class Volume(WireStruct, frozen=True):
     name: str = ""
     persistent_volume_claim: PersistentVolumeClaimSource | None = None
     ephemeral: EphemeralVolumeSource | None = None
-    gce_persistent_disk: GCEPersistentDisk | None = None
-    aws_elastic_block_store: AWSElasticBlockStore | None = None
-    iscsi: ISCSIVolume | None = None
-    rbd: RBDVolume | None = None
+    csi: CSIVolume | None = None
     image: ImageVolume | None = None
+    gce_persistent_disk: volume_sources.GCEPersistentDisk | None = None
+    aws_elastic_block_store: volume_sources.AWSElasticBlockStore | None = None
+    iscsi: volume_sources.ISCSIVolume | None = None
+    rbd: volume_sources.RBDVolume | None = None
+    azure_disk: volume_sources.AzureDisk | None = None
+    azure_file: volume_sources.AzureFile | None = None
+    cinder: volume_sources.Cinder | None = None
+    vsphere_volume: volume_sources.VsphereVolume | None = None
+    portworx_volume: volume_sources.PortworxVolume | None = None
 
 
 class PodSchedulingGate(WireStruct, frozen=True):

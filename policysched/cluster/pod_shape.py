@@ -85,11 +85,32 @@ class HostPort:
     port: int
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class ClaimUse:
+    """A volume of a pod that is a PersistentVolumeClaim of the pod's namespace.
+
+    Attributes:
+        volume_name: `volumes[].name`.
+        claim_name: the claim; that of an ephemeral volume is `<pod>-<volume>`.
+        read_only: `persistentVolumeClaim.readOnly`.
+        is_ephemeral: whether the claim is made for the pod, and must be owned by it.
+    """
+
+    volume_name: str
+    claim_name: str
+    read_only: bool = False
+    is_ephemeral: bool = False
+
+
 class PodShape:
     """Everything about a pod that equal pods share.
 
     Compare shapes by identity: `PodShapes.of` returns the same object for equal pods. `index` is a
-    small unique number, never reused within a process.
+    small unique number, never reused within a process. A pod with ephemeral volumes has a shape of
+    its own, since their claims are named after the pod and owned by it.
+
+    Attributes:
+        has_volumes: whether it has a volume that a plugin reads (images are none).
     """
 
     def __init__(self, pod: objects.Pod, annotations: Mapping[str, str], index: int) -> None:
@@ -101,6 +122,8 @@ class PodShape:
         self.owner = _controller(pod)
         self.spec = pod.spec
         self.requests = pod_requests.pod_requests(pod)
+        self.has_volumes = any(_is_storage(v) for v in pod.spec.volumes)
+        self._pod_name = pod.metadata.name  # read only where the shape is of this pod alone
 
     @property
     def priority(self) -> int:
@@ -171,9 +194,23 @@ class PodShape:
         return tuple(normalized_image_name(name) for name in names)
 
     @functools.cached_property
+    def claims(self) -> tuple[ClaimUse, ...]:
+        """The claims that its volumes are, in their order, with repeats."""
+        uses = (self._claim_use(volume) for volume in self.spec.volumes)
+        return tuple(use for use in uses if use is not None)
+
+    @functools.cached_property
     def workload(self) -> str:
         """What `sameWorkload` compares: the controller's uid, else the pod-template-hash."""
         return self.owner.uid if self.owner else self.labels.get(_POD_HASH_LABEL, "")
+
+    def _claim_use(self, volume: objects.Volume) -> ClaimUse | None:
+        claim = volume.persistent_volume_claim
+        if claim is not None:
+            return ClaimUse(volume.name, claim.claim_name, claim.read_only)
+        if volume.ephemeral is not None:
+            return ClaimUse(volume.name, f"{self._pod_name}-{volume.name}", is_ephemeral=True)
+        return None
 
     @property
     def _affinity(self) -> objects.Affinity:
@@ -266,7 +303,10 @@ class PodShapes:
         meta = pod.metadata
         owner = _controller(pod)
         held = pod_requests.resized(pod)
-        return self._encoder.encode((meta.namespace, meta.labels, annotations, owner, spec, held))
+        single = (meta.name, meta.uid) if _is_single(spec) else None
+        return self._encoder.encode(
+            (meta.namespace, meta.labels, annotations, owner, spec, held, single)
+        )
 
 
 def _shared_spec(spec: objects.PodSpec) -> objects.PodSpec:
@@ -279,6 +319,15 @@ def _shared_spec(spec: objects.PodSpec) -> objects.PodSpec:
     if not spec.node_name and len(volumes) == len(spec.volumes):
         return spec
     return msgspec.structs.replace(spec, node_name="", volumes=volumes)
+
+
+def _is_single(spec: objects.PodSpec) -> bool:
+    """Whether what scheduling reads depends on the pod's own name and uid."""
+    return any(v.ephemeral is not None for v in spec.volumes)
+
+
+def _is_storage(volume: objects.Volume) -> bool:
+    return volume != objects.Volume(name=volume.name, image=volume.image)
 
 
 def affinity_term(term: objects.PodAffinityTerm, namespace: str) -> AffinityTerm:

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from policysched.cluster import columns, metric_table, objects, pod_counts, pod_shape, selectors
+from policysched.cluster import storage as storages
 
 
 class Snapshot:
@@ -24,6 +25,7 @@ class Snapshot:
         counts: pods by query and row.
         metrics: samples by metric and node.
         now: wall-clock time of the cycle.
+        storage: volumes, claims, classes and CSI objects; pods with volumes by row.
     """
 
     def __init__(
@@ -32,12 +34,14 @@ class Snapshot:
         counts: pod_counts.PodCounts,
         metrics: metric_table.MetricTable,
         now: datetime.datetime,
+        storage: storages.Storage | None = None,
     ) -> None:
-        """Look at the given state at the time `now`."""
+        """Look at the given state at the time `now`; without `storage` nothing is stored."""
         self.nodes = nodes
         self.counts = counts
         self.metrics = metrics
         self.now = now
+        self.storage = storages.Storage() if storage is None else storage
 
     @property
     def size(self) -> int:
@@ -53,6 +57,11 @@ class Snapshot:
     def node_count(self) -> int:
         """How many nodes exist."""
         return self.nodes.alive_count
+
+    def is_claim_used(self, namespace: str, claim_name: str) -> bool:
+        """Return whether a pod on a known node names the claim (`IsPVCUsedByPods`)."""
+        rows = self.storage.pods.uses(namespace, claim_name)
+        return any(self.nodes.is_alive[row] for row in rows)
 
     def all_rows(self) -> NodeView:
         """Return a view of all N rows."""

@@ -20,7 +20,14 @@ from typing import Any, Protocol, TypeAlias, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from policysched.cluster import columns, owner_selectors, pod_shape, snapshot
+from policysched.cluster import (
+    columns,
+    disruption_budgets,
+    owner_selectors,
+    pod_shape,
+    snapshot,
+)
+from policysched.cluster import storage as storages
 from policysched.framework import cycle_state, events, preemptions, queued_pod, status
 
 RawScores: TypeAlias = npt.NDArray[Any]
@@ -275,6 +282,7 @@ class Diagnosis:
         unschedulable_plugins: names of all plugins that rejected the pod or a node.
         pending_plugins: names of plugins that answered PENDING.
         pre_filter: set when PreFilter ended the cycle for all nodes.
+        unasked: names of plugins whose PreFilter was left out, as one before them ended it.
         post_filter_message: what PostFilter had to say.
     """
 
@@ -283,6 +291,7 @@ class Diagnosis:
     unschedulable_plugins: set[str] = dataclasses.field(default_factory=set)
     pending_plugins: set[str] = dataclasses.field(default_factory=set)
     pre_filter: status.Status | None = None
+    unasked: frozenset[str] = frozenset()
     post_filter_message: str = ""
 
 
@@ -308,7 +317,8 @@ class Handle:
 
     `owners` are the selectors of services and controllers: the cache's, or empty where default
     spread constraints are not wanted. `preemptions` are the scheduler's, or none where nobody is
-    evicted.
+    evicted. `storage` and `budgets` are the cache's, for what happens outside a scheduling cycle
+    too: hints, PreBind.
     """
 
     binder: Binder
@@ -317,4 +327,8 @@ class Handle:
     )
     preemptions: preemptions.PreemptionsInProgress = dataclasses.field(
         default_factory=preemptions.PreemptionsInProgress
+    )
+    storage: storages.Storage = dataclasses.field(default_factory=storages.Storage)
+    budgets: disruption_budgets.DisruptionBudgets = dataclasses.field(
+        default_factory=disruption_budgets.DisruptionBudgets
     )

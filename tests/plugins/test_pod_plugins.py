@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from policysched.cluster import objects, owner_selectors, pod_shape
+from policysched.cluster import objects, owner_selectors, pod_shape, volume_sources
 from policysched.framework import cycle_state, interface, queued_pod, status
 from policysched.plugins import (
     default_binder,
@@ -201,7 +201,7 @@ UNSUPPORTED = [
                 objects.Volume(
                     persistent_volume_claim=objects.PersistentVolumeClaimSource(claim_name="data")
                 ),
-                objects.Volume(iscsi=objects.ISCSIVolume(iqn="x")),
+                objects.Volume(iscsi=volume_sources.ISCSIVolume(iqn="x")),
             )
         ),
         (

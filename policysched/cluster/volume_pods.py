@@ -1,0 +1,86 @@
+"""Which placed pods have volumes, where they are, and which claims they use.
+
+Pods without volumes are not kept here and cost one comparison.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+from policysched.cluster import change_log, pod_shape
+
+
+class VolumePods:
+    """Placed and assumed pods that have volumes.
+
+    Attributes:
+        changes: the rows on which such a pod came or went.
+    """
+
+    def __init__(self) -> None:
+        """Start without pods."""
+        self.changes = change_log.ChangeLog()
+        self._on_row: dict[int, dict[str, pod_shape.PodInfo]] = {}
+        self._uses: dict[tuple[str, str], dict[int, int]] = {}
+
+    @property
+    def generation(self) -> int:
+        """Grows whenever a pod with volumes comes or goes."""
+        return self.changes.generation
+
+    @property
+    def rows(self) -> Collection[int]:
+        """The rows that have such pods."""
+        return self._on_row.keys()
+
+    def on_row(self, row: int) -> Collection[pod_shape.PodInfo]:
+        """Return the pods with volumes on a row."""
+        return self._on_row.get(row, {}).values()
+
+    def uses(self, namespace: str, claim_name: str) -> Mapping[int, int]:
+        """Return row → how many volumes of placed pods name the claim, ephemeral ones left out.
+
+        A pod that names a claim twice counts twice; rows may be dead, of nodes that are not known:
+        `Snapshot.is_claim_used` leaves those out.
+        Source: `framework/types.go`, updatePVCRefCounts.
+        """
+        return self._uses.get((namespace, claim_name), {})
+
+    def add(self, info: pod_shape.PodInfo, row: int) -> None:
+        """Take in a pod that was placed on a row."""
+        if not info.shape.has_volumes:
+            return
+        self._on_row.setdefault(row, {})[info.uid] = info
+        self.changes.touch(row)
+        for key in _named_claims(info.shape):
+            by_row = self._uses.setdefault(key, {})
+            by_row[row] = by_row.get(row, 0) + 1
+
+    def replace(self, info: pod_shape.PodInfo, row: int) -> None:
+        """Take a newer version of a pod of the same shape that is there already."""
+        if info.shape.has_volumes:
+            self._on_row[row][info.uid] = info
+
+    def remove(self, info: pod_shape.PodInfo, row: int) -> None:
+        """Forget a pod that `add` took in on this row."""
+        if not info.shape.has_volumes:
+            return
+        pods = self._on_row[row]
+        del pods[info.uid]
+        if not pods:
+            del self._on_row[row]
+        self.changes.touch(row)
+        for key in _named_claims(info.shape):
+            self._remove_use(key, row)
+
+    def _remove_use(self, key: tuple[str, str], row: int) -> None:
+        by_row = self._uses[key]
+        by_row[row] -= 1
+        if not by_row[row]:
+            del by_row[row]
+        if not by_row:
+            del self._uses[key]
+
+
+def _named_claims(shape: pod_shape.PodShape) -> list[tuple[str, str]]:
+    return [(shape.namespace, c.claim_name) for c in shape.claims if not c.is_ephemeral]
