@@ -148,10 +148,19 @@ class FilterPlugin(Plugin, Protocol):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PostFilterResult:
-    """Answer of PostFilter: success names the node on which room is being made."""
+    """Answer of PostFilter: success names the node on which room is being made.
+
+    Attributes:
+        status: SUCCESS, or why no room can be made.
+        nominated_node_name: the node; "" takes back an older nomination of the pod, since no
+            preemption helps it any more; None leaves that alone, for instance while victims of an
+            earlier attempt are still terminating.
+        victims: pods that have to go from the node, the most important one first. The scheduler
+            evicts those that are not going already.
+    """
 
     status: status.Status
-    nominated_node_name: str = ""
+    nominated_node_name: str | None = None
     victims: tuple[pod_shape.PodInfo, ...] = ()
 
 

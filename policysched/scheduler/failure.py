@@ -83,9 +83,7 @@ def does_not_fit(
     made_room: interface.PostFilterResult | None,
 ) -> Failure:
     """Return the failure of a pod that fits on no node."""
-    nominated: str | None = ""
-    if made_room is not None:
-        nominated = made_room.nominated_node_name if made_room.status.is_success else None
+    nominated = "" if made_room is None else made_room.nominated_node_name
     return Failure(
         message,
         is_rejection=True,
