@@ -1,12 +1,16 @@
-"""Which rows changed since a cached vector was computed."""
+"""Which rows, or objects, changed since something was computed from them."""
 
 from __future__ import annotations
+
+from typing import Generic, TypeVar
+
+ItemT = TypeVar("ItemT")
 
 _KEEP = 4096
 
 
-class ChangeLog:
-    """A numbered list of changed rows; a cache remembers a number and asks what came after it.
+class ChangeLog(Generic[ItemT]):
+    """A numbered list of what changed; a cache remembers a number and asks what came after it.
 
     Only the newest few thousand entries are kept: whoever asks about older ones gets None and
     recomputes everything, which is cheaper than patching that many rows.
@@ -14,23 +18,23 @@ class ChangeLog:
 
     def __init__(self) -> None:
         """Start with nothing changed."""
-        self._rows: list[int] = []
+        self._items: list[ItemT] = []
         self._first_number = 0
 
     @property
     def generation(self) -> int:
         """The number that the next change will get."""
-        return self._first_number + len(self._rows)
+        return self._first_number + len(self._items)
 
-    def touch(self, row: int) -> None:
-        """Note that `row` changed."""
-        self._rows.append(row)
-        if len(self._rows) > 2 * _KEEP:
-            del self._rows[:_KEEP]
+    def touch(self, item: ItemT) -> None:
+        """Note that `item` changed."""
+        self._items.append(item)
+        if len(self._items) > 2 * _KEEP:
+            del self._items[:_KEEP]
             self._first_number += _KEEP
 
-    def since(self, generation: int) -> list[int] | None:
-        """Return the rows changed since `generation`, with repeats; None when unknown by now."""
+    def since(self, generation: int) -> list[ItemT] | None:
+        """Return what changed since `generation`, with repeats; None when unknown by now."""
         if generation < self._first_number:
             return None
-        return self._rows[generation - self._first_number :]
+        return self._items[generation - self._first_number :]

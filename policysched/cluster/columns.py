@@ -79,8 +79,8 @@ class NodeColumns:
         self.nodes: list[objects.Node | None] = []
         self.names: list[str] = []
         self.row_of: dict[str, int] = {}
-        self.node_changes = change_log.ChangeLog()
-        self.usage_changes = change_log.ChangeLog()
+        self.node_changes = change_log.ChangeLog[int]()
+        self.usage_changes = change_log.ChangeLog[int]()
         self.images = image_states.ImageStates()
         self.ports = port_columns.PortColumns()
         self._labels: dict[str, label_column.LabelColumn] = {}

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from policysched.cluster import objects, pod_requests, selectors
+from policysched.cluster import legacy_disks, objects, pod_requests, selectors
 
 _POD_HASH_LABEL = "pod-template-hash"
 _INDEXES = itertools.count()
@@ -198,6 +198,11 @@ class PodShape:
         """The claims that its volumes are, in their order, with repeats."""
         uses = (self._claim_use(volume) for volume in self.spec.volumes)
         return tuple(use for use in uses if use is not None)
+
+    @functools.cached_property
+    def disks(self) -> tuple[legacy_disks.Disk, ...]:
+        """The disks that it mounts without a claim."""
+        return legacy_disks.disks_of(self.spec.volumes)
 
     @functools.cached_property
     def workload(self) -> str:

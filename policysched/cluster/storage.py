@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, Generic, TypeVar
 
-from policysched.cluster import storage_objects, volume_pods
+from policysched.cluster import change_log, storage_objects, volume_pods
 
 ObjectT = TypeVar("ObjectT", bound=storage_objects.StorageObject)
 
@@ -18,15 +18,20 @@ class ObjectStore(Generic[ObjectT]):
     """The objects of one kind, in the order in which they were first seen.
 
     Attributes:
-        generation: grows with every change; whoever keeps something derived compares it.
+        changes: (namespace, name) of objects that came, changed or went.
     """
 
     def __init__(self, group_of: Callable[[ObjectT], str] | None = None) -> None:
         """Start empty; `group_of` says under which key `in_group` shall find an object."""
-        self.generation = 0
+        self.changes = change_log.ChangeLog[tuple[str, str]]()
         self._group_of = group_of
         self._objects: dict[tuple[str, str], ObjectT] = {}
         self._groups: dict[str, dict[tuple[str, str], ObjectT]] = {}
+
+    @property
+    def generation(self) -> int:
+        """Grows with every change; whoever keeps something derived compares it."""
+        return self.changes.generation
 
     def __len__(self) -> int:
         """Return how many objects there are."""
@@ -53,7 +58,7 @@ class ObjectStore(Generic[ObjectT]):
         self._objects[key] = item
         if self._group_of is not None:
             self._groups.setdefault(self._group_of(item), {})[key] = item
-        self.generation += 1
+        self.changes.touch(key)
         return old
 
     def remove(self, name: str, namespace: str = "") -> ObjectT | None:
@@ -62,7 +67,7 @@ class ObjectStore(Generic[ObjectT]):
         old = self._objects.pop(key, None)
         if old is not None:
             self._leave_group(key, old)
-            self.generation += 1
+            self.changes.touch(key)
         return old
 
     def _leave_group(self, key: tuple[str, str], item: ObjectT) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from policysched.cluster import change_log, pod_shape
+from policysched.cluster import change_log, legacy_disks, pod_shape
 
 
 class VolumePods:
@@ -15,11 +15,13 @@ class VolumePods:
 
     Attributes:
         changes: the rows on which such a pod came or went.
+        disks: where pods mount disks without a claim.
     """
 
     def __init__(self) -> None:
         """Start without pods."""
-        self.changes = change_log.ChangeLog()
+        self.changes = change_log.ChangeLog[int]()
+        self.disks = legacy_disks.DiskColumns()
         self._on_row: dict[int, dict[str, pod_shape.PodInfo]] = {}
         self._uses: dict[tuple[str, str], dict[int, int]] = {}
 
@@ -51,6 +53,7 @@ class VolumePods:
         if not info.shape.has_volumes:
             return
         self._on_row.setdefault(row, {})[info.uid] = info
+        self.disks.count(row, info.shape.disks, 1)
         self.changes.touch(row)
         for key in _named_claims(info.shape):
             by_row = self._uses.setdefault(key, {})
@@ -69,6 +72,7 @@ class VolumePods:
         del pods[info.uid]
         if not pods:
             del self._on_row[row]
+        self.disks.count(row, info.shape.disks, -1)
         self.changes.touch(row)
         for key in _named_claims(info.shape):
             self._remove_use(key, row)
