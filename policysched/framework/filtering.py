@@ -49,16 +49,18 @@ class PreFilterOutcome:
     """What all PreFilter plugins said together.
 
     Attributes:
-        rejection: set when no node is to be looked at.
+        rejection: set when no node is to be looked at: why, or the error that ended the cycle.
         skipped: numbers of plugins whose Filter is left out.
         node_names: the nodes to be filtered, None for all.
         narrowing: names of the plugins that narrowed them.
+        unasked: names of the plugins that were not asked, as one before them ended it.
     """
 
     rejection: status.Status | None = None
     skipped: set[int] = dataclasses.field(default_factory=set)
     node_names: frozenset[str] | None = None
     narrowing: set[str] = dataclasses.field(default_factory=set)
+    unasked: frozenset[str] = frozenset()
 
 
 @dataclasses.dataclass(slots=True)
@@ -96,17 +98,15 @@ class FilterRunner:
         plain one still lets the others run, as preemption needs what they compute.
         """
         outcome = PreFilterOutcome()
-        for number, plugin in cycle.answers.planned("pre_filter", self._acting_pre_filters):
+        acting = cycle.answers.planned("pre_filter", self._acting_pre_filters)
+        for position, (number, plugin) in enumerate(acting):
             result = self._pre_filter_one(number, plugin, cycle)
             answer = result.status
             if answer.is_skip:
                 outcome.skipped.add(number)
-            elif not answer.is_success:
-                outcome.rejection = dataclasses.replace(answer, plugin=plugin.name)
-                if answer.code is not status.Code.UNSCHEDULABLE:
-                    return outcome
-            elif result.node_names is not None and not _narrow(outcome, plugin.name, result):
-                return outcome
+            elif not _takes(outcome, plugin.name, result):
+                outcome.unasked = frozenset(p.name for _, p in acting[position + 1 :])
+                break
         return outcome
 
     def filter(
@@ -203,6 +203,22 @@ def _ask(
     plugin: interface.PreFilterPlugin, state: cycle_state.CycleState, cycle: Cycle
 ) -> interface.PreFilterResult:
     return asking.ask(plugin, "PreFilter", plugin.pre_filter, state, cycle.pod, cycle.snap)
+
+
+def _takes(outcome: PreFilterOutcome, plugin_name: str, result: interface.PreFilterResult) -> bool:
+    """Take in what a plugin said; False when that ends it."""
+    answer = result.status
+    if answer.is_success:
+        return result.node_names is None or _narrow(outcome, plugin_name, result)
+    if answer.code in (status.Code.UNSCHEDULABLE, status.Code.UNSCHEDULABLE_AND_UNRESOLVABLE):
+        outcome.rejection = dataclasses.replace(answer, plugin=plugin_name)
+        if answer.code is status.Code.UNSCHEDULABLE:
+            return True
+        outcome.narrowing.clear()
+    else:
+        doing = f'running PreFilter plugin "{plugin_name}"'
+        outcome.rejection = status.error(plugin_name, doing, answer)
+    return False
 
 
 def _narrow(outcome: PreFilterOutcome, plugin_name: str, result: interface.PreFilterResult) -> bool:

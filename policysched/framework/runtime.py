@@ -135,6 +135,9 @@ class Framework:
         ids = self._nominated_ids(cycle, outcome)
         if ids is None:
             ids = self._filters.filter(cycle, outcome, snap.all_rows())
+            failed = _filter_error(cycle, ids)
+            if failed is not None:
+                return self._ends_in_error(cycle, failed)
         rows = np.flatnonzero(ids == 0)
         if len(rows) == 0:
             return self._does_not_fit(cycle, outcome, ids)
@@ -180,11 +183,18 @@ class Framework:
         outcome: filtering.PreFilterOutcome,
         ids: status_table.StatusIds | None,
     ) -> ScheduleResult:
+        if outcome.rejection is not None and not outcome.rejection.is_rejection:
+            return self._ends_in_error(cycle, outcome.rejection)
         diagnosis = _diagnose(cycle, outcome, ids)
         snap = cycle.snap
         message = messages.fit_error(diagnosis, snap.is_alive, snap.node_count)
         answer = status.unschedulable("", message)
         return ScheduleResult(None, cycle.state, answer, diagnosis, 0, snap.node_count, message)
+
+    def _ends_in_error(self, cycle: filtering.Cycle, answer: status.Status) -> ScheduleResult:
+        """Return the result of a cycle that ended in an error: no node was chosen or ruled out."""
+        nodes = cycle.snap.node_count
+        return ScheduleResult(None, cycle.state, answer, None, 0, nodes, answer.message)
 
     def explain_pod(
         self, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
@@ -200,7 +210,8 @@ class Framework:
             ids, rows = None, alive[:0]
         else:
             ids = self._filters.filter(cycle, outcome, snap.all_rows())
-            rows = np.flatnonzero(ids == 0)
+            failed = _filter_error(cycle, ids)
+            rows = np.flatnonzero(ids == 0) if failed is None else alive[:0]
             first = [cycle.answers.table.statuses[i] for i in np.maximum(ids, 0)]
             answers = [_signed(p.name, a) for p, a in self._filters.explain(cycle, outcome)]
             found = explanation.verdicts(snap.nodes.names, alive, first, answers)
@@ -226,7 +237,8 @@ class Framework:
     ) -> str:
         if cycle.snap.node_count == 0:
             return messages.NO_NODES
-        return self._does_not_fit(cycle, outcome, ids).message
+        failed = None if ids is None else _filter_error(cycle, ids)
+        return failed.message if failed else self._does_not_fit(cycle, outcome, ids).message
 
     def run_post_filter(
         self,
@@ -237,21 +249,31 @@ class Framework:
     ) -> interface.PostFilterResult | None:
         """Ask PostFilter plugins to make room; None when the profile has none.
 
-        The first success ends it; messages of the others are joined
-        (runtime/framework.go, RunPostFilterPlugins).
+        The first success, error or unresolvable rejection ends it; what plain rejections say is
+        joined (runtime/framework.go, RunPostFilterPlugins).
         """
-        reasons: list[str] = []
         plugins = self._at("post_filter")
+        if not plugins:
+            return None
+        rejected = interface.PostFilterResult(status.unschedulable(""))
         for _, plugin in plugins:
             post_filter = cast("interface.PostFilterPlugin", plugin)
             method = post_filter.post_filter
             result = asking.ask(post_filter, "PostFilter", method, state, pod, snap, diagnosis)
-            if not result.status.is_rejection:
+            answer = result.status
+            if answer.is_success:
                 return result
-            reasons.extend(result.status.reasons)
-        if not plugins:
-            return None
-        return interface.PostFilterResult(status.unschedulable("", *reasons))
+            signed = dataclasses.replace(answer, plugin=plugin.name)
+            if not answer.is_rejection:
+                error = dataclasses.replace(signed, code=status.Code.ERROR)
+                return interface.PostFilterResult(error)
+            if answer.code is status.Code.UNSCHEDULABLE_AND_UNRESOLVABLE:
+                return dataclasses.replace(result, status=signed)
+            reasons = (*rejected.status.reasons, *answer.reasons)
+            first = rejected.status.plugin or plugin.name
+            kept = rejected if result.nominated_node_name is None else result
+            rejected = dataclasses.replace(kept, status=status.unschedulable(first, *reasons))
+        return rejected
 
     # --- after the choice ------------------------------------------------------------------------
 
@@ -322,6 +344,15 @@ class Framework:
             await cast("interface.PostBindPlugin", plugin).post_bind(state, pod, node_name)
 
 
+def _filter_error(cycle: filtering.Cycle, ids: status_table.StatusIds) -> status.Status | None:
+    """Return the error of the first node on which a Filter plugin met one."""
+    table = cycle.answers.table
+    if not table.errors:
+        return None
+    failed = ids[np.isin(ids, table.errors)]
+    return table.statuses[failed[0]] if len(failed) else None
+
+
 def _diagnose(
     cycle: filtering.Cycle,
     outcome: filtering.PreFilterOutcome,
@@ -330,7 +361,9 @@ def _diagnose(
     statuses = cycle.answers.table.statuses
     if ids is None:
         ids = np.zeros(cycle.snap.size, np.int16)
-    diagnosis = interface.Diagnosis(ids, list(statuses), pre_filter=outcome.rejection)
+    diagnosis = interface.Diagnosis(
+        ids, list(statuses), pre_filter=outcome.rejection, unasked=outcome.unasked
+    )
     seen = {statuses[i] for i in np.unique(ids) if i > 0}
     if outcome.rejection is not None:
         seen.add(outcome.rejection)
@@ -340,8 +373,5 @@ def _diagnose(
 
 
 def _signed(plugin_name: str, answers: status.NodeStatuses) -> status.NodeStatuses:
-    signed = [
-        s if s.is_success or s.plugin else dataclasses.replace(s, plugin=plugin_name)
-        for s in answers.statuses
-    ]
+    signed = [status_table.signed(plugin_name, s) for s in answers.statuses]
     return status.NodeStatuses(answers.ids, signed)

@@ -10,6 +10,7 @@ from typing import cast
 import numpy as np
 import numpy.typing as npt
 
+from policysched import errors
 from policysched.cluster import columns, pod_shape, snapshot
 from policysched.framework import (
     asking,
@@ -184,6 +185,8 @@ def _pre_score_skips(
     answer = asking.ask(
         plugin, "PreScore", with_pre_score.pre_score, cycle.state_of(plugin), cycle.pod, nodes
     )
+    if not (answer.is_skip or answer.is_success):
+        raise errors.PluginFailure(plugin.name, "PreScore", answer.message)
     return answer.is_skip
 
 

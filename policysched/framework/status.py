@@ -60,6 +60,11 @@ class Status:
         return self.code is Code.SKIP
 
     @property
+    def message(self) -> str:
+        """All reasons as one text."""
+        return ", ".join(self.reasons)
+
+    @property
     def is_rejection(self) -> bool:
         """Whether the pod does not fit (now or at all)."""
         return self.code in (
@@ -81,6 +86,11 @@ def unschedulable(plugin: str, *reasons: str, rule: RuleRef | None = None) -> St
 def unresolvable(plugin: str, *reasons: str, rule: RuleRef | None = None) -> Status:
     """Return a rejection that the removal of other pods cannot cure."""
     return Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, reasons, plugin, rule)
+
+
+def error(plugin: str, doing: str, cause: Status) -> Status:
+    """Return the error that `cause` is, with what was being done when it came."""
+    return Status(Code.ERROR, (f"{doing}: {cause.message}",), plugin)
 
 
 @dataclasses.dataclass(slots=True)

@@ -17,11 +17,17 @@ _MAX_STATUSES = 30_000
 
 
 class StatusTable:
-    """Numbers statuses; 0 is SUCCESS."""
+    """Numbers statuses; 0 is SUCCESS.
+
+    Attributes:
+        statuses: by number.
+        errors: numbers of those that end a cycle instead of rejecting a node.
+    """
 
     def __init__(self) -> None:
         """Start with SUCCESS alone."""
         self.statuses: list[status.Status] = [status.SUCCESS]
+        self.errors: list[int] = []
         self._ids: dict[status.Status, int] = {status.SUCCESS: 0}
 
     def intern(self, answer: status.Status) -> int:
@@ -38,18 +44,26 @@ class StatusTable:
                 raise OverflowError(msg)
             self._ids[answer] = known
             self.statuses.append(answer)
+            if not answer.is_rejection:
+                self.errors.append(known)
         return known
 
     def translate(self, plugin_name: str, answers: status.NodeStatuses) -> StatusIds:
         """Return int16 (n,): a plugin's answers in this table's numbers."""
         if len(answers.statuses) == 1:
             return answers.ids
-        numbers = [self.intern(_signed(plugin_name, s)) for s in answers.statuses]
+        numbers = [self.intern(signed(plugin_name, s)) for s in answers.statuses]
         translated: StatusIds = np.array(numbers, np.int16)[answers.ids]
         return translated
 
 
-def _signed(plugin_name: str, answer: status.Status) -> status.Status:
-    if answer.plugin or answer.is_success:
+def signed(plugin_name: str, answer: status.Status) -> status.Status:
+    """Return a Filter answer with its plugin's name; what is no rejection is an error.
+
+    Source: runtime/framework.go, RunFilterPlugins.
+    """
+    if answer.is_success:
         return answer
-    return dataclasses.replace(answer, plugin=plugin_name)
+    if not answer.is_rejection:
+        return status.error(plugin_name, f'running "{plugin_name}" filter plugin', answer)
+    return answer if answer.plugin else dataclasses.replace(answer, plugin=plugin_name)
