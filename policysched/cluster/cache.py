@@ -28,8 +28,10 @@ from policysched.cluster import (
     columns,
     disruption_budgets,
     metric_table,
+    nominated_pods,
     objects,
     owner_selectors,
+    placed_pods,
     pod_counts,
     pod_shape,
     snapshot,
@@ -66,13 +68,19 @@ class Cache:
         self.budgets = disruption_budgets.DisruptionBudgets()
         self._clock = clock
         self._assumed_ttl_seconds = assumed_ttl_seconds
+        self.nominated = nominated_pods.NominatedPods()
+        self._placed = placed_pods.PlacedPods(self.nodes, self.counts, self.storage)
         self._pods: dict[str, _PodState] = {}
-        self._pods_on: dict[int, dict[str, pod_shape.PodInfo]] = {}
 
     def snapshot(self, now: datetime.datetime | None = None) -> snapshot.Snapshot:
         """Return what a scheduling cycle beginning now sees; valid until the cache changes."""
         return snapshot.Snapshot(
-            self.nodes, self.counts, self.metrics, now or self._clock.now(), self.storage
+            self.nodes,
+            self.counts,
+            self.metrics,
+            now or self._clock.now(),
+            self._placed,
+            self.nominated,
         )
 
     # --- assumed pods -----------------------------------------------------------------------------
@@ -140,8 +148,7 @@ class Cache:
             state.info = info
             state.is_assumed = False
             state.expires_at_seconds = None
-            self._pods_on[state.row][info.uid] = info
-            self.storage.pods.replace(info, state.row)
+            self._placed.replace(info, state.row)
             return
         self.add_pod(info)
 
@@ -164,7 +171,7 @@ class Cache:
 
     def pods_on(self, row: int) -> Iterable[pod_shape.PodInfo]:
         """Return the pods counted on a row."""
-        return self._pods_on.get(row, {}).values()
+        return self._placed.on(row)
 
     @property
     def pod_count(self) -> int:
@@ -200,17 +207,11 @@ class Cache:
     def _place(self, info: pod_shape.PodInfo, node_name: str, *, is_assumed: bool) -> None:
         row = self.nodes.row_for(node_name)
         self._pods[info.uid] = _PodState(info, node_name, row, is_assumed)
-        self._pods_on.setdefault(row, {})[info.uid] = info
-        self.nodes.add_pod(row, info.shape)
-        self.counts.add(info, row)
-        self.storage.pods.add(info, row)
+        self._placed.add(info, row)
 
     def _displace(self, uid: str) -> None:
         state = self._pods.pop(uid)
-        del self._pods_on[state.row][uid]
-        self.storage.pods.remove(state.info, state.row)
-        self.counts.remove(state.info, state.row)
-        self.nodes.remove_pod(state.row, state.info.shape)
+        self._placed.remove(state.info, state.row)
 
 
 def _counts_equal(state: _PodState, info: pod_shape.PodInfo) -> bool:

@@ -93,12 +93,18 @@ class TermKind(enum.Enum):
 
 @dataclasses.dataclass(slots=True)
 class _Placement:
-    """The placed pods of one shape, and the columns in which they count."""
+    """The placed pods of one shape, and the columns in which they count.
+
+    Attributes:
+        columns: those that count pods which are being deleted.
+        spread_columns, live_only_columns: those that do not: of `InNamespace`, and all others.
+    """
 
     shape: pod_shape.PodShape
     live_rows: dict[int, int]
     terminating_rows: dict[int, int]
     columns: list[count_column.CountColumn]
+    spread_columns: list[count_column.CountColumn]
     live_only_columns: list[count_column.CountColumn]
 
     @property
@@ -136,9 +142,33 @@ class PodCounts:
         """Take back what `add` counted for the same `info`."""
         placement = self._placements[info.shape.index]
         self._count(placement, row, -1, is_terminating=info.is_terminating)
+        self._drop_if_empty(placement)
+
+    def suppose(self, info: pod_shape.PodInfo, row: int, change: int) -> None:
+        """Count a pod once more (1) or once less (-1), until the opposite is supposed.
+
+        What nobody owns in between stays, so that coming back costs nothing; see `settle`. Pods
+        that are being deleted count for `InNamespace` here, though they did not before: so do
+        kube-scheduler's extensions of PreFilter (`podtopologyspread/filtering.go`, updateWithPod).
+        """
+        placement = self._placements.get(info.shape.index)
+        if placement is None:
+            placement = self._place_shape(info.shape)
+        self._count(placement, row, change, is_terminating=info.is_terminating)
+        if info.is_terminating:
+            for column in placement.spread_columns:
+                column.add(row, change)
+
+    def settle(self, shape: pod_shape.PodShape) -> None:
+        """Forget a shape if no pod of it is placed, now that nothing is supposed any more."""
+        placement = self._placements.get(shape.index)
+        if placement is not None:
+            self._drop_if_empty(placement)
+
+    def _drop_if_empty(self, placement: _Placement) -> None:
         if placement.is_empty:
-            del self._placements[info.shape.index]
-            self._drop_unowned(info.shape)
+            del self._placements[placement.shape.index]
+            self._drop_unowned(placement.shape)
 
     def _count(self, placement: _Placement, row: int, change: int, *, is_terminating: bool) -> None:
         rows = placement.terminating_rows if is_terminating else placement.live_rows
@@ -148,11 +178,11 @@ class PodCounts:
         for column in placement.columns:
             column.add(row, change)
         if not is_terminating:
-            for column in placement.live_only_columns:
+            for column in (*placement.spread_columns, *placement.live_only_columns):
                 column.add(row, change)
 
     def _place_shape(self, shape: pod_shape.PodShape) -> _Placement:
-        placement = _Placement(shape, {}, {}, self._own_terms(shape), [])
+        placement = _Placement(shape, {}, {}, self._own_terms(shape), [], [])
         for query, column in self._queries.items():
             if query.matches(shape, self._namespaces):
                 _columns_for(placement, query).append(column)
@@ -231,7 +261,10 @@ class PodCounts:
 
 
 def _columns_for(placement: _Placement, query: PodQuery) -> list[count_column.CountColumn]:
-    return placement.columns if query.counts_terminating else placement.live_only_columns
+    if query.counts_terminating:
+        return placement.columns
+    is_spread = isinstance(query, InNamespace)
+    return placement.spread_columns if is_spread else placement.live_only_columns
 
 
 def _seed(column: count_column.CountColumn, placement: _Placement, query: PodQuery) -> None:

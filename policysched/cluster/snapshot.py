@@ -13,8 +13,17 @@ import functools
 import numpy as np
 import numpy.typing as npt
 
-from policysched.cluster import columns, metric_table, objects, pod_counts, pod_shape, selectors
-from policysched.cluster import storage as storages
+from policysched.cluster import (
+    columns,
+    metric_table,
+    nominated_pods,
+    objects,
+    placed_pods,
+    pod_counts,
+    pod_shape,
+    selectors,
+    storage,
+)
 
 
 class Snapshot:
@@ -26,6 +35,8 @@ class Snapshot:
         metrics: samples by metric and node.
         now: wall-clock time of the cycle.
         storage: volumes, claims, classes and CSI objects; pods with volumes by row.
+        placed: all pods by row.
+        nominated: waiting pods for which room is being made.
     """
 
     def __init__(
@@ -34,14 +45,19 @@ class Snapshot:
         counts: pod_counts.PodCounts,
         metrics: metric_table.MetricTable,
         now: datetime.datetime,
-        storage: storages.Storage | None = None,
+        placed: placed_pods.PlacedPods | None = None,
+        nominated: nominated_pods.NominatedPods | None = None,
     ) -> None:
-        """Look at the given state at the time `now`; without `storage` nothing is stored."""
+        """Look at the given state at the time `now`; what is not given is empty."""
         self.nodes = nodes
         self.counts = counts
         self.metrics = metrics
         self.now = now
-        self.storage = storages.Storage() if storage is None else storage
+        if placed is None:
+            placed = placed_pods.PlacedPods(nodes, counts, storage.Storage())
+        self.placed = placed
+        self.storage = placed.storage
+        self.nominated = nominated_pods.NominatedPods() if nominated is None else nominated
 
     @property
     def size(self) -> int:

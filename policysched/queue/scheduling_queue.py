@@ -12,27 +12,30 @@
                 an event that may help; 5 minutes without one
 
 Every pod is in exactly one place. Differences from kube-scheduler 1.36
-(`backend/queue/scheduling_queue.go`) are two: the flush of old unschedulable pods does not wake
-pods in flight, and for a gated pod only the gating plugin is asked about events.
+(`backend/queue/scheduling_queue.go`): the flush of old unschedulable pods does not wake pods in
+flight; a pod whose PreEnqueue plugin breaks is tried again after backoff; and a nomination counts
+from the moment it is made, though the API server may not have heard of it yet.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from policysched import clock as clocks
-from policysched.cluster import pod_shape
+from policysched.cluster import nominated_pods, pod_shape
 from policysched.framework import events, queued_pod
 from policysched.queue import (
     active_queue,
     backoff_queue,
     heap,
-    nominator,
     queueing_hints,
     unschedulable_pods,
 )
+
+_log = logging.getLogger(__name__)
 
 POD_ADDED = "UnscheduledPodAdd"
 POD_UPDATED = "UnscheduledPodUpdate"
@@ -79,11 +82,13 @@ class SchedulingQueue:
         clock: clocks.Clock,
         settings: QueueSettings | None = None,
         on_ready: Callable[[], None] = lambda: None,
+        nominator: nominated_pods.NominatedPods | None = None,
     ) -> None:
         """Start empty.
 
         `profiles` are keyed by schedulerName; the first one's QueueSort plugin orders all pods.
-        `on_ready` is called when `pop` may have something to return again.
+        `on_ready` is called when `pop` may have something to return again. `nominator` is the
+        cache's, so that filters see it.
         """
         self._clock = clock
         self._settings = settings or QueueSettings()
@@ -100,7 +105,7 @@ class SchedulingQueue:
         self._unschedulable = unschedulable_pods.UnschedulablePods()
         self._last_sequence = 0
         self._next_flush_seconds = clock.monotonic_seconds() + self._settings.flush_interval_seconds
-        self.nominator = nominator.Nominator()
+        self.nominator = nominated_pods.NominatedPods() if nominator is None else nominator
         self.incoming: Counter[tuple[str, str]] = Counter()
 
     def _sort_key(self, queued: queued_pod.QueuedPodInfo) -> heap.SortKey:
@@ -120,9 +125,9 @@ class SchedulingQueue:
         queued = queued_pod.QueuedPodInfo(
             info, self._clock.monotonic_seconds(), sequence=self._last_sequence
         )
-        if info.pod.status.nominated_node_name:
-            self.nominator.nominate(info, info.pod.status.nominated_node_name)
         self._to_active(queued, why)
+        if not queued.is_gated and info.pod.status.nominated_node_name:
+            self.nominator.nominate(info, info.pod.status.nominated_node_name)
 
     def update(
         self,
@@ -187,7 +192,20 @@ class SchedulingQueue:
             if queued is not None:
                 self.incoming[ACTIVE, POPPED_FROM_BACKOFF] += 1
                 self._active.begin(queued)
+        if queued is not None:
+            queued.info = self._with_nomination(queued.info)
         return queued
+
+    def _with_nomination(self, info: pod_shape.PodInfo) -> pod_shape.PodInfo:
+        """Return the pod as it will be once the API server shows its nomination.
+
+        Else a pod that is tried again soon would make room for itself on a second node.
+        """
+        node_name = self.nominator.node_of(info.uid)
+        if node_name is None or node_name == info.pod.status.nominated_node_name:
+            return info
+        told = msgspec.structs.replace(info.pod.status, nominated_node_name=node_name)
+        return pod_shape.PodInfo(msgspec.structs.replace(info.pod, status=told), info.shape)
 
     def done(self, uid: str) -> None:
         """Note that nothing that happens can make the pod unschedulable any more."""
@@ -254,6 +272,8 @@ class SchedulingQueue:
                 return
             groups = self._unschedulable.groups_rejected_by(interest)
         for equal_pods in groups:
+            if not self._hints.may_open_gate(equal_pods[0], event):
+                continue
             strategy = self._hints.strategy(equal_pods[0], happened)
             if strategy is queueing_hints.Strategy.SKIP:
                 continue
@@ -341,8 +361,7 @@ class SchedulingQueue:
             self._to_active(queued, why)
 
     def _to_active(self, queued: queued_pod.QueuedPodInfo, why: str) -> None:
-        if not self._passes_gates(queued):
-            self._to_unschedulable(queued, why)
+        if not self._is_let_in(queued, why):
             return
         if queued.initial_attempt_seconds is None:
             queued.initial_attempt_seconds = self._clock.monotonic_seconds()
@@ -352,8 +371,7 @@ class SchedulingQueue:
 
     def _to_backoff(self, queued: queued_pod.QueuedPodInfo, why: str) -> None:
         # PreEnqueue is asked here too, because pods may be popped from backoffQ directly.
-        if not self._passes_gates(queued):
-            self._to_unschedulable(queued, why)
+        if not self._is_let_in(queued, why):
             return
         self._backoff.add(queued)
         self.incoming[BACKOFF, why] += 1
@@ -363,10 +381,31 @@ class SchedulingQueue:
         self._unschedulable.add(queued)
         self.incoming[UNSCHEDULABLE, why] += 1
 
-    def _passes_gates(self, queued: queued_pod.QueuedPodInfo) -> bool:
+    def _is_let_in(self, queued: queued_pod.QueuedPodInfo, why: str) -> bool:
+        """Ask the PreEnqueue plugins; a pod that they do not let in is put where it waits."""
         profile = self._profiles[queued.info.pod.spec.scheduler_name]
-        answer = profile.pre_enqueue(queued.info)
+        try:
+            answer = profile.pre_enqueue(queued.info)
+        except Exception:  # noqa: BLE001 - plugins are third parties' code
+            _log.exception("a PreEnqueue plugin failed for pod %s", queued.info.key)
+            self._retry_after_error(queued, why)
+            return False
         queued.gating_plugin = "" if answer.is_success else answer.plugin
         if not answer.is_success:
             queued.unschedulable_plugins.add(answer.plugin)
+            self._to_unschedulable(queued, why)
         return answer.is_success
+
+    def _retry_after_error(self, queued: queued_pod.QueuedPodInfo, why: str) -> None:
+        """Let a pod back off of which nobody could say whether it may come in."""
+        queued.gating_plugin = ""
+        queued.unschedulable_plugins = set()
+        queued.pending_plugins = set()
+        queued.consecutive_errors += 1
+        queued.timestamp_seconds = self._clock.monotonic_seconds()
+        soonest_seconds = queued.timestamp_seconds + backoff_queue.ORDERING_WINDOW_SECONDS
+        end_seconds = self._backoff.end_of_backoff_seconds(queued)
+        queued.backoff_until_seconds = max(soonest_seconds, end_seconds)
+        self._backoff.add(queued)
+        self.incoming[BACKOFF, why] += 1
+        self._on_ready()

@@ -86,7 +86,11 @@ class Scheduler:
         self.decisions = decisions.DecisionLog(self._settings.decisions_kept)
         self.counters = counts.Counters()
         self.queue = scheduling_queue.SchedulingQueue(
-            self._frameworks, clock, self._settings.queue, on_ready=self._awake.set
+            self._frameworks,
+            clock,
+            self._settings.queue,
+            on_ready=self._awake.set,
+            nominator=self.cache.nominated,
         )
         self.events = event_handlers.EventHandlers(
             self.cache,

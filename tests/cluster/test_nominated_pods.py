@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from policysched.queue import nominator
+from policysched.cluster import nominated_pods
 from tests import builders
 from tests.queue import fakes
 
@@ -13,7 +13,7 @@ PLAIN = builders.make_pod("a")
 
 def test_a_pod_is_nominated_to_one_node_at_a_time() -> None:
     """A new nomination takes the place of the old one, an empty one takes it back."""
-    nominated = nominator.Nominator()
+    nominated = nominated_pods.NominatedPods()
     pod = fakes.info(PLAIN)
     nominated.nominate(pod, "n1")
     nominated.nominate(pod, "n2")
@@ -34,7 +34,7 @@ def test_a_pod_is_nominated_to_one_node_at_a_time() -> None:
 )
 def test_update(old: builders.PodBuilder, new: builders.PodBuilder, expected: str | None) -> None:
     """A nomination that the API server has not shown yet outlives other updates."""
-    nominated = nominator.Nominator()
+    nominated = nominated_pods.NominatedPods()
     nominated.nominate(fakes.info(old), "n1")
     nominated.update(fakes.info(old), fakes.info(new))
     assert nominated.node_of(fakes.uid("a")) == expected

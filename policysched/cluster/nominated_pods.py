@@ -1,20 +1,27 @@
 """Pods for which room is being made on a node: others of less priority must not take it.
 
-Source: `backend/queue/nominator.go`.
+Source: `backend/queue/nominator.go`. The queue keeps this current; filters read it through the
+snapshot.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from policysched.cluster import pod_shape
 
 
-class Nominator:
+class NominatedPods:
     """Nominated pods by uid and by node."""
 
     def __init__(self) -> None:
         """Start empty."""
         self._node_of: dict[str, str] = {}
         self._pods_on: dict[str, dict[str, pod_shape.PodInfo]] = {}
+
+    def __len__(self) -> int:
+        """Return how many pods are nominated."""
+        return len(self._node_of)
 
     def nominate(self, info: pod_shape.PodInfo, node_name: str) -> None:
         """Nominate a pod to a node, and to no other any more."""
@@ -51,3 +58,15 @@ class Nominator:
     def pods_on(self, node_name: str) -> list[pod_shape.PodInfo]:
         """Return the pods nominated to a node, oldest nomination first."""
         return list(self._pods_on.get(node_name, {}).values())
+
+    def before(self, info: pod_shape.PodInfo) -> Iterator[tuple[str, list[pod_shape.PodInfo]]]:
+        """Yield the nodes on which others have precedence over a pod, and those others.
+
+        They are the nominated pods of the same priority or more, the pod itself aside
+        (`runtime/framework.go`, addGENominatedPods).
+        """
+        priority, uid = info.shape.priority, info.uid
+        for node_name, pods in self._pods_on.items():
+            others = [p for p in pods.values() if p.shape.priority >= priority and p.uid != uid]
+            if others:
+                yield node_name, others

@@ -1,0 +1,73 @@
+"""Pods on rows, and everything that is counted of them.
+
+The one place where a pod comes onto a row or leaves it: columns, counters and the pods with volumes
+follow from here, for pods of the cache as for those of a what-if question.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from policysched.cluster import columns, pod_counts, pod_shape, storage
+
+
+class PlacedPods:
+    """Placed and assumed pods by row."""
+
+    def __init__(
+        self,
+        nodes: columns.NodeColumns,
+        counts: pod_counts.PodCounts,
+        stored: storage.Storage,
+    ) -> None:
+        """Start without pods; what is counted of them goes into the three."""
+        self.nodes = nodes
+        self.counts = counts
+        self.storage = stored
+        self._on: dict[int, dict[str, pod_shape.PodInfo]] = {}
+
+    def on(self, row: int) -> Collection[pod_shape.PodInfo]:
+        """Return the pods of a row, in the order in which they came."""
+        return self._on.get(row, {}).values()
+
+    def add(self, info: pod_shape.PodInfo, row: int) -> None:
+        """Count a pod on a row."""
+        self._on.setdefault(row, {})[info.uid] = info
+        self.nodes.add_pod(row, info.shape)
+        self.counts.add(info, row)
+        self.storage.pods.add(info, row)
+
+    def replace(self, info: pod_shape.PodInfo, row: int) -> None:
+        """Take a newer version of a pod that counts the same."""
+        self._on[row][info.uid] = info
+        self.storage.pods.replace(info, row)
+
+    def remove(self, info: pod_shape.PodInfo, row: int) -> None:
+        """Take back what `add` counted for the same `info`."""
+        pods = self._on[row]
+        del pods[info.uid]
+        if not pods:
+            del self._on[row]
+        self.storage.pods.remove(info, row)
+        self.counts.remove(info, row)
+        self.nodes.remove_pod(row, info.shape)
+
+    def suppose(self, info: pod_shape.PodInfo, row: int, change: int) -> None:
+        """Let a pod be on a row (1) or not (-1), until the opposite is supposed."""
+        pods = self._on.setdefault(row, {})
+        if change > 0:
+            pods[info.uid] = info
+            self.nodes.add_pod(row, info.shape)
+            self.storage.pods.add(info, row)
+        else:
+            del pods[info.uid]
+            self.storage.pods.remove(info, row)
+            self.nodes.remove_pod(row, info.shape)
+        self.counts.suppose(info, row, change)
+
+    def reorder(self, row: int, infos: Collection[pod_shape.PodInfo]) -> None:
+        """Put the pods of a row into the order of `infos`, which are all of them."""
+        if infos:
+            self._on[row] = {info.uid: info for info in infos}
+        else:
+            self._on.pop(row, None)
