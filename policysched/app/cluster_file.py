@@ -21,12 +21,24 @@ import orjson
 
 from policysched import errors
 from policysched.app import plain_yaml
-from policysched.cluster import objects, owner_objects, owner_selectors
+from policysched.cluster import (
+    disruption_budgets,
+    objects,
+    owner_objects,
+    owner_selectors,
+    storage_objects,
+)
 
 STDIN = "-"
 _STDIN_NAME = "<stdin>"
 Known: TypeAlias = (
-    objects.Node | objects.Pod | objects.Namespace | owner_objects.Service | owner_objects.Workload
+    objects.Node
+    | objects.Pod
+    | objects.Namespace
+    | owner_objects.Service
+    | owner_objects.Workload
+    | storage_objects.StorageObject
+    | disruption_budgets.PodDisruptionBudget
 )
 """Everything that scheduling reads."""
 _KnownT = TypeVar("_KnownT", bound=Known)
@@ -35,11 +47,20 @@ _KINDS: dict[str, tuple[str, type[Known]]] = {
     "Namespace": ("v1", objects.Namespace),
     "Node": ("v1", objects.Node),
     "Pod": ("v1", objects.Pod),
+    "PodDisruptionBudget": ("policy/v1", disruption_budgets.PodDisruptionBudget),
+    **{kind.__name__: (api, kind) for kind, api in storage_objects.API_VERSIONS.items()},
     **{
         name: (kind.value[0], owner_objects.WIRE_TYPES[kind]) for name, kind in _OWNER_KINDS.items()
     },
 }
 """Kind → (apiVersion, type)."""
+_NAMESPACED = (
+    objects.Pod,
+    owner_objects.Service,
+    owner_objects.Workload,
+    disruption_budgets.PodDisruptionBudget,
+    *storage_objects.NAMESPACED,
+)
 
 _KUBECTL_HELP = "a cluster file is what `kubectl get nodes,pods -A -o json` prints"
 _MSGSPEC_PATH = re.compile(r"(?P<problem>.*?)(?: - at `\$\.?(?P<path>.*)`)?")
@@ -73,6 +94,8 @@ class ClusterObjects:
 
     Attributes:
         owners: services and controllers, whose selectors default spread constraints take.
+        storage: volumes, claims, classes and the like.
+        budgets: how many pods preemption may evict.
         skipped: how many objects of each kind were left out.
     """
 
@@ -80,6 +103,8 @@ class ClusterObjects:
     pods: list[objects.Pod] = dataclasses.field(default_factory=list)
     namespaces: list[objects.Namespace] = dataclasses.field(default_factory=list)
     owners: list[Owner] = dataclasses.field(default_factory=list)
+    storage: list[storage_objects.StorageObject] = dataclasses.field(default_factory=list)
+    budgets: list[disruption_budgets.PodDisruptionBudget] = dataclasses.field(default_factory=list)
     skipped: Counter[str] = dataclasses.field(default_factory=Counter)
 
 
@@ -276,8 +301,12 @@ def _add(found: ClusterObjects, kind: str, source: Source, place: str) -> None:
             found.pods.append(decoded)
         case objects.Namespace():
             found.namespaces.append(decoded)
-        case _:
+        case owner_objects.Service() | owner_objects.Workload():
             found.owners.append((_OWNER_KINDS[kind], decoded))
+        case disruption_budgets.PodDisruptionBudget():
+            found.budgets.append(decoded)
+        case _:
+            found.storage.append(decoded)
 
 
 def _decode(source: Source, wanted: type[_KnownT], kind: str, place: str) -> _KnownT:
@@ -330,9 +359,14 @@ def _name(value: object) -> str:
 
 
 def _in_namespace(decoded: Known) -> Known:
-    """Return the object with a namespace: manifests leave it out where they mean `default`."""
-    is_global = isinstance(decoded, objects.Node | objects.Namespace)
-    if is_global or decoded.metadata.namespace:
+    """Return the object in its namespace, which manifests leave out where they mean `default`.
+
+    Objects of other kinds are in none, whatever a manifest says.
+    """
+    wanted = ""
+    if isinstance(decoded, _NAMESPACED):
+        wanted = decoded.metadata.namespace or "default"
+    if decoded.metadata.namespace == wanted:
         return decoded
-    metadata = msgspec.structs.replace(decoded.metadata, namespace="default")
+    metadata = msgspec.structs.replace(decoded.metadata, namespace=wanted)
     return msgspec.structs.replace(decoded, metadata=metadata)

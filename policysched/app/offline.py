@@ -85,7 +85,10 @@ class Session:
     ) -> Decider:
         """Return a decider with plugins of its own: they remember what they have seen."""
         cluster = offline_cluster.empty(self._inputs.now)
-        handle = interface.Handle(_NoBinder(), cluster.cache.owners)
+        cache = cluster.cache
+        handle = interface.Handle(
+            _NoBinder(), cache.owners, storage=cache.storage, budgets=cache.budgets
+        )
         profiles = policies.require(policies.make(self._policies, handle))
         offline_cluster.fill(cluster, found, where, profiles.annotation_keys)
         for metric, samples in self._samples.items():

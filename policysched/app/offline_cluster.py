@@ -10,7 +10,7 @@ from policysched import clock as clocks
 from policysched import errors, quantity
 from policysched.app import cluster_file
 from policysched.cluster import cache as caches
-from policysched.cluster import objects, pod_shape
+from policysched.cluster import objects, pod_shape, storage_objects
 
 
 @dataclasses.dataclass(slots=True)
@@ -18,7 +18,7 @@ class OfflineCluster:
     """What `explain` and `simulate` decide about.
 
     Attributes:
-        cache: nodes, placed pods, namespaces and owners.
+        cache: nodes, placed pods and everything else that is not pending.
         shapes: shapes of all its pods.
         placed: pods on nodes, by `namespace/name`.
         pending: pods that wait for a node, in the order of the file, which stands for the order of
@@ -50,16 +50,28 @@ def fill(
     _refuse_twins(where, "Node", (node.name for node in found.nodes))
     _refuse_twins(where, "Pod", (pod.key for pod in found.pods))
     _refuse_twins(where, "Pod uid", (p.metadata.uid for p in found.pods if p.metadata.uid))
+    _refuse_twins(where, "PodDisruptionBudget", (_key(b.metadata) for b in found.budgets))
+    for stored in storage_objects.API_VERSIONS:
+        keys = (_key(item.metadata) for item in found.storage if type(item) is stored)
+        _refuse_twins(where, stored.__name__, keys)
     cluster.shapes = pod_shape.PodShapes(annotation_keys)
     for namespace in found.namespaces:
         cluster.cache.set_namespace(namespace.metadata.name, namespace.metadata.labels)
     for kind, owner in found.owners:
         meta = owner.metadata
         cluster.cache.owners.set(kind, meta.namespace, meta.name, owner.selector)
+    for item in found.storage:
+        _add_stored(cluster, item, where)
+    for budget in found.budgets:
+        cluster.cache.budgets.set(budget)
     for node in found.nodes:
         _add_node(cluster, node, where)
     for pod in found.pods:
         _add_pod(cluster, pod, where)
+
+
+def _key(metadata: objects.ObjectMeta) -> str:
+    return f"{metadata.namespace}/{metadata.name}" if metadata.namespace else metadata.name
 
 
 def _refuse_twins(where: str, kind: str, names: Iterable[str]) -> None:
@@ -68,6 +80,17 @@ def _refuse_twins(where: str, kind: str, names: Iterable[str]) -> None:
         if name in seen:
             raise errors.InputError(where, f"the {kind} `{name}` is there twice")
         seen.add(name)
+
+
+def _add_stored(cluster: OfflineCluster, item: storage_objects.StorageObject, where: str) -> None:
+    kind = type(item)
+    try:
+        for text in storage_objects.quantities(item):
+            quantity.value(text)
+    except quantity.QuantityError as error:
+        place = f"{where}: {kind.__name__} {_key(item.metadata)}"
+        raise errors.InputError(place, str(error)) from error
+    cluster.cache.storage.of_kind(kind).set(item)
 
 
 def _add_node(cluster: OfflineCluster, node: objects.Node, where: str) -> None:

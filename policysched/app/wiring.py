@@ -175,7 +175,10 @@ class Service:
     def _set_profiles(
         self, scheduler: schedulers.Scheduler, binder: interface.Binder
     ) -> policies.Profiles:
-        handle = interface.Handle(binder, scheduler.cache.owners)
+        cache = scheduler.cache
+        handle = interface.Handle(
+            binder, cache.owners, storage=cache.storage, budgets=cache.budgets
+        )
         profiles = policies.require(policies.make(self.policy_set, handle))
         for line in policies.describe(profiles):
             _log.info("%s", line)
@@ -194,6 +197,8 @@ def _reflectors(
         (resources.NODES, handlers.nodes),
         (resources.NAMESPACES, handlers.namespaces),
         *((resources.OWNERS[kind], sink) for kind, sink in handlers.owners.items()),
+        *((resources.STORAGE[kind], sink) for kind, sink in handlers.storage.items()),
+        (resources.BUDGETS, handlers.budgets),
         (resources.PODS, handlers.pods),
     ]
     return [reflector.Reflector(api, resource, sink, rng=rng) for resource, sink in sinks]

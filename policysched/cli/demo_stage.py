@@ -104,7 +104,10 @@ class Stage:
     def _load_policies(self) -> None:
         """Go by what is in the folder; without a random generator the first name wins a tie."""
         self._policies = policies.load([str(self._folder)], {})
-        handle = interface.Handle(self._server, self._scheduler.cache.owners)
+        cache = self._scheduler.cache
+        handle = interface.Handle(
+            self._server, cache.owners, storage=cache.storage, budgets=cache.budgets
+        )
         profiles = policies.require(policies.make(self._policies, handle))
         self._frameworks = {
             name: runtime.Framework(profile, None) for name, profile in profiles.by_name.items()

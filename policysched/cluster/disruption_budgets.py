@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 
 from policysched.cluster import objects, selectors, wire
 
@@ -62,6 +62,10 @@ class DisruptionBudgets:
     def __len__(self) -> int:
         """Return how many budgets there are."""
         return sum(len(by_name) for by_name in self._by_namespace.values())
+
+    def __iter__(self) -> Iterator[DisruptionBudget]:
+        """Iterate over all budgets; they must not change meanwhile."""
+        return (budget for by_name in self._by_namespace.values() for budget in by_name.values())
 
     def get(self, namespace: str, name: str) -> DisruptionBudget | None:
         """Return a budget, None when there is none of that name."""

@@ -7,6 +7,7 @@ None stands for a field that is absent where that differs from being empty.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from typing import TypeAlias
 
 from policysched.cluster import objects, volume_sources, wire
@@ -246,3 +247,29 @@ StorageObject: TypeAlias = (
     | CSIStorageCapacity
     | VolumeAttachment
 )
+
+API_VERSIONS: Mapping[type[StorageObject], str] = {
+    PersistentVolume: "v1",
+    PersistentVolumeClaim: "v1",
+    StorageClass: "storage.k8s.io/v1",
+    CSINode: "storage.k8s.io/v1",
+    CSIDriver: "storage.k8s.io/v1",
+    CSIStorageCapacity: "storage.k8s.io/v1",
+    VolumeAttachment: "storage.k8s.io/v1",
+}
+"""Type → apiVersion; the kind is the name of the type."""
+NAMESPACED = (PersistentVolumeClaim, CSIStorageCapacity)
+"""The types whose objects live in namespaces."""
+
+
+def quantities(item: StorageObject) -> Iterator[wire.Quantity]:
+    """Return all quantities that an object holds."""
+    match item:
+        case PersistentVolume():
+            yield from item.spec.capacity.values()
+        case PersistentVolumeClaim():
+            yield from item.spec.resources.requests.values()
+        case CSIStorageCapacity():
+            yield from (q for q in (item.capacity, item.maximum_volume_size) if q is not None)
+        case _:
+            return

@@ -11,7 +11,7 @@ import enum
 from collections.abc import Callable
 from typing import TypeAlias
 
-from policysched.cluster import objects, pod_shape
+from policysched.cluster import objects, pod_shape, storage_objects
 
 
 class ActionType(enum.Flag):
@@ -97,7 +97,9 @@ class QueueingHint(enum.Enum):
     QUEUE = "Queue"
 
 
-ClusterObject: TypeAlias = pod_shape.PodInfo | objects.Node | objects.Namespace | None
+ClusterObject: TypeAlias = (
+    pod_shape.PodInfo | objects.Node | objects.Namespace | storage_objects.StorageObject | None
+)
 QueueingHintFn: TypeAlias = Callable[
     [pod_shape.PodInfo, ClusterObject, ClusterObject], QueueingHint
 ]

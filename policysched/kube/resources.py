@@ -6,7 +6,13 @@ import dataclasses
 import urllib.parse
 from typing import Any, Generic
 
-from policysched.cluster import objects, owner_objects, owner_selectors
+from policysched.cluster import (
+    disruption_budgets,
+    objects,
+    owner_objects,
+    owner_selectors,
+    storage_objects,
+)
 from policysched.kube import decoding
 
 
@@ -82,3 +88,23 @@ OWNERS: dict[_OwnerKind, Resource[Any]] = {
     ),
 }
 """Services and controllers, whose selectors default spread constraints take."""
+
+_STORAGE_API = "/apis/storage.k8s.io/v1"
+STORAGE: dict[type[storage_objects.StorageObject], Resource[Any]] = {
+    kind: Resource(name, f"{api}/{name}", kind)
+    for kind, api, name in (
+        (storage_objects.PersistentVolume, "/api/v1", "persistentvolumes"),
+        (storage_objects.PersistentVolumeClaim, "/api/v1", "persistentvolumeclaims"),
+        (storage_objects.StorageClass, _STORAGE_API, "storageclasses"),
+        (storage_objects.CSINode, _STORAGE_API, "csinodes"),
+        (storage_objects.CSIDriver, _STORAGE_API, "csidrivers"),
+        (storage_objects.CSIStorageCapacity, _STORAGE_API, "csistoragecapacities"),
+        (storage_objects.VolumeAttachment, _STORAGE_API, "volumeattachments"),
+    )
+}
+"""What the volume plugins read, by type."""
+BUDGETS = Resource(
+    name="poddisruptionbudgets",
+    path="/apis/policy/v1/poddisruptionbudgets",
+    kind=disruption_budgets.PodDisruptionBudget,
+)

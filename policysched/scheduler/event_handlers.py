@@ -20,7 +20,7 @@ from policysched.cluster import (
 )
 from policysched.framework import waiting_pods
 from policysched.queue import scheduling_queue
-from policysched.scheduler import object_changes, pod_sink
+from policysched.scheduler import object_changes, pod_sink, storage_sinks
 
 
 class NodeSink:
@@ -147,6 +147,8 @@ class EventHandlers:
         pods, nodes, namespaces: to be fed by one reflector each.
         owners: services and controllers, by kind; without them default spread constraints act as
             if there were none.
+        storage: volumes, claims and the like, by type.
+        budgets: PodDisruptionBudgets.
     """
 
     def __init__(
@@ -164,6 +166,8 @@ class EventHandlers:
         self.nodes = NodeSink(cache, queue)
         self.namespaces = NamespaceSink(cache, queue)
         self.owners = {kind: OwnerSink(cache, kind) for kind in owner_selectors.OwnerKind}
+        self.storage = storage_sinks.storage_sinks(cache.storage, queue)
+        self.budgets = storage_sinks.BudgetSink(cache.budgets)
 
     def refresh_metrics(self, samples: Mapping[str, Mapping[str, metric_table.Sample]]) -> None:
         """Replace all samples of some metrics: metric → node → sample."""

@@ -1,6 +1,6 @@
 """An API server in memory: what the scheduler reads and writes, in one process and in order.
 
-It stands in for a real one on both sides: `watch` feeds handlers with nodes, pods and namespaces;
+It stands in for a real one on both sides: `watch` of a collection feeds handlers with objects;
 `bind`, `set_condition` and `record` are the ports of `scheduler.ports`. Bindings follow the rules
 of the pods/binding subresource (kubernetes `pkg/registry/core/pod/storage/storage.go`, assignPod).
 """
@@ -12,11 +12,13 @@ import dataclasses
 import datetime
 import random
 from collections.abc import Awaitable, Callable
+from typing import Any
 
 import msgspec
 
 from policysched import clock as clocks
-from policysched.cluster import objects, pod_shape
+from policysched.cluster import disruption_budgets, objects, pod_shape, storage_objects
+from policysched.cluster import storage as storages
 from policysched.framework import interface
 from policysched.scheduler import ports
 from policysched.sim import collection, faults
@@ -42,10 +44,11 @@ async def _no_wait(_seconds: float) -> None:
 
 
 class ApiServer:
-    """Nodes, pods, namespaces and events of a simulated cluster.
+    """Objects and events of a simulated cluster.
 
     Attributes:
-        nodes, pods, namespaces: the objects; create, update and delete them here.
+        nodes, pods, namespaces, budgets: the objects; create, update and delete them here.
+            Volumes, claims and the like are in `stored`.
         events: what the scheduler recorded, oldest first.
         faults: how bindings fail; may be changed at any time.
         bind_count: bindings made.
@@ -68,9 +71,20 @@ class ApiServer:
         self.namespaces: collection.Collection[objects.Namespace] = collection.Collection(
             "namespaces", self
         )
+        self.budgets: collection.Collection[disruption_budgets.PodDisruptionBudget] = (
+            collection.Collection("poddisruptionbudgets", self)
+        )
+        self._stored: dict[type[Any], collection.Collection[Any]] = {
+            kind: collection.Collection(kind.__name__.lower() + "s", self)
+            for kind in storage_objects.API_VERSIONS
+        }
         self.events: list[RecordedEvent] = []
         self.faults = faults.BindFaults()
         self.bind_count = 0
+
+    def stored(self, kind: type[storages.ObjectT]) -> collection.Collection[storages.ObjectT]:
+        """Return the storage objects of one type."""
+        return self._stored[kind]
 
     # --- what collections need --------------------------------------------------------------------
 

@@ -14,9 +14,16 @@ from typing import Generic, Protocol, TypeVar
 import msgspec
 
 from policysched import errors
-from policysched.cluster import objects
+from policysched.cluster import disruption_budgets, objects, storage_objects
 
-ObjectT = TypeVar("ObjectT", objects.Node, objects.Pod, objects.Namespace)
+ObjectT = TypeVar(
+    "ObjectT",
+    bound=objects.Node
+    | objects.Pod
+    | objects.Namespace
+    | storage_objects.StorageObject
+    | disruption_budgets.PodDisruptionBudget,
+)
 WatchedT_contra = TypeVar("WatchedT_contra", contravariant=True)
 
 

@@ -25,6 +25,9 @@ class Driver:
         self._time = time
         server.namespaces.watch(scheduler.events.namespaces)
         server.nodes.watch(scheduler.events.nodes)
+        for kind, sink in scheduler.events.storage.items():
+            server.stored(kind).watch(sink)
+        server.budgets.watch(scheduler.events.budgets)
         server.pods.watch(scheduler.events.pods)
 
     async def step(self) -> bool:

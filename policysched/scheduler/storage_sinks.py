@@ -1,0 +1,112 @@
+"""Storage objects and disruption budgets as the watch shows them, told to the cache and the queue.
+
+Every change of a storage object is an event of its kind, as in `pkg/scheduler/eventhandlers.go`
+(buildEvtResHandler); which changes help a pod is for the hints of plugins to say. Budgets move no
+pod: preemption reads them when it runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Generic, TypeAlias
+
+from policysched.cluster import disruption_budgets, storage_objects
+from policysched.cluster import storage as storages
+from policysched.framework import events
+from policysched.queue import scheduling_queue
+from policysched.scheduler import object_changes
+
+_Resource = events.EventResource
+RESOURCES: Mapping[type[storage_objects.StorageObject], events.EventResource] = {
+    storage_objects.PersistentVolume: _Resource.PERSISTENT_VOLUME,
+    storage_objects.PersistentVolumeClaim: _Resource.PERSISTENT_VOLUME_CLAIM,
+    storage_objects.StorageClass: _Resource.STORAGE_CLASS,
+    storage_objects.CSINode: _Resource.CSI_NODE,
+    storage_objects.CSIDriver: _Resource.CSI_DRIVER,
+    storage_objects.CSIStorageCapacity: _Resource.CSI_STORAGE_CAPACITY,
+    storage_objects.VolumeAttachment: _Resource.VOLUME_ATTACHMENT,
+}
+
+
+class StorageSink(Generic[storages.ObjectT]):
+    """Storage objects of one kind."""
+
+    def __init__(
+        self,
+        store: storages.ObjectStore[storages.ObjectT],
+        resource: events.EventResource,
+        queue: scheduling_queue.SchedulingQueue,
+    ) -> None:
+        """Keep `store` as the watch says, and tell the queue that `resource` changed."""
+        self._store = store
+        self._queue = queue
+        self._added = events.ClusterEvent(resource, events.ActionType.ADD)
+        self._updated = events.ClusterEvent(resource, events.ActionType.UPDATE)
+        self._deleted = events.ClusterEvent(resource, events.ActionType.DELETE)
+
+    def replace(self, items: Iterable[storages.ObjectT]) -> None:
+        """Take in a complete list: objects that are not in it are gone."""
+        listed = {_key(item): item for item in items}
+        for gone in [known for known in self._store if _key(known) not in listed]:
+            self.delete(gone)
+        for item in listed.values():
+            self.upsert(item)
+
+    def upsert(self, item: storages.ObjectT) -> None:
+        """Take in a new or changed object."""
+        old = self._store.get(item.metadata.name, item.metadata.namespace)
+        if old is not None and object_changes.is_same_version(old.metadata, item.metadata):
+            return
+        self._store.set(item)
+        event = self._added if old is None else self._updated
+        self._queue.move_all_to_active_or_backoff(event, old, item)
+
+    def delete(self, item: storages.ObjectT) -> None:
+        """Forget an object that was deleted."""
+        old = self._store.remove(item.metadata.name, item.metadata.namespace)
+        if old is not None:
+            self._queue.move_all_to_active_or_backoff(self._deleted, old, None)
+
+
+class BudgetSink:
+    """PodDisruptionBudgets."""
+
+    def __init__(self, budgets: disruption_budgets.DisruptionBudgets) -> None:
+        """Keep `budgets` as the watch says."""
+        self._budgets = budgets
+
+    def replace(self, items: Iterable[disruption_budgets.PodDisruptionBudget]) -> None:
+        """Take in a complete list: budgets that are not in it are gone."""
+        listed = {_key(item): item for item in items}
+        for budget in list(self._budgets):
+            if (budget.namespace, budget.name) not in listed:
+                self._budgets.remove(budget.namespace, budget.name)
+        for item in listed.values():
+            self.upsert(item)
+
+    def upsert(self, item: disruption_budgets.PodDisruptionBudget) -> None:
+        """Take in a new or changed budget."""
+        self._budgets.set(item)
+
+    def delete(self, item: disruption_budgets.PodDisruptionBudget) -> None:
+        """Forget a budget that was deleted."""
+        self._budgets.remove(item.metadata.namespace, item.metadata.name)
+
+
+StorageSinks: TypeAlias = Mapping[type[storage_objects.StorageObject], StorageSink[Any]]
+
+
+def storage_sinks(
+    storage: storages.Storage, queue: scheduling_queue.SchedulingQueue
+) -> StorageSinks:
+    """Return a sink for each kind of storage object, by its type."""
+    return {
+        kind: StorageSink(storage.of_kind(kind), resource, queue)
+        for kind, resource in RESOURCES.items()
+    }
+
+
+def _key(
+    item: storage_objects.StorageObject | disruption_budgets.PodDisruptionBudget,
+) -> tuple[str, str]:
+    return item.metadata.namespace, item.metadata.name
