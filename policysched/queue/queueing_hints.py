@@ -67,6 +67,19 @@ class QueueingHints:
             self._interest[event] = found
         return found
 
+    def may_open_gate(self, queued: queued_pod.QueuedPodInfo, event: events.ClusterEvent) -> bool:
+        """Return whether a pod is not gated, or by a plugin that waits for `event`.
+
+        A plugin that registered for nothing in particular waits for everything.
+        """
+        if not queued.is_gated:
+            return True
+        scheduler_name = queued.info.pod.spec.scheduler_name
+        if event.resource is not events.EventResource.WILDCARD:
+            return queued.gating_plugin in self.interest(event).get(scheduler_name, {})
+        registered = self._registered.get(scheduler_name, {}).get(queued.gating_plugin, ())
+        return any(r.event.resource is events.EventResource.WILDCARD for r in registered)
+
     def strategy(
         self, queued: queued_pod.QueuedPodInfo, happened: active_queue.Happened
     ) -> Strategy:
@@ -75,7 +88,7 @@ class QueueingHints:
         if not rejecting:
             return Strategy.AFTER_BACKOFF
         if happened.event.resource is events.EventResource.WILDCARD:
-            return Strategy.SKIP if queued.is_gated else Strategy.AFTER_BACKOFF
+            return Strategy.AFTER_BACKOFF
         profile_name = queued.info.pod.spec.scheduler_name
         best = Strategy.SKIP
         for plugin, hints in self.interest(happened.event).get(profile_name, {}).items():

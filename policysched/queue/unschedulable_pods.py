@@ -18,17 +18,15 @@ class _Group(NamedTuple):
     scheduler_name: str
     rejecting: frozenset[str]
     pending: frozenset[str]
-    is_gated: bool
+    gating_plugin: str
     shape: pod_shape.PodShape
 
 
 def rejectors(queued: queued_pod.QueuedPodInfo) -> frozenset[str]:
-    """Return the plugins whose opinion may have to change before the pod can be scheduled.
+    """Return the plugins one of which has to change its opinion before the pod is worth an attempt.
 
-    For a gated pod that is the plugin that gates it: nothing else is asked before.
+    The plugin that gates a pod is one of them.
     """
-    if queued.gating_plugin:
-        return frozenset((queued.gating_plugin,))
     return frozenset(queued.unschedulable_plugins | queued.pending_plugins)
 
 
@@ -61,7 +59,7 @@ class UnschedulablePods:
             queued.info.pod.spec.scheduler_name,
             rejectors(queued),
             frozenset(queued.pending_plugins),
-            queued.is_gated,
+            queued.gating_plugin,
             queued.info.shape,
         )
         self._pods[queued.uid] = (queued, group)
