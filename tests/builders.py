@@ -161,6 +161,24 @@ class PodBuilder:
         made = _changed(made, restart_policy="Always" if is_sidecar else "")
         return self.spec(init_containers=(*self.pod.spec.init_containers, made))
 
+    # volumes
+
+    def volume(self, name: str = "", **source: Any) -> PodBuilder:
+        """Append a volume of any source."""
+        made = objects.Volume(name=name or f"v{len(self.pod.spec.volumes)}", **source)
+        return self.spec(volumes=(*self.pod.spec.volumes, made))
+
+    def claim(self, claim_name: str, *, read_only: bool = False) -> PodBuilder:
+        """Append a volume that is a claim."""
+        made = objects.PersistentVolumeClaimSource(claim_name=claim_name, read_only=read_only)
+        return self.volume(persistent_volume_claim=made)
+
+    def ephemeral(self, volume_name: str) -> PodBuilder:
+        """Append an ephemeral volume, whose claim is `<pod>-<volume>`."""
+        return self.volume(volume_name, ephemeral=objects.EphemeralVolumeSource())
+
+    # more of the spec
+
     def overhead(self, **amounts: objects.Quantity) -> PodBuilder:
         """Set `spec.overhead`."""
         return self.spec(overhead=dict(amounts))
