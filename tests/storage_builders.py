@@ -63,7 +63,7 @@ def make_claim(
     """
     marks = {storage_objects.BIND_COMPLETED: "yes"} if is_bound else {}
     owner = objects.OwnerReference(kind="Pod", uid=owner_uid or "", controller=True)
-    requests = {} if request is None else {"storage": request}
+    requests: objects.ResourceList = {} if request is None else {"storage": request}
     return storage_objects.PersistentVolumeClaim(
         metadata=objects.ObjectMeta(
             name=name,

@@ -73,7 +73,7 @@ class DisruptionBudgets:
 
     def in_namespace(self, namespace: str) -> Collection[DisruptionBudget]:
         """Return the budgets of a namespace; they guard pods of no other."""
-        return self._by_namespace.get(namespace, {}).values()
+        return tuple(self._by_namespace.get(namespace, {}).values())
 
     def set(self, budget: PodDisruptionBudget) -> None:
         """Add or replace a budget."""

@@ -53,11 +53,12 @@ class ObjectStore(Generic[ObjectT]):
         """Add or replace an object; return what was there before."""
         key = _key(item)
         old = self._objects.get(key)
-        if old is not None:
-            self._leave_group(key, old)
         self._objects[key] = item
         if self._group_of is not None:
-            self._groups.setdefault(self._group_of(item), {})[key] = item
+            group = self._group_of(item)
+            if old is not None and self._group_of(old) != group:
+                self._leave_group(key, old)
+            self._groups.setdefault(group, {})[key] = item
         self.changes.touch(key)
         return old
 

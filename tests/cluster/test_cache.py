@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+import itertools
 from collections.abc import Iterator
 
 import numpy as np
@@ -49,6 +50,9 @@ def pods(draw: st.DrawFn, name: str) -> builders.PodBuilder:
     pod = pod.requests({"cpu": draw(st.sampled_from(["1", "250m"])), "example.com/gpu": 2})
     if draw(st.booleans()):
         pod = pod.requests({f"example.com/device-{i}": 1 for i in range(4)})
+    for claim in draw(st.sampled_from(["", "c", "cc", "cd"])):
+        pod = pod.claim(claim)
+    pod = pod.ephemeral("scratch") if draw(st.booleans()) else pod
     if draw(st.booleans()):
         pod = pod.host_port(80).rejects_pods(OWN).prefers_pods(7, TEAM)
     return pod.terminating() if draw(st.booleans()) else pod
@@ -241,6 +245,28 @@ class CacheMachine(RuleBasedStateMachine):
             placed.node_name for placed in self.pods.values() if placed.info.shape.host_ports
         }
         assert {name for row, name in self.rows() if taken[row]} == expected
+
+    @invariant()
+    def pods_with_volumes_are_found_by_row_and_by_claim(self) -> None:
+        """Pods with volumes are where they should be; claims are counted as often as named."""
+        kept = self.cache.storage.pods
+        for row, name in self.rows():
+            expected = {p.info.uid for p in self.on(name) if p.info.pod.spec.volumes}
+            assert {info.uid for info in kept.on_row(row)} == expected
+            assert (row in kept.rows) == bool(expected)
+        snap = self.cache.snapshot()
+        for namespace, claim in itertools.product(("ns1", "ns2"), "cd"):
+            named = collections.Counter(
+                placed.node_name
+                for placed in self.pods.values()
+                for volume in placed.info.pod.spec.volumes
+                if placed.info.pod.metadata.namespace == namespace
+                and volume.persistent_volume_claim is not None
+                and volume.persistent_volume_claim.claim_name == claim
+            )
+            uses = kept.uses(namespace, claim)
+            assert {self.cache.nodes.names[row]: count for row, count in uses.items()} == named
+            assert snap.is_claim_used(namespace, claim) == bool(named.keys() & self.nodes.keys())
 
     @invariant()
     def counts_are_those_of_a_recount(self) -> None:
