@@ -1,0 +1,154 @@
+"""The families of generated cases, and each case by its number."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+
+from tests.conformance.generate import (
+    cluster,
+    features,
+    gates,
+    images,
+    node_affinity,
+    normalise,
+    pod_affinity,
+    ports,
+    preemption,
+    resources,
+    spread,
+    taints,
+    volumes,
+)
+from tests.conformance.generate import (
+    draw as draws,
+)
+
+Manifest = cluster.Manifest
+Shape = Callable[[cluster.Cluster], None]
+
+VERDICT, PLACE, PREEMPT = "verdict", "place", "preempt"
+
+
+@dataclasses.dataclass(frozen=True)
+class Family:
+    """Clusters that have something in common.
+
+    Attributes:
+        share: how many of all cases, beside other families.
+        ask: what is asked about each cluster.
+    """
+
+    name: str
+    shape: Shape
+    size: cluster.Size = dataclasses.field(default_factory=cluster.Size)
+    share: int = 1
+    ask: tuple[str, ...] = (VERDICT, PLACE)
+
+
+def _mixed(found: cluster.Cluster) -> None:
+    """Shape a cluster by several families at once."""
+    shapes = (
+        taints.shape,
+        node_affinity.shape,
+        images.shape,
+        spread.shape,
+        pod_affinity.shape,
+        volumes.shape,
+        gates.shape,
+        features.shape,
+    )
+    if found.draw.chance(0.6):
+        resources.shape(found)
+    if found.draw.chance(0.4):
+        ports.shape(found)
+    for shape in found.draw.some(shapes, 1, 4):
+        shape(found)
+    _vary_weights(found)
+
+
+def _vary_weights(found: cluster.Cluster) -> None:
+    if found.draw.chance(0.2):
+        names = ("TaintToleration", "NodeAffinity", "NodeResourcesFit", "ImageLocality")
+        for name in found.draw.some(names, 1, 3):
+            found.weights[name] = found.draw.pick((1, 2, 7, 100))
+
+
+def _preemption_with_volumes(found: cluster.Cluster) -> None:
+    preemption.shape(found)
+    if found.draw.chance(0.2):
+        volumes.shape(found)
+
+
+_SCARCE = cluster.Size(nodes=(1, 6), placed=(2, 24), pending=(1, 4))
+_LONG = cluster.Size(nodes=(3, 12), placed=(0, 10), pending=(50, 50))
+
+FAMILIES = {
+    family.name: family
+    for family in (
+        Family("taints", taints.shape, share=2),
+        Family("nodeaffinity", node_affinity.shape, share=3),
+        Family("ports", ports.shape, share=2),
+        Family("resources", resources.shape, share=4),
+        Family("images", images.shape, share=2),
+        Family("spread", spread.shape, share=4),
+        Family("podaffinity", pod_affinity.shape, share=4),
+        Family("gates", gates.shape, share=2),
+        Family("volumes", volumes.shape, share=6),
+        Family("features", features.shape),
+        Family(
+            "preemption",
+            _preemption_with_volumes,
+            _SCARCE,
+            share=5,
+            ask=(VERDICT, PREEMPT),
+        ),
+        Family("mixed", _mixed, share=5),
+    )
+}
+"""By name."""
+
+SEQUENCES = Family("sequences", _mixed, _LONG, ask=(PLACE,))
+"""Clusters on which fifty pods are placed one after the other."""
+
+
+def family(name: str) -> Family:
+    """Return the family called `name`.
+
+    Raises:
+        KeyError: there is none.
+    """
+    return SEQUENCES if name == SEQUENCES.name else FAMILIES[name]
+
+
+def case(family_name: str, seed: int, number: int) -> Manifest:
+    """Return a generated case in the form that the oracle reads: the same one every time."""
+    chosen = family(family_name)
+    name = f"{family_name}-{seed}-{number}"
+    found = cluster.make(draws.Draw(name), chosen.size)
+    chosen.shape(found)
+    for pod in found.pods:
+        normalise.pod(pod)
+    items = [*found.nodes, *found.others, *_in_any_order(found)]
+    made: Manifest = {
+        "name": name,
+        "cluster": {"apiVersion": "v1", "kind": "List", "items": items},
+        "ask": list(chosen.ask),
+    }
+    config = _config(found)
+    return {**made, "config": config} if config else made
+
+
+def _in_any_order(found: cluster.Cluster) -> list[Manifest]:
+    """Return the pods: pending ones stay in their order, which is that of their arrival."""
+    return [*found.draw.shuffled(found.placed), *found.pending]
+
+
+def _config(found: cluster.Cluster) -> Manifest:
+    config: Manifest = {}
+    if found.plugin_config:
+        entries = found.plugin_config.items()
+        config["pluginConfig"] = [{"name": name, "args": args} for name, args in entries]
+    if found.weights:
+        config["weights"] = found.weights
+    return config

@@ -1,0 +1,96 @@
+"""Pods with volumes: VolumeRestrictions, NodeVolumeLimits, VolumeBinding, VolumeZone."""
+
+from __future__ import annotations
+
+from tests.conformance.generate import cluster, draw, storage
+
+_DISKS = ("disk-1", "disk-2")
+
+
+def shape(found: cluster.Cluster) -> None:
+    """Add storage, and give pods volumes of all kinds."""
+    source = found.draw
+    storage.add_drivers(found)
+    volumes = storage.add_volumes(found, source.number(0, 10))
+    claims: dict[tuple[str, str], cluster.Manifest] = {}
+    for pod in found.pods:
+        if source.chance(0.8):
+            pod["spec"]["volumes"] = [
+                _volume(found, pod, f"v{number}", volumes, claims)
+                for number in range(source.weighted({1: 5, 2: 3, 3: 1}))
+            ]
+    found.others += claims.values()
+
+
+def _volume(
+    found: cluster.Cluster,
+    pod: cluster.Manifest,
+    name: str,
+    volumes: list[cluster.Manifest],
+    claims: dict[tuple[str, str], cluster.Manifest],
+) -> cluster.Manifest:
+    source = found.draw
+    kind = source.weighted({"claim": 12, "ephemeral": 2, "disk": 4, "other": 1})
+    if kind == "disk":
+        return {"name": name, **_disk(source)}
+    if kind == "other":
+        return {"name": name, **_other(source)}
+    namespace = pod["metadata"]["namespace"]
+    if kind == "claim":
+        claim_name = f"claim-{source.number(0, 5)}"
+        made: cluster.Manifest = {"persistentVolumeClaim": {"claimName": claim_name}}
+        is_there = not source.chance(0.03)
+    else:
+        claim_name = f"{pod['metadata']['name']}-{name}"
+        made = {"ephemeral": {"volumeClaimTemplate": {"spec": {}}}}
+        is_there = not source.chance(0.12)
+    key = (namespace, claim_name)
+    if is_there and key not in claims:
+        claims[key] = storage.claim(found, claim_name, namespace, volumes)
+        if kind == "ephemeral":
+            _own(source, claims[key], pod)
+    return {"name": name, **made}
+
+
+def _own(source: draw.Draw, claim: cluster.Manifest, pod: cluster.Manifest) -> None:
+    """Let the claim belong to the pod, as that of an ephemeral volume must."""
+    if source.chance(0.06):
+        return
+    claim["metadata"]["ownerReferences"] = [
+        {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "name": pod["metadata"]["name"],
+            "uid": pod["metadata"]["uid"],
+            "controller": True,
+        }
+    ]
+
+
+def _disk(source: draw.Draw) -> cluster.Manifest:
+    """Return a volume of a kind that two pods must not write to at once."""
+    name, is_read_only = source.pick(_DISKS), source.chance(0.4)
+    kind = source.pick(("gcePersistentDisk", "awsElasticBlockStore", "iscsi", "rbd"))
+    if kind == "gcePersistentDisk":
+        return {kind: {"pdName": name, "readOnly": is_read_only}}
+    if kind == "awsElasticBlockStore":
+        return {kind: {"volumeID": name, "readOnly": is_read_only}}
+    if kind == "iscsi":
+        portal = {"targetPortal": "10.0.0.1:3260", "lun": source.number(0, 1)}
+        return {kind: {**portal, "iqn": f"iqn.2026:{name}", "readOnly": is_read_only}}
+    monitors = source.some(("m1", "m2", "m3"), 1, 2)
+    pool = source.pick(("rbd", "other"))
+    return {kind: {"monitors": monitors, "pool": pool, "image": name, "readOnly": is_read_only}}
+
+
+def _other(source: draw.Draw) -> cluster.Manifest:
+    """Return a volume that no plugin looks at, or only as the driver that it was migrated to."""
+    return source.pick(
+        (
+            {"emptyDir": {}},
+            {"configMap": {"name": "settings"}},
+            {"csi": {"driver": storage.CSI}},
+            {"azureDisk": {"diskName": "d", "diskURI": "/subscriptions/d"}},
+            {"cinder": {"volumeID": "c-1"}},
+        )
+    )

@@ -1,0 +1,124 @@
+"""policysched asked about a case: what `explain --all` and `simulate --deterministic` answer.
+
+The cluster and the policy text with the profile's plugin arguments go through files, as on the
+command line. Preemption of pods that are considered alone has no command of its own; it is asked of
+the framework that `explain` uses.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import json
+import pathlib
+import tempfile
+from collections.abc import Iterator
+from typing import Any
+
+import orjson
+
+from policysched.app import offline, simulating
+from policysched.cluster import pod_shape
+from policysched.framework import messages, runtime
+from policysched.plugins import defaults
+from tests import builders
+
+Manifest = dict[str, Any]
+PROFILE = "default-scheduler"
+_MAKING_ROOM = ("DefaultPreemption", "DynamicResources")
+"""PostFilter plugins: recorded placements are without preemption."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Product:
+    """policysched with two files that are written anew for every case."""
+
+    folder: pathlib.Path
+
+    def answer(self, case: Manifest) -> Manifest:
+        """Return what policysched says about everything that the case asks."""
+        self._cluster.write_bytes(orjson.dumps(case["cluster"]))
+        config = case.get("config", {})
+        answer: Manifest = {"name": case["name"]}
+        asked = case.get("ask", ["verdict", "place"])
+        if "verdict" in asked or "preempt" in asked:
+            decider = self._decider(config)
+            if "verdict" in asked:
+                answer["verdict"] = list(decider.explain_all())
+            if "preempt" in asked:
+                answer["preempt"] = [_preempt(decider, info) for info in decider.cluster.pending]
+        if "place" in asked:
+            placing = self._decider(config, disabled=_MAKING_ROOM)
+            answer["place"] = [simulating.as_json(each) for each in placing.simulate()]
+        return answer
+
+    @property
+    def _cluster(self) -> pathlib.Path:
+        return self.folder / "cluster.json"
+
+    def _decider(self, config: Manifest, disabled: tuple[str, ...] = ()) -> offline.Decider:
+        """Return what decides about the cluster; ties are broken by name."""
+        policy = self.folder / "profile.policy"
+        policy.write_text(policy_text(config, disabled), encoding="utf-8")
+        inputs = offline.Inputs(
+            str(self._cluster), builders.EPOCH, (str(policy),), scheduler_name=PROFILE
+        )
+        return next(offline.Session(inputs).deciders())
+
+
+@contextlib.contextmanager
+def opened() -> Iterator[Product]:
+    """Yield policysched with a folder for its files."""
+    with tempfile.TemporaryDirectory(prefix="policysched-conformance-") as folder:
+        yield Product(pathlib.Path(folder))
+
+
+def policy_text(config: Manifest, disabled: tuple[str, ...] = ()) -> str:
+    """Return the text of the profile that a case's `config` describes."""
+    known = {plugin.name: plugin.weight for plugin in defaults.DEFAULT_PLUGINS}
+    weights = config.get("weights", {})
+    args = {entry["name"]: entry["args"] for entry in config.get("pluginConfig", ())}
+    lines = []
+    for name, default_weight in known.items():
+        if name in weights or name in args:
+            weight = weights.get(name, default_weight)
+            given = f" args {json.dumps(args[name])}" if name in args else ""
+            lines.append(f"  plugin {name} weight {weight}{given}")
+    off = [name for name in (*disabled, *config.get("disabled", ())) if name in known]
+    if off:
+        lines.append(f"  disable {', '.join(off)}")
+    body = "\n".join(lines)
+    return f"version 1\n\nprofile {PROFILE} {{\n{body}\n}}\n"
+
+
+def _preempt(decider: offline.Decider, info: pod_shape.PodInfo) -> Manifest:
+    """Return for whom room would be made if the pod were the only one to be scheduled."""
+    framework = decider.choice.required(info)
+    answer: Manifest = {"pod": info.key, "feasible": 0, "nominated": None, "victims": []}
+    if not framework.pre_enqueue(info).is_success:
+        return {**answer, "gated": True}
+    snap = decider.cluster.cache.snapshot()
+    result = framework.schedule_pod(info, snap)
+    answer |= {"feasible": result.feasible_count, "message": result.message}
+    if result.node_name is not None or result.diagnosis is None:
+        return answer
+    return answer | _room(framework, info, decider, result)
+
+
+def _room(
+    framework: runtime.Framework,
+    info: pod_shape.PodInfo,
+    decider: offline.Decider,
+    result: runtime.ScheduleResult,
+) -> Manifest:
+    diagnosis = result.diagnosis
+    snap = decider.cluster.cache.snapshot()
+    assert diagnosis is not None
+    found = framework.run_post_filter(result.state, info, snap, diagnosis)
+    if found is None:
+        return {}
+    if found.status.is_success:
+        victims = [victim.key for victim in found.victims]
+        return {"nominated": found.nominated_node_name, "victims": victims}
+    diagnosis.post_filter_message = ", ".join(found.status.reasons)
+    return {"message": messages.fit_error(diagnosis, snap.is_alive, snap.node_count)}
