@@ -38,3 +38,18 @@ class ChangeLog(Generic[ItemT]):
         if generation < self._first_number:
             return None
         return self._items[generation - self._first_number :]
+
+
+class Follower(Generic[ItemT]):
+    """Reads a log from its beginning on."""
+
+    def __init__(self, log: ChangeLog[ItemT]) -> None:
+        """Follow `log`."""
+        self._log = log
+        self._seen = 0
+
+    def news(self) -> list[ItemT] | None:
+        """Return what changed since the last time, with repeats; None when unknown by now."""
+        found = self._log.since(self._seen)
+        self._seen = self._log.generation
+        return found
