@@ -24,6 +24,8 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+import msgspec
+
 from policysched import clock as clocks
 from policysched.cluster import nominated_pods, pod_shape
 from policysched.framework import events, queued_pod
