@@ -33,6 +33,16 @@ THROUGHPUT_FLAGS = (
 """For runs that measure a scheduler and not the API server's protection from it."""
 
 _RBAC = "/apis/rbac.authorization.k8s.io/v1"
+_STORAGE = (
+    "/api/v1/persistentvolumeclaims",
+    "/api/v1/persistentvolumes",
+    "/apis/policy/v1/poddisruptionbudgets",
+    "/apis/storage.k8s.io/v1/csidrivers",
+    "/apis/storage.k8s.io/v1/csinodes",
+    "/apis/storage.k8s.io/v1/csistoragecapacities",
+    "/apis/storage.k8s.io/v1/storageclasses",
+    "/apis/storage.k8s.io/v1/volumeattachments",
+)
 _TEST_LABEL = {"test": "granted"}
 _NO_USERS: Mapping[str, Sequence[str]] = {}
 
@@ -170,7 +180,7 @@ class ControlPlane:
         self.client.create(f"{_RBAC}/clusterrolebindings", binding)
 
     def clear(self) -> None:
-        """Delete all nodes, pods and events, and what `grant` gave."""
+        """Delete all nodes, pods, events, storage objects and budgets, and what `grant` gave."""
         for kind in ("pods", "events"):
             namespaces = {
                 one["metadata"]["namespace"] for one in self.client.items(f"/api/v1/{kind}")
@@ -178,9 +188,21 @@ class ControlPlane:
             for namespace in namespaces:
                 self.client.delete(f"/api/v1/namespaces/{namespace}/{kind}")
         self.client.delete("/api/v1/nodes")
+        for collection in _STORAGE:
+            self._clear_storage(collection)
         for kind in ("clusterrolebindings", "clusterroles"):
             for granted in self.client.items(f"{_RBAC}/{kind}", labelSelector="test=granted"):
                 self.client.delete(f"{_RBAC}/{kind}/{granted['metadata']['name']}")
+
+    def _clear_storage(self, collection: str) -> None:
+        """Delete all objects of a collection; no controller is there to take finalizers off."""
+        group, kind = collection.rsplit("/", 1)
+        for item in self.client.items(collection):
+            meta = item["metadata"]
+            folder = f"namespaces/{meta['namespace']}/{kind}" if "namespace" in meta else kind
+            path = f"{group}/{folder}/{meta['name']}"
+            self.client.patch(path, {"metadata": {"finalizers": None}})
+            self.client.delete(path)
 
     def _is_ready(self) -> bool:
         if not self.ca_file.exists():
