@@ -82,6 +82,56 @@ def test_other_kinds_are_skipped_and_counted() -> None:
     assert found.skipped == {"ConfigMap": 1, "Node.metrics.k8s.io/v1beta1": 1}
 
 
+def _storage(kind: str, **fields: Any) -> dict[str, Any]:
+    api = "storage.k8s.io/v1" if kind not in ("PersistentVolume", "PersistentVolumeClaim") else "v1"
+    return {"apiVersion": api, "kind": kind, "metadata": {"name": "x"}, **fields}
+
+
+@pytest.mark.parametrize(
+    "item, namespace",
+    [
+        pytest.param(_storage("PersistentVolume"), "", id="volume"),
+        pytest.param(_storage("PersistentVolumeClaim"), "default", id="claim"),
+        pytest.param(_storage("StorageClass", provisioner="p"), "", id="class"),
+        pytest.param(_storage("CSINode", spec={"drivers": []}), "", id="csi-node"),
+        pytest.param(_storage("CSIDriver", spec={}), "", id="driver"),
+        pytest.param(_storage("CSIStorageCapacity", capacity="1Gi"), "default", id="capacity"),
+        pytest.param(_storage("VolumeAttachment", spec={}), "", id="attachment"),
+        pytest.param(
+            _storage("PersistentVolume", metadata={"name": "x", "namespace": "prod"}),
+            "",
+            id="volume-in-a-namespace",
+        ),
+    ],
+)
+def test_storage_objects_are_read(item: dict[str, Any], namespace: str) -> None:
+    """Everything that the volume plugins read is, in its namespace if its kind has any."""
+    found = cluster_file.parse(yaml.safe_dump(_list(NODE, item)).encode(), "f.yaml")
+    (stored,) = found.storage
+    assert type(stored).__name__ == item["kind"]
+    assert (stored.metadata.namespace, stored.metadata.name) == (namespace, "x")
+    assert not found.skipped
+
+
+def test_budgets_are_read_and_priority_classes_left_out() -> None:
+    """Preemption goes by budgets; priorities have been written into pods by the API server."""
+    budget = {
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": {"name": "web", "namespace": "prod"},
+        "spec": {"selector": {"matchLabels": {"app": "web"}}, "minAvailable": "50%"},
+        "status": {"disruptionsAllowed": 1, "disruptedPods": {"web-1": "2026-01-05T12:00:00Z"}},
+    }
+    priority = {
+        "apiVersion": "scheduling.k8s.io/v1",
+        "kind": "PriorityClass",
+        "metadata": {"name": "high"},
+    }
+    found = _parse(_list(NODE, budget, priority))
+    assert [(b.metadata.name, b.status.disruptions_allowed) for b in found.budgets] == [("web", 1)]
+    assert found.skipped == {"PriorityClass.scheduling.k8s.io/v1": 1}
+
+
 def test_null_means_absent() -> None:
     """Fields that are null are read as if they were not there, as the API server reads them."""
     pod = {**POD, "spec": {"containers": [{"ports": None}, None], "tolerations": None}}

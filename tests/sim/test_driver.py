@@ -8,13 +8,13 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from policysched import clock as clocks
-from policysched.cluster import objects, pod_requests
+from policysched.cluster import objects, pod_requests, storage_objects
 from policysched.framework import interface, profile, runtime
 from policysched.plugins import defaults, registry
 from policysched.scheduler import ports
 from policysched.scheduler import scheduler as schedulers
 from policysched.sim import api_server, driver, faults, node_load, virtual_time, workload
-from tests import builders
+from tests import builders, storage_builders
 
 NAME = "policysched"
 
@@ -85,6 +85,27 @@ def test_pods_are_bound_and_the_scheduler_learns_of_it() -> None:
     assert all(sim.placements().values())
     assert sim.reasons() == ["Scheduled"] * 10
     assert (sim.scheduler.cache.pod_count, sim.scheduler.cache.assumed_count) == (10, 0)
+
+
+def test_the_scheduler_learns_of_storage_and_budgets() -> None:
+    """What is created, changed and deleted on the simulated server is what plugins see."""
+
+    async def play(sim: Simulation) -> None:
+        claims = sim.server.stored(storage_objects.PersistentVolumeClaim)
+        for name in ("stays", "goes"):
+            claims.create(storage_builders.make_claim(name))
+        await sim.driver.run_until_idle()
+        claims.update(storage_builders.make_claim("stays", volume="v"))
+        claims.delete("goes", "default")
+        sim.server.stored(storage_objects.StorageClass).create(storage_builders.make_class("fast"))
+        sim.server.budgets.create(storage_builders.make_budget("b", allowed=1))
+        await sim.driver.run_until_idle()
+
+    sim = _run(play)
+    storage = sim.scheduler.cache.storage
+    assert [(c.metadata.name, c.spec.volume_name) for c in storage.claims] == [("stays", "v")]
+    assert [c.metadata.name for c in storage.classes] == ["fast"]
+    assert [b.disruptions_allowed for b in sim.scheduler.cache.budgets] == [1]
 
 
 def test_a_mixed_workload_overcommits_no_node() -> None:

@@ -1,0 +1,119 @@
+"""A cluster file as the scheduler's own state."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from policysched import errors
+from policysched.app import cluster_file, offline_cluster
+from policysched.cluster import storage_objects
+from tests import builders
+
+VOLUME = {
+    "apiVersion": "v1",
+    "kind": "PersistentVolume",
+    "metadata": {"name": "disk"},
+    "spec": {"capacity": {"storage": "1Gi"}, "storageClassName": "fast"},
+}
+CLAIM = {
+    "apiVersion": "v1",
+    "kind": "PersistentVolumeClaim",
+    "metadata": {"name": "data", "namespace": "prod"},
+    "spec": {"resources": {"requests": {"storage": "1Gi"}}},
+}
+BUDGET = {
+    "apiVersion": "policy/v1",
+    "kind": "PodDisruptionBudget",
+    "metadata": {"name": "web", "namespace": "prod"},
+}
+CAPACITY = {
+    "apiVersion": "storage.k8s.io/v1",
+    "kind": "CSIStorageCapacity",
+    "metadata": {"name": "zone-a", "namespace": "kube-system"},
+    "storageClassName": "fast",
+}
+POD = {
+    "apiVersion": "v1",
+    "kind": "Pod",
+    "metadata": {"name": "web", "namespace": "prod"},
+    "spec": {
+        "nodeName": "n1",
+        "volumes": [{"name": "v", "persistentVolumeClaim": {"claimName": "data"}}],
+    },
+}
+
+
+def _fill(*items: dict[str, Any]) -> offline_cluster.OfflineCluster:
+    content = json.dumps({"apiVersion": "v1", "kind": "List", "items": items})
+    cluster = offline_cluster.empty(builders.EPOCH)
+    offline_cluster.fill(cluster, cluster_file.parse(content.encode(), "f"), "f")
+    return cluster
+
+
+def _elsewhere(item: dict[str, Any]) -> dict[str, Any]:
+    return {**item, "metadata": {**item["metadata"], "namespace": "other"}}
+
+
+def test_storage_and_budgets_are_where_plugins_look() -> None:
+    """Volumes, claims, capacities, their users and budgets are in the cache, by name."""
+    storage = _fill(VOLUME, CLAIM, CAPACITY, _elsewhere(CLAIM), BUDGET, POD).cache.storage
+    assert [v.metadata.name for v in storage.volumes.in_group("fast")] == ["disk"]
+    assert storage.claims.get("data", "prod") is not None
+    assert len(storage.claims) == 2
+    assert len(storage.capacities.in_group("fast")) == 1
+    assert sum(storage.pods.uses("prod", "data").values()) == 1
+
+
+def test_budgets_are_in_the_cache() -> None:
+    """Namesakes in two namespaces are two budgets."""
+    budgets = _fill(BUDGET, _elsewhere(BUDGET)).cache.budgets
+    assert {(b.namespace, b.name) for b in budgets} == {("prod", "web"), ("other", "web")}
+
+
+@pytest.mark.parametrize(
+    "items, message",
+    [
+        pytest.param([VOLUME, VOLUME], "f: the PersistentVolume `disk` is there twice", id="pv"),
+        pytest.param(
+            [CLAIM, VOLUME, CLAIM],
+            "f: the PersistentVolumeClaim `prod/data` is there twice",
+            id="pvc",
+        ),
+        pytest.param(
+            [BUDGET, BUDGET], "f: the PodDisruptionBudget `prod/web` is there twice", id="budget"
+        ),
+        pytest.param(
+            [{**VOLUME, "spec": {"capacity": {"storage": "big"}}}],
+            "f: PersistentVolume disk: `big` is not a quantity such as `500m`, `2` or `1Gi`",
+            id="capacity-of-a-volume",
+        ),
+        pytest.param(
+            [{**CLAIM, "spec": {"resources": {"requests": {"storage": ""}}}}],
+            "f: PersistentVolumeClaim prod/data: `` is not a quantity such as `500m`, `2` or `1Gi`",
+            id="request-of-a-claim",
+        ),
+        pytest.param(
+            [{**CAPACITY, "maximumVolumeSize": "1G1"}],
+            "f: CSIStorageCapacity kube-system/zone-a: "
+            "`1G1` is not a quantity such as `500m`, `2` or `1Gi`",
+            id="maximum-of-a-capacity",
+        ),
+    ],
+)
+def test_what_an_api_server_would_refuse_is_an_error(
+    items: list[dict[str, Any]], message: str
+) -> None:
+    """Twins and texts that are no quantities are named by kind and name."""
+    with pytest.raises(errors.InputError) as caught:
+        _fill(*items)
+    assert str(caught.value) == message
+
+
+def test_every_kind_of_storage_is_known() -> None:
+    """An object of each kind is found in the store of its type."""
+    for kind, api_version in storage_objects.API_VERSIONS.items():
+        item = {"apiVersion": api_version, "kind": kind.__name__, "metadata": {"name": "x"}}
+        assert len(_fill(item).cache.storage.of_kind(kind)) == 1
