@@ -95,6 +95,9 @@ class Session:
             cluster.cache.metrics.refresh(metric, samples)
         frameworks = {name: runtime.Framework(prof, rng) for name, prof in profiles.by_name.items()}
         choice = profile_choice.ProfileChoice(frameworks, self._inputs.scheduler_name)
+        for info in cluster.pending:
+            if choice.leaves_out(info):
+                cache.nominated.remove(info.uid)
         return Decider(cluster, choice)
 
 

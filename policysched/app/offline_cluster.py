@@ -22,7 +22,8 @@ class OfflineCluster:
         shapes: shapes of all its pods.
         placed: pods on nodes, by `namespace/name`.
         pending: pods that wait for a node, in the order of the file, which stands for the order of
-            their arrival; pods that have ended or are being deleted do not wait.
+            their arrival; pods that have ended or are being deleted do not wait. Those that say
+            so in their status are nominated, as when the queue of a scheduler takes them in.
     """
 
     cache: caches.Cache
@@ -110,5 +111,7 @@ def _add_pod(cluster: OfflineCluster, pod: objects.Pod, where: str) -> None:
     if pod.spec.node_name:
         cluster.cache.add_pod(info)
         cluster.placed[info.key] = info
-    elif not info.is_terminating:
+        return
+    cluster.cache.nominated.nominate(info, pod.status.nominated_node_name)
+    if not info.is_terminating:
         cluster.pending.append(info)

@@ -49,13 +49,19 @@ class ProfileChoice:
 
     def of(self, info: pod_shape.PodInfo) -> runtime.Framework | None:
         """Return the framework that decides a pod, None when no profile is the pod's."""
+        found = self._find(info)
+        if found is None:
+            self.left_out[info.pod.spec.scheduler_name] += 1
+        return found
+
+    def leaves_out(self, info: pod_shape.PodInfo) -> bool:
+        """Return whether no profile is the pod's, without counting it."""
+        return self._find(info) is None
+
+    def _find(self, info: pod_shape.PodInfo) -> runtime.Framework | None:
         if self._forced is not None:
             return self._forced
-        name = info.pod.spec.scheduler_name
-        found = self._frameworks.get(name, self._fallback)
-        if found is None:
-            self.left_out[name] += 1
-        return found
+        return self._frameworks.get(info.pod.spec.scheduler_name, self._fallback)
 
     def required(self, info: pod_shape.PodInfo) -> runtime.Framework:
         """Return the framework that decides a pod.

@@ -130,6 +130,7 @@ def _claim(
     """Assume the pod on its node and run Reserve and Permit; return what one of them objects."""
     node_name = result.node_name or ""
     cache.assume_pod(info, node_name)
+    cache.nominated.remove(info.uid)
     answer = framework.reserve(result.state, info, node_name)
     if answer.is_success:
         answer, _ = framework.permit(result.state, info, node_name)

@@ -83,6 +83,25 @@ class InNamespace:
         return shape.namespace == self.namespace and self.selector.matches(shape.labels)
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class OnlySupposed:
+    """Pods of one namespace that are supposed to be on a row, less those supposed to have left.
+
+    So kube-scheduler counts for a spread constraint with an empty selector: no placed pod counts,
+    but what comes and goes in a what-if question does (`podtopologyspread/common.go`,
+    countPodsMatchSelector, and `filtering.go`, updateWithPod).
+    """
+
+    namespace: str
+    counts_terminating = True
+    reads_namespace_labels = False
+
+    def matches(self, shape: pod_shape.PodShape, namespaces: NamespaceLabels) -> bool:
+        """Return whether a pod of `shape` counts when it is supposed to come or go."""
+        del namespaces
+        return shape.namespace == self.namespace
+
+
 class TermKind(enum.Enum):
     """Which terms of placed pods act on later pods."""
 
@@ -98,6 +117,7 @@ class _Placement:
     Attributes:
         columns: those that count pods which are being deleted.
         spread_columns, live_only_columns: those that do not: of `InNamespace`, and all others.
+        supposed_columns: those of `OnlySupposed`.
     """
 
     shape: pod_shape.PodShape
@@ -106,6 +126,7 @@ class _Placement:
     columns: list[count_column.CountColumn]
     spread_columns: list[count_column.CountColumn]
     live_only_columns: list[count_column.CountColumn]
+    supposed_columns: list[count_column.CountColumn]
 
     @property
     def is_empty(self) -> bool:
@@ -155,9 +176,9 @@ class PodCounts:
         if placement is None:
             placement = self._place_shape(info.shape)
         self._count(placement, row, change, is_terminating=info.is_terminating)
-        if info.is_terminating:
-            for column in placement.spread_columns:
-                column.add(row, change)
+        supposed = placement.supposed_columns
+        for column in (*placement.spread_columns, *supposed) if info.is_terminating else supposed:
+            column.add(row, change)
 
     def settle(self, shape: pod_shape.PodShape) -> None:
         """Forget a shape if no pod of it is placed, now that nothing is supposed any more."""
@@ -182,7 +203,7 @@ class PodCounts:
                 column.add(row, change)
 
     def _place_shape(self, shape: pod_shape.PodShape) -> _Placement:
-        placement = _Placement(shape, {}, {}, self._own_terms(shape), [], [])
+        placement = _Placement(shape, {}, {}, self._own_terms(shape), [], [], [])
         for query, column in self._queries.items():
             if query.matches(shape, self._namespaces):
                 _columns_for(placement, query).append(column)
@@ -261,6 +282,8 @@ class PodCounts:
 
 
 def _columns_for(placement: _Placement, query: PodQuery) -> list[count_column.CountColumn]:
+    if isinstance(query, OnlySupposed):
+        return placement.supposed_columns
     if query.counts_terminating:
         return placement.columns
     is_spread = isinstance(query, InNamespace)
@@ -268,6 +291,8 @@ def _columns_for(placement: _Placement, query: PodQuery) -> list[count_column.Co
 
 
 def _seed(column: count_column.CountColumn, placement: _Placement, query: PodQuery) -> None:
+    if isinstance(query, OnlySupposed):
+        return
     for row, count in placement.live_rows.items():
         column.add(row, count)
     if query.counts_terminating:

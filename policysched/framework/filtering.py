@@ -98,7 +98,7 @@ class FilterRunner:
         plain one still lets the others run, as preemption needs what they compute.
         """
         outcome = PreFilterOutcome()
-        acting = cycle.answers.planned("pre_filter", self._acting_pre_filters)
+        acting = self.acting_pre_filters(cycle)
         for position, (number, plugin) in enumerate(acting):
             result = self._pre_filter_one(number, plugin, cycle)
             answer = result.status
@@ -159,10 +159,17 @@ class FilterRunner:
             cycle.answers.pre_filters[number] = kept
         return kept
 
-    def _acting_pre_filters(
-        self, left_out: frozenset[int]
-    ) -> Sequence[tuple[int, interface.PreFilterPlugin]]:
-        return [numbered for numbered in self._pre_filters if numbered[0] not in left_out]
+    def acting_pre_filters(self, cycle: Cycle) -> Sequence[tuple[int, interface.PreFilterPlugin]]:
+        """Return the numbered PreFilter plugins that apply to the pod, in order."""
+
+        def acting(left_out: frozenset[int]) -> Sequence[tuple[int, interface.PreFilterPlugin]]:
+            return [numbered for numbered in self._pre_filters if numbered[0] not in left_out]
+
+        return cycle.answers.planned("pre_filter", acting)
+
+    def acting_filters(self, cycle: Cycle) -> Sequence[tuple[int, interface.FilterPlugin]]:
+        """Return the numbered Filter plugins that apply to the pod, in order."""
+        return [numbered for stage in self._acting_stages(cycle) for numbered in stage.plugins]
 
     def _acting_stages(self, cycle: Cycle) -> Sequence[Stage]:
         return cycle.answers.planned("filter", self._stages)

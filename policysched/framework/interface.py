@@ -12,20 +12,23 @@ A plugin implements any number of these by having the methods; it needs no base 
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
 import enum
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
+from policysched.cluster import assumed_volumes as assumed
 from policysched.cluster import (
     columns,
     disruption_budgets,
     owner_selectors,
     pod_shape,
     snapshot,
+    storage_objects,
 )
 from policysched.cluster import storage as storages
 from policysched.framework import cycle_state, events, preemptions, queued_pod, status
@@ -164,6 +167,22 @@ class PostFilterResult:
     victims: tuple[pod_shape.PodInfo, ...] = ()
 
 
+class Refilter(Protocol):
+    """Filter for the pod of the cycle, asked again while a what-if question is open."""
+
+    @property
+    def is_local(self) -> bool:
+        """Whether every answer follows from the node's own row.
+
+        Then changes may be supposed on many rows at once; else on one row at a time.
+        """
+        ...
+
+    def filter(self, rows: npt.NDArray[np.intp]) -> status.NodeStatuses:
+        """Return the first failure on each of `rows`, intp (n,), nominated pods considered."""
+        ...
+
+
 class PostFilterPlugin(Plugin, Protocol):
     """Acts when no node is feasible (preemption)."""
 
@@ -251,12 +270,26 @@ class PermitPlugin(Plugin, Protocol):
 
 
 class PreBindPlugin(Plugin, Protocol):
-    """Prepares the node or the cluster for the pod."""
+    """Prepares the node or the cluster for the pod.
+
+    One that often has nothing to do says so by the method of `PreBindPreFlightPlugin`; all others
+    are taken to have work for every pod.
+    """
 
     async def pre_bind(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node_name: str
     ) -> status.Status:
         """Return success when the pod may be bound."""
+        ...
+
+
+class PreBindPreFlightPlugin(PreBindPlugin, Protocol):
+    """Says before Permit is waited for whether its PreBind will have work (KEP-5278)."""
+
+    def pre_bind_pre_flight(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node_name: str
+    ) -> status.Status:
+        """Return SUCCESS when there is work, SKIP to be left out of PreBind, or ERROR."""
         ...
 
 
@@ -293,6 +326,7 @@ class Diagnosis:
         pre_filter: set when PreFilter ended the cycle for all nodes.
         unasked: names of plugins whose PreFilter was left out, as one before them ended it.
         post_filter_message: what PostFilter had to say.
+        refilter: asks Filter again, for plugins that make room; None where no cycle stands behind.
     """
 
     ids: npt.NDArray[np.int16]
@@ -302,6 +336,7 @@ class Diagnosis:
     pre_filter: status.Status | None = None
     unasked: frozenset[str] = frozenset()
     post_filter_message: str = ""
+    refilter: Refilter | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -321,13 +356,58 @@ class Binder(Protocol):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class WriteError:
+    """Why a volume or claim was not written; `is_conflict` when somebody else changed it."""
+
+    message: str
+    is_conflict: bool = False
+
+
+class VolumeWriter(Protocol):
+    """The door to the API server for the VolumeBinding plugin.
+
+    Each write is about the version of the object that it is given, and refused when there is a
+    newer one, unless that has what was to be written.
+    """
+
+    async def write_volume(
+        self, volume: storage_objects.PersistentVolume
+    ) -> storage_objects.PersistentVolume | WriteError:
+        """Write the claimRef, and the annotation of who set it; return the volume as it is then."""
+        ...
+
+    async def write_claim(
+        self, claim: storage_objects.PersistentVolumeClaim
+    ) -> storage_objects.PersistentVolumeClaim | WriteError:
+        """Write the annotation of the selected node; return the claim as it is then."""
+        ...
+
+
+class NoVolumeWriter:
+    """Stands where there is no API server: nothing is written."""
+
+    async def write_volume(
+        self, volume: storage_objects.PersistentVolume
+    ) -> storage_objects.PersistentVolume | WriteError:
+        """Refuse."""
+        return WriteError("there is no API server")
+
+    async def write_claim(
+        self, claim: storage_objects.PersistentVolumeClaim
+    ) -> storage_objects.PersistentVolumeClaim | WriteError:
+        """Refuse."""
+        return WriteError("there is no API server")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class Handle:
     """What plugins are given when they are made.
 
     `owners` are the selectors of services and controllers: the cache's, or empty where default
     spread constraints are not wanted. `preemptions` are the scheduler's, or none where nobody is
     evicted. `storage` and `budgets` are the cache's, for what happens outside a scheduling cycle
-    too: hints, PreBind.
+    too: hints, PreBind. `assumed_volumes` are the cache's; without them each plugin assumes for
+    itself. `volume_writer` and `sleep` serve PreBind.
     """
 
     binder: Binder
@@ -341,3 +421,6 @@ class Handle:
     budgets: disruption_budgets.DisruptionBudgets = dataclasses.field(
         default_factory=disruption_budgets.DisruptionBudgets
     )
+    assumed_volumes: assumed.AssumedVolumes | None = None
+    volume_writer: VolumeWriter = dataclasses.field(default_factory=NoVolumeWriter)
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep

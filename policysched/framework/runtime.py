@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import logging
 import random
 from collections.abc import Sequence
 from typing import Any, cast
@@ -21,6 +22,7 @@ from policysched.framework import (
     messages,
     profile,
     queued_pod,
+    refiltering,
     score_table,
     scoring,
     shape_answers,
@@ -28,6 +30,9 @@ from policysched.framework import (
     status_table,
 )
 
+_log = logging.getLogger(__name__)
+
+_WORKING_PRE_BINDS = "policysched/working-pre-binds"
 _REJECTING_POINTS = ("pre_enqueue", "pre_filter", "filter", "reserve", "permit")
 
 
@@ -132,39 +137,37 @@ class Framework:
         outcome = self._filters.pre_filter(cycle)
         if outcome.rejection is not None:
             return self._does_not_fit(cycle, outcome, None)
-        ids = self._nominated_ids(cycle, outcome)
-        if ids is None:
-            ids = self._filters.filter(cycle, outcome, snap.all_rows())
-            failed = _filter_error(cycle, ids)
-            if failed is not None:
-                return self._ends_in_error(cycle, failed)
+        own = refiltering.own_nomination(cycle, outcome, self._filters)
+        if own is not None and own.fits:
+            return self._choose(cycle, np.array([own.row], np.intp))
+        ids = self._filter(cycle, outcome, own)
+        failed = _filter_error(cycle, ids)
+        if failed is not None:
+            return self._ends_in_error(cycle, failed)
         rows = np.flatnonzero(ids == 0)
         if len(rows) == 0:
             return self._does_not_fit(cycle, outcome, ids)
         return self._choose(cycle, rows)
 
+    def _filter(
+        self,
+        cycle: filtering.Cycle,
+        outcome: filtering.PreFilterOutcome,
+        own: refiltering.OwnNomination | None,
+    ) -> status_table.StatusIds:
+        """Return int16 (N,): the first failure on each row, beside nominated pods."""
+        ids = self._filters.filter(cycle, outcome, cycle.snap.all_rows())
+        if len(cycle.snap.nominated):
+            refilter = refiltering.Refilter(cycle, outcome, self._filters)
+            ids = refilter.beside_nominated(ids, outcome)
+        if own is not None:
+            own.tell(cycle, outcome, ids)
+        return ids
+
     def _begin(self, pod: pod_shape.PodInfo, snap: snapshot.Snapshot) -> filtering.Cycle:
         tolerations = self.profile.tolerations(pod.shape, snap)
         answers = self._kept.get(pod.shape, tolerations, snap)
         return filtering.Cycle(pod, snap, cycle_state.CycleState(tolerations), answers)
-
-    def _nominated_ids(
-        self, cycle: filtering.Cycle, outcome: filtering.PreFilterOutcome
-    ) -> status_table.StatusIds | None:
-        """Return int16 (N,) that lets only the pod's nominated node pass, None if it does not fit.
-
-        Room was made for the pod there, so it is tried alone first
-        (`schedule_one.go`, evaluateNominatedNode).
-        """
-        row = cycle.snap.nodes.row_of.get(cycle.pod.pod.status.nominated_node_name)
-        if row is None:
-            return None
-        found = self._filters.filter(cycle, outcome, cycle.snap.at_rows(np.array([row], np.intp)))
-        if found[0] != 0:
-            return None
-        ids: status_table.StatusIds = np.full(cycle.snap.size, -1, np.int16)
-        ids[row] = 0
-        return ids
 
     def _choose(self, cycle: filtering.Cycle, rows: npt.NDArray[np.intp]) -> ScheduleResult:
         snap = cycle.snap
@@ -186,6 +189,7 @@ class Framework:
         if outcome.rejection is not None and not outcome.rejection.is_rejection:
             return self._ends_in_error(cycle, outcome.rejection)
         diagnosis = _diagnose(cycle, outcome, ids)
+        diagnosis.refilter = refiltering.Refilter(cycle, outcome, self._filters)
         snap = cycle.snap
         message = messages.fit_error(diagnosis, snap.is_alive, snap.node_count)
         answer = status.unschedulable("", message)
@@ -209,7 +213,8 @@ class Framework:
             found = explanation.verdicts(snap.nodes.names, alive, first, [])
             ids, rows = None, alive[:0]
         else:
-            ids = self._filters.filter(cycle, outcome, snap.all_rows())
+            own = refiltering.own_nomination(cycle, outcome, self._filters)
+            ids = self._filter(cycle, outcome, own)
             failed = _filter_error(cycle, ids)
             rows = np.flatnonzero(ids == 0) if failed is None else alive[:0]
             first = [cycle.answers.table.statuses[i] for i in np.maximum(ids, 0)]
@@ -261,9 +266,9 @@ class Framework:
             method = post_filter.post_filter
             result = asking.ask(post_filter, "PostFilter", method, state, pod, snap, diagnosis)
             answer = result.status
-            if answer.is_success:
-                return result
             signed = dataclasses.replace(answer, plugin=plugin.name)
+            if answer.is_success:
+                return dataclasses.replace(result, status=signed)
             if not answer.is_rejection:
                 error = dataclasses.replace(signed, code=status.Code.ERROR)
                 return interface.PostFilterResult(error)
@@ -293,8 +298,11 @@ class Framework:
     ) -> None:
         """Give everything back, in reverse order."""
         for _, plugin in reversed(self._at("unreserve")):
-            reserving = cast("interface.ReservePlugin", plugin)
-            asking.ask(reserving, "Unreserve", reserving.unreserve, state, pod, node_name)
+            try:
+                cast("interface.ReservePlugin", plugin).unreserve(state, pod, node_name)
+            except Exception:  # noqa: BLE001 - plugins are third parties' code
+                # The others, and the cache, must get back what they gave all the same.
+                _log.exception("Unreserve of plugin %s failed for pod %s", plugin.name, pod.key)
 
     def permit(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node_name: str
@@ -312,11 +320,35 @@ class Framework:
                 return dataclasses.replace(answer, plugin=plugin.name), {}
         return (status.Status(status.Code.WAIT) if waits else status.SUCCESS), waits
 
+    def pre_bind_pre_flight(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node_name: str
+    ) -> status.Status:
+        """Return SUCCESS when PreBind will have work, SKIP when not, or the first ERROR.
+
+        Plugins that skip are left out of `pre_bind` (runtime/framework.go, RunPreBindPreFlights).
+        """
+        working = []
+        for _, plugin in self._at("pre_bind"):
+            answer = status.SUCCESS
+            if hasattr(plugin, "pre_bind_pre_flight"):
+                looking = cast("interface.PreBindPreFlightPlugin", plugin)
+                method = looking.pre_bind_pre_flight
+                answer = asking.ask(looking, "PreBindPreFlight", method, state, pod, node_name)
+            if answer.is_success:
+                working.append(plugin)
+            elif not answer.is_skip:
+                doing = f'running PreBindPreFlight "{plugin.name}"'
+                return status.error(plugin.name, doing, answer)
+        state.write(_WORKING_PRE_BINDS, working)
+        return status.SUCCESS if working else status.SKIP
+
     async def pre_bind(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node_name: str
     ) -> status.Status:
-        """Run PreBind plugins; the first failure ends it."""
-        for _, plugin in self._at("pre_bind"):
+        """Run the PreBind plugins that did not skip; the first failure ends it."""
+        working = state.find(_WORKING_PRE_BINDS, list)
+        every = [plugin for _, plugin in self._at("pre_bind")]
+        for plugin in every if working is None else working:
             preparing = cast("interface.PreBindPlugin", plugin)
             answer = await asking.ask_async(
                 preparing, "PreBind", preparing.pre_bind, state, pod, node_name

@@ -37,8 +37,8 @@ class Constraint:
 
     Attributes:
         selector: the pods that are counted, matchLabelKeys merged in.
-        query: the same as a question to the counters; None for a selector that counts nothing: an
-            empty one does not, although every pod matches it.
+        query: the same as a question to the counters; None for a selector that matches nothing. An
+            empty one counts no placed pod, although it matches every pod.
         own: 1 if the pod matches its own selector.
     """
 
@@ -138,12 +138,16 @@ def _constraint(
     selector: selectors.Selector,
     shape: pod_shape.PodShape,
 ) -> Constraint:
-    counts_nothing = selector.matches_nothing or not selector.requirements
+    query: pod_counts.PodQuery | None = pod_counts.InNamespace(shape.namespace, selector)
+    if selector.matches_nothing:
+        query = None
+    elif not selector.requirements:
+        query = pod_counts.OnlySupposed(shape.namespace)
     return Constraint(
         max_skew=given.max_skew,
         topology_key=given.topology_key,
         selector=selector,
-        query=None if counts_nothing else pod_counts.InNamespace(shape.namespace, selector),
+        query=query,
         own=int(selector.matches(shape.labels)),
         min_domains=given.min_domains or 1,
         honors_affinity=(given.node_affinity_policy or _HONOR) == _HONOR,

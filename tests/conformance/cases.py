@@ -4,8 +4,8 @@
 real framework says of each pending pod considered alone) and `place` (the pending pods scheduled
 one after the other, ties to the smallest name).
 
-Not compared yet: pods that use volumes or claims, which `UnsupportedPodFeatures` rejects, and what
-nominated pods change for others. `DynamicResources` is in all recorded scores, always with 0.
+Not compared yet: pods that use volumes or claims, which `UnsupportedPodFeatures` rejects.
+`DynamicResources` is in all recorded scores, always with 0.
 """
 
 from __future__ import annotations
@@ -64,10 +64,7 @@ class Case:
         """Whether the pod uses only what policysched schedules already."""
         spec = pod.shape.spec
         uses_volumes = any(_is_checked(v) for v in spec.volumes)
-        if uses_volumes or spec.resource_claims or spec.scheduling_group:
-            return False
-        nominated = [p for p in self.pending.values() if p.pod.status.nominated_node_name]
-        return not any(p is pod or p.shape.priority >= pod.shape.priority for p in nominated)
+        return not (uses_volumes or spec.resource_claims or spec.scheduling_group)
 
 
 def default_profile(owners: owner_selectors.OwnerSelectors) -> profile.Profile:
@@ -99,6 +96,7 @@ def _case(record: dict[str, Any]) -> Case:
             info = shapes.info(msgspec.convert(item, objects.Pod))
             if not info.pod.spec.node_name:
                 pending[info.key] = info
+                found.nominated.nominate(info, info.pod.status.nominated_node_name)
             elif not info.pod.is_terminal:
                 found.add_pod(info)
     return Case(record["name"], found, pending, record["verdict"], record["place"])

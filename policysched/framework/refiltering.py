@@ -1,0 +1,186 @@
+"""Filter asked again about some nodes as they are at this moment, within a what-if question.
+
+Nothing of it is kept, and nothing that is kept is read: other pods than those of the snapshot may
+be on the nodes. What plugins prepared in PreFilter for this cycle alone is prepared anew.
+
+Nominated pods are considered as kube-scheduler does (`runtime/framework.go`,
+RunFilterPluginsWithNominatedPods): a pod must fit beside those that have precedence over it, and
+also without them, as nobody knows whether they will come.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from policysched.cluster import pod_shape, what_if
+from policysched.framework import asking, cycle_state, filtering, interface, status, status_table
+
+Rows: TypeAlias = npt.NDArray[np.intp]
+
+
+class Refilter:
+    """Filter for the pod of one cycle, on any rows, as often as asked.
+
+    Attributes:
+        is_local: whether every answer follows from the node's own row. If not, questions about
+            several rows must be asked one after the other: what is supposed on one would change
+            the answer for others.
+    """
+
+    def __init__(
+        self,
+        cycle: filtering.Cycle,
+        outcome: filtering.PreFilterOutcome,
+        runner: filtering.FilterRunner,
+    ) -> None:
+        """Leave out what PreFilter skipped in `outcome`, whatever it would say now."""
+        self._cycle = cycle
+        self._pre_filters = [
+            (number, plugin)
+            for number, plugin in runner.acting_pre_filters(cycle)
+            if number not in outcome.skipped and not filtering.keeps_answers(plugin)
+        ]
+        self._filters = [
+            (number, plugin)
+            for number, plugin in runner.acting_filters(cycle)
+            if number not in outcome.skipped
+        ]
+        self.is_local = all(filtering.keeps_answers(plugin) for _, plugin in self._filters)
+        self._others = _with_precedence(cycle)
+
+    def filter(self, rows: Rows) -> status.NodeStatuses:
+        """Return the first failure on each of `rows`, intp (n,)."""
+        ids = self._first_failures(rows)
+        return status.NodeStatuses(self._beside_nominated(ids, rows), self._table.statuses)
+
+    def beside_nominated(
+        self, ids: status_table.StatusIds, outcome: filtering.PreFilterOutcome
+    ) -> status_table.StatusIds:
+        """Return int16 (N,) `ids`, corrected where pods with precedence are nominated.
+
+        Nodes that PreFilter ruled out in `outcome` stay ruled out by that.
+        """
+        chosen = outcome.node_names
+        names = self._cycle.snap.nodes.names
+        rows = [r for r in self._others if chosen is None or names[r] in chosen]
+        corrected = ids.copy()
+        corrected[rows] = self._beside_nominated(ids[rows], np.array(rows, np.intp))
+        return corrected
+
+    @property
+    def _table(self) -> status_table.StatusTable:
+        return self._cycle.answers.table
+
+    def _beside_nominated(self, ids: status_table.StatusIds, rows: Rows) -> status_table.StatusIds:
+        """Return `ids` of `rows`, which hold without nominated pods, corrected by those."""
+        concerned = [i for i, row in enumerate(rows.tolist()) if row in self._others]
+        if not concerned:
+            return ids
+        corrected = ids.copy()
+        for positions in [concerned] if self.is_local else [[i] for i in concerned]:
+            beside = self._first_failures_beside(rows[positions])
+            corrected[positions] = np.where(beside == 0, ids[positions], beside)
+        return corrected
+
+    def _first_failures_beside(self, rows: Rows) -> status_table.StatusIds:
+        with what_if.WhatIf(self._cycle.snap) as world:
+            for row in rows.tolist():
+                for info in self._others[row]:
+                    world.put_on(info, row)
+            return self._first_failures(rows)
+
+    def _first_failures(self, rows: Rows) -> status_table.StatusIds:
+        """Return int16 (n,): the first failure on each of `rows`, 0 for none."""
+        cycle = self._cycle
+        state = cycle_state.CycleState(cycle.state.tolerations)
+        silent, rejected = self._prepare(state)
+        nodes = cycle.snap.at_rows(rows)
+        ids: status_table.StatusIds = np.zeros(len(rows), np.int16)
+        for number, plugin in self._filters:
+            if number in rejected:
+                ids[ids == 0] = rejected[number]
+            elif number not in silent:
+                own = cycle.answers.state if filtering.keeps_answers(plugin) else state
+                answers = asking.ask_filter(plugin, own, cycle.pod, nodes)
+                if answers.ids.any():
+                    ids = np.where(ids == 0, self._table.translate(plugin.name, answers), ids)
+            if ids.all():
+                break
+        return ids
+
+    def _prepare(self, state: cycle_state.CycleState) -> tuple[set[int], dict[int, int]]:
+        """Let PreFilter write into `state`; return which plugins have nothing to say, and refusals.
+
+        Which nodes a plugin would choose now is not asked for: that was decided in the cycle.
+        """
+        cycle = self._cycle
+        silent: set[int] = set()
+        rejected: dict[int, int] = {}
+        for number, plugin in self._pre_filters:
+            method = plugin.pre_filter
+            answer = asking.ask(plugin, "PreFilter", method, state, cycle.pod, cycle.snap).status
+            if answer.is_skip:
+                silent.add(number)
+            elif not answer.is_success:
+                rejected[number] = self._table.intern(status_table.signed(plugin.name, answer))
+        return silent, rejected
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class OwnNomination:
+    """What Filter says of the node to which the pod is nominated."""
+
+    row: int
+    status_id: int
+
+    @property
+    def fits(self) -> bool:
+        """Whether the pod can go there."""
+        return self.status_id == 0
+
+    def tell(
+        self,
+        cycle: filtering.Cycle,
+        outcome: filtering.PreFilterOutcome,
+        ids: status_table.StatusIds,
+    ) -> None:
+        """Put it into int16 (N,) `ids` where PreFilter ruled the node out: it was looked at."""
+        chosen = outcome.node_names
+        is_error = self.status_id in cycle.answers.table.errors
+        if chosen is not None and cycle.snap.nodes.names[self.row] not in chosen and not is_error:
+            ids[self.row] = self.status_id
+
+
+def own_nomination(
+    cycle: filtering.Cycle, outcome: filtering.PreFilterOutcome, runner: filtering.FilterRunner
+) -> OwnNomination | None:
+    """Try the pod's nominated node alone, if it has one: room was made for it there.
+
+    Whether PreFilter chose other nodes does not matter (`schedule_one.go`, evaluateNominatedNode).
+    """
+    snap = cycle.snap
+    row = snap.nodes.row_of.get(cycle.pod.pod.status.nominated_node_name)
+    if row is None or not snap.is_alive[row]:
+        return None
+    answers = Refilter(cycle, outcome, runner).filter(np.array([row], np.intp))
+    return OwnNomination(row, int(answers.ids[0]))
+
+
+def _with_precedence(cycle: filtering.Cycle) -> dict[int, Sequence[pod_shape.PodInfo]]:
+    """Return, for each row on which pods with precedence are nominated, those pods."""
+    snap = cycle.snap
+    found: dict[int, Sequence[pod_shape.PodInfo]] = {}
+    for node_name, others in snap.nominated.before(cycle.pod):
+        row = snap.nodes.row_of.get(node_name)
+        if row is not None and snap.is_alive[row]:
+            found[row] = others
+    return found
+
+
+if TYPE_CHECKING:
+    _contract: type[interface.Refilter] = Refilter
