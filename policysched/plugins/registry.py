@@ -30,11 +30,15 @@ from policysched.plugins import (
     node_resources_balanced_allocation,
     node_resources_fit,
     node_unschedulable,
+    node_volume_limits,
     pod_topology_spread,
     priority_sort,
     scheduling_gates,
     taint_toleration,
     unsupported_pod_features,
+    volume_binding,
+    volume_restrictions,
+    volume_zone,
 )
 
 ENTRY_POINT_GROUP = "policysched.plugins"
@@ -150,6 +154,7 @@ _BUILT_IN: dict[str, PluginFactory] = {
     ),
     names.NODE_RESOURCES_FIT: _configured(node_resources_fit.NodeResourcesFit.from_args),
     names.NODE_UNSCHEDULABLE: _plain(node_unschedulable.NodeUnschedulable),
+    names.NODE_VOLUME_LIMITS: _plain(node_volume_limits.NodeVolumeLimits),
     names.POD_TOPOLOGY_SPREAD: lambda args, handle: pod_topology_spread.PodTopologySpread.from_args(
         args, handle.owners
     ),
@@ -157,4 +162,7 @@ _BUILT_IN: dict[str, PluginFactory] = {
     names.SCHEDULING_GATES: _plain(scheduling_gates.SchedulingGates),
     names.TAINT_TOLERATION: _plain(taint_toleration.TaintToleration),
     names.UNSUPPORTED_POD_FEATURES: _plain(unsupported_pod_features.UnsupportedPodFeatures),
+    names.VOLUME_BINDING: volume_binding.VolumeBinding.from_args,
+    names.VOLUME_RESTRICTIONS: _plain(volume_restrictions.VolumeRestrictions),
+    names.VOLUME_ZONE: _plain(volume_zone.VolumeZone),
 }

@@ -1,10 +1,10 @@
 """UnsupportedPodFeatures: what policysched does not schedule yet stays Pending, with a reason.
 
-kube-scheduler has plugins for volumes (VolumeBinding, VolumeZone, VolumeRestrictions,
-NodeVolumeLimits), for resource claims (DynamicResources) and for pod groups (GangScheduling). A pod
-that needs one of them must not be placed as if it did not: its volumes could not be attached, its
-devices not be allocated, its group not be complete. So it waits and says why. Volumes leave this
-list with the plugins that handle them; claims and groups are the exception that stays.
+kube-scheduler has plugins for the volumes of claims (VolumeBinding), for resource claims
+(DynamicResources) and for pod groups (GangScheduling). A pod that needs one of them must not be
+placed as if it did not: its volumes could not be attached, its devices not be allocated, its group
+not be complete. So it waits and says why. Volumes leave this list with the plugin that handles
+them; claims and groups are the exception that stays.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from policysched.plugins import names
 CLAIMS = "pod names resource claims, which policysched does not allocate"
 GROUP = "pod belongs to a scheduling group, which policysched does not schedule"
 PERSISTENT_VOLUMES = "pod uses persistent volume claims, which policysched does not bind yet"
-LEGACY_DISKS = "pod uses gcePersistentDisk, awsElasticBlockStore, iscsi or rbd volumes, which policysched does not check yet"  # noqa: E501 - one text
 
 
 class UnsupportedPodFeatures:
@@ -50,18 +49,6 @@ def _unsupported(spec: objects.PodSpec) -> Iterator[str]:
         yield GROUP
     if any(v.persistent_volume_claim or v.ephemeral for v in spec.volumes):
         yield PERSISTENT_VOLUMES
-    if any(_is_legacy_disk(v) for v in spec.volumes):
-        yield LEGACY_DISKS
-
-
-def _is_legacy_disk(volume: objects.Volume) -> bool:
-    disks = (
-        volume.gce_persistent_disk,
-        volume.aws_elastic_block_store,
-        volume.iscsi,
-        volume.rbd,
-    )
-    return any(disk is not None for disk in disks)
 
 
 if TYPE_CHECKING:

@@ -204,10 +204,7 @@ UNSUPPORTED = [
                 objects.Volume(iscsi=volume_sources.ISCSIVolume(iqn="x")),
             )
         ),
-        (
-            unsupported_pod_features.PERSISTENT_VOLUMES,
-            unsupported_pod_features.LEGACY_DISKS,
-        ),
+        (unsupported_pod_features.PERSISTENT_VOLUMES,),
         id="volumes",
     ),
     pytest.param(
