@@ -39,6 +39,10 @@ class VolumePods:
         """Return the pods with volumes on a row."""
         return self._on_row.get(row, {}).values()
 
+    def holds(self, row: int, uid: str) -> bool:
+        """Return whether the pod with this uid is on a row, and has volumes."""
+        return uid in self._on_row.get(row, {})
+
     def uses(self, namespace: str, claim_name: str) -> Mapping[int, int]:
         """Return row → how many volumes of placed pods name the claim, ephemeral ones left out.
 

@@ -341,10 +341,9 @@ class Diagnosis:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class BindError:
-    """Why a binding was refused; `is_conflict` when another scheduler was faster."""
+    """Why a binding was refused, in the words of the API server."""
 
     message: str
-    is_conflict: bool = False
 
 
 class Binder(Protocol):

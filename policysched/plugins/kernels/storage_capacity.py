@@ -1,0 +1,84 @@
+"""How large a volume of a class can be on each node, by what CSI drivers have told.
+
+Source: `plugins/volumebinding/binder.go`, hasEnoughCapacity, capacitySufficient, nodeHasAccess.
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import numpy as np
+
+from policysched import quantity
+from policysched.cluster import columns, pod_shape, selectors, snapshot, storage_objects
+from policysched.plugins.kernels import node_rows
+
+Capacity: TypeAlias = storage_objects.CSIStorageCapacity
+
+_UNKNOWN = -1
+
+
+class ClassCapacity:
+    """The CSIStorageCapacities of one class."""
+
+    def __init__(self) -> None:
+        """Start with no capacity anywhere."""
+        self._accessible: dict[tuple[str, str], tuple[Capacity, node_rows.Terms]] = {}
+        self._capacities: tuple[Capacity, ...] = ()
+        self._version = -1
+        self._largest: columns.IntArray = np.zeros(0, np.int64)
+
+    def largest(
+        self,
+        capacities: tuple[Capacity, ...],
+        rows: node_rows.NodeRows,
+        snap: snapshot.Snapshot,
+    ) -> columns.IntArray:
+        """Return int64 (N,): the size in bytes of the largest volume on each row, -1 for none.
+
+        Args:
+            capacities: all there are for the class.
+            rows: finds the rows of selectors; refreshed.
+            snap: the nodes.
+        """
+        if rows.version != self._version or capacities != self._capacities:
+            self._accessible = {_key(c): self._with_terms(c) for c in capacities}
+            self._capacities, self._version = capacities, rows.version
+            self._largest = self._compute(rows, snap)
+        return self._largest
+
+    def _with_terms(self, capacity: Capacity) -> tuple[Capacity, node_rows.Terms]:
+        kept = self._accessible.get(_key(capacity))
+        if kept is not None and kept[0] is capacity:
+            return kept
+        return capacity, _accessible_from(capacity)
+
+    def _compute(self, rows: node_rows.NodeRows, snap: snapshot.Snapshot) -> columns.IntArray:
+        both = self._accessible.values()
+        edges = node_rows.Edges.of([rows.rows(terms, snap) for _, terms in both])
+        limits = np.array([limit(capacity) for capacity, _ in both], np.int64)
+        largest = np.full(snap.size, _UNKNOWN, np.int64)
+        np.maximum.at(largest, edges.rows, np.repeat(limits, np.diff(edges.starts)))
+        return largest
+
+
+def limit(capacity: Capacity) -> int:
+    """Return the size in bytes of the largest volume that a capacity allows, -1 where it is unsaid.
+
+    maximumVolumeSize is more precise than capacity (`binder.go`, volumeLimit).
+    """
+    told = capacity.maximum_volume_size
+    if told is None:
+        told = capacity.capacity
+    return _UNKNOWN if told is None else quantity.value(told)
+
+
+def _accessible_from(capacity: Capacity) -> node_rows.Terms:
+    """Return the terms of the nodes that a capacity is for; without a topology there are none."""
+    if capacity.node_topology is None:
+        return ()
+    return (pod_shape.NodeTerm(selectors.from_label_selector(capacity.node_topology)),)
+
+
+def _key(capacity: Capacity) -> tuple[str, str]:
+    return capacity.metadata.namespace, capacity.metadata.name

@@ -1,0 +1,231 @@
+"""VolumeBinding: claims can be satisfied on the node, and are before the pod is bound to it.
+
+Source: `plugins/volumebinding/volume_binding.go`. Volumes do not score: StorageCapacityScoring is
+off by default in 1.36, and then PreScore skips every pod.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from policysched.cluster import assumed_volumes, columns, pod_shape, snapshot
+from policysched.framework import cycle_state, events, interface, status
+from policysched.plugins import (
+    arguments,
+    names,
+    volume_binding_hints,
+    volume_claims,
+    volume_findings,
+    volume_reservation,
+)
+
+REASONS: dict[volume_findings.Verdict, str] = {
+    volume_findings.Verdict.OUT_OF_REACH: "node(s) didn't match PersistentVolume's node affinity",
+    volume_findings.Verdict.NO_VOLUME: "node(s) didn't find available persistent volumes to bind",
+    volume_findings.Verdict.NO_SPACE: "node(s) did not have enough free storage",
+    volume_findings.Verdict.VOLUME_GONE: (
+        "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)"
+    ),
+}
+_TIMED_OUT = "context deadline exceeded"
+_FIRST_LOOK_SECONDS = 0.05
+_LONGEST_LOOK_SECONDS = 1.0
+"""kube-scheduler looks once a second; what is bound sooner need not wait as long."""
+
+
+class VolumeBindingArgs(arguments.ArgumentStruct, frozen=True):
+    """Arguments: how long a pod waits for its claims (`apis/config/v1/defaults.go`).
+
+    `shape` needs the feature gate StorageCapacityScoring.
+    """
+
+    bind_timeout_seconds: int = 600
+    shape: object = None
+
+
+@dataclasses.dataclass(slots=True)
+class _Cycle:
+    """What is known of a pod's claims in its cycle.
+
+    Attributes:
+        claims: the claims.
+        nodes: the live nodes, of which the binding cycle reads what has become of its own.
+        findings: where they can be satisfied; made by the first Filter.
+        reservation: what is promised to them, None where nothing has to be.
+    """
+
+    claims: volume_claims.PodClaims
+    nodes: columns.NodeColumns
+    findings: volume_findings.Findings | None = None
+    reservation: volume_reservation.Reservation | None = None
+
+
+class VolumeBinding:
+    """Rejects nodes where claims have or find no volume; binds them once a node is chosen."""
+
+    name = names.VOLUME_BINDING
+    reads: ClassVar = interface.Reads.ANYTHING  # of volumes and claims, which differ pod by pod
+
+    def __init__(self, handle: interface.Handle, bind_timeout_seconds: float = 600.0) -> None:
+        """Take volumes and claims from `handle`, and write to them through it."""
+        self._stored = handle.storage
+        self._assumed = handle.assumed_volumes or assumed_volumes.AssumedVolumes(handle.storage)
+        self._writer = handle.volume_writer
+        self._sleep = handle.sleep
+        self._timeout_seconds = bind_timeout_seconds
+        self._finder = volume_findings.Finder(self._stored, self._assumed)
+
+    @classmethod
+    def from_args(cls, args: arguments.Arguments, handle: interface.Handle) -> VolumeBinding:
+        """Return the plugin for `VolumeBindingArgs`."""
+        given = arguments.decode(args, VolumeBindingArgs)
+        if given.bind_timeout_seconds < 0:
+            msg = f"`bindTimeoutSeconds` is {given.bind_timeout_seconds}, but must not be negative"
+            raise arguments.ArgumentError(msg)
+        if given.shape is not None:
+            msg = "`shape` scores storage capacity, which is off in kube-scheduler 1.36 by default"
+            raise arguments.ArgumentError(msg)
+        return cls(handle, given.bind_timeout_seconds)
+
+    # --- the scheduling cycle ---------------------------------------------------------------------
+
+    def applies_to(
+        self, state: cycle_state.CycleState, shape: pod_shape.PodShape, snap: snapshot.Snapshot
+    ) -> bool:
+        """Leave pods without claims alone."""
+        del state, snap
+        return bool(shape.claims)
+
+    def pre_filter(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
+    ) -> interface.PreFilterResult:
+        """Reject pods whose claims are not there, lost, going, or yet to be bound by others."""
+        if not pod.shape.claims:
+            return interface.PreFilterResult(status.SKIP)
+        claims = volume_claims.find(pod, self._stored, self._assumed)
+        if isinstance(claims, status.Status):
+            return interface.PreFilterResult(dataclasses.replace(claims, plugin=self.name))
+        state.write(self.name, _Cycle(claims, snap.nodes))
+        return interface.PreFilterResult()
+
+    def filter(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
+    ) -> status.NodeStatuses:
+        """Return one answer for each of the n nodes, with one or two reasons."""
+        cycle = state.read(self.name, _Cycle)
+        if cycle.findings is None:
+            # Of all rows at once: neither pods nor their removal change it within a cycle.
+            cycle.findings = self._finder.find(cycle.claims, nodes.snapshot)
+        found = cycle.findings
+        return _answers(self.name, found.of_bound[nodes.rows], found.of_unbound[nodes.rows])
+
+    def reserve(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node_name: str
+    ) -> status.Status:
+        """Promise volumes to claims, and the node to claims whose volumes are to be made."""
+        cycle = state.find(self.name, _Cycle)
+        if cycle is not None and cycle.claims.delayed and cycle.findings is not None:
+            row = cycle.nodes.row_of[node_name]
+            cycle.reservation = volume_reservation.reserve(
+                cycle.findings, row, node_name, self._assumed
+            )
+        return status.SUCCESS
+
+    def unreserve(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node_name: str
+    ) -> None:
+        """Give back what is promised and not written yet."""
+        reservation = _reservation(self.name, state)
+        if reservation is not None:
+            volume_reservation.give_back(reservation, self._assumed)
+
+    # --- the binding cycle ------------------------------------------------------------------------
+
+    def pre_bind_pre_flight(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node_name: str
+    ) -> status.Status:
+        """Return SKIP when PreBind will have nothing to do."""
+        return status.SKIP if _reservation(self.name, state) is None else status.SUCCESS
+
+    async def pre_bind(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node_name: str
+    ) -> status.Status:
+        """Write what is promised and wait until all claims are bound.
+
+        ERROR when a write is refused, when the binding cannot come to an end, or takes too long.
+        """
+        reservation = _reservation(self.name, state)
+        if reservation is None:
+            return status.SUCCESS
+        refused = await volume_reservation.write(reservation, self._writer)
+        if refused is not None:
+            return status.Status(status.Code.ERROR, (refused.message,), self.name)
+        nodes = state.read(self.name, _Cycle).nodes
+        check = volume_reservation.BindingCheck(pod, reservation, self._stored, nodes)
+        problem = await self._wait(check)
+        if problem:
+            return status.Status(status.Code.ERROR, (f"binding volumes: {problem}",), self.name)
+        return status.SUCCESS
+
+    async def _wait(self, check: volume_reservation.BindingCheck) -> str:
+        """Return "" once everything is bound, or why it never will be."""
+        looks = _looks_seconds()
+        left_seconds = self._timeout_seconds
+        while left_seconds > 0:
+            seconds = min(next(looks), left_seconds)
+            await self._sleep(seconds)
+            left_seconds -= seconds
+            progress = check.progress()
+            if isinstance(progress, str):
+                return progress
+            if progress is volume_reservation.Progress.DONE:
+                return ""
+        return _TIMED_OUT
+
+    def events_to_register(self) -> Sequence[events.ClusterEventWithHint]:
+        """Wait for volumes, claims and whatever says where they can be."""
+        return volume_binding_hints.REGISTRATIONS
+
+
+def _looks_seconds() -> Iterator[float]:
+    """Yield how long to wait before each look at the claims."""
+    seconds = _FIRST_LOOK_SECONDS
+    while True:
+        yield seconds
+        seconds = min(2 * seconds, _LONGEST_LOOK_SECONDS)
+
+
+def _reservation(name: str, state: cycle_state.CycleState) -> volume_reservation.Reservation | None:
+    cycle = state.find(name, _Cycle)
+    return None if cycle is None else cycle.reservation
+
+
+def _answers(
+    name: str, of_bound: volume_findings.Verdicts, of_unbound: volume_findings.Verdicts
+) -> status.NodeStatuses:
+    """Return int8 (n,) twice as one answer a node; reasons come in the order of `Verdict`."""
+    combined = of_bound.astype(np.int16) * len(volume_findings.Verdict) + of_unbound
+    present, inverse = np.unique(combined, return_inverse=True)
+    statuses = [status.SUCCESS]
+    number_of: npt.NDArray[np.int16] = np.zeros(len(present), np.int16)
+    for position, both in enumerate(present.tolist()):
+        verdicts = sorted({*divmod(both, len(volume_findings.Verdict))} - {0})
+        if verdicts:
+            number_of[position] = len(statuses)
+            reasons = (REASONS[volume_findings.Verdict(v)] for v in verdicts)
+            statuses.append(status.unresolvable(name, *reasons))
+    return status.NodeStatuses(number_of[inverse], statuses)
+
+
+if TYPE_CHECKING:
+    _scoped: type[interface.ScopedPlugin] = VolumeBinding
+    _pre_filter: type[interface.PreFilterPlugin] = VolumeBinding
+    _filter: type[interface.FilterPlugin] = VolumeBinding
+    _reserve: type[interface.ReservePlugin] = VolumeBinding
+    _pre_bind: type[interface.PreBindPlugin] = VolumeBinding
+    _events: type[interface.EventsPlugin] = VolumeBinding
