@@ -2,12 +2,14 @@
 
 etcd, kube-apiserver, kube-scheduler, kubectl, prometheus and promtool are Go programs. The two
 go.mod files under tests/components pin them and everything they are made of; two, because their
-Kubernetes libraries differ. `python -m tests.realcluster.components` builds all of them.
+Kubernetes libraries differ. The project's own Go program, the oracle of tests/conformance, has its
+go.mod beside its source. `python -m tests.realcluster.components` builds all of them.
 
 The binaries of a go.mod lie in `<cache>/components/<module>-<key>/`, where the key is a hash of
-go.mod, go.sum, the build flags and the Go version, and `<cache>` is `POLICYSCHED_CACHE`, else
-`policysched` under `XDG_CACHE_HOME` or `~/.cache`. A folder there is complete: it is built beside
-and renamed. Binaries in the folder `KUBEBUILDER_ASSETS` names go first.
+go.mod, go.sum, the source beside them, the build flags and the Go version, and `<cache>` is
+`POLICYSCHED_CACHE`, else `policysched` under `XDG_CACHE_HOME` or `~/.cache`. A folder there is
+complete: it is built beside and renamed. Binaries in the folder `KUBEBUILDER_ASSETS` names go
+first.
 """
 
 from __future__ import annotations
@@ -54,22 +56,24 @@ class ComponentError(Exception):
 
 @dataclasses.dataclass(frozen=True)
 class Module:
-    """One go.mod under tests/components and the programs that it pins.
+    """One go.mod and the programs that it pins.
 
     Attributes:
-        name: its folder.
+        name: its folder under tests/components.
         programs: Go package by the name that its binary gets.
         linker_flags: what `go build -ldflags` gets.
+        own_folder: its folder, for one that lies elsewhere.
     """
 
     name: str
     programs: Mapping[str, str]
     linker_flags: str
+    own_folder: pathlib.Path | None = None
 
     @property
     def folder(self) -> pathlib.Path:
         """The folder of its go.mod."""
-        return MODULES_FOLDER / self.name
+        return self.own_folder or MODULES_FOLDER / self.name
 
     def key(self, go_version: str) -> str:
         """Return the hash of everything that a build depends on."""
@@ -77,6 +81,7 @@ class Module:
         for part in (
             (self.folder / "go.mod").read_bytes(),
             (self.folder / "go.sum").read_bytes(),
+            *(path.name.encode() + path.read_bytes() for path in sorted(self.folder.glob("*.go"))),
             repr(sorted(self.programs.items())).encode(),
             repr((_BUILD_FLAGS, self.linker_flags)).encode(),
             go_version.encode(),
@@ -103,7 +108,13 @@ PROMETHEUS = Module(
     },
     linker_flags=_STRIP,
 )
-MODULES = (KUBERNETES, PROMETHEUS)
+ORACLE = Module(
+    name="oracle",
+    programs={"oracle": "policysched.test/conformance/oracle"},
+    linker_flags=_STRIP,
+    own_folder=MODULES_FOLDER.parent / "conformance" / "oracle",
+)
+MODULES = (KUBERNETES, PROMETHEUS, ORACLE)
 
 
 def binary(program: str) -> pathlib.Path:

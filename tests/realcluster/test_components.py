@@ -46,9 +46,11 @@ def test_the_key_changes_with_what_a_build_depends_on(
     assert changed.key(go_version) != tiny_module.key("go1.26.0")
 
 
-@pytest.mark.parametrize("file", ["go.mod", "go.sum"])
-def test_the_key_changes_with_the_pins(tiny_module: components.Module, file: str) -> None:
-    """An edit of go.mod or go.sum leads to a new build."""
+@pytest.mark.parametrize("file", ["go.mod", "go.sum", "main.go"])
+def test_the_key_changes_with_the_pins_and_the_source(
+    tiny_module: components.Module, file: str
+) -> None:
+    """An edit of go.mod, go.sum or a Go file beside them leads to a new build."""
     before = tiny_module.key("go1.26.0")
     pins = tiny_module.folder / file
     pins.write_text(pins.read_text() + "\n// edited\n")
