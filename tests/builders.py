@@ -374,6 +374,10 @@ class NodeBuilder:
         made = objects.ContainerImage(names=names, size_bytes=size_bytes)
         return self._status(images=(*self.node.status.images, made))
 
+    def declares(self, *features: str) -> NodeBuilder:
+        """Set what the kubelet can do."""
+        return self._status(declared_features=features)
+
     def condition(self, kind: str, status: str) -> NodeBuilder:
         """Add a condition such as `Ready`."""
         made = objects.Condition(type=kind, status=status)

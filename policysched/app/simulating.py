@@ -15,7 +15,7 @@ import numpy as np
 from policysched.app import offline_cluster, profile_choice
 from policysched.cluster import cache as caches
 from policysched.cluster import pod_shape
-from policysched.framework import messages, queued_pod, runtime, status
+from policysched.framework import queued_pod, runtime, status
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -104,20 +104,19 @@ def _make_room(
     info: pod_shape.PodInfo,
     result: runtime.ScheduleResult,
 ) -> tuple[pod_shape.PodInfo, ...]:
-    """Let PostFilter plugins name pods that go; where none help, tell more in the message."""
+    """Let PostFilter plugins name the pods that go.
+
+    Where none help the message stays what the filters made it, as in `explain`.
+    """
     diagnosis = result.diagnosis
     if diagnosis is None:
         return ()
     snap = cache.snapshot()
     answer = framework.run_post_filter(result.state, info, snap, diagnosis)
-    if answer is None:
-        return ()
-    if answer.status.is_success and answer.victims:
+    if answer is not None and answer.status.is_success:
         for victim in answer.victims:
             cache.remove_pod(victim)
         return answer.victims
-    diagnosis.post_filter_message = ", ".join(answer.status.reasons)
-    result.message = messages.fit_error(diagnosis, snap.is_alive, snap.node_count)
     return ()
 
 

@@ -251,6 +251,7 @@ def _reads_equal(old: objects.Node, new: objects.Node) -> bool:
         and old.status.allocatable == new.status.allocatable
         and old.status.images == new.status.images
         and old.status.addresses == new.status.addresses
+        and old.status.declared_features == new.status.declared_features
         and _condition_states(old) == _condition_states(new)
     )
 

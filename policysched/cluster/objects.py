@@ -176,6 +176,12 @@ class ResourceRequirements(WireStruct, frozen=True):
     claims: tuple[dict[str, str], ...] = ()
 
 
+class ContainerRestartRule(WireStruct, frozen=True):
+    """`restartPolicyRules[]` of a container."""
+
+    action: str = ""
+
+
 class Container(WireStruct, frozen=True):
     """A container or init container (`restartPolicy: Always` makes the latter a sidecar)."""
 
@@ -184,6 +190,7 @@ class Container(WireStruct, frozen=True):
     ports: tuple[ContainerPort, ...] = ()
     resources: ResourceRequirements = ResourceRequirements()
     restart_policy: str = ""
+    restart_policy_rules: tuple[ContainerRestartRule, ...] = ()
 
 
 class PersistentVolumeClaimSource(WireStruct, frozen=True):
@@ -267,6 +274,7 @@ class PodSpec(WireStruct, frozen=True):
     resources: ResourceRequirements | None = None
     scheduling_gates: tuple[PodSchedulingGate, ...] = ()
     host_network: bool = False
+    host_users: bool | None = None
     volumes: tuple[Volume, ...] = ()
     resource_claims: tuple[PodResourceClaim, ...] = ()
     scheduling_group: PodSchedulingGroup | None = None
@@ -353,6 +361,7 @@ class NodeStatus(WireStruct, frozen=True):
     conditions: tuple[Condition, ...] = ()
     addresses: tuple[NodeAddress, ...] = ()
     images: tuple[ContainerImage, ...] = ()
+    declared_features: tuple[str, ...] = ()
 
 
 class Node(WireStruct, frozen=True):

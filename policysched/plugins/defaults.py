@@ -34,9 +34,11 @@ DEFAULT_PLUGINS: tuple[DefaultPlugin, ...] = (
     DefaultPlugin(names.VOLUME_ZONE),
     DefaultPlugin(names.POD_TOPOLOGY_SPREAD, weight=2),
     DefaultPlugin(names.INTER_POD_AFFINITY, weight=2),
+    DefaultPlugin(names.DYNAMIC_RESOURCES, weight=2),
     DefaultPlugin(names.NODE_RESOURCES_BALANCED_ALLOCATION),
     DefaultPlugin(names.IMAGE_LOCALITY),
     DefaultPlugin(names.DEFAULT_BINDER),
+    DefaultPlugin(names.NODE_DECLARED_FEATURES),
 )
 
 DEFAULT_WEIGHTS: dict[str, int] = {p.name: p.weight for p in DEFAULT_PLUGINS}

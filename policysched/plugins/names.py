@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 DEFAULT_BINDER = "DefaultBinder"
+DYNAMIC_RESOURCES = "DynamicResources"
 IMAGE_LOCALITY = "ImageLocality"
 INTER_POD_AFFINITY = "InterPodAffinity"
 NODE_AFFINITY = "NodeAffinity"
+NODE_DECLARED_FEATURES = "NodeDeclaredFeatures"
 NODE_NAME = "NodeName"
 NODE_PORTS = "NodePorts"
 NODE_RESOURCES_BALANCED_ALLOCATION = "NodeResourcesBalancedAllocation"

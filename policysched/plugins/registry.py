@@ -21,10 +21,12 @@ from policysched.framework import interface
 from policysched.plugins import (
     arguments,
     default_binder,
+    dynamic_resources,
     image_locality,
     inter_pod_affinity,
     names,
     node_affinity,
+    node_declared_features,
     node_name,
     node_ports,
     node_resources_balanced_allocation,
@@ -144,9 +146,11 @@ def _binder(args: arguments.Arguments, handle: interface.Handle) -> interface.Pl
 
 _BUILT_IN: dict[str, PluginFactory] = {
     names.DEFAULT_BINDER: _binder,
+    names.DYNAMIC_RESOURCES: _configured(dynamic_resources.DynamicResources.from_args),
     names.IMAGE_LOCALITY: _plain(image_locality.ImageLocality),
     names.INTER_POD_AFFINITY: _configured(inter_pod_affinity.InterPodAffinity.from_args),
     names.NODE_AFFINITY: _configured(node_affinity.NodeAffinity.from_args),
+    names.NODE_DECLARED_FEATURES: _plain(node_declared_features.NodeDeclaredFeatures),
     names.NODE_NAME: _plain(node_name.NodeName),
     names.NODE_PORTS: _plain(node_ports.NodePorts),
     names.NODE_RESOURCES_BALANCED_ALLOCATION: _configured(

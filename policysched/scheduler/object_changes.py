@@ -74,6 +74,8 @@ def node_changes(old: objects.Node, new: objects.Node) -> list[events.ClusterEve
         actions.append(_Action.UPDATE_NODE_CONDITION)
     if old.metadata.annotations != new.metadata.annotations:
         actions.append(_Action.UPDATE_NODE_ANNOTATION)
+    if old.status.declared_features != new.status.declared_features:
+        actions.append(_Action.UPDATE_NODE_DECLARED_FEATURE)
     return [events.ClusterEvent(_Resource.NODE, action) for action in actions]
 
 

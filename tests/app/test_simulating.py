@@ -95,7 +95,7 @@ def test_a_preempting_pod_takes_the_place_of_its_victims() -> None:
     first, second = _simulate(cluster, EvictsTheFirst((cluster.placed["default/old"],)))
     assert (first.node, first.victims, first.feasible) == ("n1", ["default/old"], 1)
     assert (second.node, second.victims) == (None, [])
-    assert second.message == "0/1 nodes are available: 1 Insufficient cpu. nobody to evict"
+    assert second.message == "0/1 nodes are available: 1 Insufficient cpu."
     assert second.reasons == ("Insufficient cpu",)
 
 

@@ -240,6 +240,7 @@ prod/web fits on 2 of 5 nodes
   runner-up: warm with 573 points (web/low-cpu -61)
 
   POINTS                           cool  warm
+  DynamicResources                    0     0
   ImageLocality                       0     0
   NodeResourcesBalancedAllocation    68    68
   NodeResourcesFit                   86    86

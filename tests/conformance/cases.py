@@ -4,8 +4,8 @@
 real framework says of each pending pod considered alone) and `place` (the pending pods scheduled
 one after the other, ties to the smallest name).
 
-Not compared yet: pods that use volumes or claims, which `UnsupportedPodFeatures` rejects.
-`DynamicResources` is in all recorded scores, always with 0.
+Not compared yet: pods that use volumes. Pods that name resource claims or belong to a pod group
+are the stated exception: policysched keeps them waiting with reasons of its own.
 """
 
 from __future__ import annotations
@@ -140,20 +140,14 @@ def verdict_of(explained: explanation.Explanation, names: list[str]) -> Verdict:
 
 
 def recorded(verdict: Verdict) -> Verdict:
-    """Return a recorded verdict with all keys, and without what has no counterpart here."""
-    scores = {
-        node: {
-            plugin: points for plugin, points in by_plugin.items() if plugin != "DynamicResources"
-        }
-        for node, by_plugin in verdict["scores"].items()
-    }
+    """Return a recorded verdict with all keys."""
     return {
         "pod": verdict["pod"],
         "gated": verdict.get("gated"),
         "prefilter": verdict["prefilter"],
         "nodes": {} if verdict["prefilter"] else verdict["nodes"],
         "feasible": verdict["feasible"],
-        "scores": scores,
+        "scores": verdict["scores"],
         "best": verdict["best"],
         "message": verdict.get("message", ""),
     }

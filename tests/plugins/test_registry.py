@@ -40,13 +40,14 @@ def test_the_default_profile_can_be_made() -> None:
 
 
 def test_default_weights_are_those_of_kube_scheduler() -> None:
-    """Taints weigh 3; affinity and spread 2; the rest 1."""
+    """Taints weigh 3; affinity, spread and resource claims 2; the rest 1."""
     heavier = {name: w for name, w in defaults.DEFAULT_WEIGHTS.items() if w != 1}
     assert heavier == {
         names.TAINT_TOLERATION: 3,
         names.NODE_AFFINITY: 2,
         names.POD_TOPOLOGY_SPREAD: 2,
         names.INTER_POD_AFFINITY: 2,
+        names.DYNAMIC_RESOURCES: 2,
     }
 
 

@@ -186,7 +186,7 @@ def test_pods_are_assumed_while_their_bindings_take_time() -> None:
     sim = _run(play)
     assert sim.placements() == {"a": "only", "b": ""}
     (condition,) = sim.server.pods.get("b", "default").status.conditions
-    assert condition.message == "0/1 nodes are available: 1 Insufficient cpu."
+    assert condition.message.startswith("0/1 nodes are available: 1 Insufficient cpu.")
 
 
 def test_a_pending_pod_is_bound_when_the_change_that_helps_comes() -> None:

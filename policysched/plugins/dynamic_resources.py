@@ -1,0 +1,94 @@
+"""DynamicResources: devices that pods claim. policysched allocates none, and says so.
+
+kube-scheduler's plugin allocates devices to the resource claims of a pod. A pod that names claims
+must not be placed without them, so it waits here; this is the exception to equal decisions. For all
+other pods the plugin is what it is there: its score is 0 on every node, and when a pod fits nowhere
+it answers before preemption is tried.
+
+Device classes are not read: an extended resource that only they provide is one that no node has,
+and NodeResourcesFit keeps the pod waiting for it.
+
+Source: `plugins/dynamicresources/dynamicresources.go`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from policysched.cluster import columns, pod_shape, snapshot
+from policysched.framework import cycle_state, events, interface, status
+from policysched.plugins import arguments, names
+
+REASON = "pod names resource claims, which policysched does not allocate"
+NO_CLAIMS = "no new claims to deallocate"
+NOT_FOUND = "not found"
+
+
+class DynamicResourcesArgs(arguments.ArgumentStruct, frozen=True):
+    """Arguments, taken for the sake of existing configurations: nothing here takes that long."""
+
+    filter_timeout: str | None = None
+    binding_timeout: str | None = None
+
+
+class DynamicResources:
+    """Rejects pods that name resource claims; has next to nothing to say about others."""
+
+    name = names.DYNAMIC_RESOURCES
+    reads: ClassVar = interface.Reads.NODE  # of nothing but the pod
+
+    @classmethod
+    def from_args(cls, args: arguments.Arguments) -> DynamicResources:
+        """Return the plugin for `DynamicResourcesArgs`."""
+        arguments.decode(args, DynamicResourcesArgs)
+        return cls()
+
+    def pre_filter(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
+    ) -> interface.PreFilterResult:
+        """Reject pods with claims on all nodes; the removal of other pods would not help."""
+        del state, snap
+        if pod.shape.spec.resource_claims:
+            return interface.PreFilterResult(status.unresolvable(self.name, REASON))
+        return interface.PreFilterResult(status.SKIP)
+
+    def post_filter(
+        self,
+        state: cycle_state.CycleState,
+        pod: pod_shape.PodInfo,
+        snap: snapshot.Snapshot,
+        diagnosis: interface.Diagnosis,
+    ) -> interface.PostFilterResult:
+        """Leave pods without claims to preemption; nothing is evicted for those with claims.
+
+        Where an earlier plugin's PreFilter ended the cycle, kube-scheduler's plugin does not find
+        what its own would have left behind: that is an error, and ends PostFilter.
+        """
+        del state, snap
+        if self.name in diagnosis.unasked:
+            not_found = status.Status(status.Code.ERROR, (NOT_FOUND,), self.name)
+            return interface.PostFilterResult(not_found)
+        if pod.shape.spec.resource_claims:
+            return interface.PostFilterResult(status.unresolvable(self.name))
+        return interface.PostFilterResult(status.unschedulable(self.name, NO_CLAIMS))
+
+    def score(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
+    ) -> columns.IntArray:
+        """Return int64 (n,): zeros, as there are no alternatives of claims to rank."""
+        del state, pod
+        return np.zeros(len(nodes), np.int64)
+
+    def events_to_register(self) -> Sequence[events.ClusterEventWithHint]:
+        """Wait for nothing: the claims of a pod never change."""
+        return ()
+
+
+if TYPE_CHECKING:
+    _pre_filter: type[interface.PreFilterPlugin] = DynamicResources
+    _post_filter: type[interface.PostFilterPlugin] = DynamicResources
+    _score: type[interface.ScorePlugin] = DynamicResources
+    _events: type[interface.EventsPlugin] = DynamicResources

@@ -1,0 +1,86 @@
+"""NodeDeclaredFeatures: what a pod needs of the kubelet, the node has to declare.
+
+Which features a pod needs is known for two that 1.36 lists; the others are about updates of pods.
+
+Sources: `plugins/nodedeclaredfeatures/nodedeclaredfeatures.go`, component-helpers
+`nodedeclaredfeatures/features`, KEP-5328.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from policysched.cluster import objects, pod_shape, snapshot
+from policysched.framework import cycle_state, events, interface, status
+from policysched.plugins import hints, names
+
+REASON = "node(s) didn't match Pod's required features"
+RESTART_ALL_CONTAINERS = "RestartAllContainersOnContainerExits"
+USER_NAMESPACES_HOST_NETWORK = "UserNamespacesHostNetworkSupport"
+
+
+class NodeDeclaredFeatures:
+    """Rejects nodes that do not declare all features that the pod needs."""
+
+    name = names.NODE_DECLARED_FEATURES
+    reads: ClassVar = interface.Reads.NODE
+
+    def pre_filter(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
+    ) -> interface.PreFilterResult:
+        """Skip pods that need no feature."""
+        del state, snap
+        needed = required_features(pod.shape.spec)
+        return interface.PreFilterResult(status.SUCCESS if needed else status.SKIP)
+
+    def filter(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
+    ) -> status.NodeStatuses:
+        """Return one answer for each of the n nodes."""
+        del state
+        needed = required_features(pod.shape.spec)
+        lacks = [n is None or not needed.issubset(_declared(n)) for n in nodes.objects()]
+        rejected = status.unresolvable(self.name, REASON)
+        return status.NodeStatuses.where(np.array(lacks, np.bool_), rejected)
+
+    def events_to_register(self) -> Sequence[events.ClusterEventWithHint]:
+        """Wait for nodes that declare other features; what a pod needs of them never changes."""
+        node = events.ActionType.ADD | events.ActionType.UPDATE_NODE_DECLARED_FEATURE
+        return (hints.on(events.EventResource.NODE, node, _after_node_change),)
+
+
+def required_features(spec: objects.PodSpec) -> frozenset[str]:
+    """Return the features without which a kubelet cannot run the pod."""
+    needed = []
+    if any(_restarts_all(c) for c in (*spec.containers, *spec.init_containers)):
+        needed.append(RESTART_ALL_CONTAINERS)
+    if spec.host_network and spec.host_users is False:
+        needed.append(USER_NAMESPACES_HOST_NETWORK)
+    return frozenset(needed)
+
+
+def _restarts_all(container: objects.Container) -> bool:
+    return any(rule.action == "RestartAllContainers" for rule in container.restart_policy_rules)
+
+
+def _declared(node: objects.Node) -> tuple[str, ...]:
+    return node.status.declared_features
+
+
+def _after_node_change(
+    pod: pod_shape.PodInfo, old: events.ClusterObject, new: events.ClusterObject
+) -> events.QueueingHint:
+    """Queue after a new node, or after any change of what one declares."""
+    del pod
+    if not isinstance(new, objects.Node):
+        return events.QueueingHint.SKIP
+    return hints.queue_if(not isinstance(old, objects.Node) or _declared(old) != _declared(new))
+
+
+if TYPE_CHECKING:
+    _pre_filter: type[interface.PreFilterPlugin] = NodeDeclaredFeatures
+    _filter: type[interface.FilterPlugin] = NodeDeclaredFeatures
+    _events: type[interface.EventsPlugin] = NodeDeclaredFeatures

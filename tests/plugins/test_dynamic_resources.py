@@ -1,0 +1,102 @@
+"""Pods with resource claims wait; what the plugin says of all others is kube-scheduler's."""
+
+from __future__ import annotations
+
+import pytest
+
+from policysched.cluster import objects
+from policysched.framework import interface, profile, runtime, status
+from policysched.plugins import (
+    arguments,
+    dynamic_resources,
+    names,
+    node_affinity,
+    node_resources_fit,
+)
+from tests import builders
+
+CLAIM = objects.PodResourceClaim(name="gpu", resource_claim_name="gpu-0")
+plain = builders.make_pod("p").requests(cpu="100")
+claiming = plain.spec(resource_claims=(CLAIM,))
+lost = plain.requires_nodes(
+    builders.node_term(
+        fields=(
+            builders.expression("metadata.name", "In", "n1"),
+            builders.expression("metadata.name", "In", "n2"),
+        )
+    )
+)
+
+
+def _framework() -> runtime.Framework:
+    plugins: tuple[interface.Plugin, ...] = (
+        node_affinity.NodeAffinity(),
+        node_resources_fit.NodeResourcesFit(),
+        dynamic_resources.DynamicResources(),
+    )
+    return runtime.Framework(profile.Profile("test", plugins, {names.DYNAMIC_RESOURCES: 2}), None)
+
+
+@pytest.mark.parametrize(
+    "builder, message, code, post_filter",
+    [
+        pytest.param(
+            plain,
+            "0/1 nodes are available: 1 Insufficient cpu.",
+            status.Code.UNSCHEDULABLE,
+            ("no new claims to deallocate",),
+            id="without claims",
+        ),
+        pytest.param(
+            claiming,
+            f"0/1 nodes are available: {dynamic_resources.REASON}.",
+            status.Code.UNSCHEDULABLE_AND_UNRESOLVABLE,
+            (),
+            id="with a claim: nothing is evicted for it",
+        ),
+        pytest.param(
+            lost,
+            "0/1 nodes are available: pod affinity terms conflict.",
+            status.Code.ERROR,
+            ("not found",),
+            id="ended by an earlier plugin",
+        ),
+    ],
+)
+def test_pods_that_fit_nowhere(
+    builder: builders.PodBuilder, message: str, code: status.Code, post_filter: tuple[str, ...]
+) -> None:
+    """The reason of the rejection, and what PostFilter says, follow from the claims of the pod."""
+    cluster = builders.make_cache([builders.make_node("n1").capacity(cpu="1")])
+    pod, snap = cluster.info(builder), cluster.cache.snapshot()
+    framework = _framework()
+    for _ in range(2):  # asked anew, then from kept answers
+        result = framework.schedule_pod(pod, snap)
+        assert result.message == message
+        assert result.diagnosis is not None
+        answer = framework.run_post_filter(result.state, pod, snap, result.diagnosis)
+        assert answer is not None
+        assert (answer.status.code, answer.status.reasons) == (code, post_filter)
+        assert answer.status.plugin == names.DYNAMIC_RESOURCES
+
+
+def test_scores_are_shown_and_count_nothing() -> None:
+    """The score table has the plugin, with 0 for every node."""
+    cluster = builders.make_cache([builders.make_node(n) for n in ("n1", "n2")])
+    pod, snap = cluster.info(builders.make_pod("p")), cluster.cache.snapshot()
+    found = _framework().explain_pod(pod, snap).scores
+    assert found is not None
+    assert found.by_plugin[names.DYNAMIC_RESOURCES].tolist() == [0, 0]
+
+
+def test_no_event_helps() -> None:
+    """A pod's claims never change, so nothing can bring it back."""
+    assert dynamic_resources.DynamicResources().events_to_register() == ()
+
+
+def test_arguments_of_kube_scheduler_are_taken() -> None:
+    """A configuration with kube-scheduler's arguments still loads; others are refused."""
+    args = {"kind": "DynamicResourcesArgs", "filterTimeout": "10s", "bindingTimeout": "600s"}
+    assert dynamic_resources.DynamicResources.from_args(args).name == names.DYNAMIC_RESOURCES
+    with pytest.raises(arguments.ArgumentError, match="fliterTimeout"):
+        dynamic_resources.DynamicResources.from_args({"fliterTimeout": "10s"})
