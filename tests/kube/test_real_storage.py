@@ -220,6 +220,32 @@ async def test_what_may_not_be_listed_is_asked_for_again(
         assert not following.synced.is_set()
         rule = {"apiGroups": ["storage.k8s.io"], "resources": ["csinodes"]}
         control_plane.grant("nobody", [{**rule, "verbs": ["list", "watch"]}])
-        while not following.synced.is_set():  # the server takes a moment to know of the right
-            with contextlib.suppress(errors.ForbiddenError):
-                await following.list_once()
+        await _list_when_allowed(following)
+
+
+@asynchronous
+async def test_the_roles_of_kube_scheduler_suffice(
+    control_plane: control_planes.ControlPlane, tmp_path: pathlib.Path
+) -> None:
+    """A user with kube-scheduler's two cluster roles may list everything that is followed."""
+    for role in ("system:kube-scheduler", "system:volume-scheduler"):
+        control_plane.give_role("scheduler", role)
+    everything: tuple[resources.Resource[Any], ...] = (
+        resources.PODS,
+        resources.NODES,
+        resources.NAMESPACES,
+        resources.BUDGETS,
+        *resources.OWNERS.values(),
+        *resources.STORAGE.values(),
+    )
+    async with connected(control_plane, tmp_path, "scheduler") as api:
+        for resource in everything:
+            following = reflector.Reflector(api, resource, Collection(), rng=random.Random(1))
+            await _list_when_allowed(following)
+
+
+async def _list_when_allowed(following: reflector.Reflector[Any]) -> None:
+    """List, as soon as the server knows of rights that were given a moment ago."""
+    while not following.synced.is_set():
+        with contextlib.suppress(errors.ForbiddenError):
+            await following.list_once()

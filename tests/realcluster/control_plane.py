@@ -163,15 +163,19 @@ class ControlPlane:
 
     def grant(self, user: str, rules: Sequence[Mapping[str, object]]) -> None:
         """Let `user` do what the RBAC `rules` say, in every namespace."""
-        metadata = {"name": f"test:{user}", "labels": _TEST_LABEL}
-        role = {"metadata": metadata, "rules": list(rules)}
-        self.client.create(f"{_RBAC}/clusterroles", role)
+        role = f"test:{user}"
+        metadata = {"name": role, "labels": _TEST_LABEL}
+        self.client.create(f"{_RBAC}/clusterroles", {"metadata": metadata, "rules": list(rules)})
+        self.give_role(user, role)
+
+    def give_role(self, user: str, role: str) -> None:
+        """Let `user` do what a ClusterRole says, in every namespace."""
         binding = {
-            "metadata": metadata,
+            "metadata": {"name": f"test:{user}:{role}", "labels": _TEST_LABEL},
             "roleRef": {
                 "apiGroup": "rbac.authorization.k8s.io",
                 "kind": "ClusterRole",
-                "name": f"test:{user}",
+                "name": role,
             },
             "subjects": [
                 {"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": user},
