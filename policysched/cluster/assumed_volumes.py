@@ -10,20 +10,38 @@ about one version of an object and ends with it
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Generic, TypeVar
+from typing import Generic, Protocol, TypeVar
 
-from policysched.cluster import storage, storage_objects
+from policysched.cluster import storage_objects
 
 ObjectT = TypeVar(
     "ObjectT",
     bound=storage_objects.PersistentVolume | storage_objects.PersistentVolumeClaim,
 )
+ToldT_co = TypeVar("ToldT_co", covariant=True)
+
+
+class Store(Protocol[ToldT_co]):
+    """What the API server has told; `storage.ObjectStore` is one."""
+
+    @property
+    def generation(self) -> int:
+        """Grows with every change."""
+        ...
+
+    def get(self, name: str, namespace: str = "") -> ToldT_co | None:
+        """Return an object, None when there is none of that name."""
+        ...
+
+    def in_group(self, key: str) -> tuple[ToldT_co, ...]:
+        """Return the objects of one group."""
+        ...
 
 
 class AssumedObjects(Generic[ObjectT]):
     """The objects of one store, with assumptions in place of what they are about."""
 
-    def __init__(self, store: storage.ObjectStore[ObjectT]) -> None:
+    def __init__(self, store: Store[ObjectT]) -> None:
         """Assume nothing about the objects of `store` yet."""
         self._store = store
         self._assumed: dict[tuple[str, str], ObjectT] = {}
@@ -83,10 +101,14 @@ class AssumedVolumes:
         claims: PersistentVolumeClaims.
     """
 
-    def __init__(self, stored: storage.Storage) -> None:
+    def __init__(
+        self,
+        volumes: Store[storage_objects.PersistentVolume],
+        claims: Store[storage_objects.PersistentVolumeClaim],
+    ) -> None:
         """Assume nothing about what is stored yet."""
-        self.volumes = AssumedObjects(stored.volumes)
-        self.claims = AssumedObjects(stored.claims)
+        self.volumes = AssumedObjects(volumes)
+        self.claims = AssumedObjects(claims)
 
 
 def _key(item: ObjectT) -> tuple[str, str]:

@@ -25,7 +25,6 @@ from collections.abc import Iterable, Mapping
 
 from policysched import clock as clocks
 from policysched.cluster import (
-    assumed_volumes,
     columns,
     disruption_budgets,
     metric_table,
@@ -66,7 +65,6 @@ class Cache:
         self.metrics = metric_table.MetricTable()
         self.owners = owner_selectors.OwnerSelectors()
         self.storage = storage.Storage()
-        self.assumed_volumes = assumed_volumes.AssumedVolumes(self.storage)
         self.budgets = disruption_budgets.DisruptionBudgets()
         self._clock = clock
         self._assumed_ttl_seconds = assumed_ttl_seconds

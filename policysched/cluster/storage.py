@@ -1,7 +1,7 @@
 """Volumes, claims, classes and CSI objects, by name and by what plugins ask for.
 
 One store for each kind, fed by watch events. It shows what the API server has told; what the
-scheduler assumes beyond that (a claim it is about to bind) is the business of VolumeBinding.
+scheduler has decided beyond that stands in `Storage.assumed`.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, Generic, TypeVar
 
-from policysched.cluster import change_log, storage_objects, volume_pods
+from policysched.cluster import assumed_volumes, change_log, storage_objects, volume_pods
 
 ObjectT = TypeVar("ObjectT", bound=storage_objects.StorageObject)
 
@@ -93,6 +93,7 @@ class Storage:
         capacities: CSIStorageCapacities by name and namespace; grouped by the name of the class.
         attachments: VolumeAttachments by name; grouped by the name of the node.
         pods: the placed and assumed pods that have volumes.
+        assumed: volumes and claims as they will be once what was decided has been written.
     """
 
     def __init__(self) -> None:
@@ -107,6 +108,7 @@ class Storage:
         )
         self.attachments = ObjectStore[storage_objects.VolumeAttachment](lambda a: a.spec.node_name)
         self.pods = volume_pods.VolumePods()
+        self.assumed = assumed_volumes.AssumedVolumes(self.volumes, self.claims)
         self._stores: dict[type[Any], ObjectStore[Any]] = {
             storage_objects.PersistentVolume: self.volumes,
             storage_objects.PersistentVolumeClaim: self.claims,

@@ -15,13 +15,13 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import enum
+import random
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
-from policysched.cluster import assumed_volumes as assumed
 from policysched.cluster import (
     columns,
     disruption_budgets,
@@ -405,8 +405,8 @@ class Handle:
     `owners` are the selectors of services and controllers: the cache's, or empty where default
     spread constraints are not wanted. `preemptions` are the scheduler's, or none where nobody is
     evicted. `storage` and `budgets` are the cache's, for what happens outside a scheduling cycle
-    too: hints, PreBind. `assumed_volumes` are the cache's; without them each plugin assumes for
-    itself. `volume_writer` and `sleep` serve PreBind.
+    too: hints, PreBind. `volume_writer` and `sleep` serve PreBind. `rng` is for choices that are
+    left to chance; without it the same is chosen every time.
     """
 
     binder: Binder
@@ -420,6 +420,6 @@ class Handle:
     budgets: disruption_budgets.DisruptionBudgets = dataclasses.field(
         default_factory=disruption_budgets.DisruptionBudgets
     )
-    assumed_volumes: assumed.AssumedVolumes | None = None
     volume_writer: VolumeWriter = dataclasses.field(default_factory=NoVolumeWriter)
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+    rng: random.Random | None = None

@@ -1,7 +1,7 @@
 """Which plugins are on by default, in which order, and how much their scores weigh.
 
-Source: `apis/config/v1/default_plugins.go` (1.36), as far as policysched has the plugins. Where
-kube-scheduler runs its volume plugins, `UnsupportedPodFeatures` keeps pods that need them waiting.
+Source: `apis/config/v1/default_plugins.go` (1.36), as far as policysched has the plugins.
+`UnsupportedPodFeatures` keeps pods waiting that need those which it has not.
 """
 
 from __future__ import annotations
@@ -31,10 +31,12 @@ DEFAULT_PLUGINS: tuple[DefaultPlugin, ...] = (
     DefaultPlugin(names.UNSUPPORTED_POD_FEATURES),
     DefaultPlugin(names.VOLUME_RESTRICTIONS),
     DefaultPlugin(names.NODE_VOLUME_LIMITS),
+    DefaultPlugin(names.VOLUME_BINDING),
     DefaultPlugin(names.VOLUME_ZONE),
     DefaultPlugin(names.POD_TOPOLOGY_SPREAD, weight=2),
     DefaultPlugin(names.INTER_POD_AFFINITY, weight=2),
     DefaultPlugin(names.DYNAMIC_RESOURCES, weight=2),
+    DefaultPlugin(names.DEFAULT_PREEMPTION),
     DefaultPlugin(names.NODE_RESOURCES_BALANCED_ALLOCATION),
     DefaultPlugin(names.IMAGE_LOCALITY),
     DefaultPlugin(names.DEFAULT_BINDER),

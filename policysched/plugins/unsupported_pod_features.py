@@ -1,10 +1,8 @@
 """UnsupportedPodFeatures: what policysched does not schedule yet stays Pending, with a reason.
 
-kube-scheduler has plugins for the volumes of claims (VolumeBinding), for resource claims
-(DynamicResources) and for pod groups (GangScheduling). A pod that needs one of them must not be
-placed as if it did not: its volumes could not be attached, its devices not be allocated, its group
-not be complete. So it waits and says why. Volumes leave this list with the plugin that handles
-them; claims and groups are the exception that stays.
+kube-scheduler has plugins for resource claims (DynamicResources) and for pod groups
+(GangScheduling). A pod that needs one of them must not be placed as if it did not: its devices
+could not be allocated, its group not be complete. So it waits and says why.
 """
 
 from __future__ import annotations
@@ -18,11 +16,10 @@ from policysched.plugins import names
 
 CLAIMS = "pod names resource claims, which policysched does not allocate"
 GROUP = "pod belongs to a scheduling group, which policysched does not schedule"
-PERSISTENT_VOLUMES = "pod uses persistent volume claims, which policysched does not bind yet"
 
 
 class UnsupportedPodFeatures:
-    """Rejects pods whose volumes, claims or group nothing here takes care of."""
+    """Rejects pods whose resource claims or group nothing here takes care of."""
 
     name = names.UNSUPPORTED_POD_FEATURES
     reads = interface.Reads.NODE  # of nothing but the pod: the answer is kept for equal pods
@@ -47,8 +44,6 @@ def _unsupported(spec: objects.PodSpec) -> Iterator[str]:
         yield CLAIMS
     if spec.scheduling_group is not None:
         yield GROUP
-    if any(v.persistent_volume_claim or v.ephemeral for v in spec.volumes):
-        yield PERSISTENT_VOLUMES
 
 
 if TYPE_CHECKING:

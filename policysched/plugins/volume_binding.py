@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from policysched.cluster import assumed_volumes, columns, pod_shape, snapshot
+from policysched.cluster import columns, pod_shape, snapshot, storage
 from policysched.framework import cycle_state, events, interface, status
 from policysched.plugins import (
     arguments,
@@ -54,13 +54,14 @@ class _Cycle:
 
     Attributes:
         claims: the claims.
-        nodes: the live nodes, of which the binding cycle reads what has become of its own.
+        nodes, stored: the live ones, of which the binding cycle reads what becomes of its own.
         findings: where they can be satisfied; made by the first Filter.
         reservation: what is promised to them, None where nothing has to be.
     """
 
     claims: volume_claims.PodClaims
     nodes: columns.NodeColumns
+    stored: storage.Storage
     findings: volume_findings.Findings | None = None
     reservation: volume_reservation.Reservation | None = None
 
@@ -72,13 +73,11 @@ class VolumeBinding:
     reads: ClassVar = interface.Reads.ANYTHING  # of volumes and claims, which differ pod by pod
 
     def __init__(self, handle: interface.Handle, bind_timeout_seconds: float = 600.0) -> None:
-        """Take volumes and claims from `handle`, and write to them through it."""
-        self._stored = handle.storage
-        self._assumed = handle.assumed_volumes or assumed_volumes.AssumedVolumes(handle.storage)
+        """Write to volumes and claims through `handle`."""
         self._writer = handle.volume_writer
         self._sleep = handle.sleep
         self._timeout_seconds = bind_timeout_seconds
-        self._finder = volume_findings.Finder(self._stored, self._assumed)
+        self._finder = volume_findings.Finder()
 
     @classmethod
     def from_args(cls, args: arguments.Arguments, handle: interface.Handle) -> VolumeBinding:
@@ -107,10 +106,10 @@ class VolumeBinding:
         """Reject pods whose claims are not there, lost, going, or yet to be bound by others."""
         if not pod.shape.claims:
             return interface.PreFilterResult(status.SKIP)
-        claims = volume_claims.find(pod, self._stored, self._assumed)
+        claims = volume_claims.find(pod, snap.storage)
         if isinstance(claims, status.Status):
             return interface.PreFilterResult(dataclasses.replace(claims, plugin=self.name))
-        state.write(self.name, _Cycle(claims, snap.nodes))
+        state.write(self.name, _Cycle(claims, snap.nodes, snap.storage))
         return interface.PreFilterResult()
 
     def filter(
@@ -132,7 +131,7 @@ class VolumeBinding:
         if cycle is not None and cycle.claims.delayed and cycle.findings is not None:
             row = cycle.nodes.row_of[node_name]
             cycle.reservation = volume_reservation.reserve(
-                cycle.findings, row, node_name, self._assumed
+                cycle.findings, row, node_name, cycle.stored.assumed
             )
         return status.SUCCESS
 
@@ -140,9 +139,9 @@ class VolumeBinding:
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node_name: str
     ) -> None:
         """Give back what is promised and not written yet."""
-        reservation = _reservation(self.name, state)
-        if reservation is not None:
-            volume_reservation.give_back(reservation, self._assumed)
+        cycle = state.find(self.name, _Cycle)
+        if cycle is not None and cycle.reservation is not None:
+            volume_reservation.give_back(cycle.reservation, cycle.stored.assumed)
 
     # --- the binding cycle ------------------------------------------------------------------------
 
@@ -150,7 +149,9 @@ class VolumeBinding:
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node_name: str
     ) -> status.Status:
         """Return SKIP when PreBind will have nothing to do."""
-        return status.SKIP if _reservation(self.name, state) is None else status.SUCCESS
+        cycle = state.find(self.name, _Cycle)
+        has_work = cycle is not None and cycle.reservation is not None
+        return status.SUCCESS if has_work else status.SKIP
 
     async def pre_bind(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node_name: str
@@ -159,14 +160,13 @@ class VolumeBinding:
 
         ERROR when a write is refused, when the binding cannot come to an end, or takes too long.
         """
-        reservation = _reservation(self.name, state)
-        if reservation is None:
+        cycle = state.find(self.name, _Cycle)
+        if cycle is None or cycle.reservation is None:
             return status.SUCCESS
-        refused = await volume_reservation.write(reservation, self._writer)
+        refused = await volume_reservation.write(cycle.reservation, self._writer)
         if refused is not None:
             return status.Status(status.Code.ERROR, (refused.message,), self.name)
-        nodes = state.read(self.name, _Cycle).nodes
-        check = volume_reservation.BindingCheck(pod, reservation, self._stored, nodes)
+        check = volume_reservation.BindingCheck(pod, cycle.reservation, cycle.stored, cycle.nodes)
         problem = await self._wait(check)
         if problem:
             return status.Status(status.Code.ERROR, (f"binding volumes: {problem}",), self.name)
@@ -198,11 +198,6 @@ def _looks_seconds() -> Iterator[float]:
     while True:
         yield seconds
         seconds = min(2 * seconds, _LONGEST_LOOK_SECONDS)
-
-
-def _reservation(name: str, state: cycle_state.CycleState) -> volume_reservation.Reservation | None:
-    cycle = state.find(name, _Cycle)
-    return None if cycle is None else cycle.reservation
 
 
 def _answers(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable
 
-from policysched.cluster import assumed_volumes, pod_shape, storage, storage_objects
+from policysched.cluster import pod_shape, storage, storage_objects
 from policysched.framework import status
 
 UNBOUND_IMMEDIATE = "pod has unbound immediate PersistentVolumeClaims"
@@ -31,15 +31,14 @@ class PodClaims:
     delayed: tuple[storage_objects.PersistentVolumeClaim, ...] = ()
 
 
-def find(
-    pod: pod_shape.PodInfo, stored: storage.Storage, assumed: assumed_volumes.AssumedVolumes
-) -> PodClaims | status.Status:
+def find(pod: pod_shape.PodInfo, stored: storage.Storage) -> PodClaims | status.Status:
     """Return the claims of a pod, or why it cannot be scheduled on any node."""
     for use in pod.shape.claims:
         problem = _problem(use, pod, stored)
         if problem:
             return status.Status(_UNRESOLVABLE, (problem,))
-    found = (assumed.claims.get(use.claim_name, pod.shape.namespace) for use in pod.shape.claims)
+    claims, namespace = stored.assumed.claims, pod.shape.namespace
+    found = (claims.get(use.claim_name, namespace) for use in pod.shape.claims)
     return _sorted_out([claim for claim in found if claim is not None], stored)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from policysched import quantity
-from policysched.cluster import assumed_volumes, columns, snapshot, storage, storage_objects
+from policysched.cluster import columns, snapshot, storage, storage_objects
 from policysched.plugins import volume_affinity, volume_claims
 from policysched.plugins.kernels import node_rows, storage_capacity, volume_pool
 
@@ -91,10 +91,9 @@ class Findings:
 class Finder:
     """Finds volumes for claims; remembers what it can from pod to pod."""
 
-    def __init__(self, stored: storage.Storage, assumed: assumed_volumes.AssumedVolumes) -> None:
-        """Look at `stored`, but for volumes and claims at what is `assumed` of them."""
-        self._stored = stored
-        self._assumed = assumed
+    def __init__(self) -> None:
+        """Start with nothing remembered."""
+        self._stored = storage.Storage()
         self._rows = node_rows.NodeRows()
         self._pools: dict[str, volume_pool.VolumePool] = {}
         self._pools_generation = -1
@@ -102,6 +101,9 @@ class Finder:
 
     def find(self, claims: volume_claims.PodClaims, snap: snapshot.Snapshot) -> Findings:
         """Decide the claims of a pod on all rows."""
+        if self._stored is not snap.storage:
+            self._stored = snap.storage
+            self._pools.clear()
         self._rows.refresh(snap)
         selected = tuple(c for c in claims.delayed if selected_node(c) is not None)
         of_unbound = np.zeros(snap.size, np.int8)
@@ -124,7 +126,7 @@ class Finder:
         verdicts = np.zeros(snap.size, np.int8)
         for claim in claims:
             fits = verdicts == Verdict.FITS
-            volume = self._assumed.volumes.get(claim.spec.volume_name)
+            volume = self._stored.assumed.volumes.get(claim.spec.volume_name)
             if volume is None:
                 verdicts[fits] = Verdict.VOLUME_GONE
                 break
@@ -166,17 +168,17 @@ class Finder:
         return matched
 
     def _pool(self, class_name: str) -> volume_pool.VolumePool:
-        generation = self._assumed.volumes.generation
+        generation = self._stored.assumed.volumes.generation
         if generation != self._pools_generation:
             self._pools_generation = generation
             for name, pool in list(self._pools.items()):
-                pool.refresh(self._assumed.volumes.in_group(name))
+                pool.refresh(self._stored.assumed.volumes.in_group(name))
                 if not len(pool):
                     del self._pools[name]
         found = self._pools.get(class_name)
         if found is None:
             found = self._pools[class_name] = volume_pool.VolumePool(volume_affinity.reachable_from)
-            found.refresh(self._assumed.volumes.in_group(class_name))
+            found.refresh(self._stored.assumed.volumes.in_group(class_name))
         return found
 
     def _provision(

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from policysched.cluster import objects, owner_selectors, pod_shape, volume_sources
+from policysched.cluster import objects, owner_selectors, pod_shape
 from policysched.framework import cycle_state, interface, queued_pod, status
 from policysched.plugins import (
     default_binder,
@@ -74,7 +74,7 @@ class RecordingBinder:
     [
         pytest.param(None, status.Code.SUCCESS, (), id="accepted"),
         pytest.param(
-            interface.BindError("pod a is already assigned to node n2", is_conflict=True),
+            interface.BindError("pod a is already assigned to node n2"),
             status.Code.ERROR,
             ("pod a is already assigned to node n2",),
             id="conflict",
@@ -194,23 +194,6 @@ UNSUPPORTED = [
         pod.spec(scheduling_group=objects.PodSchedulingGroup(pod_group_name="g")),
         (unsupported_pod_features.GROUP,),
         id="group",
-    ),
-    pytest.param(
-        pod.spec(
-            volumes=(
-                objects.Volume(
-                    persistent_volume_claim=objects.PersistentVolumeClaimSource(claim_name="data")
-                ),
-                objects.Volume(iscsi=volume_sources.ISCSIVolume(iqn="x")),
-            )
-        ),
-        (unsupported_pod_features.PERSISTENT_VOLUMES,),
-        id="volumes",
-    ),
-    pytest.param(
-        pod.spec(volumes=(objects.Volume(ephemeral=objects.EphemeralVolumeSource()),)),
-        (unsupported_pod_features.PERSISTENT_VOLUMES,),
-        id="ephemeral",
     ),
 ]
 
