@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 DEFAULT_BINDER = "DefaultBinder"
+DEFAULT_PREEMPTION = "DefaultPreemption"
 DYNAMIC_RESOURCES = "DynamicResources"
 IMAGE_LOCALITY = "ImageLocality"
 INTER_POD_AFFINITY = "InterPodAffinity"

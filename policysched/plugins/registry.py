@@ -21,6 +21,7 @@ from policysched.framework import interface
 from policysched.plugins import (
     arguments,
     default_binder,
+    default_preemption,
     dynamic_resources,
     image_locality,
     inter_pod_affinity,
@@ -146,6 +147,7 @@ def _binder(args: arguments.Arguments, handle: interface.Handle) -> interface.Pl
 
 _BUILT_IN: dict[str, PluginFactory] = {
     names.DEFAULT_BINDER: _binder,
+    names.DEFAULT_PREEMPTION: default_preemption.DefaultPreemption.from_args,
     names.DYNAMIC_RESOURCES: _configured(dynamic_resources.DynamicResources.from_args),
     names.IMAGE_LOCALITY: _plain(image_locality.ImageLocality),
     names.INTER_POD_AFFINITY: _configured(inter_pod_affinity.InterPodAffinity.from_args),

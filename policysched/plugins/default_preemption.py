@@ -1,0 +1,205 @@
+"""DefaultPreemption: pods of less priority leave a node to make room.
+
+Sources: `plugins/defaultpreemption/default_preemption.go`, `framework/preemption/preemption.go`.
+The plugin only says what should happen; the scheduler evicts the victims (`scheduler/eviction.py`)
+and keeps the pod waiting meanwhile (`framework/preemptions.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from policysched.cluster import pod_shape, snapshot
+from policysched.framework import cycle_state, events, interface, messages, status
+from policysched.plugins import arguments, hints, names
+from policysched.plugins.kernels import victims
+
+IN_PROGRESS = "waiting for the preemption for this pod to be finished"
+NEVER = "not eligible due to preemptionPolicy=Never."
+TERMINATING = "not eligible due to a terminating pod on the nominated node."
+NOT_HELPFUL = "Preemption is not helpful for scheduling"
+
+_NEVER_PREEMPTS = "Never"
+_DISRUPTION_TARGET = "DisruptionTarget"
+_BY_SCHEDULER = "PreemptionByScheduler"
+_BATCH = 64
+"""Rows that are looked at together: enough to share the work, few enough to stop in time."""
+
+
+class DefaultPreemptionArgs(arguments.ArgumentStruct, frozen=True):
+    """Arguments: how many candidates are enough, in percent of the nodes and at least."""
+
+    min_candidate_nodes_percentage: int = 10
+    min_candidate_nodes_absolute: int = 100
+
+
+class DefaultPreemption:
+    """Finds the node on which the least important pods would have to go."""
+
+    name = names.DEFAULT_PREEMPTION
+
+    def __init__(self, handle: interface.Handle, args: DefaultPreemptionArgs | None = None) -> None:
+        """Spare the budgets of `handle`; chance, if it has any, says where to begin looking.
+
+        Without chance all nodes are looked at, so that the answer is the best there is.
+        """
+        self._args = args or DefaultPreemptionArgs()
+        self._budgets = handle.budgets
+        self._preemptions = handle.preemptions
+        self._rng = handle.rng
+
+    @classmethod
+    def from_args(cls, args: arguments.Arguments, handle: interface.Handle) -> DefaultPreemption:
+        """Return the plugin for `DefaultPreemptionArgs`.
+
+        Source: `apis/config/validation/validation_pluginargs.go`.
+        """
+        given = arguments.decode(args, DefaultPreemptionArgs)
+        percentage, absolute = "minCandidateNodesPercentage", "minCandidateNodesAbsolute"
+        arguments.require_range(percentage, given.min_candidate_nodes_percentage, 0, 100)
+        arguments.require_range(absolute, given.min_candidate_nodes_absolute, 0, 2**31 - 1)
+        if not given.min_candidate_nodes_percentage and not given.min_candidate_nodes_absolute:
+            msg = f"`{percentage}` and `{absolute}` cannot both be 0"
+            raise arguments.ArgumentError(msg)
+        return cls(handle, given)
+
+    # --- queueing --------------------------------------------------------------------------------
+
+    def pre_enqueue(self, pod: pod_shape.PodInfo) -> status.Status:
+        """Keep a pod waiting while its victims are being evicted."""
+        if self._preemptions.is_running(pod.uid):
+            return status.unresolvable(self.name, IN_PROGRESS)
+        return status.SUCCESS
+
+    def events_to_register(self) -> Sequence[events.ClusterEventWithHint]:
+        """Look at the gate again when a pod is deleted; who rejected the pod says if that helps."""
+        deleted = events.ActionType.DELETE
+        return (hints.on(events.EventResource.POD, deleted, lambda *_: events.QueueingHint.SKIP),)
+
+    # --- preemption ------------------------------------------------------------------------------
+
+    def post_filter(
+        self,
+        state: cycle_state.CycleState,
+        pod: pod_shape.PodInfo,
+        snap: snapshot.Snapshot,
+        diagnosis: interface.Diagnosis,
+    ) -> interface.PostFilterResult:
+        """Return the node on which room should be made and the pods that have to go from it."""
+        del state
+        objection = _objection(pod, snap, diagnosis)
+        if objection:
+            return interface.PostFilterResult(self._rejection(objection))
+        found, refused = self.candidates(pod, snap, diagnosis)
+        if found:
+            return self._choose(found, snap)
+        errors = [s for s in refused.values() if not s.is_rejection]
+        if errors:
+            reasons = ", ".join(dict.fromkeys(s.message for s in errors))
+            error = status.Status(status.Code.ERROR, (f"preemption: {reasons}",), self.name)
+            return interface.PostFilterResult(error)
+        return interface.PostFilterResult(self._rejection(_told(refused, snap)), "")
+
+    def candidates(
+        self,
+        pod: pod_shape.PodInfo,
+        snap: snapshot.Snapshot,
+        diagnosis: interface.Diagnosis,
+    ) -> tuple[list[victims.Candidate], dict[int, status.Status]]:
+        """Return the nodes that would take the pod without some pods, and why others would not.
+
+        The second is by row, for as many rows as were looked at.
+        """
+        if diagnosis.refilter is None:
+            return [], {}
+        search = victims.VictimSearch(pod, snap, diagnosis.refilter, self._budgets)
+        rows = victims.potential_rows(diagnosis, snap).tolist()
+        enough, order = self._enough(len(rows)), self._rotated(rows)
+        found: list[victims.Candidate] = []
+        refused: dict[int, status.Status] = {}
+        for row, answer in _in_batches(search, order):
+            if isinstance(answer, status.Status):
+                refused[row] = answer
+                continue
+            found.append(answer)
+            if len(found) >= enough and any(not c.violations for c in found):
+                break
+        return found, refused
+
+    def _enough(self, row_count: int) -> int:
+        """Return how many candidates end the search (calculateNumCandidates)."""
+        if self._rng is None:
+            return row_count + 1
+        share = row_count * self._args.min_candidate_nodes_percentage // 100
+        return min(row_count, max(share, self._args.min_candidate_nodes_absolute))
+
+    def _rotated(self, rows: list[int]) -> list[int]:
+        if self._rng is None or not rows:
+            return rows
+        offset = self._rng.randrange(len(rows))
+        return rows[offset:] + rows[:offset]
+
+    def _choose(
+        self, found: Sequence[victims.Candidate], snap: snapshot.Snapshot
+    ) -> interface.PostFilterResult:
+        best = {snap.nodes.names[c.row]: c for c in victims.cheapest(found)}
+        name = min(best) if self._rng is None else self._rng.choice(list(best))
+        return interface.PostFilterResult(status.SUCCESS, name, best[name].victims)
+
+    def _rejection(self, text: str) -> status.Status:
+        return status.unschedulable(self.name, f"preemption: {text}")
+
+
+def _in_batches(
+    search: victims.VictimSearch, rows: Sequence[int]
+) -> Iterator[tuple[int, victims.Answer]]:
+    for begin in range(0, len(rows), _BATCH):
+        batch = rows[begin : begin + _BATCH]
+        yield from zip(batch, search.on_rows(batch), strict=True)
+
+
+def _objection(
+    pod: pod_shape.PodInfo, snap: snapshot.Snapshot, diagnosis: interface.Diagnosis
+) -> str:
+    """Return why a pod must not preempt others, "" if it may (PodEligibleToPreemptOthers)."""
+    if pod.shape.spec.preemption_policy == _NEVER_PREEMPTS:
+        return NEVER
+    node_name = pod.pod.status.nominated_node_name
+    row = snap.nodes.row_of.get(node_name) if node_name else None
+    if row is None or not snap.is_alive[row] or _is_hopeless(row, diagnosis):
+        return ""
+    priority = pod.shape.priority
+    lesser = (p for p in snap.placed.on(row) if p.shape.priority < priority)
+    return TERMINATING if any(map(_is_terminating_by_preemption, lesser)) else ""
+
+
+def _is_hopeless(row: int, diagnosis: interface.Diagnosis) -> bool:
+    answer = diagnosis.pre_filter or diagnosis.statuses[diagnosis.ids[row]]
+    return answer.code is status.Code.UNSCHEDULABLE_AND_UNRESOLVABLE
+
+
+def _is_terminating_by_preemption(info: pod_shape.PodInfo) -> bool:
+    if not info.is_terminating:
+        return False
+    target = next((c for c in info.pod.status.conditions if c.type == _DISRUPTION_TARGET), None)
+    return target is not None and (target.status, target.reason) == ("True", _BY_SCHEDULER)
+
+
+def _told(refused: Mapping[int, status.Status], snap: snapshot.Snapshot) -> str:
+    """Return `0/5 nodes are available: …` with what became of each node."""
+    statuses = [status.SUCCESS, status.unresolvable("", NOT_HELPFUL)]
+    ids = np.ones(snap.size, np.int16)
+    numbers = {s: n for n, s in enumerate(dict.fromkeys(refused.values()), start=len(statuses))}
+    for row, answer in refused.items():
+        ids[row] = numbers[answer]
+    diagnosis = interface.Diagnosis(ids, [*statuses, *numbers])
+    return messages.fit_error(diagnosis, snap.is_alive, snap.node_count)
+
+
+if TYPE_CHECKING:
+    _pre_enqueue: type[interface.PreEnqueuePlugin] = DefaultPreemption
+    _post_filter: type[interface.PostFilterPlugin] = DefaultPreemption
+    _events: type[interface.EventsPlugin] = DefaultPreemption

@@ -1,0 +1,235 @@
+"""Which pods have to go from a node so that another fits there, and on which node that hurts least.
+
+Sources: `plugins/defaultpreemption/default_preemption.go` (SelectVictimsOnNode,
+filterPodsWithPDBViolation), `framework/preemption/preemption.go` (pickOneNodeForPreemption) and
+`util/utils.go` (MoreImportantPod, GetEarliestPodStartTime).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import functools
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from policysched.cluster import disruption_budgets, pod_shape, snapshot, what_if
+from policysched.framework import interface, status
+
+NO_VICTIMS = "No preemption victims found for incoming pod"
+_LATEST = datetime.datetime.max.replace(tzinfo=datetime.UTC)
+_PRIORITY_OFFSET = 2**31
+"""Makes priorities positive, so that fewer victims of negative priority are preferred to more."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Candidate:
+    """A node that would take the pod if some pods left it.
+
+    Attributes:
+        victims: those pods, the most important one first.
+        violations: how many of them a disruption budget guards.
+    """
+
+    row: int
+    victims: tuple[pod_shape.PodInfo, ...]
+    violations: int
+
+    @property
+    def cost(self) -> tuple[int, int, int, int, float]:
+        """What to compare, from the first criterion to the last; less is better.
+
+        Violated budgets, priority of the most important victim, sum of priorities, number of
+        victims, and how long ago the first of the most important victims started.
+        """
+        priorities = [victim.shape.priority for victim in self.victims]
+        highest = max(priorities)
+        started = min(start_time(v) for v in self.victims if v.shape.priority == highest)
+        total = sum(priority + _PRIORITY_OFFSET for priority in priorities)
+        return self.violations, highest, total, len(priorities), -started.timestamp()
+
+
+Answer = Candidate | status.Status
+"""What became of a row: a candidate, or why it is none."""
+
+
+class VictimSearch:
+    """Looks for victims of one pod on nodes that rejected it."""
+
+    def __init__(
+        self,
+        pod: pod_shape.PodInfo,
+        snap: snapshot.Snapshot,
+        refilter: interface.Refilter,
+        budgets: disruption_budgets.DisruptionBudgets,
+    ) -> None:
+        """Look on behalf of `pod`; `budgets` are spared as far as possible."""
+        self._priority = pod.shape.priority
+        self._snap = snap
+        self._refilter = refilter
+        self._budgets = Budgets(budgets)
+
+    def on_rows(self, rows: Sequence[int]) -> list[Answer]:
+        """Return what becomes of each row."""
+        if self._refilter.is_local:
+            return self._on_independent_rows(rows)
+        return [answer for row in rows for answer in self._on_independent_rows([row])]
+
+    def _on_independent_rows(self, rows: Sequence[int]) -> list[Answer]:
+        """Take rows whose answers do not depend on each other, all in one go."""
+        lesser = {row: self._lesser(row) for row in rows}
+        none = status.unresolvable("", NO_VICTIMS)
+        answers: dict[int, Answer] = dict.fromkeys(rows, none)
+        with what_if.WhatIf(self._snap) as world:
+            for row, pods in lesser.items():
+                for info in pods:
+                    world.take_off(info, row)
+            asked = [row for row, pods in lesser.items() if pods]
+            refused = self._refused(asked)
+            answers.update(refused)
+            fitting = {row: lesser[row] for row in asked if row not in refused}
+            answers.update(self._reprieve(world, fitting))
+        return [answers[row] for row in rows]
+
+    def _lesser(self, row: int) -> list[pod_shape.PodInfo]:
+        return [p for p in self._snap.placed.on(row) if p.shape.priority < self._priority]
+
+    def _refused(self, rows: Sequence[int]) -> dict[int, status.Status]:
+        """Return which of `rows` do not take the pod as they are now, and why."""
+        if not rows:
+            return {}
+        found = self._refilter.filter(np.array(rows, np.intp))
+        refused = np.flatnonzero(found.ids).tolist()
+        return {rows[i]: found.statuses[found.ids[i]] for i in refused}
+
+    def _reprieve(
+        self, world: what_if.WhatIf, lesser: Mapping[int, list[pod_shape.PodInfo]]
+    ) -> dict[int, Answer]:
+        """Let as many pods as possible stay: guarded ones first, then the most important ones.
+
+        `lesser` are off their rows; what stays off afterwards are the victims.
+        """
+        turns = {row: self._budgets.split(most_important_first(p)) for row, p in lesser.items()}
+        searches = {row: _Reprieve(*split) for row, split in turns.items()}
+        for turn in range(max((len(s.order) for s in searches.values()), default=0)):
+            asked = [row for row, search in searches.items() if turn < len(search.order)]
+            for row in asked:
+                world.put_on(searches[row].order[turn], row)
+            for row in self._refused(asked):
+                world.take_off(searches[row].order[turn], row)
+                searches[row].victims.append(turn)
+        return {row: self._answer(row, search) for row, search in searches.items()}
+
+    def _answer(self, row: int, search: _Reprieve) -> Answer:
+        if not search.victims:
+            name = self._snap.nodes.names[row]
+            reason = f'expected at least one victim pod on node "{name}"'
+            return status.Status(status.Code.ERROR, (reason,))
+        guarded = len(search.guarded)
+        victims = [search.order[turn] for turn in search.victims]
+        if 0 < guarded < len(search.order):
+            victims = most_important_first(victims)
+        violations = sum(turn < guarded for turn in search.victims)
+        return Candidate(row, tuple(victims), violations)
+
+
+class _Reprieve:
+    """How far the search on one row is: `victims` are turns, indexes into `order`."""
+
+    def __init__(self, guarded: list[pod_shape.PodInfo], others: list[pod_shape.PodInfo]) -> None:
+        """Try pods that budgets guard before the others."""
+        self.guarded = guarded
+        self.order = guarded + others
+        self.victims: list[int] = []
+
+
+class Budgets:
+    """Tells the pods whose eviction would violate a disruption budget from the others."""
+
+    def __init__(self, budgets: disruption_budgets.DisruptionBudgets) -> None:
+        """Go by `budgets` as they are."""
+        self._budgets = budgets
+        self._by_shape: dict[int, list[disruption_budgets.DisruptionBudget]] = {}
+
+    def split(
+        self, pods: Iterable[pod_shape.PodInfo]
+    ) -> tuple[list[pod_shape.PodInfo], list[pod_shape.PodInfo]]:
+        """Return the pods that some budget could not spare if all were evicted, and the others.
+
+        Earlier pods use up the budgets. Both lists keep the order. Evictions that a budget has
+        counted already cost it nothing.
+        """
+        pods = list(pods)
+        if not len(self._budgets):
+            return [], pods
+        used: dict[str, int] = {}
+        guarded: list[pod_shape.PodInfo] = []
+        others: list[pod_shape.PodInfo] = []
+        for info in pods:
+            (guarded if self._is_violated(info, used) else others).append(info)
+        return guarded, others
+
+    def _is_violated(self, info: pod_shape.PodInfo, used: dict[str, int]) -> bool:
+        is_violated = False
+        for budget in self._guarding(info.shape):
+            if info.pod.metadata.name not in budget.disrupted_pods:
+                key = f"{budget.namespace}/{budget.name}"
+                used[key] = used.get(key, 0) + 1
+                is_violated |= used[key] > budget.disruptions_allowed
+        return is_violated
+
+    def _guarding(self, shape: pod_shape.PodShape) -> list[disruption_budgets.DisruptionBudget]:
+        known = self._by_shape.get(shape.index)
+        if known is None:
+            candidates = self._budgets.in_namespace(shape.namespace) if shape.labels else ()
+            known = [b for b in candidates if b.selector.matches(shape.labels)]
+            self._by_shape[shape.index] = known
+        return known
+
+
+def most_important_first(pods: Sequence[pod_shape.PodInfo]) -> list[pod_shape.PodInfo]:
+    """Sort pods by priority, then those that started earlier before others.
+
+    A pod that has not started yet counts as starting when it is looked at, so each such pod is
+    later than the one it is compared with: among equals they come out in reverse.
+    """
+
+    def importance(position: int) -> tuple[int, datetime.datetime, int]:
+        info = pods[position]
+        started = start_time(info)
+        return -info.shape.priority, started, -position if started is _LATEST else position
+
+    return [pods[position] for position in sorted(range(len(pods)), key=importance)]
+
+
+def start_time(info: pod_shape.PodInfo) -> datetime.datetime:
+    """Return when a pod started; the end of time for one that has not yet."""
+    text = info.pod.status.start_time
+    return _LATEST if text is None else _parsed(text)
+
+
+@functools.lru_cache(maxsize=65_536)
+def _parsed(text: str) -> datetime.datetime:
+    return datetime.datetime.fromisoformat(text)
+
+
+def cheapest(candidates: Sequence[Candidate]) -> list[Candidate]:
+    """Return the candidates that hurt least; several when no criterion tells them apart."""
+    costs = [candidate.cost for candidate in candidates]
+    least = min(costs)
+    return [c for c, cost in zip(candidates, costs, strict=True) if cost == least]
+
+
+def potential_rows(diagnosis: interface.Diagnosis, snap: snapshot.Snapshot) -> npt.NDArray[np.intp]:
+    """Return intp (n,): the nodes that might take the pod if others left them.
+
+    Where removing pods cannot help, plugins have answered UNSCHEDULABLE_AND_UNRESOLVABLE.
+    """
+    resolvable = status.Code.UNSCHEDULABLE
+    if diagnosis.pre_filter is not None:
+        everywhere = diagnosis.pre_filter.code is resolvable
+        return np.flatnonzero(snap.is_alive) if everywhere else np.zeros(0, np.intp)
+    may_help = np.array([s.code is resolvable for s in diagnosis.statuses])
+    return np.flatnonzero(may_help[diagnosis.ids] & snap.is_alive)
