@@ -356,10 +356,9 @@ class Binder(Protocol):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class WriteError:
-    """Why a volume or claim was not written; `is_conflict` when somebody else changed it."""
+    """Why a volume or claim was not written, in the words of the API server."""
 
     message: str
-    is_conflict: bool = False
 
 
 class VolumeWriter(Protocol):

@@ -30,5 +30,15 @@ def event(namespace: str, name: str) -> str:
     return f"{events(namespace)}/{_segment(name)}"
 
 
+def persistent_volume(name: str) -> str:
+    """Return the path of a PersistentVolume."""
+    return f"/api/v1/persistentvolumes/{_segment(name)}"
+
+
+def persistent_volume_claim(namespace: str, name: str) -> str:
+    """Return the path of a PersistentVolumeClaim."""
+    return f"/api/v1/namespaces/{_segment(namespace)}/persistentvolumeclaims/{_segment(name)}"
+
+
 def _segment(name: str) -> str:
     return urllib.parse.quote(name, safe="")
