@@ -44,7 +44,7 @@ MAX_NODE_SCORE = 100
 
 
 class Reads(enum.Flag):
-    """What a Filter or Score answer depends on, besides the pod's shape and tolerations.
+    """What a Filter or Score answer depends on, besides the pod's shape, nodeName and tolerations.
 
     The framework keeps the answer of a plugin for all equal pods and asks again only about rows
     that changed. A plugin that names less than it reads gives stale answers; one that names

@@ -166,7 +166,7 @@ class Framework:
 
     def _begin(self, pod: pod_shape.PodInfo, snap: snapshot.Snapshot) -> filtering.Cycle:
         tolerations = self.profile.tolerations(pod.shape, snap)
-        answers = self._kept.get(pod.shape, tolerations, snap)
+        answers = self._kept.get(pod, tolerations, snap)
         return filtering.Cycle(pod, snap, cycle_state.CycleState(tolerations), answers)
 
     def _choose(self, cycle: filtering.Cycle, rows: npt.NDArray[np.intp]) -> ScheduleResult:

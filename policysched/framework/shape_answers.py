@@ -156,20 +156,24 @@ class ShapeAnswersCache:
     def __init__(self, scoped: Sequence[tuple[int, interface.ScopedPlugin]] = ()) -> None:
         """Start with nothing kept; `scoped` are numbered plugins that leave out some shapes."""
         self._scoped = scoped
-        self._kept: OrderedDict[tuple[int, Tolerations], ShapeAnswers] = OrderedDict()
+        self._kept: OrderedDict[tuple[int, str, Tolerations], ShapeAnswers] = OrderedDict()
         self._namespaces_generation = 0
 
     def get(
-        self, shape: pod_shape.PodShape, tolerations: Tolerations, snap: snapshot.Snapshot
+        self, pod: pod_shape.PodInfo, tolerations: Tolerations, snap: snapshot.Snapshot
     ) -> ShapeAnswers:
-        """Return what is kept for pods of `shape`, fresh when there is nothing valid."""
+        """Return what is kept for pods equal to `pod`, fresh when there is nothing valid.
+
+        A shape leaves the node's name out, so that placed and waiting pods share it; answers for a
+        pod that names its node are kept apart.
+        """
         if snap.counts.namespaces_generation != self._namespaces_generation:
             self._kept.clear()
             self._namespaces_generation = snap.counts.namespaces_generation
-        key = (shape.index, tolerations)
+        key = (pod.shape.index, pod.pod.spec.node_name, tolerations)
         answers = self._kept.get(key)
         if answers is None or _is_over(answers.state.valid_until, snap.now):
-            answers = self._kept[key] = self._begin(shape, tolerations, snap)
+            answers = self._kept[key] = self._begin(pod.shape, tolerations, snap)
             if len(self._kept) > _MAX_SHAPES:
                 self._kept.popitem(last=False)
         self._kept.move_to_end(key)

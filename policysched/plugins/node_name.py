@@ -16,14 +16,10 @@ REASON = "node(s) didn't match the requested node name"
 
 
 class NodeName:
-    """Rejects all nodes but `spec.nodeName`.
-
-    A shape leaves the node's name out, so that placed and waiting pods share it; therefore answers
-    cannot be kept by shape. For waiting pods, which have no such name, the Filter is skipped.
-    """
+    """Rejects all nodes but `spec.nodeName`; waiting pods have none, and skip the Filter."""
 
     name = names.NODE_NAME
-    reads: ClassVar = interface.Reads.ANYTHING
+    reads: ClassVar = interface.Reads.NODE
 
     def pre_filter(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot

@@ -20,6 +20,7 @@ from policysched.framework import (
     score_table,
     status,
 )
+from policysched.plugins import node_name
 from tests import builders
 
 NAMES = ("n1", "n2", "n3")
@@ -182,6 +183,18 @@ def test_equal_pods_ask_only_about_changed_rows() -> None:
     cluster.cache.set_node(builders.make_node("n7").labels(fresh="yes").build())
     framework.schedule_pod(cluster.info(builders.make_pod("b")), cluster.cache.snapshot())
     assert rejecting.rows_asked == 41
+
+
+def test_a_pod_that_names_its_node_is_not_answered_for_one_that_does_not() -> None:
+    """Placed and waiting pods share a shape, but not what is kept about their nodes."""
+    cluster = three_nodes()
+    framework = framework_of(node_name.NodeName())
+    snap = cluster.cache.snapshot()
+    pods = [builders.make_pod("a"), builders.make_pod("b").node("n3"), builders.make_pod("c")]
+    infos = [cluster.info(pod) for pod in pods]
+    assert infos[0].shape is infos[1].shape
+    found = [framework.schedule_pod(info, snap).feasible_count for info in infos]
+    assert found == [3, 1, 3]
 
 
 def test_a_new_node_is_seen_by_kept_answers() -> None:
