@@ -10,12 +10,13 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator
 
+import msgspec
 import numpy as np
 
 from policysched.app import offline_cluster, profile_choice
 from policysched.cluster import cache as caches
 from policysched.cluster import pod_shape
-from policysched.framework import queued_pod, runtime, status
+from policysched.framework import interface, queued_pod, runtime, status
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -46,10 +47,11 @@ def simulate(
     cluster: offline_cluster.OfflineCluster, choice: profile_choice.ProfileChoice
 ) -> Iterator[Placement]:
     """Schedule the pending pods in queue order; `cluster.cache` changes with every placement."""
+    simulation = _Simulation(cluster.cache)
     for framework, info in _in_queue_order(cluster, choice):
         gate = framework.pre_enqueue(info)
         if gate.is_success:
-            yield _schedule(framework, cluster.cache, info)
+            yield simulation.schedule(framework, info)
         else:
             yield Placement(info.key, gate=gate, reasons=gate.reasons)
 
@@ -67,25 +69,80 @@ def _in_queue_order(
     return [(framework, info) for _, _, framework, info in sorted(waiting, key=lambda w: w[:2])]
 
 
-def _schedule(
-    framework: runtime.Framework, cache: caches.Cache, info: pod_shape.PodInfo
-) -> Placement:
-    result = framework.schedule_pod(info, cache.snapshot())
-    victims: tuple[pod_shape.PodInfo, ...] = ()
-    if result.node_name is None:
-        victims = _make_room(framework, cache, info, result)
-        if victims:
-            result = framework.schedule_pod(info, cache.snapshot())
-    gone = [victim.key for victim in victims]
-    if result.node_name is None:
-        reasons = _reasons(result)
-        return Placement(info.key, message=result.message, victims=gone, reasons=reasons)
-    rejected = _claim(framework, cache, info, result)
-    if rejected is not None:
-        message = ", ".join(rejected.reasons)
-        return Placement(info.key, message=message, victims=gone, reasons=rejected.reasons)
-    best = _best_names(result, cache)
-    return Placement(info.key, result.node_name, result.feasible_count, best, victims=gone)
+class _Simulation:
+    """Scheduling cycles on a cache, each pod with all that follows from it before the next."""
+
+    def __init__(self, cache: caches.Cache) -> None:
+        self._cache = cache
+
+    def schedule(self, framework: runtime.Framework, info: pod_shape.PodInfo) -> Placement:
+        """Decide a pod: assume it on a node, if need be on one that others leave for it."""
+        info = _nominated(info, self._cache.nominated.node_of(info.uid) or "")
+        result = framework.schedule_pod(info, self._cache.snapshot())
+        victims: tuple[pod_shape.PodInfo, ...] = ()
+        if result.node_name is None:
+            made_room = self._make_room(framework, info, result)
+            if made_room is not None:
+                victims = made_room.victims
+                info = _nominated(info, made_room.nominated_node_name or "")
+                result = framework.schedule_pod(info, self._cache.snapshot())
+        gone = [victim.key for victim in victims]
+        if result.node_name is None:
+            reasons = _reasons(result)
+            return Placement(info.key, message=result.message, victims=gone, reasons=reasons)
+        feasible = self._feasible_count(framework, info, result)
+        rejected = _claim(framework, self._cache, info, result)
+        if rejected is not None:
+            message = ", ".join(rejected.reasons)
+            return Placement(info.key, message=message, victims=gone, reasons=rejected.reasons)
+        best = _best_names(result, self._cache)
+        return Placement(info.key, result.node_name, feasible, best, victims=gone)
+
+    def _make_room(
+        self, framework: runtime.Framework, info: pod_shape.PodInfo, result: runtime.ScheduleResult
+    ) -> interface.PostFilterResult | None:
+        """Let PostFilter plugins name the pods that go; None where that does not help.
+
+        Then the message stays what the filters made it, as in `explain`.
+        """
+        diagnosis = result.diagnosis
+        if diagnosis is None:
+            return None
+        snap = self._cache.snapshot()
+        answer = framework.run_post_filter(result.state, info, snap, diagnosis)
+        if answer is None:
+            self._cache.nominated.remove(info.uid)
+            return None
+        if answer.nominated_node_name is not None:
+            self._cache.nominated.nominate(info, answer.nominated_node_name)
+        if not answer.status.is_success:
+            return None
+        self._carry_out(info, answer)
+        return answer
+
+    def _carry_out(self, info: pod_shape.PodInfo, answer: interface.PostFilterResult) -> None:
+        """Let the victims go, and nominations that give way (executor.go, prepareCandidate)."""
+        for victim in answer.victims:
+            self._cache.remove_pod(victim)
+        for other in self._cache.nominated.pods_on(answer.nominated_node_name or ""):
+            if other.shape.priority < info.shape.priority:
+                self._cache.nominated.remove(other.uid)
+
+    def _feasible_count(
+        self, framework: runtime.Framework, info: pod_shape.PodInfo, result: runtime.ScheduleResult
+    ) -> int:
+        """Return how many nodes take the pod, also if it went to its nominated node untried."""
+        if result.node_name != info.pod.status.nominated_node_name:
+            return result.feasible_count
+        return framework.explain_pod(info, self._cache.snapshot()).feasible_count
+
+
+def _nominated(info: pod_shape.PodInfo, node_name: str) -> pod_shape.PodInfo:
+    """Return the pod as its status is when it is nominated to a node, "" for none."""
+    if info.pod.status.nominated_node_name == node_name:
+        return info
+    said = msgspec.structs.replace(info.pod.status, nominated_node_name=node_name)
+    return pod_shape.PodInfo(msgspec.structs.replace(info.pod, status=said), info.shape)
 
 
 def _reasons(result: runtime.ScheduleResult) -> tuple[str, ...]:
@@ -96,28 +153,6 @@ def _reasons(result: runtime.ScheduleResult) -> tuple[str, ...]:
         return diagnosis.pre_filter.reasons
     present = [diagnosis.statuses[number] for number in np.unique(diagnosis.ids) if number > 0]
     return tuple(sorted({reason for answer in present for reason in answer.reasons}))
-
-
-def _make_room(
-    framework: runtime.Framework,
-    cache: caches.Cache,
-    info: pod_shape.PodInfo,
-    result: runtime.ScheduleResult,
-) -> tuple[pod_shape.PodInfo, ...]:
-    """Let PostFilter plugins name the pods that go.
-
-    Where none help the message stays what the filters made it, as in `explain`.
-    """
-    diagnosis = result.diagnosis
-    if diagnosis is None:
-        return ()
-    snap = cache.snapshot()
-    answer = framework.run_post_filter(result.state, info, snap, diagnosis)
-    if answer is not None and answer.status.is_success:
-        for victim in answer.victims:
-            cache.remove_pod(victim)
-        return answer.victims
-    return ()
 
 
 def _claim(
