@@ -1,7 +1,6 @@
 """Which plugins are on by default, in which order, and how much their scores weigh.
 
-Source: `apis/config/v1/default_plugins.go` (1.36), as far as policysched has the plugins.
-`UnsupportedPodFeatures` keeps pods waiting that need those which it has not.
+Source: `apis/config/v1/default_plugins.go` (1.36). `PodGroups` is policysched's own.
 """
 
 from __future__ import annotations
@@ -28,7 +27,6 @@ DEFAULT_PLUGINS: tuple[DefaultPlugin, ...] = (
     DefaultPlugin(names.NODE_AFFINITY, weight=2),
     DefaultPlugin(names.NODE_PORTS),
     DefaultPlugin(names.NODE_RESOURCES_FIT),
-    DefaultPlugin(names.UNSUPPORTED_POD_FEATURES),
     DefaultPlugin(names.VOLUME_RESTRICTIONS),
     DefaultPlugin(names.NODE_VOLUME_LIMITS),
     DefaultPlugin(names.VOLUME_BINDING),
@@ -41,6 +39,7 @@ DEFAULT_PLUGINS: tuple[DefaultPlugin, ...] = (
     DefaultPlugin(names.IMAGE_LOCALITY),
     DefaultPlugin(names.DEFAULT_BINDER),
     DefaultPlugin(names.NODE_DECLARED_FEATURES),
+    DefaultPlugin(names.POD_GROUPS),
 )
 
 DEFAULT_WEIGHTS: dict[str, int] = {p.name: p.weight for p in DEFAULT_PLUGINS}

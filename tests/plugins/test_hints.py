@@ -14,9 +14,9 @@ from policysched.plugins import (
     node_ports,
     node_resources_fit,
     node_unschedulable,
+    pod_groups,
     scheduling_gates,
     taint_toleration,
-    unsupported_pod_features,
 )
 from tests.builders import (
     PodBuilder,
@@ -284,10 +284,10 @@ def test_scheduling_gates(pod: PodBuilder, expected: bool) -> None:
             node_name.NodeName(), hinting.pod_deleted(placed), False, id="NodeName: pod deleted"
         ),
         pytest.param(
-            unsupported_pod_features.UnsupportedPodFeatures(),
+            pod_groups.PodGroups(),
             hinting.node_added(node),
             False,
-            id="UnsupportedPodFeatures: node added",
+            id="PodGroups: node added",
         ),
     ],
 )

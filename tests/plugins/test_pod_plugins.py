@@ -17,11 +17,11 @@ from policysched.plugins import (
     node_ports,
     node_resources_balanced_allocation,
     node_unschedulable,
+    pod_groups,
     pod_topology_spread,
     priority_sort,
     scheduling_gates,
     taint_toleration,
-    unsupported_pod_features,
 )
 from tests.builders import PodBuilder, expression, make_cache, make_node, make_pod, node_term
 from tests.plugins import asking
@@ -169,12 +169,7 @@ def test_node_affinity_terms_can_conflict() -> None:
         pytest.param(node_ports.NodePorts(), pod.host_port(80), False, id="NodePorts"),
         pytest.param(node_name.NodeName(), pod, True, id="NodeName: nothing"),
         pytest.param(node_name.NodeName(), pod.node("n1"), False, id="NodeName"),
-        pytest.param(
-            unsupported_pod_features.UnsupportedPodFeatures(),
-            pod.spec(volumes=(objects.Volume(name="empty"),)),
-            False,
-            id="UnsupportedPodFeatures: volumes of other kinds",
-        ),
+        pytest.param(pod_groups.PodGroups(), pod, False, id="PodGroups: no group"),
     ],
 )
 def test_pre_filter_skips(plugin: Any, builder: PodBuilder, is_skipped: bool) -> None:
@@ -184,28 +179,12 @@ def test_pre_filter_skips(plugin: Any, builder: PodBuilder, is_skipped: bool) ->
     assert result.status.is_success != is_skipped
 
 
-UNSUPPORTED = [
-    pytest.param(
-        pod.spec(resource_claims=(objects.PodResourceClaim(name="gpu"),)),
-        (unsupported_pod_features.CLAIMS,),
-        id="claims",
-    ),
-    pytest.param(
-        pod.spec(scheduling_group=objects.PodSchedulingGroup(pod_group_name="g")),
-        (unsupported_pod_features.GROUP,),
-        id="group",
-    ),
-]
-
-
-@pytest.mark.parametrize("builder, reasons", UNSUPPORTED)
-def test_unsupported_features_keep_pods_waiting(
-    builder: PodBuilder, reasons: tuple[str, ...]
-) -> None:
-    """A pod that needs what nothing here does is rejected for all nodes, with all reasons."""
-    found = pre_filtered(unsupported_pod_features.UnsupportedPodFeatures(), builder).status
+def test_pods_of_a_group_wait() -> None:
+    """A pod of a group is rejected for all nodes, and no victim would help it."""
+    grouped = pod.spec(scheduling_group=objects.PodSchedulingGroup(pod_group_name="g"))
+    found = pre_filtered(pod_groups.PodGroups(), grouped).status
     assert found.code is status.Code.UNSCHEDULABLE_AND_UNRESOLVABLE
-    assert found.reasons == reasons
+    assert found.reasons == (pod_groups.REASON,)
 
 
 def test_node_name() -> None:

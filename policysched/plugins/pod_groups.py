@@ -1,0 +1,43 @@
+"""PodGroups: pods of a scheduling group wait, and say why.
+
+kube-scheduler places the pods of a group together or not at all, where that is switched on
+(`spec.schedulingGroup`, alpha in 1.36; `plugins/gangscheduling`). policysched does not, and a pod
+placed alone might run for nothing and keep the rest of its group out. Beside resource claims this
+is the exception to equal decisions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, ClassVar
+
+from policysched.cluster import pod_shape, snapshot
+from policysched.framework import cycle_state, events, interface, status
+from policysched.plugins import names
+
+REASON = "pod belongs to a scheduling group, which policysched does not schedule"
+
+
+class PodGroups:
+    """Rejects pods that belong to a group."""
+
+    name = names.POD_GROUPS
+    reads: ClassVar = interface.Reads.NODE  # of nothing but the pod
+
+    def pre_filter(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
+    ) -> interface.PreFilterResult:
+        """Reject pods of a group on all nodes; the removal of other pods would not help."""
+        del state, snap
+        if pod.shape.spec.scheduling_group is None:
+            return interface.PreFilterResult()
+        return interface.PreFilterResult(status.unresolvable(self.name, REASON))
+
+    def events_to_register(self) -> Sequence[events.ClusterEventWithHint]:
+        """Wait for nothing: the group of a pod never changes."""
+        return ()
+
+
+if TYPE_CHECKING:
+    _pre_filter: type[interface.PreFilterPlugin] = PodGroups
+    _events: type[interface.EventsPlugin] = PodGroups
