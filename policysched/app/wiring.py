@@ -18,10 +18,12 @@ from policysched.kube import (
     binding,
     client,
     event_recorder,
+    eviction,
     kubeconfig,
     pod_status,
     reflector,
     resources,
+    volume_writing,
 )
 from policysched.queue import scheduling_queue
 from policysched.scheduler import ports
@@ -114,9 +116,10 @@ class Service:
         instance = f"policysched-{platform.node()}"
         recorder = event_recorder.ApiEventRecorder(api, self._clock, instance=instance)
         status_writer = pod_status.PodStatusWriter(api, self._clock)
-        outside = ports.Outside(recorder, status_writer)
+        evictor = eviction.PodEvictor(api, self._clock)
+        outside = ports.Outside(recorder, status_writer, evictor)
         scheduler = schedulers.Scheduler({}, outside, self._clock, settings=self._settings())
-        profiles = self._set_profiles(scheduler, binding.ApiBinder(api))
+        profiles = self._set_profiles(scheduler, api)
         reflectors = _reflectors(api, scheduler, self._rng)
         background: list[Coroutine[None, None, None]] = [each.run() for each in reflectors]
         background += [recorder.run(), status_writer.run()]
@@ -173,11 +176,16 @@ class Service:
                 scheduler.queue.move_all_to_active_or_backoff(_POLICY_CHANGE, None, None)
 
     def _set_profiles(
-        self, scheduler: schedulers.Scheduler, binder: interface.Binder
+        self, scheduler: schedulers.Scheduler, api: client.ApiClient
     ) -> policies.Profiles:
         cache = scheduler.cache
         handle = interface.Handle(
-            binder, cache.owners, storage=cache.storage, budgets=cache.budgets
+            binding.ApiBinder(api),
+            cache.owners,
+            scheduler.preemptions,
+            cache.storage,
+            cache.budgets,
+            volume_writer=volume_writing.ApiVolumeWriter(api),
         )
         profiles = policies.require(policies.make(self.policy_set, handle))
         for line in policies.describe(profiles):

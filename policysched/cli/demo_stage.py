@@ -54,7 +54,7 @@ class Stage:
         self._load = node_load.NodeLoad(self._time.clock, rng)
         self._frameworks: dict[str, runtime.Framework] = {}
         self._before_edit: dict[str, runtime.Framework] = {}
-        outside = ports.Outside(self._server, self._server, self._time.sleep)
+        outside = ports.Outside(self._server, self._server, self._server, self._time.sleep)
         self._scheduler = schedulers.Scheduler({}, outside, self._time.clock)
         self._load_policies()
         self._scheduler.decisions.listeners.append(self._hear)
@@ -106,7 +106,11 @@ class Stage:
         self._policies = policies.load([str(self._folder)], {})
         cache = self._scheduler.cache
         handle = interface.Handle(
-            self._server, cache.owners, storage=cache.storage, budgets=cache.budgets
+            self._server,
+            cache.owners,
+            self._scheduler.preemptions,
+            cache.storage,
+            cache.budgets,
         )
         profiles = policies.require(policies.make(self._policies, handle))
         self._frameworks = {

@@ -23,6 +23,7 @@ class QueuedPodInfo:
         pending_plugins: those among them that answered PENDING.
         gating_plugin: the PreEnqueue plugin that holds it back, "" for none.
         sequence: order of arrival, to break ties.
+        was_nominated: whether the API server was ever told of a node nominated for it.
         reported: (reason, message) of the condition last written for it.
     """
 
@@ -37,6 +38,7 @@ class QueuedPodInfo:
     unschedulable_plugins: set[str] = dataclasses.field(default_factory=set)
     pending_plugins: set[str] = dataclasses.field(default_factory=set)
     gating_plugin: str = ""
+    was_nominated: bool = False
     reported: tuple[str, str] = ("", "")
 
     @property

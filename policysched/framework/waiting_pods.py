@@ -66,7 +66,10 @@ class WaitingPods:
         self._pods[info.uid] = WaitingPod(info, node_name, waits, now_seconds, answer)
 
     async def wait(self, uid: str) -> status.Status:
-        """Return SUCCESS when the pod is allowed or does not wait, else the rejection."""
+        """Return SUCCESS when the pod is allowed or does not wait.
+
+        Else the rejection, or an ERROR when it was preempted.
+        """
         waiting = self._pods.get(uid)
         if waiting is None:
             return status.SUCCESS
@@ -89,6 +92,15 @@ class WaitingPods:
         """Turn a pod away; False when no such pod waits, or its answer was given before."""
         waiting = self._pods.get(uid)
         return waiting is not None and _answer(waiting, status.unschedulable(plugin, reason))
+
+    def preempt(self, uid: str, plugin: str, reason: str) -> bool:
+        """Turn a pod away that did nothing wrong; False as in `reject`.
+
+        It is tried again after backoff, whatever happens in the cluster.
+        """
+        waiting = self._pods.get(uid)
+        preempted = status.Status(status.Code.ERROR, (reason,), plugin)
+        return waiting is not None and _answer(waiting, preempted)
 
     def cancel_all(self) -> None:
         """Cancel whoever awaits `wait`, because the scheduler stops."""

@@ -23,8 +23,6 @@ BIND_POLICY = client.CallPolicy(timeout_seconds=15.0, max_attempts=3, is_idempot
 """Calls that certainly did nothing are repeated by the client, all others are settled here."""
 _CHECK_POLICY = client.CallPolicy(timeout_seconds=10.0, max_attempts=3)
 _MAX_SERVER_ERRORS = 3
-"""How often a server that answers 5xx and has not bound the pod is asked."""
-_MAX_SERVER_ERRORS = 3
 """How often a server that answers with 5xx, and has not bound the pod, is asked again."""
 
 
@@ -148,5 +146,5 @@ def _verdict(
     if bound_to == node_name:
         return None
     if bound_to:
-        return interface.BindError(f"the pod is already bound to `{bound_to}`", is_conflict=True)
+        return interface.BindError(f"the pod is already bound to `{bound_to}`")
     return _refusal(error)

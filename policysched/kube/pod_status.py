@@ -1,9 +1,9 @@
 """Writing the `PodScheduled` condition and the nominated node into a pod's status.
 
-`set_condition` only takes a note; `run` writes, several pods at a time. For each pod the newest
-note wins and writes are in order. What the pod is known to have already is not written again, and a
-pod that has changed since the note was taken is read first: a note that has become old, because the
-pod was bound or deleted meanwhile, is dropped.
+`set_condition` and `nominate` only take a note; `run` writes, several pods at a time. For each pod
+the newest note wins and writes are in order. What the pod is known to have already is not written
+again, and a pod that has changed since the note was taken is read first: a note that has become
+old, because the pod was bound or deleted meanwhile, is dropped.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import msgspec
 
 from policysched import clock as clocks
 from policysched.cluster import objects, pod_shape
-from policysched.kube import client, decoding, errors, paths
+from policysched.kube import client, decoding, errors, paths, status_patch
 
 _logger = logging.getLogger(__name__)
 
@@ -60,13 +60,31 @@ class _Note:
 
     Attributes:
         pod: the pod as the scheduler knew it.
-        content: status, reason and message.
+        content: status, reason and message of the condition; None leaves it alone.
         nominated_node_name: None leaves the nomination alone.
     """
 
     pod: objects.Pod
-    content: tuple[str, str, str]
+    content: tuple[str, str, str] | None
     nominated_node_name: str | None
+
+    def on_top_of(self, older: _Note | None) -> _Note:
+        """Return what is to be written when the older note was not written yet."""
+        if older is None:
+            return self
+        content = older.content if self.content is None else self.content
+        nominated = self.nominated_node_name
+        if nominated is None:
+            nominated = older.nominated_node_name
+        return _Note(self.pod, content, nominated)
+
+    def applied_to(self, known: _Known) -> _Known:
+        """Return what the pod's status is once the note is written."""
+        content = known.content if self.content is None else self.content
+        nominated = self.nominated_node_name
+        if nominated is None:
+            nominated = known.nominated_node_name
+        return _Known(known.resource_version, content, nominated)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -78,17 +96,8 @@ class _Known:
     nominated_node_name: str
 
 
-class _ConditionPatch(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
-    type: str
-    status: str
-    reason: str
-    message: str
-    last_transition_time: str | None = None
-    observed_generation: int = 0
-
-
 class _StatusPatch(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
-    conditions: tuple[_ConditionPatch, ...]
+    conditions: tuple[status_patch.Condition, ...] = ()
     nominated_node_name: str | msgspec.UnsetType = msgspec.UNSET
 
 
@@ -139,12 +148,16 @@ class PodStatusWriter:
             nominated_node_name: the node that is being made free for it, "" for none any more, None
                 to leave that as it is.
         """
-        uid = pod.uid
-        waiting = self._notes.get(uid)
-        if nominated_node_name is None and waiting is not None:
-            nominated_node_name = waiting.nominated_node_name
         content = (condition.status, condition.reason, condition.message)
-        self._notes[uid] = _Note(pod.pod, content, nominated_node_name)
+        self._take(pod.uid, _Note(pod.pod, content, nominated_node_name))
+
+    def nominate(self, pod: pod_shape.PodInfo, node_name: str) -> None:
+        """Note the nominated node alone, "" for none any more; never blocks."""
+        self._take(pod.uid, _Note(pod.pod, None, node_name))
+
+    def _take(self, uid: str, note: _Note) -> None:
+        waiting = self._notes.get(uid)
+        self._notes[uid] = note.on_top_of(waiting)
         if waiting is None and uid not in self._in_work:
             self._queue.put_nowait(uid)
 
@@ -186,10 +199,7 @@ class PodStatusWriter:
         """Write the note unless it says nothing new, again as long as the pod changes under it."""
         for _ in range(MAX_CONFLICTS):
             known = self._newest_known(note.pod)
-            if known.content == note.content and note.nominated_node_name in (
-                None,
-                known.nominated_node_name,
-            ):
+            if note.applied_to(known) == known:
                 return
             try:
                 await self._write(note, known)
@@ -210,10 +220,7 @@ class PodStatusWriter:
             content_type=client.STRATEGIC_MERGE_PATCH,
             policy=WRITE_POLICY,
         )
-        nominated = note.nominated_node_name
-        if nominated is None:
-            nominated = known.nominated_node_name
-        now_known = _Known(_version(body), note.content, nominated)
+        now_known = dataclasses.replace(note.applied_to(known), resource_version=_version(body))
         self._written[metadata.uid] = (metadata.resource_version, now_known)
         self._written.move_to_end(metadata.uid)
         if len(self._written) > WRITTEN_LIMIT:
@@ -237,20 +244,24 @@ class PodStatusWriter:
 
 def _patch(note: _Note, known: _Known, now: datetime.datetime) -> _PodPatch:
     """Return the strategic merge patch: conditions are merged by type, left-out fields stay."""
-    status, reason, message = note.content
     metadata = note.pod.metadata
-    condition = _ConditionPatch(
-        type=POD_SCHEDULED,
-        status=status,
-        reason=reason,
-        message=message,
-        last_transition_time=None if known.content[0] == status else _text(now),
-        observed_generation=metadata.generation,
-    )
+    conditions: tuple[status_patch.Condition, ...] = ()
+    if note.content is not None:
+        status, reason, message = note.content
+        is_old = known.content[0] == status
+        condition = status_patch.Condition(
+            type=POD_SCHEDULED,
+            status=status,
+            reason=reason,
+            message=message,
+            last_transition_time=None if is_old else status_patch.time_text(now),
+            observed_generation=metadata.generation,
+        )
+        conditions = (condition,)
     nominated = note.nominated_node_name
     return _PodPatch(
         _Preconditions(metadata.uid, known.resource_version),
-        _StatusPatch((condition,), msgspec.UNSET if nominated is None else nominated),
+        _StatusPatch(conditions, msgspec.UNSET if nominated is None else nominated),
     )
 
 
@@ -260,8 +271,3 @@ def _version(body: bytes) -> str:
         return msgspec.json.decode(body, type=decoding.Versioned).metadata.resource_version
     except msgspec.DecodeError as error:
         raise errors.AnswerError(f"the answer is not an object: {error}") from error
-
-
-def _text(time: datetime.datetime) -> str:
-    """Return metav1.Time: RFC 3339 in UTC, whole seconds."""
-    return time.astimezone(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

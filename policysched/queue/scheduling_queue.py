@@ -296,6 +296,15 @@ class SchedulingQueue:
             if queued is not None:
                 self._to_active(queued, FORCE_ACTIVATED)
 
+    def retry_after_error(self, uid: str) -> None:
+        """Try an unschedulable pod again after backoff: what was to help it met an error."""
+        if self._active.is_in_flight(uid):
+            self._active.record(active_queue.Happened(events.FORCE_ACTIVATE, None, None, uid))
+            return
+        queued = self._unschedulable.remove(uid)
+        if queued is not None:
+            self._back_off_after_error(queued, FORCE_ACTIVATED)
+
     def set_profiles(self, profiles: Mapping[str, queueing_hints.QueueProfile]) -> None:
         """Go by other profiles from now on; every pod that waits for an event is tried again.
 
@@ -390,7 +399,7 @@ class SchedulingQueue:
             answer = profile.pre_enqueue(queued.info)
         except Exception:  # noqa: BLE001 - plugins are third parties' code
             _log.exception("a PreEnqueue plugin failed for pod %s", queued.info.key)
-            self._retry_after_error(queued, why)
+            self._back_off_after_error(queued, why)
             return False
         queued.gating_plugin = "" if answer.is_success else answer.plugin
         if not answer.is_success:
@@ -398,8 +407,8 @@ class SchedulingQueue:
             self._to_unschedulable(queued, why)
         return answer.is_success
 
-    def _retry_after_error(self, queued: queued_pod.QueuedPodInfo, why: str) -> None:
-        """Let a pod back off of which nobody could say whether it may come in."""
+    def _back_off_after_error(self, queued: queued_pod.QueuedPodInfo, why: str) -> None:
+        """Let a pod wait for the end of its backoff and for nothing else."""
         queued.gating_plugin = ""
         queued.unschedulable_plugins = set()
         queued.pending_plugins = set()

@@ -1,7 +1,7 @@
 """From an assumed pod to a bound one: asynchronous, many at a time.
 
-wait for Permit → PreBind → Bind → PostBind
-          └────────┴────────┴─ failed ▶ unreserve, forget, wake others, handle failure
+prepare → wait for Permit → PreBind → Bind → PostBind
+       └─────────┴────────────┴────────┴─ failed ▶ unreserve, forget, wake others, handle failure
 """
 
 from __future__ import annotations
@@ -10,10 +10,16 @@ import asyncio
 import logging
 
 from policysched.cluster import cache as caches
-from policysched.framework import waiting_pods
 from policysched.queue import scheduling_queue
 from policysched.scheduler import counters as counts
-from policysched.scheduler import event_notes, failure, object_changes, ports, scheduling_cycle
+from policysched.scheduler import (
+    event_notes,
+    failure,
+    object_changes,
+    ports,
+    pre_binding,
+    scheduling_cycle,
+)
 
 _log = logging.getLogger(__name__)
 
@@ -29,18 +35,42 @@ class BindingCycle:
         self,
         cache: caches.Cache,
         queue: scheduling_queue.SchedulingQueue,
-        waiting: waiting_pods.WaitingPods,
+        on_their_way: pre_binding.OnTheirWay,
         failures: failure.FailureHandler,
-        recorder: ports.EventRecorder,
+        outside: ports.Outside,
         counters: counts.Counters,
     ) -> None:
         """Undo in `cache`; failed pods go to `failures`."""
         self._cache = cache
         self._queue = queue
-        self._waiting = waiting
+        self._waiting = on_their_way.waiting
+        self._pre_binding = on_their_way.pre_binding
         self._failures = failures
-        self._recorder = recorder
+        self._recorder = outside.recorder
+        self._status_writer = outside.status_writer
         self._counters = counters
+
+    def prepare(self, assumed: scheduling_cycle.AssumedPod) -> bool:
+        """Return whether the pod can go on; else it is undone.
+
+        When it will take a while until it is bound, its node is made known before, to those who
+        add and remove nodes (KEP-5278; `schedule_one.go`, bindingCycle).
+        """
+        info, node_name = assumed.info, assumed.node_name
+        try:
+            answer = assumed.framework.pre_bind_pre_flight(assumed.state, info, node_name)
+        except Exception as error:  # noqa: BLE001 - plugins are third parties' code
+            _log.exception("a plugin failed before %s was bound", info.key)
+            self._undo(assumed, failure.internal_error(error))
+            return False
+        if not answer.is_success and not answer.is_skip:
+            self._undo(assumed, failure.Failure(answer.message, is_rejection=False))
+            return False
+        assumed.has_pre_bind = answer.is_success
+        if assumed.has_pre_bind or assumed.is_waiting:
+            assumed.queued.was_nominated = True
+            self._status_writer.nominate(info, node_name)
+        return True
 
     async def wait_on_permit(self, assumed: scheduling_cycle.AssumedPod) -> bool:
         """Return whether a pod that waits for Permit was allowed; else it is undone."""
@@ -49,8 +79,12 @@ class BindingCycle:
         except asyncio.CancelledError:
             self._undo(assumed, failure.CANCELLED)
             raise
-        if not answer.is_success:
+        if answer.is_rejection:
             self._undo(assumed, failure.of_point("Permit", answer))
+            return False
+        if not answer.is_success:
+            message = f"waiting on permit for pod: {answer.message}"
+            self._undo(assumed, failure.Failure(message, is_rejection=False))
             return False
         self._queue.done(assumed.info.uid)
         return True
@@ -72,9 +106,11 @@ class BindingCycle:
 
     async def _bind(self, assumed: scheduling_cycle.AssumedPod) -> failure.Failure | None:
         framework, state, node_name = assumed.framework, assumed.state, assumed.node_name
-        answer = await framework.pre_bind(state, assumed.info, node_name)
-        if not answer.is_success:
-            return failure.plugin_error("PreBind", answer)
+        if assumed.has_pre_bind:
+            work = framework.pre_bind(state, assumed.info, node_name)
+            answer = await self._pre_binding.run(assumed.info.uid, work)
+            if not answer.is_success:
+                return failure.plugin_error("PreBind", answer)
         answer = await framework.bind(state, assumed.info, node_name)
         return None if answer.is_success else failure.plugin_error("Bind", answer)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import logging
 from collections import deque
 from collections.abc import Callable, Iterator
 from typing import TypeAlias
@@ -11,6 +12,8 @@ import msgspec
 
 from policysched.cluster import snapshot
 from policysched.framework import profile, queued_pod, runtime
+
+_log = logging.getLogger(__name__)
 
 
 class Decision(msgspec.Struct, frozen=True, gc=False):
@@ -89,4 +92,8 @@ class DecisionLog:
         )
         self._ring.append(decision)
         for listener in self.listeners:
-            listener(decision, result, snap)
+            try:
+                listener(decision, result, snap)
+            except Exception:  # noqa: BLE001 - whatever somebody else's code does
+                # Whoever only listens must not decide that the pod is not scheduled.
+                _log.exception("a listener failed at the decision about %s", decision.pod)

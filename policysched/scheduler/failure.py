@@ -10,7 +10,7 @@ from policysched.cluster import pod_shape
 from policysched.framework import interface, profile, queued_pod, status
 from policysched.queue import scheduling_queue
 from policysched.scheduler import counters as counts
-from policysched.scheduler import event_notes, ports
+from policysched.scheduler import event_notes, eviction, nominations, ports
 
 _log = logging.getLogger(__name__)
 
@@ -33,6 +33,7 @@ class Failure:
             without any the pod is tried again after backoff.
         nominated_node_name: where room is being made; "" takes an old nomination back, None leaves
             it alone.
+        made_room: what PostFilter answered, with the victims that have to go.
         is_told: whether the owner of the pod hears of it.
     """
 
@@ -41,6 +42,7 @@ class Failure:
     unschedulable_plugins: frozenset[str] = frozenset()
     pending_plugins: frozenset[str] = frozenset()
     nominated_node_name: str | None = ""
+    made_room: interface.PostFilterResult | None = None
     is_told: bool = True
 
 
@@ -90,25 +92,27 @@ def does_not_fit(
         unschedulable_plugins=frozenset(diagnosis.unschedulable_plugins),
         pending_plugins=frozenset(diagnosis.pending_plugins),
         nominated_node_name=nominated,
+        made_room=made_room,
     )
 
 
 class FailureHandler:
-    """Requeues failed pods and tells their owners why."""
+    """Requeues failed pods, evicts victims for them and tells their owners why."""
 
     def __init__(
         self,
         queue: scheduling_queue.SchedulingQueue,
         pods: ports.PodLookup,
-        recorder: ports.EventRecorder,
-        status_writer: ports.PodStatusWriter,
+        evictions: eviction.Evictions,
+        outside: ports.Outside,
         counters: counts.Counters,
     ) -> None:
         """Requeue into `queue` the versions of pods that `pods` knows."""
         self._queue = queue
         self._pods = pods
-        self._recorder = recorder
-        self._status_writer = status_writer
+        self._evictions = evictions
+        self._recorder = outside.recorder
+        self._status_writer = outside.status_writer
         self._counters = counters
 
     def handle(
@@ -131,11 +135,28 @@ class FailureHandler:
         queued.info = newest
         queued.unschedulable_plugins = set(failure.unschedulable_plugins)
         queued.pending_plugins = set(failure.pending_plugins)
+        self._make_room(newest, prof, failure)
         self._queue.add_unschedulable(queued)
-        if failure.nominated_node_name is not None:
-            self._queue.nominator.nominate(newest, failure.nominated_node_name)
+        nominated = failure.nominated_node_name
+        if nominated is None:
+            known = self._queue.nominator.node_of(queued.uid)
+            nominated = newest.pod.status.nominated_node_name or known or ""
+        nominations.nominate(self._queue, newest, nominated)
         if failure.is_told:
             self._tell(queued, prof, failure)
+
+    def _make_room(self, info: pod_shape.PodInfo, prof: profile.Profile, failure: Failure) -> None:
+        made_room = failure.made_room
+        if made_room is not None and made_room.status.is_success and failure.nominated_node_name:
+            self._evictions.start(
+                eviction.Preemption(
+                    info,
+                    failure.nominated_node_name,
+                    made_room.victims,
+                    made_room.status.plugin,
+                    prof,
+                )
+            )
 
     def _tell(
         self, queued: queued_pod.QueuedPodInfo, prof: profile.Profile, failure: Failure
@@ -151,7 +172,9 @@ class FailureHandler:
         reason = UNSCHEDULABLE if failure.is_rejection else SCHEDULER_ERROR
         condition = ports.PodCondition("False", reason, failure.message)
         nominated = failure.nominated_node_name
-        if nominated == queued.info.pod.status.nominated_node_name:
+        queued.was_nominated = queued.was_nominated or bool(nominated)
+        shown = queued.info.pod.status.nominated_node_name
+        if nominated == shown and not queued.was_nominated:
             nominated = None
         if nominated is None and self._is_known(queued, condition):
             return

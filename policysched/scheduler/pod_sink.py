@@ -12,7 +12,7 @@ from policysched.cluster import cache as caches
 from policysched.cluster import objects, pod_shape
 from policysched.framework import waiting_pods
 from policysched.queue import scheduling_queue
-from policysched.scheduler import object_changes
+from policysched.scheduler import nominations, object_changes
 
 
 class PodSink:
@@ -79,19 +79,19 @@ class PodSink:
                 self._queue.move_all_to_active_or_backoff(change, old, new)
             return
         # Bound, by us or by another scheduler while the pod was queued or waited for Permit.
+        nominations.end(self._queue, new, new.pod.spec.node_name)
         self._queue.delete(new.uid)
         self._waiting.reject(new.uid, "", f"pod was bound to {new.pod.spec.node_name}")
         self._queue.move_all_to_active_or_backoff(object_changes.POD_ADD, None, new)
 
     def _remove(self, info: pod_shape.PodInfo) -> None:
         del self._known[info.uid]
+        nominations.end(self._queue, info)
         self._queue.delete(info.uid)
         if self._cache.is_assumed(info):
             self._undo_assumed(info)
         elif self._cache.remove_pod(info):
             self._queue.move_all_to_active_or_backoff(object_changes.POD_DELETE, info, None)
-        else:
-            self._release_nomination(info)
 
     # --- pods without a node ----------------------------------------------------------------------
 
@@ -103,9 +103,10 @@ class PodSink:
         if old is None:
             self._queue.add(new)
             return
+        nominator = self._queue.nominator
+        nominated_before = nominator.node_of(new.uid)
         self._queue.update(old, new, object_changes.pod_changes(old, new))
-        if old.pod.status.nominated_node_name != new.pod.status.nominated_node_name:
-            self._release_nomination(old)
+        nominations.released(self._queue, old, nominated_before, nominator.node_of(new.uid))
 
     def _undo_assumed(self, info: pod_shape.PodInfo) -> None:
         """Free the place of a pod that is being deleted while its binding is under way.
@@ -117,16 +118,6 @@ class PodSink:
         if not self._waiting.reject(info.uid, "", "pod is being deleted"):
             self._cache.forget_pod(info)
             self._queue.move_all_to_active_or_backoff(object_changes.POD_DELETE, placed, None)
-
-    def _release_nomination(self, old: pod_shape.PodInfo) -> None:
-        """Wake the pods that had to leave room for a nominated pod: those of no higher priority."""
-        if old.pod.status.nominated_node_name:
-            self._queue.move_all_to_active_or_backoff(
-                object_changes.POD_DELETE,
-                old,
-                None,
-                lambda pod: pod.shape.priority <= old.shape.priority,
-            )
 
     # --- profiles that change ---------------------------------------------------------------------
 

@@ -20,7 +20,7 @@ Binder = interface.Binder
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PodCondition:
-    """The `PodScheduled` condition to be written."""
+    """A condition to be written: `PodScheduled`, or `DisruptionTarget` of a victim."""
 
     status: str
     reason: str
@@ -37,6 +37,25 @@ class PodStatusWriter(Protocol):
         nominated_node_name: str | None = None,
     ) -> None:
         """Queue a status patch; the newest one per pod wins. None leaves the nomination alone."""
+        ...
+
+    def nominate(self, pod: pod_shape.PodInfo, node_name: str) -> None:
+        """Queue a patch of `nominatedNodeName` alone; "" takes a nomination back."""
+        ...
+
+
+class Evictor(Protocol):
+    """Deletes pods that make room for others; any number of calls may be in flight."""
+
+    async def evict(self, victim: pod_shape.PodInfo, condition: PodCondition) -> bool:
+        """Write the victim's `DisruptionTarget` condition and begin its graceful deletion.
+
+        Returns:
+            False when the pod, known by its uid, was gone already.
+
+        Raises:
+            RemoteError: it may still be there, and trying again for a while was no help.
+        """
         ...
 
 
@@ -80,4 +99,5 @@ class Outside:
 
     recorder: EventRecorder
     status_writer: PodStatusWriter
+    evictor: Evictor
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep

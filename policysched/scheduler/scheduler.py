@@ -19,8 +19,10 @@ from policysched.scheduler import (
     binding_cycle,
     decisions,
     event_handlers,
+    eviction,
     failure,
     ports,
+    pre_binding,
     scheduling_cycle,
 )
 from policysched.scheduler import counters as counts
@@ -51,6 +53,7 @@ class Scheduler:
 
     Attributes:
         cache, queue, waiting_pods: the state.
+        preemptions: for the plugin that gates preemptors.
         events: what happens in the cluster is told here.
         decisions, counters: what was done.
     """
@@ -99,14 +102,19 @@ class Scheduler:
             pod_shape.PodShapes(annotation_keys),
             serves=self.serves,
         )
+        on_their_way = pre_binding.OnTheirWay(self.waiting_pods)
+        evictions = eviction.Evictions(
+            self.queue, on_their_way, self.events.pods, outside, self.counters, self._start
+        )
+        self.preemptions = evictions.in_progress
         failures = failure.FailureHandler(
-            self.queue, self.events.pods, outside.recorder, outside.status_writer, self.counters
+            self.queue, self.events.pods, evictions, outside, self.counters
         )
         self._cycle = scheduling_cycle.SchedulingCycle(
             self.cache, self.queue, self.waiting_pods, failures, self.decisions, clock
         )
         self._binding = binding_cycle.BindingCycle(
-            self.cache, self.queue, self.waiting_pods, failures, outside.recorder, self.counters
+            self.cache, self.queue, on_their_way, failures, outside, self.counters
         )
 
     # --- profiles ---------------------------------------------------------------------------------
@@ -176,6 +184,8 @@ class Scheduler:
         return self._bindings_in_flight
 
     def _start_binding(self, assumed: scheduling_cycle.AssumedPod) -> None:
+        if not self._binding.prepare(assumed):
+            return
         if assumed.is_waiting:
             self._start(self._wait_and_bind(assumed))
         else:

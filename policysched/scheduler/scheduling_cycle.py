@@ -21,20 +21,30 @@ from policysched.framework import (
     waiting_pods,
 )
 from policysched.queue import scheduling_queue
-from policysched.scheduler import decisions, failure
+from policysched.scheduler import decisions, failure, nominations
 
 _log = logging.getLogger(__name__)
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(slots=True, eq=False)
 class AssumedPod:
-    """A pod with a place, to be bound there; `framework` is the profile that decided."""
+    """A pod with a place, to be bound there.
+
+    Attributes:
+        queued: the pod as it was when it was scheduled.
+        framework: the profile that decided.
+        state: of its scheduling cycle.
+        node_name: its place.
+        is_waiting: whether Permit holds it back.
+        has_pre_bind: whether a PreBind plugin has work for it.
+    """
 
     queued: queued_pod.QueuedPodInfo
     framework: runtime.Framework
     state: cycle_state.CycleState
     node_name: str
     is_waiting: bool
+    has_pre_bind: bool = True
 
     @property
     def info(self) -> pod_shape.PodInfo:
@@ -100,7 +110,7 @@ class SchedulingCycle:
     ) -> AssumedPod | None:
         info = queued.info
         self._cache.assume_pod(info, node_name)
-        self._queue.nominator.remove(info.uid)
+        nominations.end(self._queue, info, node_name)
         try:
             failed, waits = _claim(framework, state, info, node_name)
         except Exception as error:  # noqa: BLE001 - as above

@@ -1,8 +1,9 @@
 """An API server in memory: what the scheduler reads and writes, in one process and in order.
 
 It stands in for a real one on both sides: `watch` of a collection feeds handlers with objects;
-`bind`, `set_condition` and `record` are the ports of `scheduler.ports`. Bindings follow the rules
-of the pods/binding subresource (kubernetes `pkg/registry/core/pod/storage/storage.go`, assignPod).
+`bind`, `evict`, `set_condition`, `nominate` and `record` are the ports of `scheduler.ports`.
+Bindings follow the rules of the pods/binding subresource (kubernetes
+`pkg/registry/core/pod/storage/storage.go`, assignPod).
 """
 
 from __future__ import annotations
@@ -21,9 +22,10 @@ from policysched.cluster import disruption_budgets, objects, pod_shape, storage_
 from policysched.cluster import storage as storages
 from policysched.framework import interface
 from policysched.scheduler import ports
-from policysched.sim import collection, faults
+from policysched.sim import collection, faults, termination
 
 POD_SCHEDULED = "PodScheduled"
+DISRUPTION_TARGET = "DisruptionTarget"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -50,7 +52,8 @@ class ApiServer:
         nodes, pods, namespaces, budgets: the objects; create, update and delete them here.
             Volumes, claims and the like are in `stored`.
         events: what the scheduler recorded, oldest first.
-        faults: how bindings fail; may be changed at any time.
+        faults, eviction_faults: how bindings and evictions fail; may be changed at any time.
+        terminations: how pods end that are deleted gracefully.
         bind_count: bindings made.
     """
 
@@ -60,7 +63,7 @@ class ApiServer:
         rng: random.Random,
         sleep: Callable[[float], Awaitable[None]] = _no_wait,
     ) -> None:
-        """Start empty; `sleep` is how slow bindings wait (`VirtualTime.sleep`)."""
+        """Start empty; `sleep` is how slow calls and ending pods wait (`VirtualTime.sleep`)."""
         self._clock = clock
         self._rng = rng
         self._sleep = sleep
@@ -80,6 +83,8 @@ class ApiServer:
         }
         self.events: list[RecordedEvent] = []
         self.faults = faults.BindFaults()
+        self.eviction_faults = faults.EvictionFaults()
+        self.terminations = termination.Terminations(self.pods, sleep, self.now)
         self.bind_count = 0
 
     def stored(self, kind: type[storages.ObjectT]) -> collection.Collection[storages.ObjectT]:
@@ -143,18 +148,39 @@ class ApiServer:
         nominated_node_name: str | None = None,
     ) -> None:
         """Write the PodScheduled condition; a pod that is gone or replaced is left alone."""
-        meta = pod.pod.metadata
-        current = self.pods.find(meta.name, meta.namespace)
-        if current is None or current.metadata.uid != pod.uid:
+        current = self._current(pod)
+        if current is None:
             return
-        written = _condition(
-            condition.status, condition.reason, condition.message, self._timestamp()
+        status = _with_condition(
+            current.status, _condition(POD_SCHEDULED, condition, self._timestamp())
         )
-        status = _with_condition(current.status, written)
         if nominated_node_name is not None:
             status = msgspec.structs.replace(status, nominated_node_name=nominated_node_name)
-        if status != current.status:
-            self.pods.update(msgspec.structs.replace(current, status=status))
+        self._set_status(current, status)
+
+    def nominate(self, pod: pod_shape.PodInfo, node_name: str) -> None:
+        """Write the nominated node of a pod that has no node yet."""
+        current = self._current(pod)
+        if current is not None and not current.spec.node_name:
+            status = msgspec.structs.replace(current.status, nominated_node_name=node_name)
+            self._set_status(current, status)
+
+    async def evict(self, victim: pod_shape.PodInfo, condition: ports.PodCondition) -> bool:
+        """Mark a pod as disrupted and delete it gracefully, after the delay of `eviction_faults`.
+
+        Raises:
+            ApiError: it failed, by `eviction_faults`.
+        """
+        await self._sleep(self.eviction_faults.delay_seconds)
+        if self.eviction_faults.fails(self._rng):
+            raise collection.ApiError("InternalError", "the simulated API server failed")
+        current = self._current(victim)
+        if current is None:
+            return False
+        marked = _condition(DISRUPTION_TARGET, condition, self._timestamp())
+        self._set_status(current, _with_condition(current.status, marked))
+        self.terminations.begin(self._current(victim) or current)
+        return True
 
     def record(
         self,
@@ -171,6 +197,16 @@ class ApiServer:
                 self.now(), pod.key, event_type.value, reason, action, note, reporting_controller
             )
         )
+
+    def _current(self, pod: pod_shape.PodInfo) -> objects.Pod | None:
+        """Return the pod as it is now, None when it is gone or another one has its name."""
+        meta = pod.pod.metadata
+        current = self.pods.find(meta.name, meta.namespace)
+        return current if current is not None and current.metadata.uid == pod.uid else None
+
+    def _set_status(self, pod: objects.Pod, status: objects.PodStatus) -> None:
+        if status != pod.status:
+            self.pods.update(msgspec.structs.replace(pod, status=status))
 
     def _timestamp(self) -> str:
         return self.now().strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -193,26 +229,26 @@ def _refusal(current: objects.Pod | None, wanted: pod_shape.PodInfo) -> interfac
 
 def _conflict(pod: objects.Pod, problem: str) -> interface.BindError:
     return interface.BindError(
-        f'Operation cannot be fulfilled on pods/binding "{pod.metadata.name}": {problem}',
-        is_conflict=True,
+        f'Operation cannot be fulfilled on pods/binding "{pod.metadata.name}": {problem}'
     )
 
 
 def _bound(pod: objects.Pod, node_name: str, timestamp: str) -> objects.Pod:
-    scheduled = _condition("True", "", "", timestamp)
+    scheduled = _condition(POD_SCHEDULED, ports.PodCondition("True", "", ""), timestamp)
+    status = msgspec.structs.replace(pod.status, nominated_node_name="")
     return msgspec.structs.replace(
         pod,
         spec=msgspec.structs.replace(pod.spec, node_name=node_name),
-        status=_with_condition(pod.status, scheduled),
+        status=_with_condition(status, scheduled),
     )
 
 
-def _condition(status: str, reason: str, message: str, timestamp: str) -> objects.Condition:
+def _condition(kind: str, said: ports.PodCondition, timestamp: str) -> objects.Condition:
     return objects.Condition(
-        type=POD_SCHEDULED,
-        status=status,
-        reason=reason,
-        message=message,
+        type=kind,
+        status=said.status,
+        reason=said.reason,
+        message=said.message,
         last_transition_time=timestamp,
     )
 

@@ -33,3 +33,25 @@ class BindFaults:
     def loses_answer(self, rng: random.Random) -> bool:
         """Say whether the answer to the binding that was just made is lost."""
         return rng.random() < self.lose_answer_share
+
+
+@dataclasses.dataclass(slots=True)
+class EvictionFaults:
+    """How the API server treats evictions; the defaults let all of them succeed at once.
+
+    Attributes:
+        fail_next: so many of the next evictions fail.
+        fail_share: chance 0..1 that any other eviction fails.
+        delay_seconds: how long an eviction takes.
+    """
+
+    fail_next: int = 0
+    fail_share: float = 0.0
+    delay_seconds: float = 0.0
+
+    def fails(self, rng: random.Random) -> bool:
+        """Say whether the eviction that arrives now fails, and count it."""
+        if self.fail_next > 0:
+            self.fail_next -= 1
+            return True
+        return rng.random() < self.fail_share

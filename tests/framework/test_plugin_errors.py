@@ -172,7 +172,7 @@ SUCCESS = status.SUCCESS
     "answers, code, reasons, plugin",
     [
         ([UNSCHEDULABLE, UNSCHEDULABLE], UNSCHEDULABLE.code, ("not now", "not now"), "P0"),
-        ([UNSCHEDULABLE, SUCCESS], SUCCESS.code, (), ""),
+        ([UNSCHEDULABLE, SUCCESS], SUCCESS.code, (), "P1"),
         ([UNSCHEDULABLE, UNRESOLVABLE, SUCCESS], UNRESOLVABLE.code, ("never",), "P1"),
         ([UNSCHEDULABLE, BROKEN, SUCCESS], BROKEN.code, ("no connection",), "P1"),
         ([WAIT, SUCCESS], BROKEN.code, ("wait",), "P0"),

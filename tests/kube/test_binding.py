@@ -76,7 +76,7 @@ async def test_a_binding_as_it_arrives() -> None:
         pytest.param(
             [ASSIGNED],
             [stored("n2")],
-            interface.BindError("the pod is already bound to `n2`", is_conflict=True),
+            interface.BindError("the pod is already bound to `n2`"),
             id="another scheduler was faster",
         ),
         pytest.param(
@@ -145,4 +145,3 @@ async def test_without_a_server() -> None:
     error = await bind(POD, server)
     assert error is not None
     assert "no connection" in error.message
-    assert not error.is_conflict

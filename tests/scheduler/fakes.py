@@ -8,6 +8,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from typing import ClassVar, TypeVar
 
 from policysched import clock as clocks
+from policysched import errors
 from policysched.cluster import objects, pod_shape, snapshot
 from policysched.framework import (
     cycle_state,
@@ -173,6 +174,7 @@ class Recorder:
     conditions: list[tuple[str, ports.PodCondition, str | None]] = dataclasses.field(
         default_factory=list
     )
+    nominations: list[tuple[str, str]] = dataclasses.field(default_factory=list)
 
     def record(
         self,
@@ -195,10 +197,46 @@ class Recorder:
         """Write a condition down."""
         self.conditions.append((pod.key, condition, nominated_node_name))
 
+    def nominate(self, pod: pod_shape.PodInfo, node_name: str) -> None:
+        """Write a nomination down."""
+        self.nominations.append((pod.key, node_name))
+
     @property
     def notes(self) -> list[str]:
         """The notes of all events."""
         return [event[4] for event in self.events]
+
+
+@dataclasses.dataclass
+class Evictor:
+    """Evicts at once, unless failures are planned; `holds` keep evictions open, by pod name.
+
+    Attributes:
+        evicted: names of the pods that were deleted, with the condition written before.
+        gone: names of pods that turn out not to be there any more.
+        failures: how many of the next evictions fail.
+        begun: names of all pods that somebody tried to evict, in order.
+    """
+
+    evicted: list[tuple[str, ports.PodCondition]] = dataclasses.field(default_factory=list)
+    gone: set[str] = dataclasses.field(default_factory=set)
+    failures: int = 0
+    begun: list[str] = dataclasses.field(default_factory=list)
+    holds: dict[str, asyncio.Event] = dataclasses.field(default_factory=dict)
+
+    async def evict(self, victim: pod_shape.PodInfo, condition: ports.PodCondition) -> bool:
+        """Write the eviction down, when it is not held any more."""
+        name = victim.pod.metadata.name
+        self.begun.append(name)
+        if name in self.holds:
+            await self.holds[name].wait()
+        if self.failures > 0:
+            self.failures -= 1
+            raise errors.RemoteError("the API server failed")
+        if name in self.gone:
+            return False
+        self.evicted.append((name, condition))
+        return True
 
 
 class World:
@@ -215,12 +253,13 @@ class World:
         self.clock = clocks.ManualClock(builders.EPOCH)
         self.bind = Bind()
         self.recorder = Recorder()
+        self.evictor = Evictor()
         self.waiting = waiting_pods.WaitingPods(self.clock)
         self.plugins: tuple[interface.Plugin, ...] = (Sort(), Gates(), Room(), *extra, self.bind)
         framework = self.framework(self.plugins, policies)
         self.scheduler = scheduler.Scheduler(
             {"default-scheduler": framework},
-            ports.Outside(self.recorder, self.recorder, sleep),
+            ports.Outside(self.recorder, self.recorder, self.evictor, sleep),
             self.clock,
             waiting=self.waiting,
             settings=settings,

@@ -41,7 +41,7 @@ class Chaos:
         self.server = api_server.ApiServer(self.time.clock, self.rng, self.time.sleep)
         self.scheduler = scheduler.Scheduler(
             {NAME: _framework(self.server, seed)},
-            ports.Outside(self.server, self.server, self.time.sleep),
+            ports.Outside(self.server, self.server, self.server, self.time.sleep),
             self.time.clock,
             settings=scheduler.SchedulerSettings(max_bindings_in_flight=16),
         )

@@ -155,7 +155,7 @@ class TestPods:
             for name, priority in (("low", 1), ("high", 9)):
                 world.add_pod(builders.make_pod(name).priority(priority))
             await world.settle()
-            nominated = world.add_pod(builders.make_pod("n").priority(5).gates("g").nominated("n1"))
+            nominated = world.add_pod(builders.make_pod("n").priority(5).nominated("n1"))
             world.pods.delete(nominated)
             assert (world.where("low"), world.where("high")) == ("backoff", "unschedulable")
 

@@ -28,7 +28,7 @@ class Simulation:
         self.server = api_server.ApiServer(self.time.clock, rng, self.time.sleep)
         self.scheduler = schedulers.Scheduler(
             {NAME: runtime.Framework(_default_profile(self.server), rng=random.Random(seed))},
-            ports.Outside(self.server, self.server),
+            ports.Outside(self.server, self.server, self.server),
             self.time.clock,
         )
         self.driver = driver.Driver(self.server, self.scheduler, self.time)

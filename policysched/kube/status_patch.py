@@ -1,0 +1,23 @@
+"""What strategic merge patches of a pod's status are made of."""
+
+from __future__ import annotations
+
+import datetime
+
+import msgspec
+
+
+class Condition(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    """A condition; the API server merges conditions by type, and fields left out stay."""
+
+    type: str
+    status: str
+    reason: str
+    message: str
+    last_transition_time: str | None = None
+    observed_generation: int = 0
+
+
+def time_text(time: datetime.datetime) -> str:
+    """Return metav1.Time: RFC 3339 in UTC, whole seconds."""
+    return time.astimezone(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,0 +1,198 @@
+"""Carrying out a preemption: the victims that PostFilter has chosen go, behind the loop.
+
+preemptor gated → lower nominations on the node taken back → victims evicted → gate open
+
+Sources: `framework/preemption/executor.go`, KEP-4832. All victims but the last are evicted several
+at a time. While the last one is, the gate watches it (`framework/preemptions.py`): its deletion is
+what wakes the preemptor. When an eviction fails the rest is left alone and the preemptor tried
+again, as nothing else would wake it.
+
+Beyond kube-scheduler nobody is evicted any more for a pod that is gone or has a node by then; after
+a failure the preemptor backs off, so that an API server that refuses is not asked without end; and
+a preemptor that was woken in vain, as all its victims went while it was gated, is tried again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import logging
+from collections.abc import Callable, Coroutine, Sequence
+
+from policysched import errors
+from policysched.cluster import pod_shape
+from policysched.framework import preemptions, profile
+from policysched.queue import scheduling_queue
+from policysched.scheduler import counters as counts
+from policysched.scheduler import event_notes, nominations, ports, pre_binding
+
+_log = logging.getLogger(__name__)
+
+MAX_PARALLEL_EVICTIONS = 16
+"""So many victims of one preemptor are evicted at a time (config/v1, Parallelism)."""
+
+PREEMPTED = "Preempted"
+PREEMPTING = "Preempting"
+"""Reason and action of the event on a victim."""
+
+PREEMPTION_BY_SCHEDULER = "PreemptionByScheduler"
+"""Reason of the DisruptionTarget condition (core/v1/types.go)."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Preemption:
+    """One pod makes room for itself.
+
+    Attributes:
+        preemptor: the pod.
+        node_name: where it will fit.
+        victims: who has to go from there, the most important one first.
+        plugin: the PostFilter plugin that chose them.
+        profile: the preemptor's.
+    """
+
+    preemptor: pod_shape.PodInfo
+    node_name: str
+    victims: tuple[pod_shape.PodInfo, ...]
+    plugin: str
+    profile: profile.Profile
+
+
+class Evictions:
+    """All preemptions.
+
+    Attributes:
+        in_progress: the gate of preemptors.
+    """
+
+    def __init__(
+        self,
+        queue: scheduling_queue.SchedulingQueue,
+        on_their_way: pre_binding.OnTheirWay,
+        pods: ports.PodLookup,
+        outside: ports.Outside,
+        counters: counts.Counters,
+        start_task: Callable[[Coroutine[None, None, None]], None],
+    ) -> None:
+        """Look at `pods` for what became of them; `start_task` runs what evicts victims."""
+        self.in_progress = preemptions.PreemptionsInProgress()
+        self._queue = queue
+        self._on_their_way = on_their_way
+        self._pods = pods
+        self._evictor = outside.evictor
+        self._status_writer = outside.status_writer
+        self._recorder = outside.recorder
+        self._counters = counters
+        self._start_task = start_task
+
+    def start(self, preemption: Preemption) -> None:
+        """Begin to evict; to be called before the preemptor goes back to the queue.
+
+        Victims that are going already are left alone. If all are, there is nothing to do.
+        """
+        staying = tuple(v for v in preemption.victims if not self._is_leaving(v))
+        if staying:
+            self.in_progress.start(preemption.preemptor.uid)
+            self._start_task(self._carry_out(dataclasses.replace(preemption, victims=staying)))
+
+    async def _carry_out(self, preemption: Preemption) -> None:
+        uid = preemption.preemptor.uid
+        try:
+            self._take_nominations_back(preemption)
+            is_done = await self._evict_in_order(preemption)
+        except Exception:  # noqa: BLE001 - or the preemptor would wait for ever
+            _log.exception("making room for %s failed", preemption.preemptor.key)
+            is_done = False
+        finally:
+            self.in_progress.finish(uid)
+        if not is_done:
+            self._queue.retry_after_error(uid)
+        elif self._was_woken_in_vain(preemption):
+            self._queue.activate([uid])
+
+    def _take_nominations_back(self, preemption: Preemption) -> None:
+        """Let less important pods nominated to the node look elsewhere: it is too small for all."""
+        for info in self._queue.nominator.pods_on(preemption.node_name):
+            if info.shape.priority < preemption.preemptor.shape.priority:
+                nominations.nominate(self._queue, info, "")
+                self._status_writer.nominate(self._pods.current(info.uid) or info, "")
+
+    async def _evict_in_order(self, preemption: Preemption) -> bool:
+        """Evict all victims; False when one could not be."""
+        *others, last = preemption.victims
+        if not await self._evict_several(preemption, others):
+            return False
+        self.in_progress.wait_for_last(preemption.preemptor.uid, lambda: self._is_leaving(last))
+        return await self._evict(preemption, last)
+
+    async def _evict_several(
+        self, preemption: Preemption, victims: Sequence[pod_shape.PodInfo]
+    ) -> bool:
+        """Evict victims several at a time, begin with no further one after a failure."""
+        limit = asyncio.Semaphore(MAX_PARALLEL_EVICTIONS)
+        is_failed = False
+
+        async def evict(victim: pod_shape.PodInfo) -> None:
+            nonlocal is_failed
+            async with limit:
+                is_failed = is_failed or not await self._evict(preemption, victim)
+
+        await asyncio.gather(*map(evict, victims))
+        return not is_failed
+
+    async def _evict(self, preemption: Preemption, victim: pod_shape.PodInfo) -> bool:
+        """Let one victim go; False when that failed or is not wanted any more."""
+        if not self._is_wanted(preemption):
+            return False
+        note = f"Preempted by pod {preemption.preemptor.uid} on node {preemption.node_name}"
+        if self._on_their_way.turn_away(victim.uid, preemption.plugin):
+            self._tell(preemption, victim, f"{note} (in kube-scheduler memory).")
+            return True
+        try:
+            was_there = await self._evictor.evict(victim, _disruption(preemption))
+        except errors.RemoteError as error:
+            self._counters.failed_evictions += 1
+            key = preemption.preemptor.key
+            _log.warning("evicting %s to make room for %s failed: %s", victim.key, key, error)
+            return False
+        if was_there:
+            self._tell(preemption, victim, note)
+        return True
+
+    def _tell(self, preemption: Preemption, victim: pod_shape.PodInfo, note: str) -> None:
+        prof = preemption.profile
+        self._counters.victims[prof.scheduler_name] += 1
+        self._recorder.record(
+            victim,
+            ports.EventType.NORMAL,
+            PREEMPTED,
+            PREEMPTING,
+            event_notes.note(note, prof),
+            prof.scheduler_name,
+        )
+
+    # --- what has become of them meanwhile --------------------------------------------------------
+
+    def _is_wanted(self, preemption: Preemption) -> bool:
+        """Return whether the preemptor still waits for room."""
+        preemptor = self._pods.current(preemption.preemptor.uid)
+        return preemptor is not None and not (
+            preemptor.pod.spec.node_name or preemptor.is_terminating
+        )
+
+    def _is_leaving(self, victim: pod_shape.PodInfo) -> bool:
+        current = self._pods.current(victim.uid)
+        return current is None or current.is_terminating
+
+    def _was_woken_in_vain(self, preemption: Preemption) -> bool:
+        """Return whether no victim is left whose end would wake the preemptor again."""
+        queued = self._queue.get(preemption.preemptor.uid)
+        if queued is None or not queued.is_gated:
+            return False
+        return all(self._pods.current(victim.uid) is None for victim in preemption.victims)
+
+
+def _disruption(preemption: Preemption) -> ports.PodCondition:
+    scheduler_name = preemption.preemptor.pod.spec.scheduler_name
+    message = f"{scheduler_name}: preempting to accommodate a higher priority pod"
+    return ports.PodCondition("True", PREEMPTION_BY_SCHEDULER, message)

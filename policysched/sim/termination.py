@@ -1,0 +1,56 @@
+"""Pods that are deleted as a kubelet does it: they end after their grace period, not at once."""
+
+from __future__ import annotations
+
+import asyncio
+import datetime
+from collections.abc import Awaitable, Callable
+
+import msgspec
+
+from policysched.cluster import objects
+from policysched.sim import collection
+
+
+class Terminations:
+    """Begins and ends the graceful deletion of pods.
+
+    Attributes:
+        grace_seconds: how long a pod that runs on a node takes to end; 0 at first.
+    """
+
+    def __init__(
+        self,
+        pods: collection.Collection[objects.Pod],
+        sleep: Callable[[float], Awaitable[None]],
+        now: Callable[[], datetime.datetime],
+    ) -> None:
+        """Delete from `pods`; time passes by `sleep`."""
+        self._pods = pods
+        self._sleep = sleep
+        self._now = now
+        self._tasks: set[asyncio.Task[None]] = set()
+        self.grace_seconds: Callable[[objects.Pod], float] = lambda _pod: 0.0
+
+    def begin(self, pod: objects.Pod) -> None:
+        """Delete a pod, which may be terminating already; needs a running event loop."""
+        if pod.metadata.deletion_timestamp is not None:
+            return
+        grace_seconds = self.grace_seconds(pod) if pod.spec.node_name else 0.0
+        if grace_seconds <= 0:
+            self._pods.delete(pod.metadata.name, pod.metadata.namespace)
+            return
+        end = self._now() + datetime.timedelta(seconds=grace_seconds)
+        told = msgspec.structs.replace(
+            pod.metadata, deletion_timestamp=end.strftime("%Y-%m-%dT%H:%M:%SZ")
+        )
+        self._pods.update(msgspec.structs.replace(pod, metadata=told))
+        ending = asyncio.get_running_loop().create_task(self._end(pod, grace_seconds))
+        self._tasks.add(ending)
+        ending.add_done_callback(self._tasks.discard)
+
+    async def _end(self, pod: objects.Pod, grace_seconds: float) -> None:
+        await self._sleep(grace_seconds)
+        current = self._pods.find(pod.metadata.name, pod.metadata.namespace)
+        if current is not None and current.metadata.uid == pod.metadata.uid:
+            self._pods.delete(pod.metadata.name, pod.metadata.namespace)
