@@ -196,7 +196,7 @@ class Container(WireStruct, frozen=True):
 class PersistentVolumeClaimSource(WireStruct, frozen=True):
     """`volumes[].persistentVolumeClaim`."""
 
-    claim_name: str
+    claim_name: str = ""
     read_only: bool = False
 
 
