@@ -1,13 +1,14 @@
 # Needs Python 3.11 or newer and make; the rest is installed into .venv from the locks.
 PYTHON ?= python3
 NODES ?= 20
+CASES ?= 2000
 
 BIN := .venv/bin
 READY := .venv/ready
 PIP_COMPILE := $(BIN)/pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras \
 	--no-header --no-emit-options --no-emit-index-url --no-emit-find-links --no-emit-trusted-host
 
-.PHONY: help demo test check format components cluster cluster-down bench update-locks clean
+.PHONY: help demo test check format components conformance cluster cluster-down bench update-locks clean
 
 help:
 	@echo "make demo          watch policies place pods on an embedded cluster"
@@ -15,6 +16,7 @@ help:
 	@echo "make check         format, lint, types, import contracts, spelling"
 	@echo "make cluster       start a real local control plane with NODES=$(NODES) fake nodes"
 	@echo "make cluster-down  stop it"
+	@echo "make conformance   decide CASES=$(CASES) generated clusters as kube-scheduler does"
 	@echo "make bench         compare with kube-scheduler on the same API server"
 	@echo "make components    build the real components that tests need (about 10 minutes, once)"
 	@echo "make update-locks  pin the newest dependencies"
@@ -45,6 +47,10 @@ cluster: $(READY)
 
 cluster-down: $(READY)
 	@$(BIN)/python -m tests.realcluster.cluster down
+
+conformance: components
+	@$(BIN)/python -m tests.conformance --cases $(CASES) --keep-going \
+		$(if $(SEED),--seed $(SEED)) $(if $(FAMILIES),--families $(FAMILIES))
 
 bench: $(READY)
 	@$(BIN)/python -m benchmarks

@@ -43,21 +43,35 @@ class AffinityTerm:
         labels: Mapping[str, str],
         namespace_labels: Mapping[str, str] | None,
     ) -> bool:
-        """Return whether a pod of `namespace` with these labels is one of the term's pods.
+        """Return whether a term of the pod to be scheduled means a pod of `namespace`.
 
-        `namespace_labels` is None for a namespace that is not known: only a selector of all
-        namespaces matches it (`interpodaffinity/plugin.go`, mergeAffinityTermNamespacesIfNotEmpty).
+        A namespace that is not known (`namespace_labels` None) is matched by its name alone. A
+        selector that matches a namespace without labels matches all namespaces: kube-scheduler asks
+        it once more without knowing any labels (`interpodaffinity/plugin.go`,
+        mergeAffinityTermNamespacesIfNotEmpty, replaces the selector in a copy of the term).
         """
-        if namespace not in self.namespaces and not self._selects_namespace(namespace_labels):
-            return False
-        return self.selector.matches(labels)
+        selector = self.namespace_selector
+        is_meant = namespace in self.namespaces or (
+            selector is not None
+            and (
+                selector.matches({})
+                or (namespace_labels is not None and selector.matches(namespace_labels))
+            )
+        )
+        return is_meant and self.selector.matches(labels)
 
-    def _selects_namespace(self, labels: Mapping[str, str] | None) -> bool:
-        if self.namespace_selector is None:
-            return False
-        if labels is None:
-            return self.namespace_selector == selectors.EVERYTHING
-        return self.namespace_selector.matches(labels)
+    def acts_on(
+        self, namespace: str, labels: Mapping[str, str], namespace_labels: Mapping[str, str]
+    ) -> bool:
+        """Return whether a term of a placed pod means a pod of `namespace` to be scheduled.
+
+        A namespace that is not known counts as one without labels.
+        """
+        selector = self.namespace_selector
+        is_meant = namespace in self.namespaces or (
+            selector is not None and selector.matches(namespace_labels)
+        )
+        return is_meant and self.selector.matches(labels)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -249,7 +249,7 @@ def _matching_terms(
         kind: [
             _Column(owned.term.topology_key, column, owned.weight)
             for owned, column in counts.owned(kind).items()
-            if owned.term.matches(shape.namespace, shape.labels, labels)
+            if owned.term.acts_on(shape.namespace, shape.labels, labels)
         ]
         for kind in pod_counts.TermKind
     }

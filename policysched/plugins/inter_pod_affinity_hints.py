@@ -93,7 +93,7 @@ class Hints:
     def _acts_on(self, term: pod_shape.AffinityTerm, waiting: pod_shape.PodShape) -> bool:
         """Whether a term of a placed pod matches the waiting pod."""
         labels = self.counts.namespaces.get(waiting.namespace, {})
-        return term.matches(waiting.namespace, waiting.labels, labels)
+        return term.acts_on(waiting.namespace, waiting.labels, labels)
 
     # --- nodes and namespaces --------------------------------------------------------------------
 

@@ -25,6 +25,8 @@ from tests import builders
 
 Manifest = dict[str, Any]
 PROFILE = "default-scheduler"
+NOW = builders.EPOCH.replace(month=6)
+"""Later than everything in generated clusters."""
 _MAKING_ROOM = ("DefaultPreemption", "DynamicResources")
 """PostFilter plugins: recorded placements are without preemption."""
 
@@ -40,7 +42,7 @@ class Product:
         self._cluster.write_bytes(orjson.dumps(case["cluster"]))
         config = case.get("config", {})
         answer: Manifest = {"name": case["name"]}
-        asked = case.get("ask", ["verdict", "place"])
+        asked = case["ask"]
         if "verdict" in asked or "preempt" in asked:
             decider = self._decider(config)
             if "verdict" in asked:
@@ -60,9 +62,7 @@ class Product:
         """Return what decides about the cluster; ties are broken by name."""
         policy = self.folder / "profile.policy"
         policy.write_text(policy_text(config, disabled), encoding="utf-8")
-        inputs = offline.Inputs(
-            str(self._cluster), builders.EPOCH, (str(policy),), scheduler_name=PROFILE
-        )
+        inputs = offline.Inputs(str(self._cluster), NOW, (str(policy),), scheduler_name=PROFILE)
         return next(offline.Session(inputs).deciders())
 
 
@@ -92,11 +92,9 @@ def policy_text(config: Manifest, disabled: tuple[str, ...] = ()) -> str:
 
 
 def _preempt(decider: offline.Decider, info: pod_shape.PodInfo) -> Manifest:
-    """Return for whom room would be made if the pod were the only one to be scheduled."""
+    """Return where room would be made if the pod were the only one to be scheduled, gates apart."""
     framework = decider.choice.required(info)
     answer: Manifest = {"pod": info.key, "feasible": 0, "nominated": None, "victims": []}
-    if not framework.pre_enqueue(info).is_success:
-        return {**answer, "gated": True}
     snap = decider.cluster.cache.snapshot()
     result = framework.schedule_pod(info, snap)
     answer |= {"feasible": result.feasible_count, "message": result.message}

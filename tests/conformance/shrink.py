@@ -14,7 +14,17 @@ Manifest = dict[str, Any]
 Path: TypeAlias = tuple[str | int, ...]
 StillFails: TypeAlias = Callable[[Manifest], bool]
 
-_KEPT = ("apiVersion", "kind", "metadata", "name", "namespace", "spec", "uid")
+_KEPT = (
+    "apiVersion",
+    "kind",
+    "metadata",
+    "name",
+    "namespace",
+    "spec",
+    "startTime",
+    "uid",
+    "values",
+)
 """Fields without which an object is no object."""
 
 
@@ -91,7 +101,7 @@ def _paths(case: Manifest) -> Iterator[Path]:
         yield ("config", *path)
     if "config" in case:
         yield ("config",)
-    for number in range(len(case.get("ask", ()))):
+    for number in range(len(case["ask"])):
         yield ("ask", number)
 
 

@@ -37,8 +37,8 @@ def term_matches(
 ) -> bool:
     """Return whether `other` is one of the pods that a term of `owner` means.
 
-    A namespace that is not known counts as one without labels for terms of placed pods; for terms
-    of the incoming pod only a selector of all namespaces matches it.
+    A namespace that is not known counts as one without labels for terms of placed pods. Terms of
+    the incoming pod ask the selector a second time, about a namespace without labels.
     """
     namespace = other.metadata.namespace
     names = set(term.namespaces)
@@ -46,11 +46,9 @@ def term_matches(
         names = {owner.metadata.namespace}
     in_namespace = namespace in names
     if not in_namespace and term.namespace_selector is not None:
-        selects_all = term.namespace_selector == objects.LabelSelector()
-        is_known = namespace in cluster.namespaces
-        if is_known or owner_is_placed or selects_all:
-            labels = cluster.namespaces.get(namespace, {})
-            in_namespace = matches_selector(term.namespace_selector, labels)
+        labels = cluster.namespaces.get(namespace)
+        asked = [labels or {}] if owner_is_placed else [{}, *([labels] if labels else [])]
+        in_namespace = any(matches_selector(term.namespace_selector, each) for each in asked)
     return in_namespace and matches_selector(term.label_selector, other.metadata.labels)
 
 

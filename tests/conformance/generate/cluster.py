@@ -17,6 +17,9 @@ HOSTNAME = "kubernetes.io/hostname"
 ZONE = "topology.kubernetes.io/zone"
 REGION = "topology.kubernetes.io/region"
 TOPOLOGY_KEYS = (HOSTNAME, ZONE, REGION, "rack")
+ZONES = ("us-east1-a", "us-east1-b", "us-west1-a")
+"""As GCE names them: drivers find the region in the name."""
+REGIONS = ("us-east1", "us-west1")
 NAMESPACES = ("default", "prod", "dev")
 POD_LABELS = {
     "app": ("a", "b", "c"),
@@ -24,11 +27,11 @@ POD_LABELS = {
     "version": ("1", "2"),
 }
 NODE_LABELS = {
-    ZONE: ("z1", "z2", "z3", ""),
-    REGION: ("r1", "r2"),
+    ZONE: (*ZONES, ""),
+    REGION: REGIONS,
     "rack": ("k1", "k2"),
     "disk": ("ssd", "hdd", ""),
-    "generation": ("1", "2", "10", "-3", "x", ""),
+    "generation": ("1", "2", "10", "007", "x", ""),
 }
 _MISSING = {ZONE: 0.15, REGION: 0.3, "rack": 0.4, "disk": 0.4, "generation": 0.3}
 

@@ -53,7 +53,7 @@ def node_expression(source: draw.Draw) -> Manifest:
     """Return an element of `matchExpressions` about labels of nodes, numbers among them."""
     if source.chance(0.25):
         operator = source.pick(("Gt", "Lt"))
-        value = source.pick(("1", "2", "5", "-3", "0", "9223372036854775807"))
+        value = source.pick(("1", "2", "5", "0", "007", "9223372036854775807"))
         return {"key": "generation", "operator": operator, "values": [value]}
     key = source.pick((*cluster.NODE_LABELS, cluster.HOSTNAME, "absent"))
     values = cluster.NODE_LABELS.get(key, ("n0", "n1", "n2"))

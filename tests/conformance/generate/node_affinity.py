@@ -64,7 +64,9 @@ def _unparsable(source: draw.Draw) -> cluster.Manifest:
 def _preferred(source: draw.Draw, names: list[str]) -> list[cluster.Manifest]:
     def term() -> cluster.Manifest:
         weight = source.pick((1, 2, 10, 50, 99, 100))
-        return {"weight": weight, "preference": conditions.node_term(source, names)}
+        is_broken = source.chance(0.01)
+        preference = _unparsable(source) if is_broken else conditions.node_term(source, names)
+        return {"weight": weight, "preference": preference}
 
     return source.many(1, 4, term)
 

@@ -14,11 +14,16 @@ from tests.conformance.generate import (
 )
 
 _PRIORITIES = (-100, 0, 0, 10, 10, 100, 2147483647)
+_STABLE_SORT = 12
 _OBSTACLES = (ports.shape, pod_affinity.shape, spread.shape, taints.shape, node_affinity.shape)
 
 
 def shape(found: cluster.Cluster) -> None:
-    """Fill the nodes with pods of all priorities, and let important ones wait."""
+    """Fill the nodes with pods of all priorities, and let important ones wait.
+
+    At most one pod has not started yet: kube-scheduler takes the current time for it, whenever it
+    looks, so that two such pods have no order.
+    """
     source = found.draw
     if source.chance(0.5):
         source.pick(_OBSTACLES)(found)
@@ -28,6 +33,10 @@ def shape(found: cluster.Cluster) -> None:
         allocatable["pods"] = source.pick(("2", "3", "5", "110"))
     for pod in found.placed:
         _fill(source, pod)
+    for node in found.nodes:
+        _stagger(found.pods_of(node))
+    if found.placed and source.chance(0.15):
+        source.pick(found.placed)["status"].pop("startTime", None)
     for pod in found.pending:
         _wait(found, pod)
     found.others += source.many(0, 4, lambda: _budget(source, found))
@@ -40,8 +49,6 @@ def _fill(source: draw.Draw, pod: cluster.Manifest) -> None:
     pod["spec"]["priority"] = source.pick(_PRIORITIES[:-1])
     requests = pod["spec"]["containers"][0]["resources"].setdefault("requests", {})
     requests["cpu"] = source.pick(("100m", "500m", "500m", "1", "1500m"))
-    if source.chance(0.05):
-        pod["status"].pop("startTime", None)
     if source.chance(0.15):
         pod["metadata"]["deletionTimestamp"] = "2026-01-10T00:00:00Z"
         if source.chance(0.6):
@@ -52,6 +59,13 @@ def _fill(source: draw.Draw, pod: cluster.Manifest) -> None:
                     "reason": source.pick(("PreemptionByScheduler", "EvictionByEvictionAPI")),
                 }
             ]
+
+
+def _stagger(pods: list[cluster.Manifest]) -> None:
+    """Let many pods of a node start at different times: Go sorts up to twelve in a stable way."""
+    if len(pods) > _STABLE_SORT:
+        for number, pod in enumerate(pods):
+            pod["status"]["startTime"] = f"2026-01-05T00:{number:02}:00Z"
 
 
 def _wait(found: cluster.Cluster, pod: cluster.Manifest) -> None:

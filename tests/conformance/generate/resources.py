@@ -7,12 +7,14 @@ from tests.conformance.generate import cluster, draw, resizes
 _GPU = "example.com/gpu"
 _FPGA = "vendor.io/fpga"
 _HUGE = "hugepages-2Mi"
+_MOST = (2**63 - 1) // 100
+"""Shares of more than this overflow in kube-scheduler, whose scores are out of range then."""
 _NODE_AMOUNTS = {
     "cpu": ("0", "1", "2", "1500m", "4", "64"),
     "memory": ("0", "1Gi", "2Gi", "4000000000", "2500M", "1Ti"),
     "ephemeral-storage": ("0", "1Gi", "10Gi", "100Gi"),
     "pods": ("0", "1", "2", "5", "110", "110"),
-    _GPU: ("0", "1", "2", "4", "9223372036854775807"),
+    _GPU: ("0", "1", "2", "4", str(_MOST)),
     _FPGA: ("1", "3"),
     _HUGE: ("0", "4Mi", "64Mi"),
 }
@@ -21,7 +23,7 @@ _AMOUNTS = {
     "cpu": ("0", "1m", "100m", "250m", "0.3", "1", "1500m", "3"),
     "memory": ("0", "1", "64Mi", "500M", "1Gi", "1.5Gi", "1100m", "3e9"),
     "ephemeral-storage": ("0", "1Mi", "500Mi", "2Gi"),
-    _GPU: ("0", "1", "2", "9223372036854775807"),
+    _GPU: ("0", "1", "2", str(_MOST // 4)),
     _FPGA: ("1", "2"),
     _HUGE: ("2Mi", "4Mi"),
 }

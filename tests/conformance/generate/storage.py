@@ -30,6 +30,9 @@ _BETA_CLASS = "volume.beta.kubernetes.io/storage-class"
 _BETA_ZONE = "failure-domain.beta.kubernetes.io/zone"
 _BETA_REGION = "failure-domain.beta.kubernetes.io/region"
 _MIGRATED = "storage.alpha.kubernetes.io/migrated-plugins"
+_A, _B, _C = cluster.ZONES
+_ZONE_LABELS = (_A, _A, _B, _B, f"{_A}__{_B}", _C, f"{_B}__", "", "nowhere")
+"""Of volumes: several zones in one, and some that are none."""
 _GIB = 1024
 """In MiB."""
 
@@ -115,7 +118,7 @@ def _capacity(source: draw.Draw, name: str) -> cluster.Manifest:
     made["metadata"]["namespace"] = "default"
     made["storageClassName"] = source.pick(tuple(CLASSES))
     if source.chance(0.9):
-        zone = source.pick(("z1", "z2", "z3"))
+        zone = source.pick(cluster.ZONES)
         topology = {"matchLabels": {cluster.ZONE: zone}}
         made["nodeTopology"] = topology if source.chance(0.8) else {}
     if source.chance(0.85):
@@ -179,7 +182,7 @@ def _source(source: draw.Draw, number: int) -> cluster.Manifest:
         driver = source.pick((CSI, CSI, OTHER_CSI, EBS_CSI))
         return {"csi": {"driver": driver, "volumeHandle": handle}}
     if kind == "ebs":
-        prefix = source.pick(("", "aws://z1/"))
+        prefix = source.pick(("", "aws://us-east1-a/"))
         return {"awsElasticBlockStore": {"volumeID": f"{prefix}{handle}"}}
     if kind == "gce":
         return {"gcePersistentDisk": {"pdName": handle}}
@@ -194,9 +197,9 @@ def _locate(found: cluster.Cluster, volume: cluster.Manifest) -> None:
     labels: cluster.Manifest = {}
     if source.chance(0.4):
         key = source.pick((cluster.ZONE, _BETA_ZONE))
-        labels[key] = source.pick(("z1", "z2", "z1__z2", "z3", "z2__", ""))
+        labels[key] = source.pick(_ZONE_LABELS)
     if source.chance(0.15):
-        labels[source.pick((cluster.REGION, _BETA_REGION))] = source.pick(("r1", "r2"))
+        labels[source.pick((cluster.REGION, _BETA_REGION))] = source.pick(cluster.REGIONS)
     if labels:
         volume["metadata"]["labels"] = labels
     if source.chance(0.5):
@@ -208,7 +211,7 @@ def _locate(found: cluster.Cluster, volume: cluster.Manifest) -> None:
 def _place_term(source: draw.Draw, names: list[str]) -> cluster.Manifest:
     if source.chance(0.3):
         return {"matchExpressions": [conditions.node_expression(source)]}
-    values = source.pick((["z1"], ["z1", "z2"], ["z3"]))
+    values = source.some(cluster.ZONES, 1, 2)
     place = {"key": cluster.ZONE, "operator": "In", "values": values}
     if source.chance(0.5):
         place = {"key": cluster.HOSTNAME, "operator": "In", "values": source.some(names, 1, 2)}

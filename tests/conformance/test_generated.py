@@ -1,0 +1,54 @@
+"""Fresh clusters, another few thousand every time, decided by policysched and by kube-scheduler."""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import random
+
+import pytest
+
+from tests.conformance import oracle_process, product, run
+from tests.conformance.generate import families
+
+SEED = int(os.environ.get("CONFORMANCE_SEED", random.SystemRandom().randrange(10**6)))
+"""Any, unless a failure is to be seen again: it is part of the names of the cases."""
+
+CASES = int(os.environ.get("CONFORMANCE_CASES", "3000"))
+SEQUENCES = 20
+
+REGRESSIONS = sorted((pathlib.Path(__file__).parent / "data" / "regressions").glob("*.json"))
+
+
+@pytest.mark.parametrize("family", families.FAMILIES)
+def test_decisions_equal_those_of_kube_scheduler(family: str) -> None:
+    """Verdicts, reasons, scores, messages, placements and victims agree on every fresh cluster."""
+    count = dict(run.shares(list(families.FAMILIES), CASES))[family]
+    _compare(family, count)
+
+
+def test_long_sequences_equal_those_of_kube_scheduler() -> None:
+    """Fifty pods placed one after the other go to the same nodes."""
+    _compare(families.SEQUENCES.name, SEQUENCES)
+
+
+@pytest.mark.parametrize("path", REGRESSIONS, ids=lambda path: path.stem)
+def test_former_disagreements_are_gone(path: pathlib.Path) -> None:
+    """Cases on which the two once disagreed, made small by shrinking."""
+    with oracle_process.Oracle() as oracle, product.opened() as ours:
+        case = json.loads(path.read_bytes())
+        _, differences = run.Judge(oracle, ours).compare(case)
+    assert not differences, "\n".join(str(each) for each in differences)
+
+
+def _compare(family: str, count: int) -> None:
+    with oracle_process.Oracle() as oracle, product.opened() as ours:
+        judge = run.Judge(oracle, ours)
+        tally = run.run(judge, family, SEED, range(count))
+        assert tally.counts.clusters == count
+        if tally.failures:
+            first = tally.failures[0]
+            small = judge.shrink(first)
+            told = f"{len(tally.failures)} of {count} clusters of seed {SEED} disagree: {first}"
+            pytest.fail(f"{told}\n\nmade small:\n{small}\n{json.dumps(small.case)}")
