@@ -83,7 +83,7 @@ class Oracle:
         try:
             process.stdin.write(line + b"\n")
             process.stdin.flush()
-        except OSError as error:
+        except (OSError, ValueError) as error:  # ValueError: of a pipe that is closed
             raise OracleError(f"the oracle has ended: {error}") from error
         answer = process.stdout.readline()
         if not answer:

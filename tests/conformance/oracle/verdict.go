@@ -138,7 +138,7 @@ func (c *cycle) filter(nodes []fwk.NodeInfo) error {
 			fwk.NewStatus(fwk.UnschedulableAndUnresolvable, text))
 	}
 	c.takeShortcut(nodes)
-	errors := map[string]error{}
+	failed := map[string]error{}
 	for _, node := range nodes {
 		name := node.Node().Name
 		if !chosen.AllNodes() && !chosen.NodeNames.Has(name) {
@@ -151,14 +151,14 @@ func (c *cycle) filter(nodes []fwk.NodeInfo) error {
 			c.feasible = append(c.feasible, node)
 			c.verdict.Nodes[name] = NodeVerdict{OK: true}
 		case status.Code() == fwk.Error:
-			errors[name] = status.AsError()
+			failed[name] = status.AsError()
 			c.refuse(name, status)
 		default:
 			c.refuse(name, status)
 		}
 	}
-	for _, name := range sortedKeys(errors) {
-		return errors[name]
+	if len(failed) > 0 {
+		return failed[sortedKeys(failed)[0]]
 	}
 	return nil
 }
