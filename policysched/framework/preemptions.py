@@ -4,9 +4,9 @@ Victims are evicted behind the scheduling cycle (KEP-4832). Until that is done a
 be tried again: it would find its victims still running and choose others. So it is gated by the
 PreEnqueue point of DefaultPreemption, which asks here (`framework/preemption/executor.go`).
 
-The watch may show that the last victim goes before the call that evicts it has come back. That
-event is what wakes the preemptor, so the gate must be open by then: the last victim is looked at
-itself.
+The deletion of a victim is what wakes the preemptor, and the watch may show it before the call that
+evicts the last one has come back. The gate must be open by then, so it goes by what the watch has
+shown as soon as no other victim is left to be evicted.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Callable
 
 
 class PreemptionsInProgress:
-    """Preemptors by uid, from the choice of their victims until these are evicted."""
+    """Preemptors by uid, from the choice of their victims until these are seen to go."""
 
     def __init__(self) -> None:
         """Start with none."""
@@ -23,18 +23,20 @@ class PreemptionsInProgress:
 
     def start(self, uid: str) -> None:
         """Note that victims of the pod are going to be evicted."""
+        for over in [known for known, is_over in self._is_over.items() if is_over()]:
+            del self._is_over[over]
         self._is_over[uid] = _not_yet
 
-    def wait_for_last(self, uid: str, is_leaving: Callable[[], bool]) -> None:
-        """Note that only one victim is left; `is_leaving` says whether it is gone or terminating.
+    def wait_until(self, uid: str, is_over: Callable[[], bool]) -> None:
+        """From now on let `is_over` say whether the victims of the pod are going.
 
         A pod whose preemption was not started, or is finished, is left alone.
         """
         if uid in self._is_over:
-            self._is_over[uid] = is_leaving
+            self._is_over[uid] = is_over
 
     def finish(self, uid: str) -> None:
-        """Note that all victims of the pod are evicted, or that this failed."""
+        """Note that the pod need not wait any more."""
         self._is_over.pop(uid, None)
 
     def is_running(self, uid: str) -> bool:

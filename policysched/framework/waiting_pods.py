@@ -94,13 +94,19 @@ class WaitingPods:
         return waiting is not None and _answer(waiting, status.unschedulable(plugin, reason))
 
     def preempt(self, uid: str, plugin: str, reason: str) -> bool:
-        """Turn a pod away that did nothing wrong; False as in `reject`.
+        """Turn a pod away that did nothing wrong: it is tried again after backoff in any case.
 
-        It is tried again after backoff, whatever happens in the cluster.
+        Returns:
+            False when no such pod waits, or it was allowed before; True when it goes back to the
+            queue, for this or another reason.
         """
         waiting = self._pods.get(uid)
+        if waiting is None:
+            return False
         preempted = status.Status(status.Code.ERROR, (reason,), plugin)
-        return waiting is not None and _answer(waiting, preempted)
+        if _answer(waiting, preempted):
+            return True
+        return not waiting.answer.cancelled() and not waiting.answer.result().is_success
 
     def cancel_all(self) -> None:
         """Cancel whoever awaits `wait`, because the scheduler stops."""

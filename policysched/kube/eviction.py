@@ -12,8 +12,7 @@ import msgspec
 
 from policysched import clock as clocks
 from policysched.cluster import objects, pod_shape
-from policysched.kube import client, errors, paths, status_patch
-from policysched.kube.pod_status import Condition
+from policysched.kube import client, errors, paths, pod_status, status_patch
 
 DISRUPTION_TARGET = "DisruptionTarget"
 
@@ -53,7 +52,7 @@ class PodEvictor:
         self._api = api
         self._clock = clock
 
-    async def evict(self, victim: pod_shape.PodInfo, condition: Condition) -> bool:
+    async def evict(self, victim: pod_shape.PodInfo, condition: pod_status.Condition) -> bool:
         """Write the victim's `DisruptionTarget` condition and begin its graceful deletion.
 
         Returns:
@@ -71,7 +70,7 @@ class PodEvictor:
             return False
         return True
 
-    async def _mark(self, pod: objects.Pod, condition: Condition) -> None:
+    async def _mark(self, pod: objects.Pod, condition: pod_status.Condition) -> None:
         metadata = pod.metadata
         patch = status_patch.Condition(
             type=DISRUPTION_TARGET,
@@ -96,7 +95,7 @@ class PodEvictor:
         await self._api.request("DELETE", path, body, policy=EVICT_POLICY)
 
 
-def _shows(pod: objects.Pod, condition: Condition) -> bool:
+def _shows(pod: objects.Pod, condition: pod_status.Condition) -> bool:
     """Return whether an attempt before has marked the pod, and the watch shows it."""
     wanted = (DISRUPTION_TARGET, condition.status, condition.reason, condition.message)
     return any((c.type, c.status, c.reason, c.message) == wanted for c in pod.status.conditions)

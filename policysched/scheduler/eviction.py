@@ -3,13 +3,16 @@
 preemptor gated → lower nominations on the node taken back → victims evicted → gate open
 
 Sources: `framework/preemption/executor.go`, KEP-4832. All victims but the last are evicted several
-at a time. While the last one is, the gate watches it (`framework/preemptions.py`): its deletion is
-what wakes the preemptor. When an eviction fails the rest is left alone and the preemptor tried
-again, as nothing else would wake it.
+at a time. As soon as the last one is being evicted, the gate goes by what the watch shows: the end
+of a victim is what wakes the preemptor. When an eviction fails the rest is left alone and the
+preemptor tried again, as nothing else would wake it.
 
-Beyond kube-scheduler nobody is evicted any more for a pod that is gone or has a node by then; after
-a failure the preemptor backs off, so that an API server that refuses is not asked without end; and
-a preemptor that was woken in vain, as all its victims went while it was gated, is tried again.
+Where kube-scheduler leaves a gap this goes further:
+- Nobody is evicted any more for a pod that is gone or has a node by then.
+- The gate stays closed until the watch has shown of all victims that they go, not of the last one
+  only: else the preemptor might be tried before, and choose others.
+- After a failure the preemptor backs off, so that a server that refuses is not asked without end.
+- A preemptor that was woken in vain, as all its victims went while it was gated, is tried again.
 """
 
 from __future__ import annotations
@@ -49,6 +52,7 @@ class Preemption:
         victims: who has to go from there, the most important one first.
         plugin: the PostFilter plugin that chose them.
         profile: the preemptor's.
+        turned_away: uids of victims that went back to the queue instead of being deleted.
     """
 
     preemptor: pod_shape.PodInfo
@@ -56,6 +60,7 @@ class Preemption:
     victims: tuple[pod_shape.PodInfo, ...]
     plugin: str
     profile: profile.Profile
+    turned_away: set[str] = dataclasses.field(default_factory=set)
 
 
 class Evictions:
@@ -97,14 +102,15 @@ class Evictions:
 
     async def _carry_out(self, preemption: Preemption) -> None:
         uid = preemption.preemptor.uid
+        is_done = False
         try:
             self._take_nominations_back(preemption)
             is_done = await self._evict_in_order(preemption)
         except Exception:  # noqa: BLE001 - or the preemptor would wait for ever
             _log.exception("making room for %s failed", preemption.preemptor.key)
-            is_done = False
         finally:
-            self.in_progress.finish(uid)
+            if not is_done:
+                self.in_progress.finish(uid)
         if not is_done:
             self._queue.retry_after_error(uid)
         elif self._was_woken_in_vain(preemption):
@@ -122,7 +128,7 @@ class Evictions:
         *others, last = preemption.victims
         if not await self._evict_several(preemption, others):
             return False
-        self.in_progress.wait_for_last(preemption.preemptor.uid, lambda: self._is_leaving(last))
+        self.in_progress.wait_until(preemption.preemptor.uid, lambda: self._is_over(preemption))
         return await self._evict(preemption, last)
 
     async def _evict_several(
@@ -146,6 +152,7 @@ class Evictions:
             return False
         note = f"Preempted by pod {preemption.preemptor.uid} on node {preemption.node_name}"
         if self._on_their_way.turn_away(victim.uid, preemption.plugin):
+            preemption.turned_away.add(victim.uid)
             self._tell(preemption, victim, f"{note} (in kube-scheduler memory).")
             return True
         try:
@@ -184,12 +191,18 @@ class Evictions:
         current = self._pods.current(victim.uid)
         return current is None or current.is_terminating
 
+    def _is_over(self, preemption: Preemption) -> bool:
+        """Return whether the watch has shown of all victims that they go."""
+        kept = preemption.turned_away
+        return all(v.uid in kept or self._is_leaving(v) for v in preemption.victims)
+
     def _was_woken_in_vain(self, preemption: Preemption) -> bool:
         """Return whether no victim is left whose end would wake the preemptor again."""
         queued = self._queue.get(preemption.preemptor.uid)
-        if queued is None or not queued.is_gated:
+        kept = preemption.turned_away
+        if queued is None or not queued.is_gated or preemption.victims[-1].uid in kept:
             return False
-        return all(self._pods.current(victim.uid) is None for victim in preemption.victims)
+        return all(v.uid in kept or self._pods.current(v.uid) is None for v in preemption.victims)
 
 
 def _disruption(preemption: Preemption) -> ports.PodCondition:

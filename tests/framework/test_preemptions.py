@@ -22,19 +22,18 @@ def test_a_preemptor_waits_from_start_to_finish(running: preemptions.Preemptions
     assert not running.is_running("a")
 
 
-@pytest.mark.parametrize("is_leaving", [False, True])
-def test_the_last_victim_is_looked_at_itself(
-    running: preemptions.PreemptionsInProgress,
-    is_leaving: bool,
-) -> None:
-    """When only one victim is left the preemptor waits until that one is seen to leave."""
-    running.wait_for_last("a", lambda: is_leaving)
-    assert running.is_running("a") is not is_leaving
+@pytest.mark.parametrize("is_over", [False, True])
+def test_victims_are_looked_at(running: preemptions.PreemptionsInProgress, is_over: bool) -> None:
+    """Once the last victim is being evicted, the preemptor waits until all are seen to go."""
+    running.wait_until("a", lambda: is_over)
+    running.start("b")
+    assert running.is_running("a") is not is_over
+    assert running.is_running("b")
 
 
 def test_what_is_finished_does_not_begin_again(running: preemptions.PreemptionsInProgress) -> None:
-    """A last victim that is named too late does not gate the pod again."""
+    """Looking at victims too late does not gate the pod again."""
     running.finish("a")
-    running.wait_for_last("a", lambda: False)
+    running.wait_until("a", lambda: False)
     assert not running.is_running("a")
     running.finish("a")
