@@ -108,6 +108,27 @@ def test_the_scheduler_learns_of_storage_and_budgets() -> None:
     assert [b.disruptions_allowed for b in sim.scheduler.cache.budgets] == [1]
 
 
+def test_a_pod_waits_for_the_claims_of_its_ephemeral_volumes() -> None:
+    """Claims are made after the pod, and found by its name; another pod's do not help it."""
+
+    async def play(sim: Simulation) -> None:
+        sim.add_nodes(*workload.fleet(2))
+        sim.add_pods(*(builders.make_pod(name).ephemeral("scratch").build() for name in "ab"))
+        await sim.driver.run_until_idle()
+        sim.server.stored(storage_objects.PersistentVolume).create(
+            storage_builders.make_volume("v", phase="Bound")
+        )
+        claim = storage_builders.make_claim(
+            "b-scratch", volume="v", is_bound=True, owner_uid="uid-default-b"
+        )
+        sim.server.stored(storage_objects.PersistentVolumeClaim).create(claim)
+        await sim.driver.advance(20)
+
+    sim = _run(play)
+    assert {name: bool(node) for name, node in sim.placements().items()} == {"a": False, "b": True}
+    assert sim.reasons() == ["FailedScheduling", "FailedScheduling", "Scheduled"]
+
+
 def test_a_mixed_workload_overcommits_no_node() -> None:
     """Whatever mixture arrives, what the pods of a node request fits its allocatable."""
 
