@@ -21,9 +21,10 @@ from tests.storage_builders import make_attachment, make_claim, make_class, make
 NODES = ("n0", "n1", "n2")
 NAMESPACES = (*("default",) * 9, "prod")
 POD_NAMES = ("p0", "p1", "p2", "p3", "p4")
-DRIVERS = ("example.com/disks", "ebs.csi.aws.com", "pd.csi.storage.gke.io")
+DISKS, EBS, GCE = "example.com/disks", "ebs.csi.aws.com", "pd.csi.storage.gke.io"
+DRIVERS = (DISKS, DISKS, DISKS, EBS, GCE)
 CLAIMS = ("c0", "c1", "p0-v", "p1-v", "p4-v")
-VOLUMES = ("v0", "v1", "v2")
+VOLUMES = ("v0", "v1", "v2", "v3")
 CLASSES = ("k0", "k1", "k2")
 zone_labels = st.fixed_dictionaries(
     {},
@@ -117,7 +118,10 @@ def persistent_volumes(draw: st.DrawFn, name: str = "") -> storage_objects.Persi
     name = name or draw(st.sampled_from(VOLUMES))
     meta = {"labels": draw(volume_labels)}
     if draw(st.integers(0, 2)):
-        driver, handle = draw(st.sampled_from(DRIVERS)), draw(st.sampled_from((name, "vol-1", "")))
+        driver, handle = (
+            draw(st.sampled_from(DRIVERS)),
+            draw(st.sampled_from((name, name, "vol-1", ""))),
+        )
         return storage_builders.make_volume(name, csi=(driver, handle), meta=meta)
     disk = volume_sources.GCEPersistentDisk(pd_name=draw(st.sampled_from("de")))
     return storage_builders.make_volume(name, gce_persistent_disk=disk, meta=meta)
@@ -125,7 +129,8 @@ def persistent_volumes(draw: st.DrawFn, name: str = "") -> storage_objects.Persi
 
 def csi_nodes(name: str) -> st.SearchStrategy[storage_objects.CSINode]:
     """Return the drivers of a node, most of them with low limits."""
-    limits = st.dictionaries(st.sampled_from(DRIVERS), st.sampled_from((None, 0, 1, 1, 2)))
+    limit = st.sampled_from((None, 0, 1, 1, 2, 2))
+    limits = st.fixed_dictionaries({DISKS: limit}, optional={EBS: limit, GCE: limit})
     return st.builds(make_csi_node, st.just(name), limits)
 
 
@@ -136,7 +141,7 @@ things: st.SearchStrategy[storage_objects.StorageObject] = st.one_of(
     st.builds(
         make_class,
         st.sampled_from(CLASSES),
-        provisioner=st.sampled_from((*DRIVERS[:2], "kubernetes.io/gce-pd")),
+        provisioner=st.sampled_from((DISKS, EBS, "kubernetes.io/gce-pd")),
         mode=st.sampled_from(("WaitForFirstConsumer", "Immediate", None)),
     ),
     st.sampled_from(NODES).flatmap(csi_nodes),
@@ -234,8 +239,9 @@ def some_worlds(draw: st.DrawFn) -> World:
         world.set(draw(persistent_volumes(name)))
     for thing in draw(st.lists(things, max_size=4)):
         world.set(thing)
-    for name in POD_NAMES[: draw(st.integers(0, 4))]:
-        world.cluster.set_pod(draw(pods(name, draw(st.sampled_from((*NODES, "unknown"))))))
+    for name in POD_NAMES[: draw(st.integers(2, 4))]:
+        node_name = draw(st.sampled_from(("n0", "n0", *NODES, "unknown")))
+        world.cluster.set_pod(draw(pods(name, node_name)))
     return world
 
 
