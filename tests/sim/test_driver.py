@@ -113,7 +113,8 @@ def test_a_pod_waits_for_the_claims_of_its_ephemeral_volumes() -> None:
 
     async def play(sim: Simulation) -> None:
         sim.add_nodes(*workload.fleet(2))
-        sim.add_pods(*(builders.make_pod(name).ephemeral("scratch").build() for name in "ab"))
+        pods = (builders.make_pod(name).ephemeral("scratch") for name in "ab")
+        sim.add_pods(*(pod.scheduler_name(NAME).build() for pod in pods))
         await sim.driver.run_until_idle()
         sim.server.stored(storage_objects.PersistentVolume).create(
             storage_builders.make_volume("v", phase="Bound")
@@ -126,7 +127,8 @@ def test_a_pod_waits_for_the_claims_of_its_ephemeral_volumes() -> None:
 
     sim = _run(play)
     assert {name: bool(node) for name, node in sim.placements().items()} == {"a": False, "b": True}
-    assert sim.reasons() == ["FailedScheduling", "FailedScheduling", "Scheduled"]
+    told = [event.reason for event in sim.server.events if event.pod == "default/b"]
+    assert told == ["FailedScheduling", "Scheduled"]
 
 
 def test_a_mixed_workload_overcommits_no_node() -> None:
