@@ -1,0 +1,222 @@
+"""Volumes of a simulated cluster: what the scheduler writes, and what controllers make of it.
+
+The controllers are those of a real cluster, as far as scheduling meets them: the PersistentVolume
+controller completes the binding of volumes to claims (`pkg/controller/volume/persistentvolume`),
+and a provisioner makes volumes for claims whose node is selected, or gives up and takes the node
+away again (sig-storage-lib-external-provisioner, `controller.go`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
+from typing import Generic, TypeVar
+
+import msgspec
+
+from policysched.cluster import objects, storage_objects
+from policysched.framework import interface
+from policysched.sim import api_server, collection
+
+_HOSTNAME = "kubernetes.io/hostname"
+
+ObjectT = TypeVar(
+    "ObjectT", storage_objects.PersistentVolume, storage_objects.PersistentVolumeClaim
+)
+
+
+@dataclasses.dataclass(slots=True)
+class VolumeFaults:
+    """How slow the controllers are, and what goes wrong; the defaults let everything succeed.
+
+    Attributes:
+        bind_seconds: how long it takes until a volume is bound to the claim that it is promised to.
+        provision_seconds: how long it takes to make a volume.
+        give_up_next: so many of the next volumes cannot be made.
+        refuse_next: so many of the next writes of the scheduler meet a conflict.
+    """
+
+    bind_seconds: float = 0.0
+    provision_seconds: float = 0.0
+    give_up_next: int = 0
+    refuse_next: int = 0
+
+
+class Volumes:
+    """The writes of VolumeBinding (`interface.VolumeWriter`), and the controllers behind them.
+
+    Attributes:
+        faults: may be changed at any time.
+    """
+
+    def __init__(
+        self, server: api_server.ApiServer, sleep: Callable[[float], Awaitable[None]]
+    ) -> None:
+        """Watch the volumes and claims of `server`; controllers take their time by `sleep`."""
+        self.faults = VolumeFaults()
+        self._sleep = sleep
+        self._nodes = server.nodes
+        self._volumes = server.stored(storage_objects.PersistentVolume)
+        self._claims = server.stored(storage_objects.PersistentVolumeClaim)
+        self._classes = server.stored(storage_objects.StorageClass)
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._volumes.watch(_Watch(self._saw_volume))
+        self._claims.watch(_Watch(self._saw_claim))
+
+    # --- what the scheduler writes ----------------------------------------------------------------
+
+    async def write_volume(
+        self, volume: storage_objects.PersistentVolume
+    ) -> storage_objects.PersistentVolume | interface.WriteError:
+        """Write a volume; refused when it was changed since the version that is given."""
+        return self._write(self._volumes, volume)
+
+    async def write_claim(
+        self, claim: storage_objects.PersistentVolumeClaim
+    ) -> storage_objects.PersistentVolumeClaim | interface.WriteError:
+        """Write a claim; refused when it was changed since the version that is given."""
+        return self._write(self._claims, claim)
+
+    def _write(
+        self, objects_of_kind: collection.Collection[ObjectT], item: ObjectT
+    ) -> ObjectT | interface.WriteError:
+        if self.faults.refuse_next > 0:
+            self.faults.refuse_next -= 1
+            return interface.WriteError("the object has been modified")
+        try:
+            return objects_of_kind.update(item)
+        except collection.ApiError as error:
+            return interface.WriteError(str(error))
+
+    # --- the controllers --------------------------------------------------------------------------
+
+    def _saw_volume(self, volume: storage_objects.PersistentVolume) -> None:
+        reference = volume.spec.claim_ref
+        if reference is not None and self._promised(volume) is not None:
+            self._begin(f"bind {reference.uid}", self._bind(volume.metadata.name))
+
+    def _saw_claim(self, claim: storage_objects.PersistentVolumeClaim) -> None:
+        if not claim.spec.volume_name and self._is_to_be_made(claim):
+            meta = claim.metadata
+            self._begin(f"make {meta.uid}", self._make(meta.name, meta.namespace))
+
+    def _begin(self, key: str, work: Coroutine[None, None, None]) -> None:
+        """Start what is not under way yet; needs a running event loop."""
+        if key in self._tasks:
+            work.close()
+            return
+        task = self._tasks[key] = asyncio.get_running_loop().create_task(work)
+        task.add_done_callback(lambda _: self._tasks.pop(key, None))
+
+    def _promised(
+        self, volume: storage_objects.PersistentVolume
+    ) -> storage_objects.PersistentVolumeClaim | None:
+        """Return the claim that a volume is promised to and that is not bound yet."""
+        reference = volume.spec.claim_ref
+        if reference is None:
+            return None
+        claim = self._claims.find(reference.name, reference.namespace)
+        if claim is None or claim.metadata.uid != reference.uid or claim.spec.volume_name:
+            return None
+        return claim
+
+    async def _bind(self, volume_name: str) -> None:
+        await self._sleep(self.faults.bind_seconds)
+        volume = self._volumes.find(volume_name)
+        claim = None if volume is None else self._promised(volume)
+        if volume is None or claim is None:
+            return
+        bound = storage_objects.VolumeStatus(phase="Bound")
+        self._volumes.update(msgspec.structs.replace(volume, status=bound))
+        marks = (storage_objects.BIND_COMPLETED, storage_objects.BOUND_BY_CONTROLLER)
+        metadata = msgspec.structs.replace(
+            claim.metadata,
+            annotations={**claim.metadata.annotations, **dict.fromkeys(marks, "yes")},
+        )
+        spec = msgspec.structs.replace(claim.spec, volume_name=volume_name)
+        self._claims.update(
+            msgspec.structs.replace(claim, metadata=metadata, spec=spec, status=bound)
+        )
+
+    def _is_to_be_made(self, claim: storage_objects.PersistentVolumeClaim) -> bool:
+        storage_class = self._classes.find(claim.class_name)
+        if storage_class is None or storage_class.provisioner == storage_objects.NO_PROVISIONER:
+            return False
+        waits = storage_class.volume_binding_mode == storage_objects.WAIT_FOR_FIRST_CONSUMER
+        return not waits or storage_objects.SELECTED_NODE in claim.metadata.annotations
+
+    async def _make(self, name: str, namespace: str) -> None:
+        await self._sleep(self.faults.provision_seconds)
+        claim = self._claims.find(name, namespace)
+        if claim is None or claim.spec.volume_name or not self._is_to_be_made(claim):
+            return
+        if self.faults.give_up_next > 0:
+            self.faults.give_up_next -= 1
+            self._claims.update(_without_node(claim))
+            return
+        node_name = claim.metadata.annotations.get(storage_objects.SELECTED_NODE, "")
+        self._volumes.create(_volume_for(claim, self._nodes.find(node_name)))
+
+
+class _Watch(Generic[ObjectT]):
+    """Tells of every object that is new or has changed."""
+
+    def __init__(self, saw: Callable[[ObjectT], None]) -> None:
+        self._saw: Callable[[ObjectT], None] = saw
+
+    def replace(self, items: Iterable[ObjectT]) -> None:
+        """Tell of all objects."""
+        for item in items:
+            self._saw(item)
+
+    def upsert(self, item: ObjectT) -> None:
+        """Tell of an object."""
+        self._saw(item)
+
+    def delete(self, item: ObjectT) -> None:
+        """Say nothing: what is gone needs no controller."""
+
+
+def _without_node(
+    claim: storage_objects.PersistentVolumeClaim,
+) -> storage_objects.PersistentVolumeClaim:
+    annotations = dict(claim.metadata.annotations)
+    annotations.pop(storage_objects.SELECTED_NODE, None)
+    metadata = msgspec.structs.replace(claim.metadata, annotations=annotations)
+    return msgspec.structs.replace(claim, metadata=metadata)
+
+
+def _volume_for(
+    claim: storage_objects.PersistentVolumeClaim, node: objects.Node | None
+) -> storage_objects.PersistentVolume:
+    """Return a volume as large as the claim asks for; one for a node can be reached from there."""
+    meta = claim.metadata
+    reference = storage_objects.ObjectReference(
+        api_version="v1",
+        kind="PersistentVolumeClaim",
+        namespace=meta.namespace,
+        name=meta.name,
+        uid=meta.uid,
+    )
+    return storage_objects.PersistentVolume(
+        metadata=objects.ObjectMeta(name=f"pvc-{meta.uid}"),
+        spec=storage_objects.PersistentVolumeSpec(
+            capacity=dict(claim.spec.resources.requests),
+            access_modes=claim.spec.access_modes,
+            claim_ref=reference,
+            storage_class_name=claim.class_name,
+            volume_mode=claim.spec.volume_mode,
+            volume_attributes_class_name=claim.spec.volume_attributes_class_name,
+            node_affinity=None if node is None else _only(node),
+        ),
+    )
+
+
+def _only(node: objects.Node) -> storage_objects.VolumeNodeAffinity:
+    hostname = node.metadata.labels.get(_HOSTNAME, node.name)
+    names = objects.SelectorRequirement(key=_HOSTNAME, operator="In", values=(hostname,))
+    term = objects.NodeSelectorTerm(match_expressions=(names,))
+    return storage_objects.VolumeNodeAffinity(
+        required=objects.NodeSelector(node_selector_terms=(term,))
+    )
