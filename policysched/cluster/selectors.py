@@ -99,7 +99,7 @@ NOTHING = Selector(matches_nothing=True)
 def from_label_selector(selector: objects.LabelSelector | None) -> Selector:
     """Return the canonical form (`metav1.LabelSelectorAsSelector`): None selects nothing.
 
-    An operator that Kubernetes would refuse makes the selector match nothing.
+    A requirement that Kubernetes would refuse makes the selector match nothing.
     """
     if selector is None:
         return NOTHING
@@ -122,12 +122,30 @@ def from_match_labels(labels: Mapping[str, str]) -> Selector:
 
 
 def from_requirement(requirement: objects.SelectorRequirement) -> Requirement | None:
-    """Return the canonical requirement, or None when the operator is unknown."""
+    """Return the canonical requirement, or None when Kubernetes would refuse it."""
     try:
         operator = Operator(requirement.operator)
     except ValueError:
         return None
+    if values_problem(requirement):
+        return None
     return Requirement(requirement.key, operator, frozenset(requirement.values))
+
+
+def values_problem(requirement: objects.SelectorRequirement) -> str:
+    """Return what is wrong with the number or kind of values, "" for nothing.
+
+    Source: apimachinery `pkg/labels/selector.go`, NewRequirement.
+    """
+    operator, values = requirement.operator, requirement.values
+    match operator:
+        case "In" | "NotIn":
+            return "" if values else f"needs a value for {operator}"
+        case "Exists" | "DoesNotExist":
+            return f"must not have values with {operator}" if values else ""
+        case _:
+            is_integer = len(values) == 1 and parse_int64(values[0]) is not None
+            return "" if is_integer else f"must have one whole number as its value for {operator}"
 
 
 def _canonical(requirements: Iterable[Requirement]) -> tuple[Requirement, ...]:

@@ -30,11 +30,13 @@ def decode(args: Arguments, kind: type[StructT]) -> StructT:
     Raises:
         ArgumentError: an argument is unknown, missing or of the wrong type.
     """
-    given = {key: value for key, value in args.items() if key not in _IGNORED}
+    given = _plain({key: value for key, value in args.items() if key not in _IGNORED})
     try:
-        return msgspec.convert(_plain(given), kind)
+        made = msgspec.convert(given, kind)
     except msgspec.ValidationError as error:
         raise ArgumentError(_readable(str(error))) from error
+    _refuse_unknown(given, msgspec.inspect.type_info(kind), "")
+    return made
 
 
 def refuse_all(args: Arguments) -> None:
@@ -55,6 +57,28 @@ def require_range(where: str, value: int, low: int, high: int) -> None:
     if not low <= value <= high:
         msg = f"`{where}` is {value}, but must be from {low} to {high}"
         raise ArgumentError(msg)
+
+
+def _refuse_unknown(value: object, kind: msgspec.inspect.Type, where: str) -> None:
+    """Look for fields that a struct within the arguments does not have.
+
+    Those of API objects skip what they do not know when they come from the API server; what a
+    person wrote must not be skipped.
+    """
+    match kind:
+        case msgspec.inspect.UnionType():
+            for option in kind.types:
+                _refuse_unknown(value, option, where)
+        case msgspec.inspect.VarTupleType() if isinstance(value, Sequence):
+            for i, item in enumerate(value):
+                _refuse_unknown(item, kind.item_type, f"{where}[{i}]")
+        case msgspec.inspect.StructType() if isinstance(value, Mapping):
+            fields = {field.encode_name: field.type for field in kind.fields}
+            for name, item in value.items():
+                if name not in fields:
+                    msg = f"object contains unknown field `{name}`"
+                    raise ArgumentError(f"{msg}, at `{where}`" if where else msg)
+                _refuse_unknown(item, fields[name], f"{where}.{name}" if where else name)
 
 
 def _plain(value: object) -> object:

@@ -12,18 +12,12 @@ import numpy as np
 
 from policysched.cluster import columns, objects, pod_shape, snapshot
 from policysched.framework import cycle_state, events, interface, status
-from policysched.plugins import arguments, hints, names
+from policysched.plugins import added_affinity, arguments, hints, names
 from policysched.plugins.kernels import node_selection, normalization
 
 REASON_POD = "node(s) didn't match Pod's node affinity/selector"
 REASON_ENFORCED = "node(s) didn't match scheduler-enforced node affinity"
 REASON_CONFLICT = "pod affinity terms conflict"
-
-
-class NodeAffinityArgs(arguments.ArgumentStruct, frozen=True):
-    """Arguments: an affinity that holds for all pods, besides their own."""
-
-    added_affinity: objects.NodeAffinity | None = None
 
 
 class NodeAffinity:
@@ -42,13 +36,7 @@ class NodeAffinity:
     @classmethod
     def from_args(cls, args: arguments.Arguments) -> NodeAffinity:
         """Return the plugin for `NodeAffinityArgs`."""
-        plugin = cls(arguments.decode(args, NodeAffinityArgs).added_affinity)
-        required = plugin._added.required_node_terms or ()
-        preferred = (term for term, _ in plugin._added.preferred_node_terms)
-        if any(term.labels.matches_nothing for term in (*required, *preferred)):
-            msg = "`addedAffinity` has an operator that node affinity does not know"
-            raise arguments.ArgumentError(msg)
-        return plugin
+        return cls(added_affinity.from_args(args))
 
     def pre_filter(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot

@@ -64,7 +64,7 @@ class NodeResourcesFit:
         return cls(
             resource_arguments.strategy(given.scoring_strategy),
             resource_arguments.weighted_resources(given.scoring_strategy.resources),
-            frozenset(given.ignored_resources),
+            resource_arguments.ignored(given.ignored_resources),
             resource_arguments.groups(given.ignored_resource_groups),
         )
 

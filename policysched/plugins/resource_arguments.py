@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from policysched.lang import kubernetes_names
 from policysched.plugins import arguments
 from policysched.plugins.kernels import allocation
 
@@ -114,18 +115,38 @@ def unweighted_resources(given: Sequence[ResourceSpec]) -> tuple[str, ...]:
     return found or tuple(name for name, _ in DEFAULT_RESOURCES)
 
 
+def ignored(given: Iterable[str]) -> frozenset[str]:
+    """Return the ignored resources.
+
+    Raises:
+        ArgumentError: one of them is not the name of a resource.
+    """
+    found = tuple(given)
+    for name in found:
+        _require_name("ignoredResources", name)
+    return frozenset(found)
+
+
 def groups(given: Iterable[str]) -> frozenset[str]:
     """Return the ignored groups: what stands before the slash of a resource name.
 
     Raises:
-        ArgumentError: one of them has a slash.
+        ArgumentError: one of them has a slash, or is not a name.
     """
-    found = frozenset(given)
+    found = tuple(given)
     for group in found:
         if "/" in group:
             msg = f"`ignoredResourceGroups` names a group, without a slash, not `{group}`"
             raise arguments.ArgumentError(msg)
-    return found
+        _require_name("ignoredResourceGroups", group)
+    return frozenset(found)
+
+
+def _require_name(where: str, name: str) -> None:
+    problem = kubernetes_names.label_key(name)
+    if problem:
+        msg = f"`{where}` has `{name}`, which {problem}"
+        raise arguments.ArgumentError(msg)
 
 
 def _shape(points: Sequence[UtilizationShapePoint]) -> list[tuple[int, int]]:

@@ -9,6 +9,7 @@ import dataclasses
 from collections.abc import Iterable
 
 from policysched.cluster import objects, owner_selectors, pod_counts, pod_shape, selectors
+from policysched.lang import kubernetes_names
 from policysched.plugins import arguments
 
 HOSTNAME = "kubernetes.io/hostname"
@@ -24,11 +25,18 @@ SYSTEM_DEFAULTS = (
 """What holds for pods without constraints under `defaultingType: System` (`plugin.go`)."""
 
 
+class DefaultConstraint(objects.TopologySpreadConstraint, frozen=True):
+    """A constraint of a profile: what the API server would fill in has to be written."""
+
+    max_skew: int = 0
+    when_unsatisfiable: str = ""
+
+
 class PodTopologySpreadArgs(arguments.ArgumentStruct, frozen=True):
     """Arguments: constraints for pods that have none, `System` or those of a `List`."""
 
     defaulting_type: str = "System"
-    default_constraints: tuple[objects.TopologySpreadConstraint, ...] = ()
+    default_constraints: tuple[DefaultConstraint, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -85,8 +93,11 @@ def defaults_from(args: PodTopologySpreadArgs) -> Defaults:
 
 def _check_default(constraint: objects.TopologySpreadConstraint) -> None:
     where = f"`defaultConstraints` for `{constraint.topology_key}`"
+    key_problem = kubernetes_names.label_key(constraint.topology_key)
     if not constraint.topology_key:
         problem = "`defaultConstraints` must have a topologyKey"
+    elif key_problem:
+        problem = f"{where} has a topologyKey that {key_problem}"
     elif constraint.max_skew <= 0:
         problem = f"{where} must have a maxSkew of 1 or more"
     elif constraint.when_unsatisfiable not in (HARD, SOFT):

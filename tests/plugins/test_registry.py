@@ -19,11 +19,14 @@ ZONE = {"topologyKey": "zone", "maxSkew": 1, "whenUnsatisfiable": "ScheduleAnywa
 EMPTY_TERM: dict[str, Any] = {
     "requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [{}]}
 }
-UNKNOWN_OPERATOR = {
-    "requiredDuringSchedulingIgnoredDuringExecution": {
-        "nodeSelectorTerms": [{"matchExpressions": [{"key": "a", "operator": "Like"}]}]
-    }
-}
+REQUIRED = "addedAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms"
+
+
+def required(*expressions: dict[str, Any], **term: Any) -> dict[str, Any]:
+    """Return arguments of NodeAffinity with a required term."""
+    terms = [{"matchExpressions": expressions, **term}]
+    selector = {"nodeSelectorTerms": terms}
+    return {"addedAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": selector}}
 
 
 def strategy(**given: Any) -> dict[str, Any]:
@@ -109,9 +112,74 @@ BAD = [
     ),
     pytest.param(
         names.NODE_AFFINITY,
-        {"addedAffinity": UNKNOWN_OPERATOR},
-        "`addedAffinity` has an operator that node affinity does not know",
+        required({"key": "a", "operator": "Like"}),
+        f"`{REQUIRED}[0].matchExpressions[0]` has the operator `Like`, but the operators are In, "
+        "NotIn, Exists, DoesNotExist, Gt, Lt",
         id="operator",
+    ),
+    pytest.param(
+        names.NODE_AFFINITY,
+        required({"key": "a", "operator": "In"}),
+        f"`{REQUIRED}[0].matchExpressions[0]` needs a value for In",
+        id="no values",
+    ),
+    pytest.param(
+        names.NODE_AFFINITY,
+        required({"key": "a", "operator": "Exists", "values": ["b"]}),
+        f"`{REQUIRED}[0].matchExpressions[0]` must not have values with Exists",
+        id="values of Exists",
+    ),
+    pytest.param(
+        names.NODE_AFFINITY,
+        required({"key": "a", "operator": "Gt", "values": ["b"]}),
+        f"`{REQUIRED}[0].matchExpressions[0]` must have one whole number as its value for Gt",
+        id="Gt of a word",
+    ),
+    pytest.param(
+        names.NODE_AFFINITY,
+        required({"key": "a b", "operator": "Exists"}),
+        f"`{REQUIRED}[0].matchExpressions[0]` has the key `a b`, which must be letters, digits, "
+        "`-`, `_` and `.`, with a letter or digit at both ends",
+        id="key",
+    ),
+    pytest.param(
+        names.NODE_AFFINITY,
+        required({"key": "a", "operator": "In", "values": ["c", "-"]}),
+        f"`{REQUIRED}[0].matchExpressions[0]` has the value `-`, which must be letters, digits, "
+        "`-`, `_` and `.`, with a letter or digit at both ends",
+        id="value",
+    ),
+    pytest.param(
+        names.NODE_AFFINITY,
+        required(matchFields=[{"key": "metadata.name", "operator": "Exists"}]),
+        f"`{REQUIRED}[0].matchFields[0]` has the operator `Exists`, but fields have In and NotIn "
+        "only",
+        id="operator of fields",
+    ),
+    pytest.param(
+        names.NODE_AFFINITY,
+        required(matchFields=[{"key": "metadata.name", "operator": "In", "values": ["a", "b"]}]),
+        f"`{REQUIRED}[0].matchFields[0]` must have one value, not 2",
+        id="values of fields",
+    ),
+    pytest.param(
+        names.NODE_AFFINITY,
+        {
+            "addedAffinity": {
+                "preferredDuringSchedulingIgnoredDuringExecution": [
+                    {"weight": 1, "preference": {"matchFields": [{"key": "a", "operator": "Gt"}]}}
+                ]
+            }
+        },
+        "`addedAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].preference"
+        ".matchFields[0]` has the operator `Gt`, but fields have In and NotIn only",
+        id="preferred",
+    ),
+    pytest.param(
+        names.NODE_AFFINITY,
+        required(matchExpression=[]),
+        f"object contains unknown field `matchExpression`, at `{REQUIRED}[0]`",
+        id="unknown field within",
     ),
     pytest.param(
         names.NODE_RESOURCES_FIT,
@@ -173,6 +241,49 @@ BAD = [
         {"ignoredResourceGroups": ["example.com/gpu"]},
         "`ignoredResourceGroups` names a group, without a slash, not `example.com/gpu`",
         id="group",
+    ),
+    pytest.param(
+        names.NODE_RESOURCES_FIT,
+        {"ignoredResources": ["Example.com/gpu"]},
+        "`ignoredResources` has `Example.com/gpu`, which has a prefix that is not a lowercase DNS "
+        "name",
+        id="ignored resource",
+    ),
+    pytest.param(
+        names.NODE_RESOURCES_FIT,
+        {"ignoredResourceGroups": ["a b"]},
+        "`ignoredResourceGroups` has `a b`, which must be letters, digits, `-`, `_` and `.`, with "
+        "a letter or digit at both ends",
+        id="ignored group",
+    ),
+    pytest.param(
+        names.POD_TOPOLOGY_SPREAD,
+        {"defaultingType": "List", "defaultConstraints": [{**ZONE, "maxSkews": 1}]},
+        "object contains unknown field `maxSkews`, at `defaultConstraints[0]`",
+        id="unknown field of a constraint",
+    ),
+    pytest.param(
+        names.POD_TOPOLOGY_SPREAD,
+        {"defaultingType": "List", "defaultConstraints": [{**ZONE, "topologyKey": "a b"}]},
+        "`defaultConstraints` for `a b` has a topologyKey that must be letters, digits, `-`, `_` "
+        "and `.`, with a letter or digit at both ends",
+        id="key of a constraint",
+    ),
+    pytest.param(
+        names.POD_TOPOLOGY_SPREAD,
+        {"defaultingType": "List", "defaultConstraints": [{"topologyKey": "zone", "maxSkew": 1}]},
+        "`defaultConstraints` for `zone` must have a whenUnsatisfiable of DoNotSchedule or "
+        "ScheduleAnyway",
+        id="nothing about unsatisfiable",
+    ),
+    pytest.param(
+        names.POD_TOPOLOGY_SPREAD,
+        {
+            "defaultingType": "List",
+            "defaultConstraints": [{"topologyKey": "a", "whenUnsatisfiable": "DoNotSchedule"}],
+        },
+        "`defaultConstraints` for `a` must have a maxSkew of 1 or more",
+        id="no skew",
     ),
     pytest.param(
         names.NODE_RESOURCES_BALANCED_ALLOCATION,
