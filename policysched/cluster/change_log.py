@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Generic, TypeVar
 
 ItemT = TypeVar("ItemT")
@@ -28,10 +29,15 @@ class ChangeLog(Generic[ItemT]):
 
     def touch(self, item: ItemT) -> None:
         """Note that `item` changed."""
-        self._items.append(item)
+        self.touch_all((item,))
+
+    def touch_all(self, items: Collection[ItemT]) -> None:
+        """Note that all of `items` changed."""
+        self._items.extend(items)
         if len(self._items) > 2 * _KEEP:
-            del self._items[:_KEEP]
-            self._first_number += _KEEP
+            forgotten = len(self._items) - _KEEP
+            del self._items[:forgotten]
+            self._first_number += forgotten
 
     def since(self, generation: int) -> list[ItemT] | None:
         """Return what changed since `generation`, with repeats; None when unknown by now."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import numpy.typing as npt
 
@@ -28,6 +30,15 @@ class CountColumn:
             self._grow(row + 1)
         self._counts[row] += change
         self.total += change
+        self.generation += 1
+
+    def add_at(self, rows: Sequence[int], change: int) -> None:
+        """Add `change` to each of `rows`, as often as a row is named."""
+        highest = max(rows)
+        if highest >= len(self._counts):
+            self._grow(highest + 1)
+        np.add.at(self._counts, rows, change)
+        self.total += change * len(rows)
         self.generation += 1
 
     def by_row(self, size: int) -> npt.NDArray[np.int64]:

@@ -6,7 +6,7 @@ follow from here, for pods of the cache as for those of a what-if question.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from policysched.cluster import columns, pod_counts, pod_shape, storage
 
@@ -52,18 +52,22 @@ class PlacedPods:
         self.counts.remove(info, row)
         self.nodes.remove_pod(row, info.shape)
 
-    def suppose(self, info: pod_shape.PodInfo, row: int, change: int) -> None:
-        """Let a pod be on a row (1) or not (-1), until the opposite is supposed."""
-        pods = self._on.setdefault(row, {})
-        if change > 0:
-            pods[info.uid] = info
-            self.nodes.add_pod(row, info.shape)
-            self.storage.pods.add(info, row)
-        else:
-            del pods[info.uid]
-            self.storage.pods.remove(info, row)
-            self.nodes.remove_pod(row, info.shape)
-        self.counts.suppose(info, row, change)
+    def suppose(self, pods: Sequence[tuple[pod_shape.PodInfo, int]], change: int) -> None:
+        """Let pods be on rows (1) or not (-1), until the opposite is supposed."""
+        if not pods:
+            return
+        for info, row in pods:
+            if change > 0:
+                self._on.setdefault(row, {})[info.uid] = info
+            else:
+                del self._on[row][info.uid]
+        stored = self.storage.pods
+        move = stored.add if change > 0 else stored.remove
+        for info, row in pods:
+            if info.shape.has_volumes:
+                move(info, row)
+        self.nodes.suppose_pods(pods, change)
+        self.counts.suppose(pods, change)
 
     def reorder(self, row: int, infos: Collection[pod_shape.PodInfo]) -> None:
         """Put the pods of a row into the order of `infos`, which are all of them."""

@@ -17,7 +17,7 @@ from __future__ import annotations
 import dataclasses
 import enum
 from collections import OrderedDict
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Protocol, TypeAlias
 
 from policysched.cluster import count_column, pod_shape, selectors
@@ -132,6 +132,18 @@ class _Placement:
     def is_empty(self) -> bool:
         return not self.live_rows and not self.terminating_rows
 
+    def shift(self, rows: Sequence[int], change: int, *, is_terminating: bool) -> None:
+        by_row = self.terminating_rows if is_terminating else self.live_rows
+        for row in rows:
+            by_row[row] = by_row.get(row, 0) + change
+            if by_row[row] == 0:
+                del by_row[row]
+
+    def supposed(self, *, is_terminating: bool) -> list[count_column.CountColumn]:
+        """Return the columns in which pods count that are supposed to come or go."""
+        found = self.columns + self.spread_columns + self.supposed_columns
+        return found if is_terminating else found + self.live_only_columns
+
 
 OwnedTerms: TypeAlias = dict[pod_shape.WeightedAffinityTerm, count_column.CountColumn]
 
@@ -165,20 +177,23 @@ class PodCounts:
         self._count(placement, row, -1, is_terminating=info.is_terminating)
         self._drop_if_empty(placement)
 
-    def suppose(self, info: pod_shape.PodInfo, row: int, change: int) -> None:
-        """Count a pod once more (1) or once less (-1), until the opposite is supposed.
+    def suppose(self, pods: Sequence[tuple[pod_shape.PodInfo, int]], change: int) -> None:
+        """Count pods on rows once more (1) or once less (-1), until the opposite is supposed.
 
         What nobody owns in between stays, so that coming back costs nothing; see `settle`. Pods
         that are being deleted count for `InNamespace` here, though they did not before: so do
         kube-scheduler's extensions of PreFilter (`podtopologyspread/filtering.go`, updateWithPod).
         """
-        placement = self._placements.get(info.shape.index)
-        if placement is None:
-            placement = self._place_shape(info.shape)
-        self._count(placement, row, change, is_terminating=info.is_terminating)
-        supposed = placement.supposed_columns
-        for column in (*placement.spread_columns, *supposed) if info.is_terminating else supposed:
-            column.add(row, change)
+        together: dict[tuple[pod_shape.PodShape, bool], list[int]] = {}
+        for info, row in pods:
+            together.setdefault((info.shape, info.is_terminating), []).append(row)
+        for (shape, is_terminating), rows in together.items():
+            placement = self._placements.get(shape.index)
+            if placement is None:
+                placement = self._place_shape(shape)
+            placement.shift(rows, change, is_terminating=is_terminating)
+            for column in placement.supposed(is_terminating=is_terminating):
+                column.add_at(rows, change)
 
     def settle(self, shape: pod_shape.PodShape) -> None:
         """Forget a shape if no pod of it is placed, now that nothing is supposed any more."""
@@ -192,10 +207,7 @@ class PodCounts:
             self._drop_unowned(placement.shape)
 
     def _count(self, placement: _Placement, row: int, change: int, *, is_terminating: bool) -> None:
-        rows = placement.terminating_rows if is_terminating else placement.live_rows
-        rows[row] = rows.get(row, 0) + change
-        if rows[row] == 0:
-            del rows[row]
+        placement.shift((row,), change, is_terminating=is_terminating)
         for column in placement.columns:
             column.add(row, change)
         if not is_terminating:

@@ -1,7 +1,7 @@
 """What would be if pods came to nodes or left them: done on the live columns, and undone.
 
     with what_if.WhatIf(snap) as world:
-        world.take_off(victim, row)
+        world.take_off([(victim, row)])
         …ask plugins…
     # everything is as before
 
@@ -12,6 +12,7 @@ again afterwards and is never a remainder of something that was only supposed.
 from __future__ import annotations
 
 import types
+from collections.abc import Sequence
 from typing import Self
 
 from policysched.cluster import pod_shape, snapshot
@@ -23,9 +24,8 @@ class WhatIf:
     def __init__(self, snap: snapshot.Snapshot) -> None:
         """Suppose nothing yet."""
         self._placed = snap.placed
-        self._supposed: dict[tuple[int, str], tuple[pod_shape.PodInfo, int, int]] = {}
-        self._shapes: set[pod_shape.PodShape] = set()
         self._before: dict[int, list[pod_shape.PodInfo]] = {}
+        self._shapes: set[pod_shape.PodShape] = set()
 
     def __enter__(self) -> Self:
         """Begin."""
@@ -41,31 +41,33 @@ class WhatIf:
         del kind, error, traceback
         self.undo()
 
-    def take_off(self, info: pod_shape.PodInfo, row: int) -> None:
-        """Suppose that a pod has left its row."""
-        self._suppose(info, row, -1)
+    def take_off(self, pods: Sequence[tuple[pod_shape.PodInfo, int]]) -> None:
+        """Suppose that pods have left their rows."""
+        self._suppose(pods, -1)
 
-    def put_on(self, info: pod_shape.PodInfo, row: int) -> None:
-        """Suppose that a pod is on a row."""
-        self._suppose(info, row, 1)
+    def put_on(self, pods: Sequence[tuple[pod_shape.PodInfo, int]]) -> None:
+        """Suppose that pods are on rows."""
+        self._suppose(pods, 1)
 
     def undo(self) -> None:
         """Make everything as it was, the order of the pods on each row included."""
-        for info, row, change in self._supposed.values():
-            self._placed.suppose(info, row, -change)
+        missing, strange = [], []
+        for row, infos in self._before.items():
+            now = {info.uid: info for info in self._placed.on(row)}
+            missing += [(info, row) for info in infos if now.pop(info.uid, None) is None]
+            strange += [(info, row) for info in now.values()]
+        self._placed.suppose(strange, -1)
+        self._placed.suppose(missing, 1)
         for row, infos in self._before.items():
             self._placed.reorder(row, infos)
         for shape in self._shapes:
             self._placed.counts.settle(shape)
-        self._supposed.clear()
         self._before.clear()
         self._shapes.clear()
 
-    def _suppose(self, info: pod_shape.PodInfo, row: int, change: int) -> None:
-        if row not in self._before:
-            self._before[row] = list(self._placed.on(row))
-        self._placed.suppose(info, row, change)
-        self._shapes.add(info.shape)
-        key = row, info.uid
-        if self._supposed.pop(key, None) is None:
-            self._supposed[key] = info, row, change
+    def _suppose(self, pods: Sequence[tuple[pod_shape.PodInfo, int]], change: int) -> None:
+        for info, row in pods:
+            if row not in self._before:
+                self._before[row] = list(self._placed.on(row))
+            self._shapes.add(info.shape)
+        self._placed.suppose(pods, change)

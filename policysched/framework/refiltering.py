@@ -89,9 +89,7 @@ class Refilter:
 
     def _first_failures_beside(self, rows: Rows) -> status_table.StatusIds:
         with what_if.WhatIf(self._cycle.snap) as world:
-            for row in rows.tolist():
-                for info in self._others[row]:
-                    world.put_on(info, row)
+            world.put_on([(info, row) for row in rows.tolist() for info in self._others[row]])
             return self._first_failures(rows)
 
     def _first_failures(self, rows: Rows) -> status_table.StatusIds:

@@ -25,7 +25,7 @@ NOT_HELPFUL = "Preemption is not helpful for scheduling"
 _NEVER_PREEMPTS = "Never"
 _DISRUPTION_TARGET = "DisruptionTarget"
 _BY_SCHEDULER = "PreemptionByScheduler"
-_BATCH = 64
+_LARGEST_BATCH = 512
 """Rows that are looked at together: enough to share the work, few enough to stop in time."""
 
 
@@ -120,7 +120,7 @@ class DefaultPreemption:
         enough, order = self._enough(len(rows)), self._rotated(rows)
         found: list[victims.Candidate] = []
         refused: dict[int, status.Status] = {}
-        for row, answer in _in_batches(search, order):
+        for row, answer in _in_batches(search, order, min(enough, _LARGEST_BATCH) or 1):
             if isinstance(answer, status.Status):
                 refused[row] = answer
                 continue
@@ -154,10 +154,10 @@ class DefaultPreemption:
 
 
 def _in_batches(
-    search: victims.VictimSearch, rows: Sequence[int]
+    search: victims.VictimSearch, rows: Sequence[int], size: int
 ) -> Iterator[tuple[int, victims.Answer]]:
-    for begin in range(0, len(rows), _BATCH):
-        batch = rows[begin : begin + _BATCH]
+    for begin in range(0, len(rows), size):
+        batch = rows[begin : begin + size]
         yield from zip(batch, search.on_rows(batch), strict=True)
 
 

@@ -83,9 +83,7 @@ class VictimSearch:
         none = status.unresolvable("", NO_VICTIMS)
         answers: dict[int, Answer] = dict.fromkeys(rows, none)
         with what_if.WhatIf(self._snap) as world:
-            for row, pods in lesser.items():
-                for info in pods:
-                    world.take_off(info, row)
+            world.take_off([(info, row) for row, pods in lesser.items() for info in pods])
             asked = [row for row, pods in lesser.items() if pods]
             refused = self._refused(asked)
             answers.update(refused)
@@ -114,11 +112,11 @@ class VictimSearch:
         turns = {row: self._budgets.split(most_important_first(p)) for row, p in lesser.items()}
         searches = {row: _Reprieve(*split) for row, split in turns.items()}
         for turn in range(max((len(s.order) for s in searches.values()), default=0)):
-            asked = [row for row, search in searches.items() if turn < len(search.order)]
-            for row in asked:
-                world.put_on(searches[row].order[turn], row)
-            for row in self._refused(asked):
-                world.take_off(searches[row].order[turn], row)
+            next_pod = {row: s.order[turn] for row, s in searches.items() if turn < len(s.order)}
+            world.put_on([(info, row) for row, info in next_pod.items()])
+            refused = self._refused(list(next_pod))
+            world.take_off([(next_pod[row], row) for row in refused])
+            for row in refused:
                 searches[row].victims.append(turn)
         return {row: self._answer(row, search) for row, search in searches.items()}
 
