@@ -87,7 +87,7 @@ class Session:
         cluster = offline_cluster.empty(self._inputs.now)
         cache = cluster.cache
         handle = interface.Handle(
-            _NoBinder(), cache.owners, storage=cache.storage, budgets=cache.budgets
+            _NoBinder(), cache.owners, storage=cache.storage, budgets=cache.budgets, rng=rng
         )
         profiles = policies.require(policies.make(self._policies, handle))
         offline_cluster.fill(cluster, found, where, profiles.annotation_keys)

@@ -186,6 +186,7 @@ class Service:
             cache.storage,
             cache.budgets,
             volume_writer=volume_writing.ApiVolumeWriter(api),
+            rng=self._rng,
         )
         profiles = policies.require(policies.make(self.policy_set, handle))
         for line in policies.describe(profiles):
