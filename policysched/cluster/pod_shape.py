@@ -342,7 +342,7 @@ def _shared_spec(spec: objects.PodSpec) -> objects.PodSpec:
 
 def _is_single(spec: objects.PodSpec) -> bool:
     """Whether what scheduling reads depends on the pod's own name and uid."""
-    return any(v.ephemeral is not None for v in spec.volumes)
+    return bool(spec.volumes) and any(v.ephemeral is not None for v in spec.volumes)
 
 
 def _is_storage(volume: objects.Volume) -> bool:
