@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Coroutine
+from typing import Any
 
 from policysched.cluster import cache as caches
+from policysched.framework import status
 from policysched.queue import scheduling_queue
 from policysched.scheduler import counters as counts
 from policysched.scheduler import (
@@ -89,30 +92,47 @@ class BindingCycle:
         self._queue.done(assumed.info.uid)
         return True
 
+    async def pre_bind(self, assumed: scheduling_cycle.AssumedPod) -> bool:
+        """Return whether everything that the pod needs before is done; else it is undone."""
+        framework, state, node_name = assumed.framework, assumed.state, assumed.node_name
+        work = framework.pre_bind(state, assumed.info, node_name)
+        answer = await self._answer(assumed, self._pre_binding.run(assumed.info.uid, work))
+        return self._goes_on(assumed, "PreBind", answer)
+
     async def run(self, assumed: scheduling_cycle.AssumedPod) -> None:
         """Bind a pod that was permitted; it is bound or undone when this returns."""
+        binding = assumed.framework.bind(assumed.state, assumed.info, assumed.node_name)
+        answer = await self._answer(assumed, binding)
+        if self._goes_on(assumed, "Bind", answer):
+            await self._finish(assumed)
+
+    async def _answer(
+        self,
+        assumed: scheduling_cycle.AssumedPod,
+        work: Coroutine[Any, Any, status.Status],
+    ) -> status.Status | failure.Failure:
+        """Return what plugins answer, or how they broke; a pod that is cancelled is undone."""
         try:
-            failed = await self._bind(assumed)
+            return await work
         except asyncio.CancelledError:
             self._undo(assumed, failure.CANCELLED)
             raise
         except Exception as error:  # noqa: BLE001 - plugins are third parties' code
             _log.exception("a plugin failed while %s was bound", assumed.info.key)
-            failed = failure.internal_error(error)
-        if failed is not None:
-            self._undo(assumed, failed)
-            return
-        await self._finish(assumed)
+            return failure.internal_error(error)
 
-    async def _bind(self, assumed: scheduling_cycle.AssumedPod) -> failure.Failure | None:
-        framework, state, node_name = assumed.framework, assumed.state, assumed.node_name
-        if assumed.has_pre_bind:
-            work = framework.pre_bind(state, assumed.info, node_name)
-            answer = await self._pre_binding.run(assumed.info.uid, work)
-            if not answer.is_success:
-                return failure.plugin_error("PreBind", answer)
-        answer = await framework.bind(state, assumed.info, node_name)
-        return None if answer.is_success else failure.plugin_error("Bind", answer)
+    def _goes_on(
+        self,
+        assumed: scheduling_cycle.AssumedPod,
+        point: str,
+        answer: status.Status | failure.Failure,
+    ) -> bool:
+        if isinstance(answer, status.Status):
+            if answer.is_success:
+                return True
+            answer = failure.plugin_error(point, answer)
+        self._undo(assumed, answer)
+        return False
 
     async def _finish(self, assumed: scheduling_cycle.AssumedPod) -> None:
         prof = assumed.framework.profile

@@ -35,7 +35,7 @@ class SchedulerSettings:
     Attributes:
         queue: times of the queues.
         max_bindings_in_flight: pods are assumed only while fewer than this are being bound; those
-            that wait for Permit do not count.
+            that wait for Permit or PreBind, maybe for minutes, do not count.
         max_burst_seconds: how long pods are scheduled before I/O may progress.
         decisions_kept: length of the decision log.
     """
@@ -186,16 +186,19 @@ class Scheduler:
     def _start_binding(self, assumed: scheduling_cycle.AssumedPod) -> None:
         if not self._binding.prepare(assumed):
             return
-        if assumed.is_waiting:
+        if assumed.is_waiting or assumed.has_pre_bind:
             self._start(self._wait_and_bind(assumed))
         else:
             self._bindings_in_flight += 1
             self._start(self._bind(assumed))
 
     async def _wait_and_bind(self, assumed: scheduling_cycle.AssumedPod) -> None:
-        if await self._binding.wait_on_permit(assumed):
-            self._bindings_in_flight += 1
-            await self._bind(assumed)
+        if assumed.is_waiting and not await self._binding.wait_on_permit(assumed):
+            return
+        if assumed.has_pre_bind and not await self._binding.pre_bind(assumed):
+            return
+        self._bindings_in_flight += 1
+        await self._bind(assumed)
 
     async def _bind(self, assumed: scheduling_cycle.AssumedPod) -> None:
         try:
