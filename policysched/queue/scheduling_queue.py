@@ -399,6 +399,9 @@ class SchedulingQueue:
             answer = profile.pre_enqueue(queued.info)
         except Exception:  # noqa: BLE001 - plugins are third parties' code
             _log.exception("a PreEnqueue plugin failed for pod %s", queued.info.key)
+            queued.consecutive_errors += 1
+            queued.timestamp_seconds = self._clock.monotonic_seconds()
+            queued.backoff_until_seconds = self._backoff.end_of_backoff_seconds(queued)
             self._back_off_after_error(queued, why)
             return False
         queued.gating_plugin = "" if answer.is_success else answer.plugin
@@ -408,15 +411,13 @@ class SchedulingQueue:
         return answer.is_success
 
     def _back_off_after_error(self, queued: queued_pod.QueuedPodInfo, why: str) -> None:
-        """Let a pod wait for the end of its backoff and for nothing else."""
+        """Let a pod wait for the end of its backoff, a second at least, and for nothing else."""
         queued.gating_plugin = ""
         queued.unschedulable_plugins = set()
         queued.pending_plugins = set()
-        queued.consecutive_errors += 1
-        queued.timestamp_seconds = self._clock.monotonic_seconds()
-        soonest_seconds = queued.timestamp_seconds + backoff_queue.ORDERING_WINDOW_SECONDS
-        end_seconds = self._backoff.end_of_backoff_seconds(queued)
-        queued.backoff_until_seconds = max(soonest_seconds, end_seconds)
+        now_seconds = self._clock.monotonic_seconds()
+        soonest_seconds = now_seconds + backoff_queue.ORDERING_WINDOW_SECONDS
+        queued.backoff_until_seconds = max(soonest_seconds, queued.backoff_until_seconds)
         self._backoff.add(queued)
         self.incoming[BACKOFF, why] += 1
         self._on_ready()

@@ -40,9 +40,16 @@ class FakeProfile:
         }
     )
     has_gates: bool = True
+    gated_by: dict[str, str] = dataclasses.field(default_factory=dict)
+    breaks: bool = False
 
     def pre_enqueue(self, pod: pod_shape.PodInfo) -> status.Status:
-        """Reject pods with gates."""
+        """Reject pods with gates, and those that `gated_by` has a plugin for, by name."""
+        if self.breaks:
+            raise RuntimeError("the plugin is broken")
+        gate = self.gated_by.get(pod.pod.metadata.name)
+        if gate is not None:
+            return status.unresolvable(gate, "waiting")
         if self.has_gates and pod.pod.spec.scheduling_gates:
             return status.unresolvable("SchedulingGates", "waiting for scheduling gates")
         return status.SUCCESS

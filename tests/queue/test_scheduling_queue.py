@@ -401,6 +401,131 @@ class TestGates:
         assert queued.initial_attempt_seconds == 60.0
 
 
+class TestGatedAfterRejection:
+    """Pods that fitted nowhere and are held back now, such as preemptors."""
+
+    SKIPS = fakes.waits_for(fakes.POD_DELETE, hint=lambda *_: events.QueueingHint.SKIP)
+
+    def bench(self) -> tuple[fakes.Bench, fakes.FakeProfile]:
+        """Return a queue in which `a` was rejected by Fit and is gated since an event."""
+        profile = fakes.FakeProfile()
+        profile.registered = {**profile.registered, "Preempts": self.SKIPS}
+        bench = fakes.Bench(profile)
+        bench.add("a")
+        bench.attempt("Fit")
+        profile.gated_by["a"] = "Preempts"
+        bench.move(fakes.NODE_ADD)
+        assert bench.where("a") == "gated"
+        return bench, profile
+
+    def test_an_event_of_the_gate_is_judged_by_who_rejected_it(self) -> None:
+        """The gating plugin says when to look again, those that rejected the pod if it helps."""
+        bench, profile = self.bench()
+        bench.move(fakes.POD_DELETE)
+        assert bench.where("a") == "gated"
+        del profile.gated_by["a"]
+        bench.move(fakes.POD_DELETE)
+        assert bench.where("a") == "backoff"
+
+    def test_other_events_do_not_open_it(self) -> None:
+        """What helps the pod but does not concern the gate leaves the pod where it is."""
+        bench, profile = self.bench()
+        del profile.gated_by["a"]
+        bench.move(fakes.NODE_ADD)
+        bench.move(events.FORCE_ACTIVATE)
+        bench.advance(1000)
+        assert bench.where("a") == "gated"
+
+    def test_activation_opens_it(self) -> None:
+        """A pod that is called by name is let in if its gate is open."""
+        bench, profile = self.bench()
+        bench.queue.activate([fakes.uid("a")])
+        assert bench.where("a") == "gated"
+        del profile.gated_by["a"]
+        bench.queue.activate([fakes.uid("a")])
+        assert bench.where("a") == "active"
+
+    def test_a_plugin_without_registrations_is_asked_at_every_event(self) -> None:
+        """Who does not say what it waits for waits for everything."""
+        bench, profile = self.bench()
+        everything = (events.ClusterEventWithHint(events.FORCE_ACTIVATE),)
+        profile.registered = {**profile.registered, "Preempts": everything}
+        bench.queue.set_profiles({"default-scheduler": profile})
+        del profile.gated_by["a"]
+        bench.move(fakes.NODE_LABEL)
+        assert bench.where("a") == "backoff"
+
+    def test_after_an_error_it_backs_off(self) -> None:
+        """A pod whose preemption failed comes back by time alone, and not early."""
+        bench, profile = self.bench()
+        del profile.gated_by["a"]
+        bench.queue.retry_after_error(fakes.uid("a"))
+        assert (bench.where("a"), bench.pop()) == ("backoff", None)
+        bench.advance(2)
+        assert bench.where("a") == "active"
+
+    def test_after_an_error_in_flight_it_is_requeued(self) -> None:
+        """A pod that is being tried at that moment does not stay behind when it fails."""
+        bench = fakes.Bench()
+        bench.add("a")
+        queued = bench.queue.pop()
+        assert queued is not None
+        bench.queue.retry_after_error(fakes.uid("a"))
+        bench.fail(queued, "Fit")
+        assert bench.where("a") == "backoff"
+        bench.queue.retry_after_error(fakes.uid("nobody"))
+
+
+class TestBrokenGates:
+    """PreEnqueue plugins that raise."""
+
+    def test_a_pod_is_asked_about_again_after_backoff(self) -> None:
+        """Nobody knows whether it may come in, so it does not, and is not forgotten either."""
+        profile = fakes.FakeProfile(breaks=True)
+        bench = fakes.Bench(profile)
+        bench.add("a", "b")
+        assert (bench.where("a"), bench.pop()) == ("backoff", None)
+        bench.advance(2)
+        assert (bench.where("a"), bench.where("b")) == ("backoff", "backoff")
+        profile.breaks = False
+        bench.advance(2)
+        assert (bench.where("a"), bench.where("b")) == ("backoff", "backoff")
+        bench.advance(2)
+        assert bench.pop_all() == ["a", "b"]
+
+    def test_without_backoff_there_is_a_pause_all_the_same(self) -> None:
+        """The loop does not spin on a plugin that breaks."""
+        settings = scheduling_queue.QueueSettings(max_backoff_seconds=0)
+        bench = fakes.Bench(fakes.FakeProfile(breaks=True), settings)
+        bench.add("a")
+        now_seconds = bench.clock.monotonic_seconds()
+        assert bench.queue.next_timer_seconds() == now_seconds + 1
+
+
+class TestNominations:
+    """What the queue does with nominations."""
+
+    def test_an_attempt_goes_by_the_nomination_in_memory(self) -> None:
+        """The API server may show it later; until then nobody must overlook it."""
+        bench = fakes.Bench()
+        pod = fakes.info("a")
+        bench.queue.add(pod)
+        bench.queue.nominator.nominate(pod, "n1")
+        queued = bench.queue.pop()
+        assert queued is not None
+        assert queued.info.pod.status.nominated_node_name == "n1"
+        assert queued.info.shape is pod.shape
+        assert pod.pod.status.nominated_node_name == ""
+
+    def test_a_gated_pod_keeps_no_room(self) -> None:
+        """A pod that is not allowed in is not nominated, whatever its status says."""
+        bench = fakes.Bench()
+        bench.add(builders.make_pod("a").gates("wait").nominated("n1"))
+        bench.add(builders.make_pod("b").nominated("n1"))
+        assert bench.queue.nominator.node_of(fakes.uid("a")) is None
+        assert bench.queue.nominator.node_of(fakes.uid("b")) == "n1"
+
+
 class TestTimers:
     """Flushes."""
 

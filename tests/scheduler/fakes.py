@@ -9,11 +9,13 @@ from typing import ClassVar, TypeVar
 
 from policysched import clock as clocks
 from policysched import errors
+from policysched.cluster import cache as caches
 from policysched.cluster import objects, pod_shape, snapshot
 from policysched.framework import (
     cycle_state,
     events,
     interface,
+    preemptions,
     profile,
     queued_pod,
     runtime,
@@ -135,6 +137,54 @@ class Scripted:
 
 
 @dataclasses.dataclass
+class Preempts:
+    """Makes room by a script, and gates pods like DefaultPreemption.
+
+    Attributes:
+        script: the answers for a pod, by name: (node, names of victims); the last one stays.
+        asked: names of the pods for which room was to be made, in order.
+    """
+
+    cache: Callable[[], caches.Cache]
+    in_progress: Callable[[], preemptions.PreemptionsInProgress]
+    name: str = "DefaultPreemption"
+    script: dict[str, list[tuple[str, tuple[str, ...]]]] = dataclasses.field(default_factory=dict)
+    asked: list[str] = dataclasses.field(default_factory=list)
+
+    def pre_enqueue(self, pod: pod_shape.PodInfo) -> status.Status:
+        """Gate pods whose victims are being evicted."""
+        if self.in_progress().is_running(pod.uid):
+            return status.unresolvable(self.name, "in progress")
+        return status.SUCCESS
+
+    def events_to_register(self) -> Sequence[events.ClusterEventWithHint]:
+        """Look again when a pod goes, but leave it to others whether that helps."""
+
+        def skip(*_: object) -> events.QueueingHint:
+            return events.QueueingHint.SKIP
+
+        return (events.ClusterEventWithHint(object_changes.POD_DELETE, skip),)
+
+    def post_filter(
+        self,
+        state: cycle_state.CycleState,
+        pod: pod_shape.PodInfo,
+        snap: snapshot.Snapshot,
+        diagnosis: interface.Diagnosis,
+    ) -> interface.PostFilterResult:
+        """Answer from the script; a pod that is not in it gets no room and keeps its nomination."""
+        name = pod.pod.metadata.name
+        answers = self.script.get(name)
+        if not answers:
+            return interface.PostFilterResult(status.unschedulable(self.name))
+        self.asked.append(name)
+        node_name, victims = answers.pop(0) if len(answers) > 1 else answers[0]
+        found = (self.cache().get_pod(f"uid-default-{victim}") for victim in victims)
+        gone = tuple(victim for victim in found if victim is not None)
+        return interface.PostFilterResult(status.SUCCESS, node_name, gone)
+
+
+@dataclasses.dataclass
 class Bind:
     """Binds at once, unless refusals are planned; `hold` keeps all bindings open.
 
@@ -249,13 +299,15 @@ class World:
         settings: scheduler.SchedulerSettings | None = None,
         sleep: Callable[[float], Coroutine[None, None, None]] = asyncio.sleep,
     ) -> None:
-        """Make a scheduler with one profile: Sort, Gates, Room, `extra` plugins and Bind."""
+        """Make a scheduler with one profile of the plugins above, with `extra` before Bind."""
         self.clock = clocks.ManualClock(builders.EPOCH)
         self.bind = Bind()
         self.recorder = Recorder()
         self.evictor = Evictor()
         self.waiting = waiting_pods.WaitingPods(self.clock)
-        self.plugins: tuple[interface.Plugin, ...] = (Sort(), Gates(), Room(), *extra, self.bind)
+        self.preempts = Preempts(lambda: self.cache, lambda: self.scheduler.preemptions)
+        own = (Sort(), Gates(), Room(), self.preempts)
+        self.plugins: tuple[interface.Plugin, ...] = (*own, *extra, self.bind)
         framework = self.framework(self.plugins, policies)
         self.scheduler = scheduler.Scheduler(
             {"default-scheduler": framework},
@@ -289,6 +341,18 @@ class World:
         built = builder.build()
         self.pods.upsert(built)
         return built
+
+    def delete(self, name: str) -> None:
+        """Let the watch show that a pod is gone."""
+        known = self.pods.current(f"uid-default-{name}")
+        assert known is not None
+        self.pods.delete(known.pod)
+
+    def terminate(self, name: str) -> None:
+        """Let the watch show that a pod has begun to terminate."""
+        known = self.pods.current(f"uid-default-{name}")
+        assert known is not None
+        self.pods.upsert(builders.PodBuilder(known.pod).terminating().build())
 
     def confirm(self, name: str, node_name: str) -> None:
         """Let the watch show that a pod is bound."""
