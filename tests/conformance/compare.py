@@ -146,16 +146,15 @@ def _place(pod: str, ours: Manifest, theirs: Manifest) -> Iterator[Difference]:
 
 
 def _preempt(pod: str, ours: Manifest, theirs: Manifest) -> Iterator[Difference]:
+    mine, its = ours.get("message") or None, theirs.get("message") or None
+    if mine != its:
+        yield Difference("preempt message", pod, mine, its)
     node = ours["nominated"] or None
-    best = theirs.get("best") or []
-    if (node is None) != (not theirs.get("nominated")) or (node and node not in best):
-        yield Difference("preempt nominated", pod, node, best or theirs.get("nominated"))
-        return
-    if node:
+    if node not in (theirs["best"] or [None]):
+        yield Difference("preempt nominated", pod, node, theirs["best"])
+    elif node:
         expected = theirs["candidates"][node]["victims"]
         if ours["victims"] != expected:
             is_order = sorted(ours["victims"]) == sorted(expected)
             aspect = "preempt order of victims" if is_order else "preempt victims"
             yield Difference(aspect, f"{pod} on {node}", ours["victims"], expected)
-    elif (ours.get("message") or "") != (theirs.get("message") or ""):
-        yield Difference("preempt message", pod, ours.get("message"), theirs.get("message"))

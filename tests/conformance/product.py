@@ -27,7 +27,7 @@ Manifest = dict[str, Any]
 PROFILE = "default-scheduler"
 NOW = builders.EPOCH.replace(month=6)
 """Later than everything in generated clusters."""
-_MAKING_ROOM = ("DefaultPreemption", "DynamicResources")
+MAKING_ROOM = ("DefaultPreemption", "DynamicResources")
 """PostFilter plugins: recorded placements are without preemption."""
 
 
@@ -50,7 +50,7 @@ class Product:
             if "preempt" in asked:
                 answer["preempt"] = [_preempt(decider, info) for info in decider.cluster.pending]
         if "place" in asked:
-            placing = self._decider(config, disabled=_MAKING_ROOM)
+            placing = self._decider(config, disabled=MAKING_ROOM)
             answer["place"] = [simulating.as_json(each) for each in placing.simulate()]
         return answer
 
