@@ -288,3 +288,48 @@ async def test_a_write_that_is_refused(caplog: pytest.LogCaptureFixture) -> None
         writer.set_condition(pod(), UNSCHEDULABLE)
         await writer.flush()
         assert len(server.requests) == 2
+
+
+@pytest.mark.parametrize(
+    "shown_name, node_name, is_written",
+    [
+        pytest.param("", "n1", True, id="set"),
+        pytest.param("n1", "", True, id="taken back"),
+        pytest.param("n1", "n1", False, id="the same"),
+        pytest.param("", "", False, id="none"),
+    ],
+)
+@asynchronous
+async def test_a_nomination_alone(shown_name: str, node_name: str, is_written: bool) -> None:
+    """A nomination is written without touching the condition, if it is news."""
+    async with FakeServer() as server, running(server) as writer:
+        server.on("PATCH", STATUS, patched("8"))
+        writer.nominate(pod(shown(GATED), nominated_node_name=shown_name), node_name)
+        await writer.flush()
+        assert [request.body["status"] for request in server.requests] == (
+            [{"nominatedNodeName": node_name}] if is_written else []
+        )
+
+
+@asynchronous
+async def test_a_nomination_and_a_condition_become_one_patch() -> None:
+    """Notes about different parts of the status do not push each other out."""
+    async with FakeServer() as server, running(server) as writer:
+        server.on("PATCH", STATUS, patched("8"))
+        writer.set_condition(pod(), UNSCHEDULABLE, "n1")
+        writer.nominate(pod(), "n2")
+        writer.set_condition(pod(), GATED)
+        await writer.flush()
+        (request,) = server.requests
+        assert request.body["status"]["nominatedNodeName"] == "n2"
+        assert request.body["status"]["conditions"][0]["reason"] == "SchedulingGated"
+
+
+@asynchronous
+async def test_a_nomination_that_is_taken_back_in_time_is_not_written() -> None:
+    """Notes that cancel each other out cost no request."""
+    async with FakeServer() as server, running(server) as writer:
+        writer.nominate(pod(), "n1")
+        writer.nominate(pod(), "")
+        await writer.flush()
+        assert server.requests == []

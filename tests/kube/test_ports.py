@@ -8,18 +8,19 @@ import pytest
 
 from policysched import clock as clocks
 from policysched.framework import interface
-from policysched.kube import binding, client, event_recorder, pod_status
+from policysched.kube import binding, client, event_recorder, eviction, pod_status
 from policysched.scheduler import ports
 
 
 def adapters(
     api: client.ApiClient, clock: clocks.Clock
-) -> tuple[ports.Binder, ports.PodStatusWriter, ports.EventRecorder]:
+) -> tuple[ports.Binder, ports.PodStatusWriter, ports.EventRecorder, ports.Evictor]:
     """Return one of each; that this has the right types is checked by mypy."""
     return (
         binding.ApiBinder(api),
         pod_status.PodStatusWriter(api, clock),
         event_recorder.ApiEventRecorder(api, clock, instance="test"),
+        eviction.PodEvictor(api, clock),
     )
 
 
@@ -30,6 +31,10 @@ def adapters(
         pytest.param(
             ports.PodStatusWriter, pod_status.PodStatusWriter, "set_condition", id="status writer"
         ),
+        pytest.param(
+            ports.PodStatusWriter, pod_status.PodStatusWriter, "nominate", id="nominations"
+        ),
+        pytest.param(ports.Evictor, eviction.PodEvictor, "evict", id="evictor"),
         pytest.param(
             ports.EventRecorder, event_recorder.ApiEventRecorder, "record", id="event recorder"
         ),
