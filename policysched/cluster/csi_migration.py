@@ -31,7 +31,6 @@ _BETA_ZONE = "failure-domain.beta.kubernetes.io/zone"
 _ZONE = "topology.kubernetes.io/zone"
 _ZONE_SEPARATOR = "__"
 _UNKNOWN = "UNSPECIFIED"
-_GCE_ZONE_PARTS = 3
 _EBS_SCHEME = "aws://"
 _EBS_VOLUME = re.compile(r"vol-[^/]*")
 _EBS = "kubernetes.io/aws-ebs"
@@ -117,10 +116,25 @@ def _gce_handle(name: str, zone_label: str) -> str | Untranslatable:
     zones = zone_label.split(_ZONE_SEPARATOR)
     if len(zones) == 1:
         return f"projects/{_UNKNOWN}/zones/{zone_label or _UNKNOWN}/disks/{name}"
-    parts = [zone.split("-") for zone in zones]
-    if any(len(p) != _GCE_ZONE_PARTS for p in parts) or len({tuple(p[:2]) for p in parts}) != 1:
-        return Untranslatable("failed to get region from zones")
-    return f"projects/{_UNKNOWN}/regions/{'-'.join(parts[0][:2])}/disks/{name}"
+    region = _gce_region(zones)
+    if isinstance(region, Untranslatable):
+        return Untranslatable(f"failed to get region from zones: {region.problem}")
+    return f"projects/{_UNKNOWN}/regions/{region}/disks/{name}"
+
+
+def _gce_region(zones: list[str]) -> str | Untranslatable:
+    """Return the region that all of the zones are in; `us-east1-b` is in `us-east1`."""
+    regions = set()
+    for zone in zones:
+        region = zone.rpartition("-")[0]
+        if region.count("-") != 1:
+            expected = "zone in unexpected format, expected: {locale}-{region}-{zone}"
+            return Untranslatable(f"{expected}, got: {zone}")
+        regions.add(region)
+    if len(regions) > 1:
+        spelled = " ".join(f"{region}:{{}}" for region in sorted(regions))
+        return Untranslatable(f"multiple or no regions gotten from zones, got: map[{spelled}]")
+    return regions.pop()
 
 
 def _ebs_handle(volume_id: str) -> str | Untranslatable:
