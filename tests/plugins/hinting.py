@@ -5,13 +5,19 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from policysched.cluster import objects, pod_shape
+from policysched.cluster import objects, pod_shape, storage_objects
 from policysched.framework import events, interface
 from tests import builders
 from tests.plugins import asking
 
 Resource, Action = events.EventResource, events.ActionType
-Thing = builders.PodBuilder | builders.NodeBuilder | objects.Namespace | None
+Thing = (
+    builders.PodBuilder
+    | builders.NodeBuilder
+    | objects.Namespace
+    | storage_objects.StorageObject
+    | None
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,6 +50,17 @@ def pod_added(pod: builders.PodBuilder) -> Happening:
 def pod_deleted(pod: builders.PodBuilder) -> Happening:
     """A placed pod goes."""
     return Happening(Resource.POD, Action.DELETE, pod, None)
+
+
+def stored(
+    resource: events.EventResource,
+    *,
+    old: storage_objects.StorageObject | None = None,
+    new: storage_objects.StorageObject | None = None,
+) -> Happening:
+    """A storage object appears, changes or goes."""
+    action = Action.ADD if old is None else Action.DELETE if new is None else Action.UPDATE_OTHER
+    return Happening(resource, action, old, new)
 
 
 def pod_relabelled(old: builders.PodBuilder, new: builders.PodBuilder) -> Happening:
@@ -83,8 +100,9 @@ def _run_a_cycle(
 ) -> None:
     snap = cluster.cache.snapshot()
     state = asking.state_for(pod)
-    skips = hasattr(plugin, "pre_filter") and plugin.pre_filter(state, pod, snap).status.is_skip
-    if hasattr(plugin, "filter") and not skips:
+    if hasattr(plugin, "pre_filter") and not plugin.pre_filter(state, pod, snap).status.is_success:
+        return
+    if hasattr(plugin, "filter"):
         plugin.filter(state, pod, snap.all_rows())
 
 
