@@ -9,13 +9,9 @@ from __future__ import annotations
 
 import dataclasses
 import enum
-import re
 from collections.abc import Iterable, Mapping
 
-from policysched import quantity
-from policysched.cluster import objects
-
-_INTEGER = re.compile(r"[+-]?[0-9]+")
+from policysched.cluster import objects, selector_errors
 
 
 class Operator(enum.StrEnum):
@@ -31,10 +27,7 @@ class Operator(enum.StrEnum):
 
 def parse_int64(text: str) -> int | None:
     """Return the integer a label value spells, or None (Go's `strconv.ParseInt(s, 10, 64)`)."""
-    if _INTEGER.fullmatch(text) is None:
-        return None
-    number = int(text)
-    return number if quantity.INT64_MIN <= number <= quantity.INT64_MAX else None
+    return int(text) if selector_errors.is_int64(text) else None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -127,25 +120,9 @@ def from_requirement(requirement: objects.SelectorRequirement) -> Requirement | 
         operator = Operator(requirement.operator)
     except ValueError:
         return None
-    if values_problem(requirement):
+    if selector_errors.of_requirement(requirement):
         return None
     return Requirement(requirement.key, operator, frozenset(requirement.values))
-
-
-def values_problem(requirement: objects.SelectorRequirement) -> str:
-    """Return what is wrong with the number or kind of values, "" for nothing.
-
-    Source: apimachinery `pkg/labels/selector.go`, NewRequirement.
-    """
-    operator, values = requirement.operator, requirement.values
-    match operator:
-        case "In" | "NotIn":
-            return "" if values else f"needs a value for {operator}"
-        case "Exists" | "DoesNotExist":
-            return f"must not have values with {operator}" if values else ""
-        case _:
-            is_integer = len(values) == 1 and parse_int64(values[0]) is not None
-            return "" if is_integer else f"must have one whole number as its value for {operator}"
 
 
 def _canonical(requirements: Iterable[Requirement]) -> tuple[Requirement, ...]:

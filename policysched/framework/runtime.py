@@ -176,7 +176,10 @@ class Framework:
             names[rows[0]], cycle.state, status.SUCCESS, None, len(rows), snap.node_count
         )
         if len(rows) > 1:
-            result.scores = self._scores.score(cycle, rows)
+            scores = self._scores.score(cycle, rows)
+            if isinstance(scores, status.Status):
+                return self._ends_in_error(cycle, scores)
+            result.scores = scores
             result.node_name = score_table.select_host(result.scores.best_rows(), names, self._rng)
         return result
 
@@ -221,8 +224,11 @@ class Framework:
             answers = [_signed(p.name, a) for p, a in self._filters.explain(cycle, outcome)]
             found = explanation.verdicts(snap.nodes.names, alive, first, answers)
         scores = self._scores.explain(cycle, rows) if len(rows) else None
+        if isinstance(scores, status.Status):
+            message, scores, rows = scores.message, None, alive[:0]
+        else:
+            message = "" if scores else self._explain_failure(cycle, outcome, ids)
         best = sorted(snap.nodes.names[row] for row in scores.best_rows()) if scores else []
-        message = "" if best else self._explain_failure(cycle, outcome, ids)
         return explanation.Explanation(
             pod,
             gate=None if gate.is_success else gate,

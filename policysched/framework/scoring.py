@@ -10,7 +10,6 @@ from typing import cast
 import numpy as np
 import numpy.typing as npt
 
-from policysched import errors
 from policysched.cluster import columns, pod_shape, snapshot
 from policysched.framework import (
     asking,
@@ -19,6 +18,7 @@ from policysched.framework import (
     interface,
     score_table,
     shape_answers,
+    status,
 )
 
 
@@ -55,6 +55,14 @@ class Plan:
     others: Sequence[Scorer]
 
 
+class _PreScoreError(Exception):
+    """What ends scoring from within the plan of a shape; it does not leave this module."""
+
+    def __init__(self, answer: status.Status) -> None:
+        super().__init__(answer.message)
+        self.answer = answer
+
+
 class ScoreRunner:
     """Runs the Score plugins of a profile."""
 
@@ -77,8 +85,28 @@ class ScoreRunner:
             if weights.get(name, 0)
         ]
 
-    def score(self, cycle: filtering.Cycle, rows: npt.NDArray[np.intp]) -> score_table.ScoreTable:
-        """Return the totals of the feasible `rows`, intp (f,), and nothing about plugins."""
+    def score(
+        self, cycle: filtering.Cycle, rows: npt.NDArray[np.intp]
+    ) -> score_table.ScoreTable | status.Status:
+        """Return the totals of the feasible `rows`, intp (f,), and nothing about plugins.
+
+        An error that a plugin answers at PreScore comes in place of them.
+        """
+        try:
+            return self._totals(cycle, rows)
+        except _PreScoreError as error:
+            return error.answer
+
+    def explain(
+        self, cycle: filtering.Cycle, rows: npt.NDArray[np.intp]
+    ) -> score_table.ScoreTable | status.Status:
+        """Return the points of the feasible `rows`, plugin by plugin, or an error as above."""
+        try:
+            return self._points(cycle, rows)
+        except _PreScoreError as error:
+            return error.answer
+
+    def _totals(self, cycle: filtering.Cycle, rows: npt.NDArray[np.intp]) -> score_table.ScoreTable:
         feasible = cycle.snap.at_rows(rows)
         (plan,) = cycle.answers.planned("score", lambda _: [self._plan(cycle)])
         totals = np.zeros(cycle.snap.size, np.int64)
@@ -91,8 +119,7 @@ class ScoreRunner:
                 totals += weighted
         return score_table.ScoreTable(rows, {}, totals)
 
-    def explain(self, cycle: filtering.Cycle, rows: npt.NDArray[np.intp]) -> score_table.ScoreTable:
-        """Return the points of the feasible `rows`, plugin by plugin."""
+    def _points(self, cycle: filtering.Cycle, rows: npt.NDArray[np.intp]) -> score_table.ScoreTable:
         feasible = cycle.snap.at_rows(rows)
         totals = np.zeros(len(rows), np.int64)
         by_plugin: dict[str, columns.IntArray] = {}
@@ -186,7 +213,8 @@ def _pre_score_skips(
         plugin, "PreScore", with_pre_score.pre_score, cycle.state_of(plugin), cycle.pod, nodes
     )
     if not (answer.is_skip or answer.is_success):
-        raise errors.PluginFailure(plugin.name, "PreScore", answer.message)
+        doing = f'running PreScore plugin "{plugin.name}"'
+        raise _PreScoreError(status.error(plugin.name, doing, answer))
     return answer.is_skip
 
 

@@ -1,19 +1,16 @@
 """The affinity that a profile adds to that of all pods, checked as kube-scheduler checks it.
 
-Sources: `apis/config/validation/validation_pluginargs.go`, ValidateNodeAffinityArgs;
-apimachinery `pkg/labels/selector.go`, NewRequirement.
+Source: `apis/config/validation/validation_pluginargs.go`, ValidateNodeAffinityArgs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from policysched.cluster import objects, selectors
+from policysched.cluster import objects, selector_errors
 from policysched.lang import kubernetes_names
 from policysched.plugins import arguments
 
-_OPERATORS = ", ".join(selectors.Operator)
-_FIELD_OPERATORS = ("In", "NotIn")
 _REQUIRED = "addedAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms"
 _PREFERRED = "addedAffinity.preferredDuringSchedulingIgnoredDuringExecution"
 
@@ -32,7 +29,9 @@ def from_args(args: arguments.Arguments) -> objects.NodeAffinity | None:
     """
     added = arguments.decode(args, NodeAffinityArgs).added_affinity
     for where, term in _terms(added or objects.NodeAffinity()):
-        _check(where, term)
+        problems = [*_key_problems(where, term), *selector_errors.of_node_term(term, where)]
+        if problems:
+            raise arguments.ArgumentError(selector_errors.aggregate(problems))
     return added
 
 
@@ -45,35 +44,8 @@ def _terms(added: objects.NodeAffinity) -> Iterator[tuple[str, objects.NodeSelec
             yield f"{_PREFERRED}[{i}].preference", weighted.preference
 
 
-def _check(where: str, term: objects.NodeSelectorTerm) -> None:
+def _key_problems(where: str, term: objects.NodeSelectorTerm) -> Iterator[str]:
     for i, expression in enumerate(term.match_expressions):
-        problem = _expression_problem(expression)
+        problem = kubernetes_names.label_key(expression.key)
         if problem:
-            msg = f"`{where}.matchExpressions[{i}]` {problem}"
-            raise arguments.ArgumentError(msg)
-    for i, field in enumerate(term.match_fields):
-        problem = _field_problem(field)
-        if problem:
-            msg = f"`{where}.matchFields[{i}]` {problem}"
-            raise arguments.ArgumentError(msg)
-
-
-def _expression_problem(expression: objects.SelectorRequirement) -> str:
-    if expression.operator not in tuple(selectors.Operator):
-        return f"has the operator `{expression.operator}`, but the operators are {_OPERATORS}"
-    problem = kubernetes_names.label_key(expression.key)
-    if problem:
-        return f"has the key `{expression.key}`, which {problem}"
-    problem = selectors.values_problem(expression)
-    if problem:
-        return problem
-    wrong = ((v, kubernetes_names.label_value(v)) for v in expression.values)
-    return next((f"has the value `{v}`, which {problem}" for v, problem in wrong if problem), "")
-
-
-def _field_problem(field: objects.SelectorRequirement) -> str:
-    if field.operator not in _FIELD_OPERATORS:
-        return f"has the operator `{field.operator}`, but fields have In and NotIn only"
-    if len(field.values) != 1:
-        return f"must have one value, not {len(field.values)}"
-    return ""
+            yield f"{where}.matchExpressions[{i}].key: `{expression.key}` {problem}"

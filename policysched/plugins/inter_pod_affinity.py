@@ -14,7 +14,13 @@ import numpy as np
 
 from policysched.cluster import columns, count_column, pod_counts, pod_shape, snapshot
 from policysched.framework import cycle_state, events, interface, status
-from policysched.plugins import arguments, inter_pod_affinity_hints, memo, names
+from policysched.plugins import (
+    arguments,
+    inter_pod_affinity_hints,
+    memo,
+    names,
+    pod_affinity_errors,
+)
 from policysched.plugins.kernels import domains, normalization
 
 REASON_AFFINITY = "node(s) didn't match pod affinity rules"
@@ -87,6 +93,7 @@ class InterPodAffinity:
         self._ignores_preferences = ignore_preferred_terms
         self._domains = domains.DomainsByKey()
         self._acting: memo.ShapeMemo[dict[pod_counts.TermKind, list[_Column]]] = memo.ShapeMemo()
+        self._errors: memo.ShapeMemo[str] = memo.ShapeMemo()
         self._hints = inter_pod_affinity_hints.Hints()
 
     @classmethod
@@ -105,6 +112,10 @@ class InterPodAffinity:
         """Sum matching pods by domain; skip when no required term concerns the pod."""
         self._hints.counts = snap.counts
         shape = pod.shape
+        error = self._errors.get(shape, None, lambda: pod_affinity_errors.of_shape(shape))
+        if error:
+            rejected = status.unresolvable(self.name, f"parsing pod: {error}")
+            return interface.PreFilterResult(rejected)
         repelling = self._repelling(shape, snap)
         if not (repelling or shape.affinity_terms or shape.anti_affinity_terms):
             return interface.PreFilterResult(status.SKIP)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from policysched.cluster import columns, objects, pod_shape, snapshot
+from policysched.cluster import columns, objects, pod_shape, selector_errors, snapshot
 from policysched.framework import cycle_state, events, interface, status
 from policysched.plugins import added_affinity, arguments, hints, names
 from policysched.plugins.kernels import node_selection, normalization
@@ -70,10 +70,19 @@ class NodeAffinity:
     def pre_score(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
     ) -> status.Status:
-        """Skip pods without preferred terms."""
+        """Skip pods without preferred terms; a term that cannot be read is an error."""
         del state, nodes
-        has_preferences = self._prefers_more or _has_preferences(pod.shape)
-        return status.SUCCESS if has_preferences else status.SKIP
+        preferred = _preferred(pod.shape)
+        errors = [
+            error
+            for i, term in enumerate(preferred)
+            for error in selector_errors.of_node_term(term.preference, f"[{i}]")
+            if term.weight
+        ]
+        if errors:
+            text = selector_errors.aggregate(errors)
+            return status.Status(status.Code.ERROR, (text,), self.name)
+        return status.SUCCESS if self._prefers_more or preferred else status.SKIP
 
     def score(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
@@ -116,9 +125,9 @@ def _shape_with(affinity: objects.NodeAffinity) -> pod_shape.PodShape:
     return pod_shape.PodShape(objects.Pod(metadata=objects.ObjectMeta(), spec=spec), {}, -1)
 
 
-def _has_preferences(shape: pod_shape.PodShape) -> bool:
+def _preferred(shape: pod_shape.PodShape) -> tuple[objects.PreferredSchedulingTerm, ...]:
     affinity = shape.spec.affinity and shape.spec.affinity.node_affinity
-    return bool(affinity and affinity.preferred_during_scheduling_ignored_during_execution)
+    return affinity.preferred_during_scheduling_ignored_during_execution if affinity else ()
 
 
 def _named_nodes(shape: pod_shape.PodShape) -> frozenset[str] | None:

@@ -28,6 +28,8 @@ REASON = "node(s) didn't match pod topology spread constraints"
 REASON_MISSING_LABEL = f"{REASON} (missing required label)"
 
 _PASSES, _LACKS_LABEL, _VIOLATES = 0, 1, 2
+_HARD_ERROR = "get constraints from pod: obtaining pod's hard topology spread constraints"
+_SOFT_ERROR = "calculating preScoreState: obtaining pod's soft topology spread constraints"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -89,6 +91,7 @@ class PodTopologySpread:
             action: memo.ShapeMemo[tuple[spread_constraints.Constraint, ...]]()
             for action in (spread_constraints.HARD, spread_constraints.SOFT)
         }
+        self._errors = {action: memo.ShapeMemo[str]() for action in self._constraints}
         self._spreads = {action: memo.ShapeMemo[list[_Spread]]() for action in self._constraints}
         self._hints = pod_topology_spread_hints.Hints(self._hard)
 
@@ -112,6 +115,14 @@ class PodTopologySpread:
             shape,
             self._owners.generation,
             lambda: spread_constraints.of_shape(shape, action, self._defaults, self._owners),
+        )
+
+    def _error(self, shape: pod_shape.PodShape, action: str) -> str:
+        """Return what cannot be read in the constraints of a pod, "" for nothing."""
+        if not shape.spec.topology_spread_constraints:
+            return ""
+        return self._errors[action].get(
+            shape, None, lambda: spread_constraints.selector_error(shape, action)
         )
 
     def _spreads_of(
@@ -172,6 +183,11 @@ class PodTopologySpread:
     ) -> interface.PreFilterResult:
         """Count matching pods by domain; skip pods without hard constraints."""
         self._hints.note(pod.shape, state.tolerations)
+        error = self._error(pod.shape, spread_constraints.HARD)
+        if error:
+            text = f"{_HARD_ERROR}: {error}"
+            answer = status.Status(status.Code.ERROR, (text,), self.name)
+            return interface.PreFilterResult(answer)
         spreads = self._spreads_of(state, pod.shape, snap, spread_constraints.HARD)
         if not spreads:
             return interface.PreFilterResult(status.SKIP)
@@ -196,6 +212,9 @@ class PodTopologySpread:
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
     ) -> status.Status:
         """Weigh the topologies by their size among the feasible nodes; skip without constraints."""
+        error = self._error(pod.shape, spread_constraints.SOFT)
+        if error:
+            return status.Status(status.Code.ERROR, (f"{_SOFT_ERROR}: {error}",), self.name)
         spreads = self._spreads_of(state, pod.shape, nodes.snapshot, spread_constraints.SOFT)
         if not spreads:
             return status.SKIP

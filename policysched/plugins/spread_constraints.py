@@ -8,7 +8,14 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable
 
-from policysched.cluster import objects, owner_selectors, pod_counts, pod_shape, selectors
+from policysched.cluster import (
+    objects,
+    owner_selectors,
+    pod_counts,
+    pod_shape,
+    selector_errors,
+    selectors,
+)
 from policysched.lang import kubernetes_names
 from policysched.plugins import arguments
 
@@ -124,6 +131,16 @@ def of_shape(
     if selector == selectors.EVERYTHING:
         return ()
     return tuple(_constraint(c, selector, shape) for c in wanted)
+
+
+def selector_error(shape: pod_shape.PodShape, when_unsatisfiable: str) -> str:
+    """Return the first error of a selector in the pod's own constraints, "" for none."""
+    errors = (
+        selector_errors.of_label_selector(c.label_selector)
+        for c in shape.spec.topology_spread_constraints
+        if c.when_unsatisfiable == when_unsatisfiable
+    )
+    return next(filter(None, errors), "")
 
 
 def has_all_keys(labels: Iterable[str], constraints: Iterable[Constraint]) -> bool:

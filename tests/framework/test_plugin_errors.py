@@ -8,7 +8,6 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from policysched import errors
 from policysched.cluster import columns, pod_shape, snapshot
 from policysched.framework import cycle_state, interface, profile, runtime, status
 from tests import builders
@@ -55,7 +54,7 @@ class PreScoreSays:
 
     answer: status.Status
     name: str = "PreScoreSays"
-    reads: ClassVar[interface.Reads] = interface.Reads.NODE
+    reads: interface.Reads = interface.Reads.NODE
 
     def pre_score(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
@@ -159,10 +158,20 @@ def test_diagnosis_names_plugins_that_pre_filter_did_not_reach() -> None:
     assert (set(plain.diagnosis.unasked), set(final.diagnosis.unasked)) == (set(), {"Later"})
 
 
-def test_an_error_of_pre_score_is_a_failure_of_the_plugin() -> None:
-    """PreScore can only prepare or skip; anything else breaks the attempt."""
-    with pytest.raises(errors.PluginFailure, match=r"PreScoreSays.*PreScore: no connection"):
-        _schedule(PreScoreSays(BROKEN))
+@pytest.mark.parametrize("reads", [interface.Reads.NODE, interface.Reads.ANYTHING])
+def test_an_error_of_pre_score_ends_the_cycle(reads: interface.Reads) -> None:
+    """PreScore can prepare or skip; anything else is an error, each time it is asked."""
+    cluster = builders.make_cache([builders.make_node(name) for name in ("n1", "n2")])
+    pod, snap = cluster.info(builders.make_pod("p")), cluster.cache.snapshot()
+    framework = _framework(PreScoreSays(BROKEN, reads=reads))
+    text = 'running PreScore plugin "PreScoreSays": no connection'
+    for _ in range(2):
+        result = framework.schedule_pod(pod, snap)
+        assert (result.node_name, result.status.code) == (None, status.Code.ERROR)
+        assert result.message == text
+        found = framework.explain_pod(pod, snap)
+        assert (found.message, found.best, found.scores) == (text, [], None)
+        assert [v.first.is_success for v in found.verdicts] == [True, True]
 
 
 SUCCESS = status.SUCCESS

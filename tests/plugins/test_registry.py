@@ -113,53 +113,58 @@ BAD = [
     pytest.param(
         names.NODE_AFFINITY,
         required({"key": "a", "operator": "Like"}),
-        f"`{REQUIRED}[0].matchExpressions[0]` has the operator `Like`, but the operators are In, "
-        "NotIn, Exists, DoesNotExist, Gt, Lt",
+        f'{REQUIRED}[0].matchExpressions[0].operator: Unsupported value: "Like": supported values: '
+        '"In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"',
         id="operator",
     ),
     pytest.param(
         names.NODE_AFFINITY,
         required({"key": "a", "operator": "In"}),
-        f"`{REQUIRED}[0].matchExpressions[0]` needs a value for In",
+        f"{REQUIRED}[0].matchExpressions[0].values: Invalid value: null: for 'in', 'notin' "
+        "operators, values set can't be empty",
         id="no values",
     ),
     pytest.param(
         names.NODE_AFFINITY,
         required({"key": "a", "operator": "Exists", "values": ["b"]}),
-        f"`{REQUIRED}[0].matchExpressions[0]` must not have values with Exists",
+        f'{REQUIRED}[0].matchExpressions[0].values: Invalid value: ["b"]: values set must be empty '
+        "for exists and does not exist",
         id="values of Exists",
     ),
     pytest.param(
         names.NODE_AFFINITY,
         required({"key": "a", "operator": "Gt", "values": ["b"]}),
-        f"`{REQUIRED}[0].matchExpressions[0]` must have one whole number as its value for Gt",
+        f"{REQUIRED}[0].matchExpressions[0].values[0]: Invalid value: \"b\": for 'Gt', 'Lt' "
+        "operators, the value must be an integer",
         id="Gt of a word",
     ),
     pytest.param(
         names.NODE_AFFINITY,
         required({"key": "a b", "operator": "Exists"}),
-        f"`{REQUIRED}[0].matchExpressions[0]` has the key `a b`, which must be letters, digits, "
-        "`-`, `_` and `.`, with a letter or digit at both ends",
+        f"{REQUIRED}[0].matchExpressions[0].key: `a b` must be letters, digits, `-`, `_` and `.`, "
+        "with a letter or digit at both ends",
         id="key",
     ),
     pytest.param(
         names.NODE_AFFINITY,
         required({"key": "a", "operator": "In", "values": ["c", "-"]}),
-        f"`{REQUIRED}[0].matchExpressions[0]` has the value `-`, which must be letters, digits, "
-        "`-`, `_` and `.`, with a letter or digit at both ends",
+        f'{REQUIRED}[0].matchExpressions[0].values[1][a]: Invalid value: "-": a valid label must '
+        "be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start "
+        "and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', "
+        "regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')",
         id="value",
     ),
     pytest.param(
         names.NODE_AFFINITY,
         required(matchFields=[{"key": "metadata.name", "operator": "Exists"}]),
-        f"`{REQUIRED}[0].matchFields[0]` has the operator `Exists`, but fields have In and NotIn "
-        "only",
+        f'{REQUIRED}[0].matchFields[0].operator: Unsupported value: "Exists": supported values: '
+        '"In", "NotIn"',
         id="operator of fields",
     ),
     pytest.param(
         names.NODE_AFFINITY,
         required(matchFields=[{"key": "metadata.name", "operator": "In", "values": ["a", "b"]}]),
-        f"`{REQUIRED}[0].matchFields[0]` must have one value, not 2",
+        f'{REQUIRED}[0].matchFields[0].values: Invalid value: ["a","b"]: must have one element',
         id="values of fields",
     ),
     pytest.param(
@@ -171,8 +176,8 @@ BAD = [
                 ]
             }
         },
-        "`addedAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].preference"
-        ".matchFields[0]` has the operator `Gt`, but fields have In and NotIn only",
+        "addedAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].preference"
+        '.matchFields[0].operator: Unsupported value: "Gt": supported values: "In", "NotIn"',
         id="preferred",
     ),
     pytest.param(
