@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.e2e import scheduler_process, volume_controllers
-from tests.realcluster import manifests
 from tests.realcluster import control_plane as control_planes
+from tests.realcluster import manifests
 
 if TYPE_CHECKING:
     import pathlib
