@@ -96,7 +96,7 @@ class Session:
         frameworks = {name: runtime.Framework(prof, rng) for name, prof in profiles.by_name.items()}
         choice = profile_choice.ProfileChoice(frameworks, self._inputs.scheduler_name)
         for info in cluster.pending:
-            if choice.leaves_out(info):
+            if not choice.queues(info):
                 cache.nominated.remove(info.uid)
         return Decider(cluster, choice)
 

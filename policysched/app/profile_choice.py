@@ -54,9 +54,13 @@ class ProfileChoice:
             self.left_out[info.pod.spec.scheduler_name] += 1
         return found
 
-    def leaves_out(self, info: pod_shape.PodInfo) -> bool:
-        """Return whether no profile is the pod's, without counting it."""
-        return self._find(info) is None
+    def queues(self, info: pod_shape.PodInfo) -> bool:
+        """Return whether a scheduler would try to place the pod: a profile does, no gate holds it.
+
+        A pod that no profile takes is not counted for this.
+        """
+        framework = self._find(info)
+        return framework is not None and framework.pre_enqueue(info).is_success
 
     def _find(self, info: pod_shape.PodInfo) -> runtime.Framework | None:
         if self._forced is not None:

@@ -6,6 +6,7 @@ from policysched import errors
 from policysched.app import profile_choice
 from policysched.cluster import pod_shape
 from policysched.framework import profile, runtime
+from policysched.plugins import scheduling_gates
 from tests import builders
 
 
@@ -41,6 +42,17 @@ def test_a_forced_profile_decides_all_pods() -> None:
     """--scheduler-name stands over what pods say."""
     choice = profile_choice.ProfileChoice(_frameworks("a", "b"), "a")
     assert [choice.required(_pod(n)).profile.scheduler_name for n in "bx"] == ["a", "a"]
+
+
+def test_pods_that_nobody_tries_are_not_queued() -> None:
+    """A gated pod is in no queue, nor is one of a scheduler that is not there."""
+    gating = profile.Profile("a", (scheduling_gates.SchedulingGates(),), {})
+    both = {"a": runtime.Framework(gating, None), "b": runtime.Framework(gating, None)}
+    choice = profile_choice.ProfileChoice(both)
+    gated = builders.make_pod("p").scheduler_name("a").gates("example.com/quota").build()
+    pods = [_pod("a"), _pod("x"), pod_shape.PodShapes().info(gated)]
+    assert [choice.queues(pod) for pod in pods] == [True, False, False]
+    assert not choice.left_out
 
 
 def test_an_unknown_forced_profile_is_an_error() -> None:
