@@ -14,7 +14,8 @@ from tests.realcluster import components
 if TYPE_CHECKING:
     import types
 
-VERDICT, PLACE, PREEMPT, NORMALIZE = "verdict", "place", "preempt", "normalize"
+VERDICT, PLACE, PREEMPT = "verdict", "place", "preempt"
+RESCORE, NORMALIZE = "rescore", "normalize"
 """What can be asked about a cluster."""
 
 
@@ -62,7 +63,7 @@ class Oracle:
 
         Args:
             cluster: a v1 List.
-            questions: what to answer, of `VERDICT`, `PLACE`, `PREEMPT` and `NORMALIZE`.
+            questions: what to answer, of `VERDICT`, `PLACE`, `PREEMPT`, `RESCORE` and `NORMALIZE`.
             config: `pluginConfig`, `weights` and `disabled` where they differ from the default
                 profile.
 

@@ -83,6 +83,20 @@ def test_the_profile_can_be_changed(oracle: oracle_process.Oracle) -> None:
     assert oracle.ask(cluster, oracle_process.VERDICT)["verdict"][0]["scores"]["a"] == usual
 
 
+def test_a_placed_pod_is_scored_as_if_it_was_still_to_be_placed(
+    oracle: oracle_process.Oracle,
+) -> None:
+    """Its own requests are not on the node then; a node that it must not be on has no score."""
+    nodes = _node("a"), _node("b", unschedulable=True)
+    [verdict] = oracle.ask(_list(*nodes, _pod("waits")), oracle_process.VERDICT)["verdict"]
+    score = verdict["scores"]["a"]["total"]
+    for node, expected in (("a", score), ("b", None)):
+        placed = _list(*nodes, _pod("waits", nodeName=node))
+        assert oracle.ask(placed, oracle_process.RESCORE)["rescore"] == [
+            {"pod": "default/waits", "node": node, "score": expected, "best": score}
+        ]
+
+
 @pytest.mark.parametrize(
     "cluster, config, message",
     [

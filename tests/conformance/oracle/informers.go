@@ -27,7 +27,9 @@ func fillInformers(factory informers.SharedInformerFactory, objects []runtime.Ob
 }
 
 // informerOf returns the informer for an object, nil for kinds that kube-scheduler does not read.
-func informerOf(factory informers.SharedInformerFactory, object runtime.Object) cache.SharedIndexInformer {
+func informerOf(
+	factory informers.SharedInformerFactory, object runtime.Object,
+) cache.SharedIndexInformer {
 	core, storage := factory.Core().V1(), factory.Storage().V1()
 	switch typed := object.(type) {
 	case *v1.Node:

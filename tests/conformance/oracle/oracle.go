@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"fmt"
+
+	"k8s.io/apimachinery/pkg/util/sets"
 )
 
 // oracle holds what all cases share.
@@ -16,23 +18,20 @@ func newOracle(ctx context.Context) *oracle {
 	return &oracle{ctx: ctx, shared: newSharedParts(ctx), profiles: newProfiles()}
 }
 
-// answer answers one request; verdicts and preemption go first, for placements change the state.
+// answer answers one request.
 func (o *oracle) answer(request Request) (Response, error) {
 	response := Response{Name: request.Name}
-	asked := map[string]bool{}
-	for _, question := range request.Ask {
-		asked[question] = true
-	}
 	cluster, err := readCluster(request.Cluster)
 	if err != nil {
 		return response, fmt.Errorf("cluster: %w", err)
 	}
-	if asked["normalize"] {
+	asked := sets.New(request.Ask...)
+	if asked.Has("normalize") {
 		if response.Cluster, err = normalize(cluster); err != nil {
 			return response, fmt.Errorf("normalize: %w", err)
 		}
 	}
-	if !asked["verdict"] && !asked["preempt"] && !asked["place"] {
+	if !asked.HasAny("verdict", "preempt", "rescore", "place") {
 		return response, nil
 	}
 	profile, err := o.profiles.get(request.Config)
@@ -40,28 +39,40 @@ func (o *oracle) answer(request Request) (Response, error) {
 		return response, fmt.Errorf("config: %w", err)
 	}
 	ctx, cancel := context.WithCancel(o.ctx)
-	defer cancel() // ends the goroutine that the cache started
+	defer cancel() // ends the goroutines of framework and cache
 	scheduler, err := newScheduler(ctx, o.shared, profile, cluster)
 	if err != nil {
 		return response, err
 	}
-	if asked["verdict"] {
-		verdicts := scheduler.verdicts()
+	return response, scheduler.decide(asked, &response)
+}
+
+// decide asks the scheduler; placements come last, for they change the state.
+func (s *scheduler) decide(asked sets.Set[string], response *Response) error {
+	if asked.Has("verdict") {
+		verdicts := s.verdicts()
 		response.Verdict = &verdicts
 	}
-	if asked["preempt"] {
-		preemptions, err := scheduler.preemptions()
+	if asked.Has("preempt") {
+		preemptions, err := s.preemptions()
 		if err != nil {
-			return response, err
+			return err
 		}
 		response.Preempt = &preemptions
 	}
-	if asked["place"] {
-		placements, err := scheduler.placements()
+	if asked.Has("rescore") {
+		rescores, err := s.rescores()
 		if err != nil {
-			return response, err
+			return err
+		}
+		response.Rescore = &rescores
+	}
+	if asked.Has("place") {
+		placements, err := s.placements()
+		if err != nil {
+			return err
 		}
 		response.Place = &placements
 	}
-	return response, nil
+	return nil
 }

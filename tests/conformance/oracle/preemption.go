@@ -118,7 +118,8 @@ func (s *scheduler) preempt(pod *v1.Pod) (PreemptionFor, error) {
 		return answer, nil
 	}
 	s.preemption.found = map[string]*extenderv1.Victims{}
-	result, status := s.framework.RunPostFilterPlugins(s.ctx, run.state, pod, run.diagnosis.NodeToStatus)
+	statuses := run.diagnosis.NodeToStatus
+	result, status := s.framework.RunPostFilterPlugins(s.ctx, run.state, pod, statuses)
 	run.diagnosis.PostFilterMsg = status.Message()
 	answer.Message = run.fitError(s.snapshot.NumNodesInPlacement()).Error()
 	for node, victims := range s.preemption.found {

@@ -68,12 +68,14 @@ type scheduler struct {
 	cache      cache.Cache
 	snapshot   *cache.Snapshot
 	queue      queue.SchedulingQueue
+	running    []*v1.Pod
 	pending    []*v1.Pod
 	preemption *preemptionObserver
 }
 
 func newScheduler(
-	ctx context.Context, shared *sharedParts, profile *schedulerapi.KubeSchedulerProfile, objects *cluster,
+	ctx context.Context, shared *sharedParts, profile *schedulerapi.KubeSchedulerProfile,
+	objects *cluster,
 ) (*scheduler, error) {
 	factory := informers.NewSharedInformerFactory(shared.client, 0)
 	groups := utilfeature.DefaultFeatureGate.Enabled(features.GenericWorkload)
@@ -81,6 +83,7 @@ func newScheduler(
 		ctx:        ctx,
 		cache:      cache.New(ctx, nil, groups),
 		snapshot:   cache.NewEmptySnapshot(),
+		running:    objects.running,
 		pending:    objects.pending,
 		preemption: &preemptionObserver{},
 	}
@@ -125,7 +128,9 @@ func (s *scheduler) fillCache(objects *cluster) error {
 
 // fillQueue does what kube-scheduler's event handlers do about pending pods; the queue runs
 // PreEnqueue and is the nominator.
-func (s *scheduler) fillQueue(factory informers.SharedInformerFactory, recorder *metrics.MetricAsyncRecorder) {
+func (s *scheduler) fillQueue(
+	factory informers.SharedInformerFactory, recorder *metrics.MetricAsyncRecorder,
+) {
 	gates := map[string]fwk.PreEnqueuePlugin{}
 	for _, plugin := range s.framework.PreEnqueuePlugins() {
 		gates[plugin.Name()] = plugin

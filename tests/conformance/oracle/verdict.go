@@ -206,7 +206,8 @@ func (c *cycle) refuse(node string, status *fwk.Status) {
 
 // score scores the feasible nodes, a single one too.
 func (c *cycle) score() error {
-	if status := c.framework.RunPreScorePlugins(c.ctx, c.state, c.pod, c.feasible); !status.IsSuccess() {
+	status := c.framework.RunPreScorePlugins(c.ctx, c.state, c.pod, c.feasible)
+	if !status.IsSuccess() {
 		return status.AsError()
 	}
 	scored, status := c.framework.RunScorePlugins(c.ctx, c.state, c.pod, c.feasible)
