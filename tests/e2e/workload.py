@@ -59,11 +59,11 @@ class Workload:
     def create_cluster(self, client: api_client.ApiClient) -> None:
         """Create everything but the pods."""
         for name, labels in self.namespaces.items():
-            _create_once(
+            create_once(
                 client, "/api/v1/namespaces", {"metadata": {"name": name, "labels": labels}}
             )
         for name, priority in self.priority_classes.items():
-            _create_once(
+            create_once(
                 client,
                 "/apis/scheduling.k8s.io/v1/priorityclasses",
                 {"metadata": {"name": name}, "value": priority},
@@ -345,7 +345,8 @@ def _pod(
     return made
 
 
-def _create_once(client: api_client.ApiClient, path: str, body: Object) -> None:
+def create_once(client: api_client.ApiClient, path: str, body: Object) -> None:
+    """Create an object that may be there already."""
     try:
         client.create(path, body)
     except api_client.ApiError as error:
