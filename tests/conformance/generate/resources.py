@@ -27,6 +27,9 @@ _AMOUNTS = {
     _FPGA: ("1", "2"),
     _HUGE: ("2Mi", "4Mi"),
 }
+_POD_AMOUNTS = _AMOUNTS | {"memory": ("0", "1", "64Mi", "500M", "1536Mi", "1100m", "3e9")}
+"""The API server shows 1.5Gi as 1536Mi. Read as 1.5Gi, kube-scheduler adds the pod's overhead to
+it each time it looks (`PodRequests` adds up in the very number of the pod)."""
 _SHARES = {"cpu": 0.7, "memory": 0.7, "ephemeral-storage": 0.25, _GPU: 0.2, _FPGA: 0.12, _HUGE: 0.1}
 _SCORED = ("cpu", "memory", "ephemeral-storage", _GPU, _FPGA, _HUGE)
 
@@ -94,7 +97,7 @@ def _init_container(source: draw.Draw, name: str) -> cluster.Manifest:
 def _pod_level(source: draw.Draw) -> cluster.Manifest:
     """Return resources of the pod as a whole: cpu, memory and huge pages only."""
     names = source.some(("cpu", "memory", _HUGE), 1, 2)
-    return {"requests": {name: source.pick(_AMOUNTS[name]) for name in names}}
+    return {"requests": {name: source.pick(_POD_AMOUNTS[name]) for name in names}}
 
 
 def _fit_args(source: draw.Draw) -> cluster.Manifest:
