@@ -121,7 +121,12 @@ class VolumeBinding:
             # Of all rows at once: neither pods nor their removal change it within a cycle.
             cycle.findings = self._finder.find(cycle.claims, nodes.snapshot)
         found = cycle.findings
-        return _answers(self.name, found.of_bound[nodes.rows], found.of_unbound[nodes.rows])
+        answers = _answers(self.name, found.of_bound[nodes.rows], found.of_unbound[nodes.rows])
+        for fails, problem in found.errors:
+            answers.ids[fails[nodes.rows]] = len(answers.statuses)
+            text = f"could not translate pv: {problem}"
+            answers.statuses.append(status.Status(status.Code.ERROR, (text,), self.name))
+        return answers
 
     def reserve(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node_name: str

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from policysched import quantity
-from policysched.cluster import columns, snapshot, storage, storage_objects
+from policysched.cluster import columns, csi_migration, snapshot, storage, storage_objects
 from policysched.plugins import volume_affinity, volume_claims
 from policysched.plugins.kernels import node_rows, storage_capacity, volume_pool
 
@@ -67,10 +67,13 @@ class Findings:
     Attributes:
         of_bound: what is wrong with bound claims on each row.
         of_unbound: what is wrong with the others.
+        errors: rows, bool (N,), on which a bound volume should be one of a CSI driver, and why it
+            cannot be.
     """
 
     of_bound: Verdicts
     of_unbound: Verdicts
+    errors: tuple[tuple[columns.NodeMask, str], ...]
     _provisioned: tuple[storage_objects.PersistentVolumeClaim, ...]
     _matched: tuple[_Matched, ...]
 
@@ -96,7 +99,7 @@ class Finder:
         self._stored = storage.Storage()
         self._rows = node_rows.NodeRows()
         self._pools: dict[str, volume_pool.VolumePool] = {}
-        self._pools_generation = -1
+        self._pools_moment = (0, 0)
         self._capacities: dict[str, storage_capacity.ClassCapacity] = {}
 
     def find(self, claims: volume_claims.PodClaims, snap: snapshot.Snapshot) -> Findings:
@@ -115,15 +118,17 @@ class Finder:
         needs += [(m.claim, m.choices == volume_pool.NONE) for m in matched]
         for claim, is_needed in needs:
             self._provision(claim, is_needed & (of_unbound == Verdict.FITS), of_unbound, snap)
-        return Findings(self._check_bound(claims.bound, snap), of_unbound, selected, tuple(matched))
+        of_bound, errors = self._check_bound(claims.bound, snap)
+        return Findings(of_bound, of_unbound, errors, selected, tuple(matched))
 
     # --- claims that have a volume ----------------------------------------------------------------
 
     def _check_bound(
         self, claims: tuple[storage_objects.PersistentVolumeClaim, ...], snap: snapshot.Snapshot
-    ) -> Verdicts:
-        """Return int8 (N,): what is wrong with the first claim that does not fit."""
+    ) -> tuple[Verdicts, tuple[tuple[columns.NodeMask, str], ...]]:
+        """Return int8 (N,): what is wrong with the first claim that does not fit, and errors."""
         verdicts = np.zeros(snap.size, np.int8)
+        errors = []
         for claim in claims:
             fits = verdicts == Verdict.FITS
             volume = self._stored.assumed.volumes.get(claim.spec.volume_name)
@@ -131,7 +136,12 @@ class Finder:
                 verdicts[fits] = Verdict.VOLUME_GONE
                 break
             verdicts[fits & ~self._is_reachable(volume, snap)] = Verdict.OUT_OF_REACH
-        return verdicts
+            found = csi_migration.persistent_volume(volume)
+            if isinstance(found, csi_migration.Untranslatable):
+                fails = fits & self._migrated(csi_migration.plugin_of(volume.spec) or "", snap)
+                errors.append((fails, found.problem))
+                verdicts[fails] = Verdict.OUT_OF_REACH
+        return verdicts, tuple(errors)
 
     def _is_reachable(
         self, volume: storage_objects.PersistentVolume, snap: snapshot.Snapshot
@@ -168,18 +178,29 @@ class Finder:
         return matched
 
     def _pool(self, class_name: str) -> volume_pool.VolumePool:
-        generation = self._stored.assumed.volumes.generation
-        if generation != self._pools_generation:
-            self._pools_generation = generation
-            for name, pool in list(self._pools.items()):
-                pool.refresh(self._stored.assumed.volumes.in_group(name))
-                if not len(pool):
-                    del self._pools[name]
+        self._refresh_pools()
         found = self._pools.get(class_name)
         if found is None:
             found = self._pools[class_name] = volume_pool.VolumePool(volume_affinity.reachable_from)
-            found.refresh(self._stored.assumed.volumes.in_group(class_name))
+            found.replace(self._stored.assumed.volumes.in_group(class_name))
         return found
+
+    def _refresh_pools(self) -> None:
+        volumes = self._stored.assumed.volumes
+        moment, self._pools_moment = self._pools_moment, volumes.moment
+        if moment == self._pools_moment:
+            return
+        changed = volumes.changed_since(moment)
+        if changed is None:
+            self._pools.clear()
+            return
+        newest = {name: volumes.get(name) for _, name in changed}
+        for class_name, pool in list(self._pools.items()):
+            pool.update(
+                {n: v if v and v.class_name == class_name else None for n, v in newest.items()}
+            )
+            if not len(pool):
+                del self._pools[class_name]
 
     def _provision(
         self,
