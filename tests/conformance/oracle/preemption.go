@@ -20,7 +20,6 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
 	"k8s.io/kubernetes/pkg/scheduler/framework/preemption"
 	"k8s.io/kubernetes/pkg/scheduler/framework/runtime"
-	"k8s.io/kubernetes/pkg/scheduler/util"
 )
 
 // Candidate is a node where preemption would make room.
@@ -189,8 +188,26 @@ func costs(victims *extenderv1.Victims) []int64 {
 		int64(corev1helpers.PodPriority(victims.Pods[0])),
 		sum,
 		int64(len(victims.Pods)),
-		-util.GetEarliestPodStartTime(victims).UnixNano(),
+		-earliestStart(victims.Pods),
 	}
+}
+
+// earliestStart returns when the first of the most important victims started. For those that have
+// not started kube-scheduler takes the time of the comparison, which makes their order a matter of
+// chance; here they are equal.
+func earliestStart(victims []*v1.Pod) int64 {
+	var earliest int64 = math.MaxInt64
+	for _, victim := range victims {
+		start := victim.Status.StartTime
+		if start != nil && isAsImportant(victim, victims[0]) {
+			earliest = min(earliest, start.UnixNano())
+		}
+	}
+	return earliest
+}
+
+func isAsImportant(victim, first *v1.Pod) bool {
+	return corev1helpers.PodPriority(victim) == corev1helpers.PodPriority(first)
 }
 
 func keysOf(pods []*v1.Pod) []string {
