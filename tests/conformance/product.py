@@ -80,6 +80,8 @@ def policy_text(config: Manifest, disabled: tuple[str, ...] = ()) -> str:
     args = {entry["name"]: entry["args"] for entry in config.get("pluginConfig", ())}
     lines = []
     for name, default_weight in known.items():
+        if name in config.get("disabled", ()):
+            continue
         if name in weights or name in args:
             weight = weights.get(name, default_weight)
             given = f" args {json.dumps(args[name])}" if name in args else ""

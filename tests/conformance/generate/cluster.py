@@ -53,6 +53,7 @@ class Cluster:
         others: objects that are neither nodes nor pods.
         plugin_config: arguments of plugins, by their names.
         weights: weights of plugins that differ from the default.
+        disabled: plugins that the profile does without.
     """
 
     draw: draws.Draw
@@ -62,6 +63,7 @@ class Cluster:
     others: list[Manifest]
     plugin_config: dict[str, Manifest] = dataclasses.field(default_factory=dict)
     weights: dict[str, int] = dataclasses.field(default_factory=dict)
+    disabled: list[str] = dataclasses.field(default_factory=list)
 
     @property
     def pods(self) -> list[Manifest]:
@@ -72,6 +74,15 @@ class Cluster:
         """Return the pods placed on a node."""
         name = node["metadata"]["name"]
         return [p for p in self.placed if p["spec"]["nodeName"] == name]
+
+
+def complete_topologies(found: Cluster) -> None:
+    """Give every node the labels of all topologies, so that rules about them can hold."""
+    for node in found.nodes:
+        labels = node["metadata"]["labels"]
+        labels.setdefault(HOSTNAME, node["metadata"]["name"])
+        for key in TOPOLOGY_KEYS[1:]:
+            labels.setdefault(key, found.draw.pick(NODE_LABELS[key]))
 
 
 def make(draw: draws.Draw, size: Size) -> Cluster:
@@ -151,7 +162,8 @@ def start_time(draw: draws.Draw) -> str:
 
 
 def _placed(draw: draws.Draw, name: str, nodes: list[Manifest]) -> Manifest:
-    made = place(draw, pod(draw, name), draw.pick(nodes)["metadata"]["name"])
+    node_name = draw.pick(nodes)["metadata"]["name"]
+    made = place(draw, pod(draw, name), "gone" if draw.chance(0.01) else node_name)
     if draw.chance(0.05):
         made["metadata"]["deletionTimestamp"] = "2026-01-10T00:00:00Z"
     if draw.chance(0.04):

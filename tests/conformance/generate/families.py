@@ -68,10 +68,14 @@ def _mixed(found: cluster.Cluster) -> None:
 
 
 def _vary_weights(found: cluster.Cluster) -> None:
-    if found.draw.chance(0.2):
+    """Weigh scores otherwise, or do without some plugins."""
+    draw = found.draw
+    if draw.chance(0.2):
         names = ("TaintToleration", "NodeAffinity", "NodeResourcesFit", "ImageLocality")
-        for name in found.draw.some(names, 1, 3):
-            found.weights[name] = found.draw.pick((1, 2, 7, 100))
+        for name in draw.some(names, 1, 3):
+            found.weights[name] = draw.pick((1, 2, 7, 100))
+    if draw.chance(0.1):
+        found.disabled += draw.some(_OPTIONAL, 1, 2)
 
 
 def _preemption_with_volumes(found: cluster.Cluster) -> None:
@@ -80,7 +84,9 @@ def _preemption_with_volumes(found: cluster.Cluster) -> None:
         volumes.shape(found)
 
 
+_OPTIONAL = ("NodePorts", "NodeUnschedulable", "PodTopologySpread", "InterPodAffinity", "NodeName")
 _SCARCE = cluster.Size(nodes=(1, 6), placed=(2, 24), pending=(1, 4))
+_LARGE = cluster.Size(nodes=(20, 60), placed=(30, 150), pending=(1, 6))
 _LONG = cluster.Size(nodes=(3, 12), placed=(0, 10), pending=(50, 50))
 
 FAMILIES = {
@@ -104,6 +110,7 @@ FAMILIES = {
             ask=(VERDICT, PREEMPT),
         ),
         Family("mixed", _mixed, share=5),
+        Family("large", _mixed, _LARGE),
     )
 }
 """By name."""
@@ -151,4 +158,6 @@ def _config(found: cluster.Cluster) -> Manifest:
         config["pluginConfig"] = [{"name": name, "args": args} for name, args in entries]
     if found.weights:
         config["weights"] = found.weights
+    if found.disabled:
+        config["disabled"] = found.disabled
     return config

@@ -11,6 +11,8 @@ _PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 def shape(found: cluster.Cluster) -> None:
     """Give placed and pending pods terms; sometimes change what placed pods' terms weigh."""
     source = found.draw
+    if source.chance(0.5):
+        cluster.complete_topologies(found)
     few = source.chance(0.3)
     for pod in found.pods:
         if not few or source.chance(0.25):

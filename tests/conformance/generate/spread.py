@@ -16,6 +16,8 @@ _OWNERS = (
 def shape(found: cluster.Cluster) -> None:
     """Give pods constraints of their own, or owners whose selectors default ones take."""
     source = found.draw
+    if source.chance(0.6):
+        cluster.complete_topologies(found)
     for pod in found.pods:
         if source.chance(0.7):
             pod["spec"]["topologySpreadConstraints"] = constraints(source)
@@ -29,7 +31,7 @@ def shape(found: cluster.Cluster) -> None:
 
 def constraints(source: draw.Draw) -> list[cluster.Manifest]:
     """Return constraints, each topology key and action once."""
-    made = source.many(1, 3, lambda: _constraint(source))
+    made = source.many(1, source.pick((1, 1, 3)), lambda: _constraint(source))
     return list({(c["topologyKey"], c["whenUnsatisfiable"]): c for c in made}.values())
 
 
@@ -40,6 +42,8 @@ def _constraint(source: draw.Draw) -> cluster.Manifest:
         "whenUnsatisfiable": source.pick(_ACTIONS),
     }
     selector = conditions.label_selector(source)
+    if source.chance(0.4):
+        selector = {"matchExpressions": [{"key": "app", "operator": "Exists"}]}
     if selector is not None:
         made["labelSelector"] = selector
     if made["whenUnsatisfiable"] == "DoNotSchedule" and source.chance(0.35):

@@ -5,11 +5,15 @@ from __future__ import annotations
 from tests.conformance.generate import cluster, draw, storage
 
 _DISKS = ("disk-1", "disk-2")
+_PLUGINS = ("VolumeRestrictions", "NodeVolumeLimits", "VolumeBinding", "VolumeZone")
+"""Each says things that another one says first while all are on."""
 
 
 def shape(found: cluster.Cluster) -> None:
     """Add storage, and give pods volumes of all kinds."""
     source = found.draw
+    if source.chance(0.15):
+        found.disabled += source.some(_PLUGINS, 1, 3)
     storage.add_drivers(found)
     volumes = storage.add_volumes(found, source.number(0, 10))
     claims: dict[tuple[str, str], cluster.Manifest] = {}
@@ -74,7 +78,8 @@ def _disk(source: draw.Draw) -> cluster.Manifest:
     if kind == "gcePersistentDisk":
         return {kind: {"pdName": name, "readOnly": is_read_only}}
     if kind == "awsElasticBlockStore":
-        return {kind: {"volumeID": name, "readOnly": is_read_only}}
+        address = source.weighted({name: 6, f"aws://us-east1-a/vol-{name}": 1, f"aws://{name}": 1})
+        return {kind: {"volumeID": address, "readOnly": is_read_only}}
     if kind == "iscsi":
         portal = {"targetPortal": "10.0.0.1:3260", "lun": source.number(0, 1)}
         return {kind: {**portal, "iqn": f"iqn.2026:{name}", "readOnly": is_read_only}}
@@ -91,6 +96,10 @@ def _other(source: draw.Draw) -> cluster.Manifest:
             {"configMap": {"name": "settings"}},
             {"csi": {"driver": storage.CSI}},
             {"azureDisk": {"diskName": "d", "diskURI": "/subscriptions/d"}},
+            {"azureDisk": {"diskName": "d", "diskURI": "/subscriptions/d", "kind": "Managed"}},
+            {"azureFile": {"secretName": "s", "shareName": "f"}},
             {"cinder": {"volumeID": "c-1"}},
+            {"portworxVolume": {"volumeID": "p-1"}},
+            {"vsphereVolume": {"volumePath": "[store] disk.vmdk"}},
         )
     )
