@@ -83,6 +83,21 @@ def test_the_profile_can_be_changed(oracle: oracle_process.Oracle) -> None:
     assert oracle.ask(cluster, oracle_process.VERDICT)["verdict"][0]["scores"]["a"] == usual
 
 
+def test_nodes_that_are_equally_good_for_preemption_are_all_named(
+    oracle: oracle_process.Oracle,
+) -> None:
+    """Victims that have not started are equal; the smallest name is nominated."""
+    full = {"containers": [{"name": "main", "image": "a", "resources": {"requests": {"cpu": "4"}}}]}
+    victims = [_pod(f"on-{node}", nodeName=node, priority=-1, **full) for node in ("b", "a", "c")]
+    victims[2]["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+    cluster = _list(*(_node(name) for name in ("b", "a", "c")), *victims, _pod("waits", **full))
+    for _ in range(3):
+        [answer] = oracle.ask(cluster, oracle_process.PREEMPT)["preempt"]
+        assert answer["best"] == ["a", "b", "c"]
+        assert (answer["nominated"], answer["victims"]) == ("a", ["default/on-a"])
+        assert answer["deleted"] == ["default/on-a"]
+
+
 def test_a_placed_pod_is_scored_as_if_it_was_still_to_be_placed(
     oracle: oracle_process.Oracle,
 ) -> None:
