@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Generic, Protocol, TypeVar
 
-from policysched.cluster import storage_objects
+from policysched.cluster import change_log, storage_objects
 
 ObjectT = TypeVar(
     "ObjectT",
@@ -24,10 +24,7 @@ ToldT_co = TypeVar("ToldT_co", covariant=True)
 class Store(Protocol[ToldT_co]):
     """What the API server has told; `storage.ObjectStore` is one."""
 
-    @property
-    def generation(self) -> int:
-        """Grows with every change."""
-        ...
+    changes: change_log.ChangeLog[tuple[str, str]]
 
     def get(self, name: str, namespace: str = "") -> ToldT_co | None:
         """Return an object, None when there is none of that name."""
@@ -45,12 +42,7 @@ class AssumedObjects(Generic[ObjectT]):
         """Assume nothing about the objects of `store` yet."""
         self._store = store
         self._assumed: dict[tuple[str, str], ObjectT] = {}
-        self._changes = 0
-
-    @property
-    def generation(self) -> int:
-        """Grows with every change of an object or an assumption."""
-        return self._store.generation + self._changes
+        self._changes = change_log.ChangeLog[tuple[str, str]]()
 
     @property
     def count(self) -> int:
@@ -68,18 +60,28 @@ class AssumedObjects(Generic[ObjectT]):
         told = self._store.in_group(key)
         return [self._newest(item) for item in told] if self._assumed else told
 
+    @property
+    def moment(self) -> tuple[int, int]:
+        """What `changed_since` takes."""
+        return self._store.changes.generation, self._changes.generation
+
+    def changed_since(self, moment: tuple[int, int]) -> set[tuple[str, str]] | None:
+        """Return (namespace, name) of what was told or assumed since; None when unknown by now."""
+        told, assumed = self._store.changes.since(moment[0]), self._changes.since(moment[1])
+        return None if told is None or assumed is None else {*told, *assumed}
+
     def assume(self, item: ObjectT) -> None:
         """Take an object for `item`, until it is restored or the API server tells of a change."""
         self._forget_outdated()
         self._assumed[_key(item)] = item
-        self._changes += 1
+        self._changes.touch(_key(item))
 
     def restore(self, item: ObjectT) -> None:
         """Give up what is assumed about the version that `item` has, if anything is."""
         assumed = self._assumed.get(_key(item))
         if assumed is not None and _same_version(assumed, item):
             del self._assumed[_key(item)]
-            self._changes += 1
+            self._changes.touch(_key(item))
 
     def _newest(self, told: ObjectT) -> ObjectT:
         assumed = self._assumed.get(_key(told))

@@ -124,6 +124,11 @@ def reserve(world: World, asked: Asked, node_name: str) -> None:
         world.plain.claims["default", claim_name] = promised
 
 
+def _class(data: st.DataObject, name: str) -> storage_objects.StorageClass:
+    provisioners = (volume_strategies.PROVISIONER, storage_objects.NO_PROVISIONER)
+    return storage_builders.make_class(name, provisioner=data.draw(st.sampled_from(provisioners)))
+
+
 def _change(data: st.DataObject, world: World) -> None:
     kind = data.draw(st.sampled_from(("store", "store", "store", "forget", "node", "no node")))
     name = data.draw(st.sampled_from(volume_strategies.NODES))
@@ -145,7 +150,7 @@ def test_answers_follow_every_change(data: st.DataObject) -> None:
     for name in volume_strategies.NODES:
         world.set_node(data.draw(volume_strategies.nodes(name)))
     for name in volume_strategies.CLASSES:
-        world.store(storage_builders.make_class(name, provisioner=volume_strategies.PROVISIONER))
+        world.store(_class(data, name))
     for item in data.draw(st.lists(volume_strategies.volumes(), max_size=10)) + data.draw(
         st.lists(volume_strategies.claims(), max_size=6)
     ):
@@ -161,7 +166,7 @@ def test_what_is_reserved_is_taken(data: st.DataObject) -> None:
     world = World()
     for name in volume_strategies.NODES:
         world.set_node(data.draw(volume_strategies.nodes(name)))
-    world.store(storage_builders.make_class("local", provisioner=volume_strategies.PROVISIONER))
+    world.store(_class(data, "local"))
     for item in data.draw(st.lists(volume_strategies.volumes(), min_size=3, max_size=10)):
         world.store(item)
     for name in volume_strategies.CLAIMS:

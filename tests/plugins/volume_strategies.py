@@ -18,7 +18,7 @@ CLAIMS = ("c1", "c2", "c3", "p-scratch")
 VOLUMES = tuple(f"v{i}" for i in range(7))
 ZONES = ("a", "b")
 LABEL_KEYS = (reference.ZONE, "kubernetes.io/hostname", "topology.ebs.csi.aws.com/zone")
-SIZES = ("1Gi", "2Gi", "1024Mi", "5G", "1500m")
+SIZES = ("1Gi", "2Gi", "1024Mi", "1500m")
 PENDING = ("web", "p")
 
 
@@ -61,7 +61,7 @@ def references(draw: st.DrawFn) -> storage_objects.ObjectReference | None:
     if draw(st.integers(0, 2)):
         return None
     name = draw(st.sampled_from(CLAIMS))
-    uid = draw(st.sampled_from(("", f"uid-default-{name}", "another")))
+    uid = draw(st.sampled_from(("", f"uid-default-{name}", f"uid-default-{name}", "another")))
     return storage_objects.ObjectReference(namespace="default", name=name, uid=uid)
 
 
@@ -83,7 +83,7 @@ def volumes(draw: st.DrawFn) -> storage_objects.PersistentVolume:
     return storage_builders.make_volume(
         draw(st.sampled_from(VOLUMES)),
         capacity=draw(st.sampled_from(SIZES)),
-        class_name=draw(st.sampled_from(CLASSES)),
+        class_name=draw(st.sampled_from(("local", "local", *CLASSES))),
         modes=draw(st.sampled_from((("ReadWriteOnce",), ("ReadWriteOnce", "ReadOnlyMany")))),
         claim=draw(references()),
         phase=draw(st.sampled_from(("Available", "Available", "Available", "Bound", "Released"))),
@@ -106,7 +106,9 @@ def claims(draw: st.DrawFn) -> storage_objects.PersistentVolumeClaim:
     claim = storage_builders.make_claim(
         draw(st.sampled_from(CLAIMS)),
         request=draw(st.sampled_from((*SIZES, None))),
-        class_name=draw(st.sampled_from(("local", "local", "network", "immediate", "", None))),
+        class_name=draw(
+            st.sampled_from(("local", "local", "local", "network", "immediate", "", None))
+        ),
         modes=draw(st.sampled_from(((), ("ReadWriteOnce",), ("ReadOnlyMany",)))),
         volume=draw(st.sampled_from((*VOLUMES, "gone"))) if is_bound else "",
         is_bound=is_bound,

@@ -8,6 +8,7 @@ was found is kept until a label that was read changes.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -157,3 +158,33 @@ class Edges:
     def of_selector(self, number: int) -> Rows:
         """Return intp (r,): the rows of one selector."""
         return self.rows[self.starts[number] : self.starts[number + 1]]
+
+
+class Reach:
+    """Keeps the rows of a growing list of selectors."""
+
+    def __init__(self) -> None:
+        """Start with no selectors."""
+        self._version = -1
+        self._found: list[Rows] = []
+        self._edges = Edges.of([])
+
+    def edges(
+        self, selectors_terms: Sequence[Terms], rows: NodeRows, snap: snapshot.Snapshot
+    ) -> Edges:
+        """Return the rows of all selectors; `selectors_terms` are those of the last time and more.
+
+        Args:
+            selectors_terms: the terms of each selector.
+            rows: finds their rows; refreshed.
+            snap: the nodes.
+        """
+        if rows.version != self._version:
+            self._version = rows.version
+            self._found.clear()
+        elif len(self._found) == len(selectors_terms):
+            return self._edges
+        new = selectors_terms[len(self._found) :]
+        self._found.extend(rows.rows(terms, snap) for terms in new)
+        self._edges = Edges.of(self._found)
+        return self._edges

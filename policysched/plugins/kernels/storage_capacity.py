@@ -23,7 +23,7 @@ class ClassCapacity:
 
     def __init__(self) -> None:
         """Start with no capacity anywhere."""
-        self._accessible: dict[tuple[str, str], tuple[Capacity, node_rows.Terms]] = {}
+        self._rows_of: dict[tuple[str, str], tuple[Capacity, node_rows.Rows]] = {}
         self._capacities: tuple[Capacity, ...] = ()
         self._version = -1
         self._largest: columns.IntArray = np.zeros(0, np.int64)
@@ -41,23 +41,28 @@ class ClassCapacity:
             rows: finds the rows of selectors; refreshed.
             snap: the nodes.
         """
-        if rows.version != self._version or capacities != self._capacities:
-            self._accessible = {_key(c): self._with_terms(c) for c in capacities}
-            self._capacities, self._version = capacities, rows.version
-            self._largest = self._compute(rows, snap)
+        if rows.version != self._version:
+            self._rows_of.clear()
+        elif capacities == self._capacities:
+            return self._largest
+        self._version, self._capacities = rows.version, capacities
+        self._rows_of = {_key(c): self._with_rows(c, rows, snap) for c in capacities}
+        self._largest = self._compute(snap.size)
         return self._largest
 
-    def _with_terms(self, capacity: Capacity) -> tuple[Capacity, node_rows.Terms]:
-        kept = self._accessible.get(_key(capacity))
-        if kept is not None and kept[0] is capacity:
-            return kept
-        return capacity, _accessible_from(capacity)
+    def _with_rows(
+        self, capacity: Capacity, rows: node_rows.NodeRows, snap: snapshot.Snapshot
+    ) -> tuple[Capacity, node_rows.Rows]:
+        known = self._rows_of.get(_key(capacity))
+        if known is not None and known[0].node_topology == capacity.node_topology:
+            return capacity, known[1]
+        return capacity, rows.rows(_accessible_from(capacity), snap)
 
-    def _compute(self, rows: node_rows.NodeRows, snap: snapshot.Snapshot) -> columns.IntArray:
-        both = self._accessible.values()
-        edges = node_rows.Edges.of([rows.rows(terms, snap) for _, terms in both])
+    def _compute(self, size: int) -> columns.IntArray:
+        both = self._rows_of.values()
+        edges = node_rows.Edges.of([rows for _, rows in both])
         limits = np.array([limit(capacity) for capacity, _ in both], np.int64)
-        largest = np.full(snap.size, _UNKNOWN, np.int64)
+        largest = np.full(size, _UNKNOWN, np.int64)
         np.maximum.at(largest, edges.rows, np.repeat(limits, np.diff(edges.starts)))
         return largest
 

@@ -3,14 +3,14 @@
 Source: component-helpers `storage/volume/pv_helpers.go`, FindMatchingVolume. Where kube-scheduler
 takes whichever of several equal volumes its cache lists first, the smallest name wins here.
 
-Axes: m volumes, N rows of nodes, E pairs of a volume and a row.
+Axes: m unpromised volumes, N rows of nodes, E pairs of a volume and a row.
 """
 
 from __future__ import annotations
 
 import bisect
 import dataclasses
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import TypeAlias
 
@@ -37,6 +37,7 @@ NONE = -1
 _STORAGE = "storage"
 _FILESYSTEM = "Filesystem"
 _AVAILABLE = "Available"
+_SLACK = 1024
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -50,51 +51,65 @@ class _Traits:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Entry:
+    """A volume, and what is read of it; `group` numbers the nodes that can reach it."""
+
     volume: Volume
     capacity: Fraction
     traits: _Traits
-    terms: node_rows.Terms
+    group: int
 
 
 class VolumePool:
-    """The volumes of one class, the smallest first; they are numbered in this order."""
+    """The volumes of one class.
+
+    Those that are promised to nobody are numbered first, in the order of their sizes, and stand in
+    arrays of m entries. All others, which only the claim that they are promised to can get, have
+    the numbers after these.
+    """
 
     def __init__(self, terms_of: Callable[[Volume], node_rows.Terms]) -> None:
         """Start empty; `terms_of` says from which nodes a volume can be reached."""
         self._terms_of = terms_of
         self._entries: dict[str, _Entry] = {}
-        self._edges_version = -1
+        self._groups: interning.Interner[node_rows.Terms] = interning.Interner()
+        self._traits: interning.Interner[_Traits] = interning.Interner()
+        self._reach = node_rows.Reach()
         self._arrange()
 
     # --- keeping up -------------------------------------------------------------------------------
 
-    def refresh(self, volumes: Iterable[Volume]) -> None:
-        """Take in what has changed since the last time; `volumes` are all that there are."""
-        entries = self._entries
-        present = {volume.metadata.name: volume for volume in volumes}
-        known_objects = (e.volume if e else None for e in map(entries.get, present))
-        changed = [
-            v for v, known in zip(present.values(), known_objects, strict=True) if v is not known
-        ]
-        is_rearranged = len(present) != len(entries) or any(self._moves(v) for v in changed)
-        if is_rearranged:
-            self._entries = {name: e for name, e in entries.items() if name in present}
-        for volume in changed:
-            self._entries[volume.metadata.name] = self._entry(volume)
-        if is_rearranged:
-            self._arrange()
-            return
-        for volume in changed:
-            self._set(self._number_of[volume.metadata.name], self._entries[volume.metadata.name])
+    def replace(self, volumes: Iterable[Volume]) -> None:
+        """Take in all volumes that there are."""
+        self._entries = {volume.metadata.name: self._entry(volume) for volume in volumes}
+        self._arrange()
 
-    def _moves(self, volume: Volume) -> bool:
-        """Whether a changed volume stands elsewhere in the order, or is reached from elsewhere."""
-        known = self._entries.get(volume.metadata.name)
-        return (
-            known is None
-            or known.capacity != _amount(volume.spec.capacity)
-            or known.volume.spec.node_affinity != volume.spec.node_affinity
-        )
+    def update(self, changed: Mapping[str, Volume | None]) -> None:
+        """Take in volumes that came or changed; None for those that went."""
+        is_moved = False
+        for name, volume in changed.items():
+            is_moved |= not self._changes_in_place(name, volume)
+        if is_moved or len(self._volumes) > 2 * len(self._entries) + _SLACK:
+            self._arrange()
+
+    def _changes_in_place(self, name: str, volume: Volume | None) -> bool:
+        """Take in a volume; False when it has to stand elsewhere."""
+        old, number = self._entries.pop(name, None), self._number_of.get(name)
+        if old is not None and number is not None:
+            self._clear(number, old)
+        if volume is None:
+            self._number_of.pop(name, None)
+            return True
+        new = self._entries[name] = self._entry(volume)
+        if volume.spec.claim_ref is not None and number is None:
+            number = self._append(volume)
+        in_array = number is not None and number < len(self._is_free)
+        is_moved = old is None or (old.capacity, old.group) != (new.capacity, new.group)
+        if number is None or (in_array and is_moved):
+            return False
+        if not in_array and volume.spec.claim_ref is None:
+            return False
+        self._write(number, new)
+        return True
 
     def _entry(self, volume: Volume) -> _Entry:
         spec = volume.spec
@@ -103,46 +118,57 @@ class VolumePool:
             spec.volume_attributes_class_name or "",
             frozenset(spec.access_modes),
         )
-        return _Entry(volume, _amount(spec.capacity), traits, self._terms_of(volume))
+        group = self._groups.intern(self._terms_of(volume))
+        return _Entry(volume, _amount(spec.capacity), traits, group)
 
     def _arrange(self) -> None:
-        """Number the volumes by size and name, and fill all columns."""
-        ordered = sorted(self._entries.values(), key=lambda e: (e.capacity, e.volume.metadata.name))
-        self._volumes = [entry.volume for entry in ordered]
-        self._capacities = [entry.capacity for entry in ordered]
-        self._number_of = {v.metadata.name: i for i, v in enumerate(self._volumes)}
-        self._traits: interning.Interner[_Traits] = interning.Interner()
-        self._groups: interning.Interner[node_rows.Terms] = interning.Interner()
-        self._promised: dict[tuple[str, str], set[int]] = {}
-        self._is_free: columns.BoolArray = np.zeros(len(ordered), np.bool_)
-        self._trait_ids = np.zeros(len(ordered), np.intp)
-        self._group_ids = np.array([self._groups.intern(e.terms) for e in ordered], np.intp)
-        self._edges_version = -1
-        for number, entry in enumerate(ordered):
-            self._write(number, entry)
+        """Number all volumes and fill the arrays."""
+        entries = self._entries.values()
+        self._sizes = sorted({entry.capacity for entry in entries})
+        rank_of = {size: rank for rank, size in enumerate(self._sizes)}
+        unpromised = [e for e in entries if e.volume.spec.claim_ref is None]
+        unpromised.sort(key=lambda e: (rank_of[e.capacity], e.volume.metadata.name))
+        self._ranks = np.array([rank_of[e.capacity] for e in unpromised], np.intp)
+        self._group_ids = np.array([e.group for e in unpromised], np.intp)
+        self._trait_ids = np.zeros(len(unpromised), np.intp)
+        self._is_free: columns.BoolArray = np.zeros(len(unpromised), np.bool_)
+        self._promised: dict[tuple[str, str], set[str]] = {}
+        self._volumes: list[Volume] = []
+        self._number_of: dict[str, int] = {}
+        promised = (e for e in entries if e.volume.spec.claim_ref is not None)
+        for entry in (*unpromised, *promised):
+            self._write(self._append(entry.volume), entry)
 
-    def _set(self, number: int, entry: _Entry) -> None:
-        old = self._volumes[number].spec.claim_ref
-        if old is not None:
-            self._promised[old.namespace, old.name].discard(number)
-        self._write(number, entry)
+    def _append(self, volume: Volume) -> int:
+        self._number_of[volume.metadata.name] = number = len(self._volumes)
+        self._volumes.append(volume)
+        return number
+
+    def _clear(self, number: int, entry: _Entry) -> None:
+        reference = entry.volume.spec.claim_ref
+        if reference is not None:
+            key = reference.namespace, reference.name
+            self._promised[key].discard(entry.volume.metadata.name)
+            if not self._promised[key]:
+                del self._promised[key]
+        if number < len(self._is_free):
+            self._is_free[number] = False
 
     def _write(self, number: int, entry: _Entry) -> None:
-        volume = entry.volume
-        self._volumes[number] = volume
-        self._trait_ids[number] = self._traits.intern(entry.traits)
-        claim = volume.spec.claim_ref
-        self._is_free[number] = (
-            claim is None and volume.status.phase == _AVAILABLE and not _is_going(volume)
-        )
-        if claim is not None:
-            self._promised.setdefault((claim.namespace, claim.name), set()).add(number)
+        volume = self._volumes[number] = entry.volume
+        reference = volume.spec.claim_ref
+        if reference is not None:
+            key = reference.namespace, reference.name
+            self._promised.setdefault(key, set()).add(volume.metadata.name)
+        elif number < len(self._is_free):
+            self._trait_ids[number] = self._traits.intern(entry.traits)
+            self._is_free[number] = volume.status.phase == _AVAILABLE and not _is_going(volume)
 
     # --- matching ---------------------------------------------------------------------------------
 
     def __len__(self) -> int:
-        """Return m."""
-        return len(self._volumes)
+        """Return how many volumes there are."""
+        return len(self._entries)
 
     def volume(self, number: int) -> Volume:
         """Return a volume by its number."""
@@ -166,12 +192,12 @@ class VolumePool:
             rows: finds the rows of selectors; refreshed.
             snap: the nodes.
         """
-        edges = self._edges(rows, snap)
         choices = np.full(snap.size, NONE, np.int32)
         is_open = np.ones(snap.size, np.bool_)
-        for number in self._promised_to(claim):
+        edges = self._reach.edges(self._groups.values, rows, snap)
+        for number, group in self._promised_to(claim):
             asked = is_open & ~_taken_by(taken, number, snap.size)
-            reached = edges.of_selector(int(self._group_ids[number]))
+            reached = edges.of_selector(group)
             choices[reached[asked[reached]]] = number
             is_open &= ~asked
         if is_open.any():
@@ -183,41 +209,32 @@ class VolumePool:
             choices[at_rows[keep][::-1]] = numbers[keep][::-1]
         return choices
 
-    def _edges(self, rows: node_rows.NodeRows, snap: snapshot.Snapshot) -> node_rows.Edges:
-        if self._edges_version != rows.version:
-            found = [rows.rows(terms, snap) for terms in self._groups.values]
-            self._kept_edges = node_rows.Edges.of(found)
-            self._edges_version = rows.version
-        return self._kept_edges
-
-    def _promised_to(self, claim: Claim) -> list[int]:
-        """Return the volumes that a user or a controller has given to the claim, by name."""
+    def _promised_to(self, claim: Claim) -> list[tuple[int, int]]:
+        """Return number and group of the volumes that are promised to the claim, by name."""
         meta = claim.metadata
-        mode, attributes_class = _wanted(claim)
-        smallest = self._first_of_size(claim)
-        numbers = [
-            number
-            for number in self._promised.get((meta.namespace, meta.name), ())
-            if number >= smallest
-            and _is_promised(self._volumes[number], claim)
-            and not _is_going(self._volumes[number])
-            and self._traits.values[self._trait_ids[number]].mode == mode
-            and self._traits.values[self._trait_ids[number]].attributes_class == attributes_class
+        promised = sorted(self._promised.get((meta.namespace, meta.name), ()))
+        entries = [self._entries[name] for name in promised]
+        return [
+            (self._number_of[name], entry.group)
+            for name, entry in zip(promised, entries, strict=True)
+            if entry.capacity >= requested(claim)
+            and _is_promised(entry.volume, claim)
+            and not _is_going(entry.volume)
+            and (entry.traits.mode, entry.traits.attributes_class) == _wanted(claim)
         ]
-        return sorted(numbers, key=lambda n: self._volumes[n].metadata.name)
 
     def _candidates(self, claim: Claim) -> node_rows.Rows:
         """Return intp (c,): the free volumes that suit a claim, but for the node."""
-        mode, attributes_class = _wanted(claim)
         modes = frozenset(claim.spec.access_modes)
         suits = np.array(
             [
-                (t.mode, t.attributes_class) == (mode, attributes_class) and modes <= t.access_modes
+                (t.mode, t.attributes_class) == _wanted(claim) and modes <= t.access_modes
                 for t in self._traits.values
             ],
             np.bool_,
         )
-        first = self._first_of_size(claim)
+        smallest = bisect.bisect_left(self._sizes, requested(claim))
+        first = int(np.searchsorted(self._ranks, smallest))
         numbers = first + np.flatnonzero(self._is_free[first:] & suits[self._trait_ids[first:]])
         if claim.spec.selector is None:
             return numbers
@@ -227,9 +244,6 @@ class VolumePool:
 
     def _labels(self, number: int) -> dict[str, str]:
         return self._volumes[number].metadata.labels
-
-    def _first_of_size(self, claim: Claim) -> int:
-        return bisect.bisect_left(self._capacities, requested(claim))
 
     def _reachable(
         self, candidates: node_rows.Rows, spare: int, edges: node_rows.Edges
