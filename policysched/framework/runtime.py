@@ -383,12 +383,16 @@ class Framework:
 
 
 def _filter_error(cycle: filtering.Cycle, ids: status_table.StatusIds) -> status.Status | None:
-    """Return the error of the first node on which a Filter plugin met one."""
+    """Return the error of the first node, by name, on which a Filter plugin met one.
+
+    kube-scheduler asks about nodes in parallel and tells of any one.
+    """
     table = cycle.answers.table
-    if not table.errors:
+    failed = np.flatnonzero(np.isin(ids, table.errors)) if table.errors else ids[:0]
+    if len(failed) == 0:
         return None
-    failed = ids[np.isin(ids, table.errors)]
-    return table.statuses[failed[0]] if len(failed) else None
+    row = min(failed.tolist(), key=cycle.snap.nodes.names.__getitem__)
+    return table.statuses[ids[row]]
 
 
 def _diagnose(
