@@ -392,7 +392,7 @@ def _filter_error(cycle: filtering.Cycle, ids: status_table.StatusIds) -> status
     if len(failed) == 0:
         return None
     row = min(failed.tolist(), key=cycle.snap.nodes.names.__getitem__)
-    return table.statuses[ids[row]]
+    return table.statuses[int(ids[row])]
 
 
 def _diagnose(
