@@ -47,7 +47,7 @@ EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 taints = st.builds(
     objects.Taint,
     key=st.sampled_from(("dedicated", "spot", "node.kubernetes.io/unschedulable")),
-    value=st.sampled_from(("", "gpu")),
+    value=st.sampled_from(("", "gpu", "4", "6")),
     effect=st.sampled_from(EFFECTS),
 )
 node_labels = st.fixed_dictionaries(
@@ -190,8 +190,8 @@ spread_constraints = st.builds(
 tolerations = st.builds(
     objects.Toleration,
     key=st.sampled_from(("", "dedicated", "spot", "node.kubernetes.io/unschedulable")),
-    operator=st.sampled_from(("", "Equal", "Exists", "Gt")),
-    value=st.sampled_from(("", "gpu", "5")),
+    operator=st.sampled_from(("", "Equal", "Exists", "Gt", "Lt")),
+    value=st.sampled_from(("", "gpu", "5", "-3", "007")),
     effect=st.sampled_from(("", *EFFECTS)),
 )
 amounts = optional_mapping(

@@ -26,13 +26,29 @@ def tolerates(pod: objects.Pod, taint: objects.Taint) -> bool:
     for toleration in pod.spec.tolerations:
         effect_fits = toleration.effect in ("", taint.effect)
         key_fits = toleration.key in ("", taint.key)
-        if toleration.operator == "Exists":
-            value_fits = True
-        else:
-            value_fits = toleration.operator in ("", "Equal") and toleration.value == taint.value
-        if effect_fits and key_fits and value_fits:
+        if effect_fits and key_fits and _value_fits(toleration, taint):
             return True
     return False
+
+
+def _value_fits(toleration: objects.Toleration, taint: objects.Taint) -> bool:
+    if toleration.operator in ("", "Equal", "Exists"):
+        return toleration.operator == "Exists" or toleration.value == taint.value
+    actual, wanted = _plain_number(taint.value), _plain_number(toleration.value)
+    if actual is None or wanted is None:
+        return False
+    return (actual > wanted and toleration.operator == "Gt") or (
+        actual < wanted and toleration.operator == "Lt"
+    )
+
+
+def _plain_number(text: str) -> int | None:
+    """Return the number that is written exactly so, None for any other text."""
+    try:
+        number = int(text)
+    except ValueError:
+        return None
+    return number if str(number) == text else None
 
 
 def repelled(pod: objects.Pod, node: objects.Node) -> bool:

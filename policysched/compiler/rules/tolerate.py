@@ -9,7 +9,6 @@ from policysched.cluster import objects, pod_shape, snapshot
 from policysched.compiler import scope
 from policysched.framework import cycle_state
 from policysched.lang import checked, checked_selector
-from policysched.plugins.kernels import tolerations
 
 _MAX_SHAPES = 4096
 
@@ -75,10 +74,10 @@ class _Kept:
 
 def _tolerations(
     pattern: checked_selector.TaintPattern,
-) -> list[tolerations.GrantedToleration]:
+) -> list[objects.Toleration]:
     """Return one toleration for each effect of a pattern."""
     return [
-        tolerations.GrantedToleration(
+        objects.Toleration(
             key=pattern.key, operator=pattern.operator, value=pattern.value, effect=effect
         )
         for effect in pattern.effects

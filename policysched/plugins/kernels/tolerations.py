@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from typing import TypeAlias
 
@@ -13,21 +14,18 @@ Tolerations: TypeAlias = tuple[objects.Toleration, ...]
 Taints: TypeAlias = tuple[objects.Taint, ...]
 
 PREFER_NO_SCHEDULE = "PreferNoSchedule"
+_DECIMAL = re.compile(r"0|-?[1-9][0-9]*")
 _REPELLING = ("NoSchedule", "NoExecute")
-
-
-class GrantedToleration(objects.Toleration, frozen=True):
-    """A toleration that a policy grants: in it Gt and Lt compare, whatever the API server serves.
-
-    The taint's value is compared with the toleration's, both decimal int64 (KEP-5471).
-    """
 
 
 def tolerates(tolerations: Iterable[objects.Toleration], taint: objects.Taint) -> bool:
     """Return whether one of `tolerations` tolerates `taint`.
 
-    Source: `k8s.io/api/core/v1/toleration.go`, ToleratesTaint, with numeric comparison (Gt, Lt)
-    off, as it is by default in 1.36, except in tolerations that policies grant.
+    Gt and Lt compare numbers (KEP-5471, alpha in 1.36): an API server that does not serve them
+    refuses pods that have them, so there is nothing to switch on here. Policies may grant them
+    anywhere.
+
+    Source: `k8s.io/api/core/v1/toleration.go`, ToleratesTaint.
     """
     return any(_tolerates(t, taint) for t in tolerations)
 
@@ -39,11 +37,22 @@ def _tolerates(toleration: objects.Toleration, taint: objects.Taint) -> bool:
         return False
     if toleration.operator in ("", "Equal"):
         return toleration.value == taint.value
-    if toleration.operator in ("Gt", "Lt") and isinstance(toleration, GrantedToleration):
-        operator = selectors.Operator(toleration.operator)
-        wanted = selectors.Requirement(taint.key, operator, frozenset((toleration.value,)))
-        return wanted.matches_value(taint.value)
+    if toleration.operator in ("Gt", "Lt"):
+        return _compares(toleration, taint)
     return toleration.operator == "Exists"
+
+
+def _compares(toleration: objects.Toleration, taint: objects.Taint) -> bool:
+    """Return whether the taint's value is above (Gt) or below (Lt) that of the toleration."""
+    actual, wanted = _number(taint.value), _number(toleration.value)
+    if actual is None or wanted is None:
+        return False
+    return actual > wanted if toleration.operator == "Gt" else actual < wanted
+
+
+def _number(text: str) -> int | None:
+    """Return the int64 that a person would write so: without plus sign and leading zeros."""
+    return selectors.parse_int64(text) if _DECIMAL.fullmatch(text) else None
 
 
 def repels(taints: Taints, tolerations: Tolerations) -> bool:
