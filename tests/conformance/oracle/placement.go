@@ -59,7 +59,8 @@ func (s *scheduler) place(pod *v1.Pod) (Placement, error) {
 	return placement, run.assume(&placement)
 }
 
-// placement chooses the node; ties go to the smallest name.
+// placement chooses the node; ties go to the smallest name. Where kube-scheduler asks for no
+// scores, nothing about them can fail.
 func (c *cycle) placement() Placement {
 	verdict := c.verdict
 	placement := Placement{
@@ -69,8 +70,10 @@ func (c *cycle) placement() Placement {
 		Message:  verdict.Message,
 	}
 	switch {
-	case verdict.Shortcut != "":
-		placement.Best = []string{verdict.Shortcut}
+	case c.unscored != "":
+		placement.Best = []string{c.unscored}
+		placement.Feasible = max(verdict.Feasible, 1)
+		placement.Message = ""
 	case verdict.Feasible > 1:
 		score := verdict.Scores[verdict.Best[0]]["total"]
 		placement.Score = &score

@@ -46,7 +46,8 @@ type cycle struct {
 	state     fwk.CycleState
 	diagnosis framework.Diagnosis
 	feasible  []fwk.NodeInfo
-	hasFailed bool // an error, as opposed to a refusal
+	hasFailed bool   // an error, as opposed to a refusal
+	unscored  string // the node that kube-scheduler takes without asking for scores
 	verdict   Verdict
 }
 
@@ -105,6 +106,9 @@ func (c *cycle) run() error {
 	if len(c.feasible) == 0 {
 		c.verdict.Message = c.fitError(len(nodes)).Error()
 		return nil
+	}
+	if len(c.feasible) == 1 {
+		c.unscored = c.feasible[0].Node().Name
 	}
 	return c.score()
 }
@@ -194,7 +198,7 @@ func (c *cycle) takeShortcut(nodes []fwk.NodeInfo) {
 	for _, node := range nodes {
 		if name := node.Node().Name; name == c.pod.Status.NominatedNodeName {
 			if c.filterNode(node).IsSuccess() {
-				c.verdict.Shortcut = name
+				c.verdict.Shortcut, c.unscored = name, name
 			}
 		}
 	}
