@@ -50,9 +50,9 @@ class ActionType(enum.Flag):
 class EventResource(enum.Enum):
     """What changed."""
 
-    POD = "Pod"
+    POD = "AssignedPod"
     """A placed pod, or one that is leaving its node."""
-    UNSCHEDULED_POD = "UnscheduledPod"
+    UNSCHEDULED_POD = "UnschedulablePod"
     """The waiting pod itself."""
     NODE = "Node"
     NAMESPACE = "Namespace"
@@ -83,8 +83,11 @@ class ClusterEvent:
 
     @property
     def label(self) -> str:
-        """The name in metrics and logs, such as `NodeAdd`."""
-        words = (self.action.name or "").replace("|", "_").split("_")
+        """The name in metrics and logs, such as `NodeAdd` or `AssignedPodUpdatePodLabel`.
+
+        Changes that no event names are an `Update`.
+        """
+        words = (self.action.name or "").removesuffix("_OTHER").replace("|", "_").split("_")
         return self.resource.value + "".join(word.capitalize() for word in words)
 
 

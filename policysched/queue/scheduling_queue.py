@@ -39,8 +39,8 @@ from policysched.queue import (
 
 _log = logging.getLogger(__name__)
 
-POD_ADDED = "UnscheduledPodAdd"
-POD_UPDATED = "UnscheduledPodUpdate"
+POD_ADDED = "UnschedulablePodAdd"
+POD_UPDATED = "UnschedulablePodUpdate"
 ATTEMPT_FAILED = "ScheduleAttemptFailure"
 BACKOFF_COMPLETE = "BackoffComplete"
 POPPED_FROM_BACKOFF = "PopFromBackoffQ"

@@ -627,8 +627,8 @@ class TestChanges:
             "gated": 1,
         }
         assert bench.queue.incoming == {
-            ("active", "UnscheduledPodAdd"): 2,
-            ("unschedulable", "UnscheduledPodAdd"): 1,
+            ("active", "UnschedulablePodAdd"): 2,
+            ("unschedulable", "UnschedulablePodAdd"): 1,
             ("unschedulable", "ScheduleAttemptFailure"): 1,
             ("backoff", "NodeAdd"): 1,
         }

@@ -49,14 +49,18 @@ class TestPods:
             pytest.param([POD], "active", [], id="new"),
             pytest.param([FOREIGN], "gone", [], id="another scheduler's"),
             pytest.param([POD.gates("g")], "unschedulable", [], id="gated"),
-            pytest.param([POD.node("n1")], "placed", ["PodAdd"], id="placed"),
-            pytest.param([FOREIGN.node("n1")], "placed", ["PodAdd"], id="placed by another"),
-            pytest.param([POD, POD.node("n1")], "placed", ["PodAdd"], id="bound"),
-            pytest.param([FOREIGN, FOREIGN.node("n1")], "placed", ["PodAdd"], id="bound, foreign"),
+            pytest.param([POD.node("n1")], "placed", ["AssignedPodAdd"], id="placed"),
+            pytest.param(
+                [FOREIGN.node("n1")], "placed", ["AssignedPodAdd"], id="placed by another"
+            ),
+            pytest.param([POD, POD.node("n1")], "placed", ["AssignedPodAdd"], id="bound"),
+            pytest.param(
+                [FOREIGN, FOREIGN.node("n1")], "placed", ["AssignedPodAdd"], id="bound, foreign"
+            ),
             pytest.param(
                 [POD.node("n1"), POD.node("n1").status(phase="Succeeded")],
                 "gone",
-                ["PodAdd", "PodDelete"],
+                ["AssignedPodAdd", "AssignedPodDelete"],
                 id="ended",
             ),
             pytest.param([POD.node("n1").status(phase="Failed")], "gone", [], id="ended long ago"),
@@ -64,13 +68,13 @@ class TestPods:
             pytest.param(
                 [POD.node("n1"), POD.node("n1").labels(x="y")],
                 "placed",
-                ["PodAdd", "PodUpdatePodLabel"],
+                ["AssignedPodAdd", "AssignedPodUpdatePodLabel"],
                 id="relabelled",
             ),
             pytest.param(
                 [POD.nominated("n1"), POD.nominated("n2")],
                 "active",
-                ["PodDelete"],
+                ["AssignedPodDelete"],
                 id="nominated elsewhere",
             ),
         ],
@@ -93,8 +97,8 @@ class TestPods:
         "pod, labels",
         [
             pytest.param(POD, [], id="waiting"),
-            pytest.param(POD.nominated("n1"), ["PodDelete"], id="nominated"),
-            pytest.param(POD.node("n1"), ["PodAdd", "PodDelete"], id="placed"),
+            pytest.param(POD.nominated("n1"), ["AssignedPodDelete"], id="nominated"),
+            pytest.param(POD.node("n1"), ["AssignedPodAdd", "AssignedPodDelete"], id="placed"),
             pytest.param(FOREIGN, [], id="foreign"),
         ],
     )
@@ -112,7 +116,7 @@ class TestPods:
         pod = POD.node("n1").meta(resource_version="7")
         world.add_pod(pod)
         world.add_pod(pod)
-        assert heard.labels == ["PodAdd"]
+        assert heard.labels == ["AssignedPodAdd"]
 
     def test_a_list_replaces_everything(self, world: fakes.World, heard: Heard) -> None:
         """Pods that are missing in a list were deleted while nobody watched."""
@@ -123,7 +127,7 @@ class TestPods:
         world.pods.replace([builders.make_pod("stays").node("n1").build(), new])
         places = [world.where(name) for name in ("waits", "placed", "stays", "new")]
         assert places == ["gone", "gone", "placed", "active"]
-        assert heard.labels == ["PodDelete", "PodUpdateOther"]
+        assert heard.labels == ["AssignedPodDelete", "AssignedPodUpdate"]
 
     def test_a_list_deletes_assumed_pods(self) -> None:
         """A pod that vanished while it was being bound gives its place back."""
@@ -189,7 +193,7 @@ class TestNodes:
         world.nodes.replace([builders.make_node("n2").build()])
         assert world.cache.nodes.alive_count == 1
         assert world.cache.pod_count == 1
-        assert heard.labels == ["NodeAdd", "NodeAdd", "PodAdd", "NodeDelete"]
+        assert heard.labels == ["NodeAdd", "NodeAdd", "AssignedPodAdd", "NodeDelete"]
 
 
 class TestNamespaces:
@@ -206,7 +210,7 @@ class TestNamespaces:
         assert world.cache.counts.namespaces == {"ns": {"team": "x"}}
         sink.replace([])
         assert world.cache.counts.namespaces == {}
-        assert heard.labels == ["NamespaceAdd", "NamespaceUpdateOther", "NamespaceDelete"]
+        assert heard.labels == ["NamespaceAdd", "NamespaceUpdate", "NamespaceDelete"]
 
 
 def test_metrics_are_one_event_a_refresh(world: fakes.World, heard: Heard) -> None:
@@ -214,7 +218,7 @@ def test_metrics_are_one_event_a_refresh(world: fakes.World, heard: Heard) -> No
     sample = metric_table.Sample(0.5, 1.0)
     world.scheduler.events.refresh_metrics({"cpu": {"n1": sample}, "disk": {}})
     assert world.cache.metrics.sample("cpu", "n1") == sample
-    assert heard.labels == ["MetricUpdateOther"]
+    assert heard.labels == ["MetricUpdate"]
 
 
 class TestOwners:
