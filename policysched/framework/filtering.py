@@ -146,6 +146,8 @@ class FilterRunner:
         if kept is None:
             plugins = [plugin for n, plugin in stage.plugins if n not in outcome.skipped]
             kept = answers.filters[number] = shape_answers.KeptFilter(plugins)
+        if not kept.plugins:
+            return None
         return kept.ids(answers.state, cycle.pod, cycle.snap, answers.table)[nodes.rows]
 
     def _pre_filter_one(

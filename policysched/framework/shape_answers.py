@@ -72,7 +72,7 @@ class KeptFilter:
 
     def __init__(self, plugins: Sequence[interface.FilterPlugin]) -> None:
         """Keep answers of `plugins`, in order."""
-        self._plugins = plugins
+        self.plugins = plugins
         self._version = Version(_union(plugins))
         self._ids: status_table.StatusIds = np.zeros(0, np.int16)
 
@@ -86,10 +86,10 @@ class KeptFilter:
         """Return int16 (N,), current; not to be written to."""
         rows = self._version.changed_rows(snap)
         if rows is None:
-            self._ids = first_failures(self._plugins, state, pod, snap.all_rows(), table)
+            self._ids = first_failures(self.plugins, state, pod, snap.all_rows(), table)
         elif len(rows):
             self._ids = _lengthened(self._ids, snap.size)
-            self._ids[rows] = first_failures(self._plugins, state, pod, snap.at_rows(rows), table)
+            self._ids[rows] = first_failures(self.plugins, state, pod, snap.at_rows(rows), table)
         return self._ids
 
 
