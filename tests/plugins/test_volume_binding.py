@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from policysched.cluster import objects, pod_shape, storage_objects
+from policysched.cluster import objects, storage_objects
 from policysched.framework import interface
 from policysched.plugins import arguments, registry, volume_binding
 from policysched.plugins.volume_findings import Verdict
 from tests.builders import PodBuilder, expression, node_term
-from tests.plugins.volume_worlds import OUT_OF_SCOPE, World, bound, ebs, pod, said, world
+from tests.plugins.volume_worlds import OUT_OF_SCOPE, NoBinder, World, bound, ebs, pod, said, world
 from tests.reference.single_node import NEVER, Answer
 from tests.storage_builders import (
     make_capacity,
@@ -35,14 +35,6 @@ MANUAL = make_class("manual", provisioner=storage_objects.NO_PROVISIONER)
 MADE = make_class("made")
 GOING = {"deletion_timestamp": "2026-01-05T11:59:00Z"}
 ZONES = ({ZONE: "a"}, {ZONE: "b"})
-
-
-class NoBinder:
-    """Stands where a binder must be."""
-
-    async def bind(self, pod: pod_shape.PodInfo, node_name: str) -> interface.BindError | None:
-        """Refuse."""
-        return interface.BindError("nothing is bound here")
 
 
 def plugin(args: arguments.Arguments | None = None) -> volume_binding.VolumeBinding:

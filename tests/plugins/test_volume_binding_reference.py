@@ -9,18 +9,12 @@ import hypothesis
 import hypothesis.strategies as st
 import msgspec
 
-from policysched.cluster import objects, pod_shape, storage_objects
+from policysched.cluster import objects, storage_objects
 from policysched.framework import cycle_state, interface
 from policysched.plugins import volume_binding
 from tests import builders, storage_builders
-from tests.plugins import asking, volume_strategies
+from tests.plugins import asking, volume_strategies, volume_worlds
 from tests.reference import volume_binding as reference
-
-
-class _NoBinder:
-    async def bind(self, pod: pod_shape.PodInfo, node_name: str) -> interface.BindError | None:
-        """Refuse: PreBind is not asked here."""
-        return interface.BindError("no binding in this test")
 
 
 class World:
@@ -31,7 +25,7 @@ class World:
         self.nodes: dict[str, objects.Node] = {}
         self.plain = reference.Stored()
         self.versions = 0
-        self.plugin = volume_binding.VolumeBinding(interface.Handle(_NoBinder()))
+        self.plugin = volume_binding.VolumeBinding(interface.Handle(volume_worlds.NoBinder()))
 
     def set_node(self, node: objects.Node) -> None:
         """Add or change a node."""

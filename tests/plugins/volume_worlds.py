@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from policysched.cluster import storage_objects, volume_sources
-from policysched.framework import status
+from policysched.cluster import pod_shape, storage_objects, volume_sources
+from policysched.framework import interface, status
 from tests import storage_builders
 from tests.builders import Cluster, PodBuilder, make_cache, make_node, make_pod
 from tests.plugins import asking
@@ -18,6 +18,14 @@ SKIPPED = "skipped"
 OUT_OF_SCOPE = "out of scope"
 pod = make_pod("a")
 placed = make_pod("placed").node("n1")
+
+
+class NoBinder:
+    """Stands where a binder must be."""
+
+    async def bind(self, pod: pod_shape.PodInfo, node_name: str) -> interface.BindError | None:
+        """Refuse."""
+        return interface.BindError("nothing is bound here")
 
 
 @dataclasses.dataclass(frozen=True)
