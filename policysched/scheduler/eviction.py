@@ -120,7 +120,7 @@ class Evictions:
         """Let less important pods nominated to the node look elsewhere: it is too small for all."""
         for info in self._queue.nominator.pods_on(preemption.node_name):
             if info.shape.priority < preemption.preemptor.shape.priority:
-                nominations.nominate(self._queue, info, "")
+                nominations.end(self._queue, info)
                 self._status_writer.nominate(self._pods.current(info.uid) or info, "")
 
     async def _evict_in_order(self, preemption: Preemption) -> bool:

@@ -137,11 +137,7 @@ class FailureHandler:
         queued.pending_plugins = set(failure.pending_plugins)
         self._make_room(newest, prof, failure)
         self._queue.add_unschedulable(queued)
-        nominated = failure.nominated_node_name
-        if nominated is None:
-            known = self._queue.nominator.node_of(queued.uid)
-            nominated = newest.pod.status.nominated_node_name or known or ""
-        nominations.nominate(self._queue, newest, nominated)
+        nominations.after_failure(self._queue, newest, failure.nominated_node_name)
         if failure.is_told:
             self._tell(queued, prof, failure)
 

@@ -103,10 +103,7 @@ class PodSink:
         if old is None:
             self._queue.add(new)
             return
-        nominator = self._queue.nominator
-        nominated_before = nominator.node_of(new.uid)
-        self._queue.update(old, new, object_changes.pod_changes(old, new))
-        nominations.released(self._queue, old, nominated_before, nominator.node_of(new.uid))
+        nominations.update(self._queue, old, new, object_changes.pod_changes(old, new))
 
     def _undo_assumed(self, info: pod_shape.PodInfo) -> None:
         """Free the place of a pod that is being deleted while its binding is under way.
