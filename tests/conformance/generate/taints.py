@@ -50,8 +50,6 @@ def _toleration(source: draw.Draw) -> cluster.Manifest:
     else:
         made = {"key": source.pick(_KEYS)}
         operator = source.pick(("Equal", "Exists", ""))
-        if source.chance(0.03):  # of a feature that is off by default: tolerates nothing
-            return {**made, "operator": source.pick(("Gt", "Lt")), "value": "4"}
         if operator:
             made["operator"] = operator
         value = source.pick(_VALUES)
