@@ -31,7 +31,7 @@ from policysched.cluster import (
     storage_objects,
 )
 from policysched.cluster import storage as storages
-from policysched.framework import cycle_state, events, preemptions, queued_pod, status
+from policysched.framework import apart, cycle_state, events, preemptions, queued_pod, status
 
 RawScores: TypeAlias = npt.NDArray[Any]
 """(n,) int64 or float64: what a Score plugin says before its scores are normalised.
@@ -165,22 +165,6 @@ class PostFilterResult:
     status: status.Status
     nominated_node_name: str | None = None
     victims: tuple[pod_shape.PodInfo, ...] = ()
-
-
-class Refilter(Protocol):
-    """Filter for the pod of the cycle, asked again while a what-if question is open."""
-
-    @property
-    def is_local(self) -> bool:
-        """Whether every answer follows from the node's own row.
-
-        Then changes may be supposed on many rows at once; else on one row at a time.
-        """
-        ...
-
-    def filter(self, rows: npt.NDArray[np.intp]) -> status.NodeStatuses:
-        """Return the first failure on each of `rows`, intp (n,), nominated pods considered."""
-        ...
 
 
 class PostFilterPlugin(Plugin, Protocol):
@@ -336,7 +320,7 @@ class Diagnosis:
     pre_filter: status.Status | None = None
     unasked: frozenset[str] = frozenset()
     post_filter_message: str = ""
-    refilter: Refilter | None = None
+    refilter: apart.Refilter | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -12,13 +12,21 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from policysched.cluster import pod_shape, what_if
-from policysched.framework import asking, cycle_state, filtering, interface, status, status_table
+from policysched.cluster import pod_shape, snapshot, what_if
+from policysched.framework import (
+    apart,
+    asking,
+    cycle_state,
+    filtering,
+    interface,
+    status,
+    status_table,
+)
 
 Rows: TypeAlias = npt.NDArray[np.intp]
 
@@ -27,9 +35,7 @@ class Refilter:
     """Filter for the pod of one cycle, on any rows, as often as asked.
 
     Attributes:
-        is_local: whether every answer follows from the node's own row. If not, questions about
-            several rows must be asked one after the other: what is supposed on one would change
-            the answer for others.
+        is_apart: see `apart.Refilter`.
     """
 
     def __init__(
@@ -40,21 +46,41 @@ class Refilter:
     ) -> None:
         """Leave out what PreFilter skipped in `outcome`, whatever it would say now."""
         self._cycle = cycle
-        self._pre_filters = [
-            (number, plugin)
-            for number, plugin in runner.acting_pre_filters(cycle)
-            if number not in outcome.skipped and not filtering.keeps_answers(plugin)
-        ]
         self._filters = [
             (number, plugin)
             for number, plugin in runner.acting_filters(cycle)
             if number not in outcome.skipped
         ]
-        self.is_local = all(filtering.keeps_answers(plugin) for _, plugin in self._filters)
+        self._apart = {
+            number: cast("apart.ApartFilterPlugin", plugin)
+            for number, plugin in self._filters
+            if hasattr(plugin, "filter_apart")
+        }
+        self._pre_filters = [
+            (number, plugin)
+            for number, plugin in runner.acting_pre_filters(cycle)
+            if not filtering.keeps_answers(plugin)
+            and number not in outcome.skipped
+            and number not in self._apart
+        ]
+        self.is_apart = all(
+            number in self._apart or filtering.keeps_answers(plugin)
+            for number, plugin in self._filters
+        )
         self._others = _with_precedence(cycle)
+        self._remembered: cycle_state.CycleState | None = None
+
+    def begin(self) -> None:
+        """Take note of how everything is, once."""
+        if self._remembered is None:
+            cycle = self._cycle
+            self._remembered = cycle_state.CycleState(cycle.state.tolerations)
+            for plugin in self._apart.values():
+                plugin.remember(self._remembered, cycle.pod, cycle.snap)
 
     def filter(self, rows: Rows) -> status.NodeStatuses:
         """Return the first failure on each of `rows`, intp (n,)."""
+        self.begin()
         ids = self._first_failures(rows)
         return status.NodeStatuses(self._beside_nominated(ids, rows), self._table.statuses)
 
@@ -68,6 +94,9 @@ class Refilter:
         chosen = outcome.node_names
         names = self._cycle.snap.nodes.names
         rows = [r for r in self._others if chosen is None or names[r] in chosen]
+        if not rows:
+            return ids
+        self.begin()
         corrected = ids.copy()
         corrected[rows] = self._beside_nominated(ids[rows], np.array(rows, np.intp))
         return corrected
@@ -82,7 +111,7 @@ class Refilter:
         if not concerned:
             return ids
         corrected = ids.copy()
-        for positions in [concerned] if self.is_local else [[i] for i in concerned]:
+        for positions in [concerned] if self.is_apart else [[i] for i in concerned]:
             beside = self._first_failures_beside(rows[positions])
             corrected[positions] = np.where(beside == 0, ids[positions], beside)
         return corrected
@@ -103,13 +132,27 @@ class Refilter:
             if number in rejected:
                 ids[ids == 0] = rejected[number]
             elif number not in silent:
-                own = cycle.answers.state if filtering.keeps_answers(plugin) else state
-                answers = asking.ask_filter(plugin, own, cycle.pod, nodes)
+                answers = self._ask(number, plugin, state, nodes)
                 if answers.ids.any():
                     ids = np.where(ids == 0, self._table.translate(plugin.name, answers), ids)
             if ids.all():
                 break
         return ids
+
+    def _ask(
+        self,
+        number: int,
+        plugin: interface.FilterPlugin,
+        state: cycle_state.CycleState,
+        nodes: snapshot.NodeView,
+    ) -> status.NodeStatuses:
+        cycle = self._cycle
+        told_apart = self._apart.get(number)
+        if told_apart is not None and self._remembered is not None:
+            method = told_apart.filter_apart
+            return asking.ask(plugin, "Filter", method, self._remembered, cycle.pod, nodes)
+        own = cycle.answers.state if filtering.keeps_answers(plugin) else state
+        return asking.ask_filter(plugin, own, cycle.pod, nodes)
 
     def _prepare(self, state: cycle_state.CycleState) -> tuple[set[int], dict[int, int]]:
         """Let PreFilter write into `state`; return which plugins have nothing to say, and refusals.
@@ -181,4 +224,4 @@ def _with_precedence(cycle: filtering.Cycle) -> dict[int, Sequence[pod_shape.Pod
 
 
 if TYPE_CHECKING:
-    _contract: type[interface.Refilter] = Refilter
+    _contract: type[apart.Refilter] = Refilter

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, ClassVar, TypeAlias
 import numpy as np
 
 from policysched.cluster import columns, count_column, pod_counts, pod_shape, snapshot
-from policysched.framework import cycle_state, events, interface, status
+from policysched.framework import apart, cycle_state, events, interface, status
 from policysched.plugins import (
     arguments,
     inter_pod_affinity_hints,
@@ -60,6 +60,20 @@ class _FilterState:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class _Remembered:
+    """What Filter read before anything was supposed.
+
+    Attributes:
+        required: pods that match all required affinity terms, in the topology of each term.
+        repelled, repelling: pods by topology key, as in `_FilterState`.
+    """
+
+    required: list[domains.Counted]
+    repelled: dict[str, domains.Counted]
+    repelling: dict[str, domains.Counted]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class _ScoreState:
     """Float64 (D + 1,): what each domain adds to the score, one table a topology key."""
 
@@ -95,6 +109,9 @@ class InterPodAffinity:
         self._acting: memo.ShapeMemo[dict[pod_counts.TermKind, list[_Column]]] = memo.ShapeMemo()
         self._errors: memo.ShapeMemo[str] = memo.ShapeMemo()
         self._hints = inter_pod_affinity_hints.Hints()
+        self._no_affinity = status.unresolvable(self.name, REASON_AFFINITY)
+        self._anti_affinity = status.unschedulable(self.name, REASON_ANTI_AFFINITY)
+        self._existing = status.unschedulable(self.name, REASON_EXISTING)
 
     @classmethod
     def from_args(cls, args: arguments.Arguments) -> InterPodAffinity:
@@ -131,15 +148,69 @@ class InterPodAffinity:
         found = state.read(self.name, _FilterState)
         cases = []
         if found.required:
-            allowed = ~_any_at(nodes, [(d, ~table) for d, table in found.required])
-            cases.append((~allowed, status.unresolvable(self.name, REASON_AFFINITY)))
+            excluded = _any_at(nodes, [(d, ~table) for d, table in found.required])
+            cases.append((excluded, self._no_affinity))
         if found.repelled:
-            hit = _any_at(nodes, found.repelled)
-            cases.append((hit, status.unschedulable(self.name, REASON_ANTI_AFFINITY)))
+            cases.append((_any_at(nodes, found.repelled), self._anti_affinity))
         if found.repelling:
-            hit = _any_at(nodes, found.repelling)
-            cases.append((hit, status.unschedulable(self.name, REASON_EXISTING)))
+            cases.append((_any_at(nodes, found.repelling), self._existing))
         return status.NodeStatuses.first_of(len(nodes), cases)
+
+    def remember(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
+    ) -> None:
+        """Keep the counts of everything that Filter reads."""
+        shape = pod.shape
+        required = []
+        if shape.affinity_terms:
+            query = pod_counts.MatchesAllTerms(shape.affinity_terms)
+            counts = snap.counts.matching(query).by_row(snap.size)
+            by_key = [self._domains.get(snap, t.topology_key) for t in shape.affinity_terms]
+            required = [domains.Counted(d, counts) for d in by_key]
+        repelled = self._kept(snap, _repelled_columns(shape, snap))
+        repelling = self._kept(snap, self._repelling_columns(shape, snap))
+        state.write(f"{self.name}/apart", _Remembered(required, repelled, repelling))
+
+    def _kept(
+        self, snap: snapshot.Snapshot, counted: Iterable[_Column]
+    ) -> dict[str, domains.Counted]:
+        totals = _totals(snap, counted)
+        return {k: domains.Counted(self._domains.get(snap, k), t) for k, t in totals.items()}
+
+    def filter_apart(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
+    ) -> status.NodeStatuses:
+        """Return one answer for each of the n nodes, as if only its own pods had changed."""
+        found = state.read(f"{self.name}/apart", _Remembered)
+        shape, snap = pod.shape, nodes.snapshot
+        repelled = _repelled_columns(shape, snap)
+        repelling = self._repelling_columns(shape, snap)
+        cases = []
+        if found.required:
+            cases.append((_lacks_company(found.required, shape, nodes), self._no_affinity))
+        if repelled:
+            cases.append(
+                (self._occupied_apart(found.repelled, repelled, nodes), self._anti_affinity)
+            )
+        if repelling:
+            cases.append((self._occupied_apart(found.repelling, repelling, nodes), self._existing))
+        return status.NodeStatuses.first_of(len(nodes), cases)
+
+    def _occupied_apart(
+        self,
+        before: dict[str, domains.Counted],
+        counted: Sequence[_Column],
+        nodes: snapshot.NodeView,
+    ) -> columns.NodeMask:
+        """Return bool (n,): the nodes in whose domain some counted pod is."""
+        snap = nodes.snapshot
+        hit = np.zeros(len(nodes), np.bool_)
+        for key, total in _totals(snap, counted).items():
+            kept = before.get(key)
+            if kept is None:
+                kept = domains.Counted(self._domains.get(snap, key), np.zeros_like(total))
+            hit |= kept.here(total, nodes.rows) > 0
+        return hit
 
     def _required(self, shape: pod_shape.PodShape, snap: snapshot.Snapshot) -> list[DomainTable]:
         """Return the domains that hold a pod which matches all required terms together.
@@ -160,18 +231,16 @@ class InterPodAffinity:
 
     def _repelled(self, shape: pod_shape.PodShape, snap: snapshot.Snapshot) -> list[DomainTable]:
         """Return, for each anti-affinity term of the pod, the domains that hold matching pods."""
-        return self._occupied(
-            snap,
-            [
-                _Column(t.topology_key, snap.counts.matching(pod_counts.MatchesAllTerms((t,))), 1)
-                for t in shape.anti_affinity_terms
-            ],
-        )
+        return self._occupied(snap, _repelled_columns(shape, snap))
 
     def _repelling(self, shape: pod_shape.PodShape, snap: snapshot.Snapshot) -> list[DomainTable]:
         """Return the domains that hold pods whose anti-affinity matches the pod."""
-        kind = pod_counts.TermKind.REQUIRED_ANTI_AFFINITY
-        return self._occupied(snap, self._acting_on(shape, snap)[kind])
+        return self._occupied(snap, self._repelling_columns(shape, snap))
+
+    def _repelling_columns(
+        self, shape: pod_shape.PodShape, snap: snapshot.Snapshot
+    ) -> list[_Column]:
+        return self._acting_on(shape, snap)[pod_counts.TermKind.REQUIRED_ANTI_AFFINITY]
 
     def _occupied(self, snap: snapshot.Snapshot, counted: Iterable[_Column]) -> list[DomainTable]:
         """Return, by topology key, the domains with any counted pod; keys without one left out."""
@@ -252,6 +321,31 @@ class InterPodAffinity:
         return self._hints.registrations()
 
 
+def _repelled_columns(shape: pod_shape.PodShape, snap: snapshot.Snapshot) -> list[_Column]:
+    """Return, for each anti-affinity term of the pod, the pods that match it."""
+    return [
+        _Column(t.topology_key, snap.counts.matching(pod_counts.MatchesAllTerms((t,))), 1)
+        for t in shape.anti_affinity_terms
+    ]
+
+
+def _lacks_company(
+    kept: Sequence[domains.Counted], shape: pod_shape.PodShape, nodes: snapshot.NodeView
+) -> columns.NodeMask:
+    """Return bool (n,): the nodes that required affinity rules out; see `_required`."""
+    snap, rows = nodes.snapshot, nodes.rows
+    query = pod_counts.MatchesAllTerms(shape.affinity_terms)
+    now = snap.counts.matching(query).by_row(snap.size)
+    has_company = np.ones(len(nodes), np.bool_)
+    may_be_first = np.full(len(nodes), query.matches(shape, snap.counts.namespaces))
+    for each in kept:
+        is_inside = each.domains.slots[rows] > 0
+        has_company &= is_inside & (each.here(now, rows) > 0)
+        may_be_first &= is_inside & (each.by_domain.sum() + each.change(now, rows) == 0)
+    lacks: columns.NodeMask = ~(has_company | may_be_first)
+    return lacks
+
+
 def _matching_terms(
     shape: pod_shape.PodShape, counts: pod_counts.PodCounts
 ) -> dict[pod_counts.TermKind, list[_Column]]:
@@ -292,6 +386,7 @@ def _any_at(nodes: snapshot.NodeView, tables: Sequence[DomainTable]) -> columns.
 if TYPE_CHECKING:
     _pre_filter: type[interface.PreFilterPlugin] = InterPodAffinity
     _filter: type[interface.FilterPlugin] = InterPodAffinity
+    _apart: type[apart.ApartFilterPlugin] = InterPodAffinity
     _pre_score: type[interface.PreScorePlugin] = InterPodAffinity
     _score: type[interface.ScorePlugin] = InterPodAffinity
     _normalize: type[interface.NormalizeScorePlugin] = InterPodAffinity

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from policysched.cluster import columns, owner_selectors, pod_shape, snapshot
-from policysched.framework import cycle_state, events, interface, status
+from policysched.framework import apart, cycle_state, events, interface, status
 from policysched.plugins import (
     arguments,
     memo,
@@ -56,6 +56,21 @@ class _FilterState:
     """One table a constraint: int16 (D + 1,), what each domain means for the pod."""
 
     tables: list[tuple[domains.Domains, npt.NDArray[np.int16]]]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Remembered:
+    """How the pods of a constraint were spread before anything was supposed.
+
+    Attributes:
+        counted: the pods that it counts.
+        elsewhere: float64 (D + 1,), the minimum over all other domains; None where too few domains
+            make it 0.
+    """
+
+    spread: _Spread
+    counted: domains.Counted
+    elsewhere: columns.FloatArray | None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -202,6 +217,29 @@ class PodTopologySpread:
         ids = np.zeros(len(nodes), np.int16)
         for by_key, table in state.read(self.name, _FilterState).tables:
             ids = np.where(ids == _PASSES, table[by_key.slots[nodes.rows]], ids)
+        return self._answers(ids)
+
+    def remember(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
+    ) -> None:
+        """Keep the counts of all hard constraints."""
+        spreads = self._spreads_of(state, pod.shape, snap, spread_constraints.HARD)
+        state.write(f"{self.name}/apart", [_remembered(s, snap) for s in spreads])
+
+    def filter_apart(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
+    ) -> status.NodeStatuses:
+        """Return one answer for each of the n nodes, as if only its own pods had changed.
+
+        Source: `filtering.go`, updateWithPod and criticalPaths.
+        """
+        del pod
+        ids = np.zeros(len(nodes), np.int16)
+        for kept in state.read(f"{self.name}/apart", list[_Remembered]):
+            ids = np.where(ids == _PASSES, _judged_apart(kept, nodes), ids)
+        return self._answers(ids)
+
+    def _answers(self, ids: npt.NDArray[np.int16]) -> status.NodeStatuses:
         missing = status.unresolvable(self.name, REASON_MISSING_LABEL)
         violated = status.unschedulable(self.name, REASON)
         return status.NodeStatuses(ids, [status.SUCCESS, missing, violated])
@@ -291,6 +329,32 @@ def _filter_table(
     return spread.nodes, table
 
 
+def _remembered(spread: _Spread, snap: snapshot.Snapshot) -> _Remembered:
+    counted = domains.Counted(spread.counted, _counts(spread, snap))
+    elsewhere = None
+    if np.count_nonzero(spread.eligible) >= spread.constraint.min_domains:
+        elsewhere = spreading.lowest_elsewhere(counted.by_domain, spread.eligible)
+    return _Remembered(spread, counted, elsewhere)
+
+
+def _judged_apart(kept: _Remembered, nodes: snapshot.NodeView) -> npt.NDArray[np.int16]:
+    """Return int16 (n,): what one constraint says if only the pods of the node had changed.
+
+    Nodes that are not counted are judged by the domain of their label all the same.
+    """
+    spread, constraint = kept.spread, kept.spread.constraint
+    slots = spread.nodes.slots[nodes.rows]
+    change = kept.counted.change(_counts(spread, nodes.snapshot), nodes.rows)
+    here = kept.counted.by_domain[slots] + change
+    lowest = np.zeros(len(nodes))
+    if kept.elsewhere is not None:
+        counts_here = np.where(spread.eligible[slots], here, np.inf)
+        lowest = np.minimum(counts_here, kept.elsewhere[slots])
+    judged = np.where(here + constraint.own - lowest > constraint.max_skew, _VIOLATES, _PASSES)
+    judged[slots == 0] = _LACKS_LABEL
+    return judged.astype(np.int16)
+
+
 def _size(spread: _Spread, nodes: snapshot.NodeView, is_ignored: columns.NodeMask) -> int:
     """Return how many domains the feasible nodes that are not ignored lie in.
 
@@ -320,6 +384,7 @@ def _points(spread: _Spread, weight: float, nodes: snapshot.NodeView) -> columns
 if TYPE_CHECKING:
     _pre_filter: type[interface.PreFilterPlugin] = PodTopologySpread
     _filter: type[interface.FilterPlugin] = PodTopologySpread
+    _apart: type[apart.ApartFilterPlugin] = PodTopologySpread
     _pre_score: type[interface.PreScorePlugin] = PodTopologySpread
     _score: type[interface.ScorePlugin] = PodTopologySpread
     _normalize: type[interface.NormalizeScorePlugin] = PodTopologySpread

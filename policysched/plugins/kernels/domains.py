@@ -44,6 +44,30 @@ class Domains:
         return Domains(np.where(mask, self.slots, 0), self.count)
 
 
+class Counted:
+    """Pods by domain before anything was supposed of them.
+
+    Attributes:
+        domains: where each node is.
+        by_row: int64 (N,), a copy.
+        by_domain: float64 (D + 1,).
+    """
+
+    def __init__(self, domains: Domains, by_row: columns.IntArray) -> None:
+        """Keep `by_row`, int64 (N,), and its sums."""
+        self.domains = domains
+        self.by_row = by_row.copy()
+        self.by_domain = domains.sums(by_row)
+
+    def change(self, now: columns.IntArray, rows: columns.RowIndex) -> columns.IntArray:
+        """Return int64 (n,): the pods by which `rows` differ in `now`, int64 (N,); outside 0."""
+        return np.where(self.domains.slots[rows] > 0, now[rows] - self.by_row[rows], 0)
+
+    def here(self, now: columns.IntArray, rows: columns.RowIndex) -> columns.FloatArray:
+        """Return float64 (n,): the pods in the domain of each row if no other row had changed."""
+        return self.by_domain[self.domains.slots[rows]] + self.change(now, rows)
+
+
 def of_label(snap: snapshot.Snapshot, key: str) -> Domains:
     """Return the domains of topology key `key`: one for each value of that label."""
     column = snap.nodes.label(key)

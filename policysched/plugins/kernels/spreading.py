@@ -31,6 +31,22 @@ def violating_domains(
     return violating
 
 
+def lowest_elsewhere(
+    counts: columns.FloatArray, is_eligible: columns.BoolArray
+) -> columns.FloatArray:
+    """Return float64 (D + 1,): for each domain the minimum over all other eligible ones.
+
+    It is infinite where there is no other.
+    """
+    eligible = np.flatnonzero(is_eligible)
+    lowest = np.full(len(counts), np.inf)
+    if len(eligible):
+        first, *others = eligible[np.argsort(counts[eligible], kind="stable")[:2]]
+        lowest[:] = counts[first]
+        lowest[first] = counts[others[0]] if others else np.inf
+    return lowest
+
+
 def topology_weight(domain_count: int) -> float:
     """Return `log(domain_count + 2)`: pods count more in topologies with many domains."""
     return go_math.log(float(domain_count + 2))

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from policysched.cluster import disruption_budgets, pod_shape, snapshot, what_if
-from policysched.framework import interface, status
+from policysched.framework import apart, interface, status
 
 NO_VICTIMS = "No preemption victims found for incoming pod"
 _LATEST = datetime.datetime.max.replace(tzinfo=datetime.UTC)
@@ -62,18 +62,19 @@ class VictimSearch:
         self,
         pod: pod_shape.PodInfo,
         snap: snapshot.Snapshot,
-        refilter: interface.Refilter,
+        refilter: apart.Refilter,
         budgets: disruption_budgets.DisruptionBudgets,
     ) -> None:
         """Look on behalf of `pod`; `budgets` are spared as far as possible."""
         self._priority = pod.shape.priority
         self._snap = snap
         self._refilter = refilter
+        refilter.begin()
         self._budgets = Budgets(budgets)
 
     def on_rows(self, rows: Sequence[int]) -> list[Answer]:
         """Return what becomes of each row."""
-        if self._refilter.is_local:
+        if self._refilter.is_apart:
             return self._on_independent_rows(rows)
         return [answer for row in rows for answer in self._on_independent_rows([row])]
 
