@@ -23,7 +23,7 @@ class VolumePods:
         self.changes = change_log.ChangeLog[int]()
         self.disks = legacy_disks.DiskColumns()
         self._on_row: dict[int, dict[str, pod_shape.PodInfo]] = {}
-        self._uses: dict[tuple[str, str], dict[int, int]] = {}
+        self._uses: dict[str, dict[str, dict[int, int]]] = {}
 
     @property
     def generation(self) -> int:
@@ -50,7 +50,11 @@ class VolumePods:
         `Snapshot.is_claim_used` leaves those out.
         Source: `framework/types.go`, updatePVCRefCounts.
         """
-        return self._uses.get((namespace, claim_name), {})
+        return self._uses.get(claim_name, {}).get(namespace, {})
+
+    def uses_anywhere(self, claim_name: str) -> Collection[Mapping[int, int]]:
+        """Return the same for the claims of that name in all namespaces."""
+        return self._uses.get(claim_name, {}).values()
 
     def add(self, info: pod_shape.PodInfo, row: int) -> None:
         """Take in a pod that was placed on a row."""
@@ -59,8 +63,8 @@ class VolumePods:
         self._on_row.setdefault(row, {})[info.uid] = info
         self.disks.count(row, info.shape.disks, 1)
         self.changes.touch(row)
-        for key in _named_claims(info.shape):
-            by_row = self._uses.setdefault(key, {})
+        for name in _named_claims(info.shape):
+            by_row = self._uses.setdefault(name, {}).setdefault(info.shape.namespace, {})
             by_row[row] = by_row.get(row, 0) + 1
 
     def replace(self, info: pod_shape.PodInfo, row: int) -> None:
@@ -78,17 +82,20 @@ class VolumePods:
             del self._on_row[row]
         self.disks.count(row, info.shape.disks, -1)
         self.changes.touch(row)
-        for key in _named_claims(info.shape):
-            self._remove_use(key, row)
+        for name in _named_claims(info.shape):
+            self._remove_use(name, info.shape.namespace, row)
 
-    def _remove_use(self, key: tuple[str, str], row: int) -> None:
-        by_row = self._uses[key]
+    def _remove_use(self, claim_name: str, namespace: str, row: int) -> None:
+        by_namespace = self._uses[claim_name]
+        by_row = by_namespace[namespace]
         by_row[row] -= 1
         if not by_row[row]:
             del by_row[row]
         if not by_row:
-            del self._uses[key]
+            del by_namespace[namespace]
+        if not by_namespace:
+            del self._uses[claim_name]
 
 
-def _named_claims(shape: pod_shape.PodShape) -> list[tuple[str, str]]:
-    return [(shape.namespace, c.claim_name) for c in shape.claims if not c.is_ephemeral]
+def _named_claims(shape: pod_shape.PodShape) -> list[str]:
+    return [use.claim_name for use in shape.claims if not use.is_ephemeral]

@@ -21,7 +21,7 @@ from policysched.cluster import (
     pod_shape,
     snapshot,
 )
-from policysched.framework import cycle_state, events, interface, status
+from policysched.framework import apart, cycle_state, events, interface, status
 from policysched.plugins import names, node_volume_limits_hints
 
 REASON = "node(s) exceed max volume count"
@@ -74,6 +74,17 @@ class NodeVolumeLimits:
         rows = nodes.rows
         return status.NodeStatuses.first_of(len(nodes), [(m[rows], s) for m, s in cases])
 
+    def remember(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
+    ) -> None:
+        """Keep nothing: what a node holds is counted on its row."""
+
+    def filter_apart(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
+    ) -> status.NodeStatuses:
+        """Return one answer for each of the n nodes, as if only its own pods had changed."""
+        return self.filter(state, pod, nodes)
+
     def events_to_register(self) -> Sequence[events.ClusterEventWithHint]:
         """Wait for higher limits, for volumes that are detached, and for claims."""
         return node_volume_limits_hints.REGISTRATIONS
@@ -118,4 +129,5 @@ class NodeVolumeLimits:
 if TYPE_CHECKING:
     _scoped: type[interface.ScopedPlugin] = NodeVolumeLimits
     _filter: type[interface.FilterPlugin] = NodeVolumeLimits
+    _apart: type[apart.ApartFilterPlugin] = NodeVolumeLimits
     _events: type[interface.EventsPlugin] = NodeVolumeLimits

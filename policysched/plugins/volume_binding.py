@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from policysched.cluster import columns, pod_shape, snapshot, storage
-from policysched.framework import cycle_state, events, interface, status
+from policysched.framework import apart, cycle_state, events, interface, status
 from policysched.plugins import (
     arguments,
     names,
@@ -128,6 +128,18 @@ class VolumeBinding:
             answers.statuses.append(status.Status(status.Code.ERROR, (text,), self.name))
         return answers
 
+    def remember(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
+    ) -> None:
+        """Keep the pod's claims."""
+        self.pre_filter(state, pod, snap)
+
+    def filter_apart(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
+    ) -> status.NodeStatuses:
+        """Return one answer for each of the n nodes; other pods do not matter."""
+        return self.filter(state, pod, nodes)
+
     def reserve(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node_name: str
     ) -> status.Status:
@@ -226,6 +238,7 @@ if TYPE_CHECKING:
     _scoped: type[interface.ScopedPlugin] = VolumeBinding
     _pre_filter: type[interface.PreFilterPlugin] = VolumeBinding
     _filter: type[interface.FilterPlugin] = VolumeBinding
+    _apart: type[apart.ApartFilterPlugin] = VolumeBinding
     _reserve: type[interface.ReservePlugin] = VolumeBinding
     _pre_bind: type[interface.PreBindPlugin] = VolumeBinding
     _events: type[interface.EventsPlugin] = VolumeBinding

@@ -8,17 +8,31 @@ Source: `plugins/volumerestrictions/volume_restrictions.go`.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from policysched.cluster import pod_shape, snapshot, storage_objects
-from policysched.framework import cycle_state, events, interface, status
+from policysched.cluster import columns, pod_shape, snapshot, storage_objects
+from policysched.framework import apart, cycle_state, events, interface, status
 from policysched.plugins import names, volume_restrictions_hints
 
 REASON_DISK = "node(s) had no available disk"
 REASON_CLAIM = "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod"  # noqa: E501 - one text
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Remembered:
+    """How claims that only one pod may use were used before anything was supposed.
+
+    Attributes:
+        in_use: how many of the pod's such claims some pod uses.
+        named_by_row: int64 (N,), volumes of placed pods with the name of one of them.
+    """
+
+    in_use: int
+    named_by_row: columns.IntArray
 
 
 class VolumeRestrictions:
@@ -38,29 +52,47 @@ class VolumeRestrictions:
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
     ) -> interface.PreFilterResult:
         """Reject pods whose claims do not exist; skip those that nothing keeps away."""
-        namespace = pod.shape.namespace
-        is_claim_in_use = False
         for use in pod.shape.claims:
-            if use.is_ephemeral:
-                continue
-            claim = snap.storage.claims.get(use.claim_name, namespace)
-            if claim is None:
+            if not use.is_ephemeral and _claim(pod, use, snap) is None:
                 missing = f'persistentvolumeclaim "{use.claim_name}" not found'
                 return interface.PreFilterResult(status.unresolvable(self.name, missing))
-            if storage_objects.READ_WRITE_ONCE_POD in claim.spec.access_modes:
-                is_claim_in_use |= snap.is_claim_used(namespace, use.claim_name)
-        if not pod.shape.disks and not is_claim_in_use:
+        in_use = _claims_in_use(pod, snap)
+        if not pod.shape.disks and not in_use:
             return interface.PreFilterResult(status.SKIP)
-        state.write(self.name, is_claim_in_use)
+        state.write(self.name, bool(in_use))
         return interface.PreFilterResult()
 
     def filter(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
     ) -> status.NodeStatuses:
         """Return one answer for each of the n nodes; disks are told of first."""
+        return self._answers(pod, nodes, np.full(len(nodes), state.read(self.name, bool)))
+
+    def remember(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
+    ) -> None:
+        """Keep how many of the pod's claims are in use, and which pods name such claims."""
+        in_use = _claims_in_use(pod, snap)
+        state.write(f"{self.name}/apart", _Remembered(len(in_use), _named_by_row(pod, snap)))
+
+    def filter_apart(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
+    ) -> status.NodeStatuses:
+        """Return one answer for each of the n nodes, as if only its own pods had changed.
+
+        As in kube-scheduler (updateWithPod), a pod that goes takes one use with it for each of its
+        volumes with the name of such a claim, although a claim is counted as one use whoever names
+        it, and although claims of other namespaces may have that name.
+        """
+        kept = state.read(f"{self.name}/apart", _Remembered)
+        change = _named_by_row(pod, nodes.snapshot) - kept.named_by_row
+        return self._answers(pod, nodes, (kept.in_use + change > 0)[nodes.rows])
+
+    def _answers(
+        self, pod: pod_shape.PodInfo, nodes: snapshot.NodeView, in_use: columns.NodeMask
+    ) -> status.NodeStatuses:
         snap = nodes.snapshot
         taken = snap.storage.pods.disks.conflicts(pod.shape.disks, snap.size)[nodes.rows]
-        in_use = np.full(len(nodes), state.read(self.name, bool))
         return status.NodeStatuses.first_of(
             len(nodes),
             [
@@ -74,8 +106,39 @@ class VolumeRestrictions:
         return volume_restrictions_hints.REGISTRATIONS
 
 
+def _claim(
+    pod: pod_shape.PodInfo, use: pod_shape.ClaimUse, snap: snapshot.Snapshot
+) -> storage_objects.PersistentVolumeClaim | None:
+    return snap.storage.claims.get(use.claim_name, pod.shape.namespace)
+
+
+def _exclusive_claims(pod: pod_shape.PodInfo, snap: snapshot.Snapshot) -> set[str]:
+    """Return the names of the pod's claims that only one pod may use."""
+    found = {u.claim_name: _claim(pod, u, snap) for u in pod.shape.claims if not u.is_ephemeral}
+    return {
+        name
+        for name, claim in found.items()
+        if claim is not None and storage_objects.READ_WRITE_ONCE_POD in claim.spec.access_modes
+    }
+
+
+def _claims_in_use(pod: pod_shape.PodInfo, snap: snapshot.Snapshot) -> set[str]:
+    namespace = pod.shape.namespace
+    return {name for name in _exclusive_claims(pod, snap) if snap.is_claim_used(namespace, name)}
+
+
+def _named_by_row(pod: pod_shape.PodInfo, snap: snapshot.Snapshot) -> columns.IntArray:
+    """Return int64 (N,): how many volumes of placed pods have the name of such a claim."""
+    named = np.zeros(snap.size, np.int64)
+    for name in _exclusive_claims(pod, snap):
+        for by_row in snap.storage.pods.uses_anywhere(name):
+            named[list(by_row)] += list(by_row.values())
+    return named
+
+
 if TYPE_CHECKING:
     _scoped: type[interface.ScopedPlugin] = VolumeRestrictions
     _pre_filter: type[interface.PreFilterPlugin] = VolumeRestrictions
     _filter: type[interface.FilterPlugin] = VolumeRestrictions
+    _apart: type[apart.ApartFilterPlugin] = VolumeRestrictions
     _events: type[interface.EventsPlugin] = VolumeRestrictions

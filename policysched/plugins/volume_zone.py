@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from policysched.cluster import columns, pod_shape, selectors, snapshot, storage, storage_objects
-from policysched.framework import cycle_state, events, interface, status
+from policysched.framework import apart, cycle_state, events, interface, status
 from policysched.plugins import names, volume_topology, volume_zone_hints
 
 REASON = "node(s) had no available volume zone"
@@ -61,6 +61,18 @@ class VolumeZone:
             has_labels |= nodes.label_ids(key) >= 0
         rejected = status.unresolvable(self.name, REASON)
         return status.NodeStatuses.where(has_labels & ~matches, rejected)
+
+    def remember(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
+    ) -> None:
+        """Keep the labels of the pod's volumes."""
+        self.pre_filter(state, pod, snap)
+
+    def filter_apart(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
+    ) -> status.NodeStatuses:
+        """Return one answer for each of the n nodes; pods do not matter."""
+        return self.filter(state, pod, nodes)
 
     def events_to_register(self) -> Sequence[events.ClusterEventWithHint]:
         """Wait for classes, claims and volumes, and for nodes that come to match."""
@@ -114,4 +126,5 @@ if TYPE_CHECKING:
     _scoped: type[interface.ScopedPlugin] = VolumeZone
     _pre_filter: type[interface.PreFilterPlugin] = VolumeZone
     _filter: type[interface.FilterPlugin] = VolumeZone
+    _apart: type[apart.ApartFilterPlugin] = VolumeZone
     _events: type[interface.EventsPlugin] = VolumeZone

@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 
+from policysched.cluster import what_if
 from policysched.plugins import volume_restrictions
 from tests.builders import PodBuilder, make_pod
+from tests.plugins import asking
 from tests.plugins.volume_worlds import (
     OUT_OF_SCOPE,
     SKIPPED,
@@ -124,3 +126,47 @@ def test_volume_restrictions(around: World, waiting: PodBuilder, expected: Any) 
     """Claims have to exist, and those of one pod alone be free."""
     plugin = volume_restrictions.VolumeRestrictions()
     assert said(plugin, waiting, around.build()) == expected
+
+
+claim = make_claim("c", modes=[ONE_POD])
+user = placed.claim("c")
+second = make_pod("second").node("n2").claim("c")
+namesake = make_pod("namesake", "prod").node("n2").claim("c")
+
+
+@pytest.mark.parametrize(
+    "around, gone, expected",
+    [
+        pytest.param(world(claim, user), user, [None, IN_USE], id="the one that uses it"),
+        pytest.param(world(claim, user, second), user, [None, IN_USE], id="one of two"),
+        pytest.param(
+            world(claim, user, namesake),
+            namesake,
+            [IN_USE, None],
+            id="one that uses a claim of that name",
+        ),
+        pytest.param(
+            world(claim, user, placed.uid("x")), placed.uid("x"), [IN_USE] * 2, id="other"
+        ),
+        pytest.param(
+            world(claim, user.volume(**gce("d"))),
+            user.volume(**gce("d")),
+            [None, IN_USE],
+            id="with the disk",
+        ),
+    ],
+)
+def test_what_if_a_pod_went(around: World, gone: PodBuilder, expected: Any) -> None:
+    """Each node is judged as if only its own pods went, and uses are counted as kube-scheduler."""
+    cluster = around.build()
+    waiting = cluster.info(pod.claim("c").volume(**gce("d")))
+    snap = cluster.cache.snapshot()
+    plugin, state = volume_restrictions.VolumeRestrictions(), asking.state_for(waiting)
+    plugin.remember(state, waiting, snap)
+    leaving = [(cluster.info(gone), snap.nodes.row_of[gone.pod.spec.node_name])]
+    with what_if.WhatIf(snap) as supposed:
+        supposed.take_off(leaving)
+        found = plugin.filter_apart(state, waiting, snap.all_rows())
+    assert asking.answers(found) == expected
+    after = plugin.filter_apart(state, waiting, snap.all_rows())
+    assert all(answer is not None for answer in asking.answers(after))
