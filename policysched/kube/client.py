@@ -23,7 +23,8 @@ import aiohttp
 import yarl
 
 import policysched
-from policysched.kube import backoff, errors, kubeconfig
+from policysched import backoff
+from policysched.kube import errors, kubeconfig
 
 JSON = "application/json"
 MERGE_PATCH = "application/merge-patch+json"

@@ -22,7 +22,8 @@ import random
 from collections.abc import Iterable, Sequence
 from typing import Generic, NoReturn, Protocol, TypeVar, assert_never
 
-from policysched.kube import backoff, client, decoding, errors, resources
+from policysched import backoff
+from policysched.kube import client, decoding, errors, resources
 
 _logger = logging.getLogger(__name__)
 

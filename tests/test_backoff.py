@@ -7,7 +7,7 @@ import random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from policysched.kube import backoff
+from policysched import backoff
 
 BACKOFF = backoff.Backoff(first_seconds=0.5, max_seconds=8.0)
 

@@ -1,0 +1,192 @@
+"""PromQL trees back to text.
+
+The `promql_parser` package can print its trees, but loses the colon of a subquery without step
+and the escapes of label values, so that its text may mean something else. This one is explicit:
+every operation stands in parentheses, every duration in milliseconds.
+"""
+
+from __future__ import annotations
+
+import datetime
+import enum
+import math
+import re
+
+import promql_parser
+
+_NAME = re.compile(r"[A-Za-z_:][A-Za-z0-9_:]*\Z")
+_LABEL = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+_ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n"})
+
+
+class Kind(enum.Enum):
+    """What an expression evaluates to."""
+
+    VECTOR = "ValueType.Vector"
+    SCALAR = "ValueType.Scalar"
+    MATRIX = "ValueType.Matrix"
+    STRING = "ValueType.String"
+
+
+class UnknownSyntaxError(Exception):
+    """A part of a query that this module cannot write; its text says which."""
+
+
+def render(expr: promql_parser.Expr) -> str:
+    """Return PromQL that parses to `expr`.
+
+    Raises:
+        UnknownSyntaxError: it has a part that is not Prometheus' own.
+    """
+    match expr:
+        case promql_parser.NumberLiteral():
+            return number(expr.val)
+        case promql_parser.StringLiteral():
+            return quoted(expr.val)
+        case promql_parser.ParenExpr():
+            return render(expr.expr)
+        case promql_parser.UnaryExpr():
+            return f"(-{render(expr.expr)})"
+        case promql_parser.BinaryExpr():
+            return f"({render(expr.lhs)} {operator(expr)} {render(expr.rhs)})"
+        case promql_parser.Call():
+            return f"{expr.func.name}({', '.join(map(render, expr.args))})"
+        case promql_parser.AggregateExpr():
+            param = "" if expr.param is None else f"{render(expr.param)}, "
+            return f"{expr.op} {grouping(expr)}({param}{render(expr.expr)})"
+        case _:
+            return _render_selection(expr)
+
+
+def _render_selection(expr: promql_parser.Expr) -> str:
+    match expr:
+        case promql_parser.VectorSelector():
+            return selector(expr) + modifiers(expr.at, expr.offset)
+        case promql_parser.MatrixSelector():
+            inner = expr.vector_selector
+            window = f"[{duration(expr.range)}]"
+            return selector(inner) + window + modifiers(inner.at, inner.offset)
+        case promql_parser.SubqueryExpr() if expr.range is not None:
+            step = "" if expr.step is None else duration(expr.step)
+            window = f"[{duration(expr.range)}:{step}]"
+            return f"({render(expr.expr)}){window}{modifiers(expr.at, expr.offset)}"
+        case _:
+            raise UnknownSyntaxError(f"a {type(expr).__name__}")
+
+
+def kind(expr: promql_parser.Expr) -> Kind:
+    """Return what an expression evaluates to."""
+    match expr:
+        case promql_parser.NumberLiteral():
+            return Kind.SCALAR
+        case promql_parser.StringLiteral():
+            return Kind.STRING
+        case promql_parser.MatrixSelector() | promql_parser.SubqueryExpr():
+            return Kind.MATRIX
+        case promql_parser.ParenExpr() | promql_parser.UnaryExpr():
+            return kind(expr.expr)
+        case promql_parser.Call():
+            return Kind(str(expr.func.return_type))
+        case promql_parser.BinaryExpr():
+            is_scalar = Kind.SCALAR == kind(expr.lhs) == kind(expr.rhs)
+            return Kind.SCALAR if is_scalar else Kind.VECTOR
+        case _:
+            return Kind.VECTOR
+
+
+def unwrapped(expr: promql_parser.Expr) -> promql_parser.Expr:
+    """Return an expression without the parentheses around it."""
+    while isinstance(expr, promql_parser.ParenExpr):
+        expr = expr.expr
+    return expr
+
+
+def selector(expr: promql_parser.VectorSelector) -> str:
+    """Return name and matchers of a selector, without offset and @."""
+    if expr.matchers.or_matchers:
+        raise UnknownSyntaxError("`or` between matchers")
+    matchers = [
+        f"{_label(each.name)}{_OPERATORS[str(each.op)]}{quoted(each.value)}"
+        for each in expr.matchers.matchers
+    ]
+    if expr.name is None:
+        return f"{{{','.join(matchers)}}}"
+    if not _NAME.match(expr.name):
+        return f"{{{','.join([f'__name__={quoted(expr.name)}', *matchers])}}}"
+    return f"{expr.name}{{{','.join(matchers)}}}"
+
+
+_OPERATORS = {
+    str(promql_parser.MatchOp.Equal): "=",
+    str(promql_parser.MatchOp.NotEqual): "!=",
+    str(promql_parser.MatchOp.Re): "=~",
+    str(promql_parser.MatchOp.NotRe): "!~",
+}
+
+
+def modifiers(at: promql_parser.AtModifier | None, offset: datetime.timedelta | None) -> str:
+    """Return `@ …` and `offset …`, each after a blank."""
+    text = "" if at is None else f" {at}"
+    return text if offset is None else f"{text} offset {duration(offset)}"
+
+
+def grouping(expr: promql_parser.AggregateExpr) -> str:
+    """Return `by (…)` or `without (…)`, or nothing."""
+    if expr.modifier is None:
+        return ""
+    is_by = expr.modifier.type == promql_parser.AggModifierType.By
+    return f"{'by' if is_by else 'without'} {_labels(expr.modifier.labels)} "
+
+
+def operator(expr: promql_parser.BinaryExpr) -> str:
+    """Return an operator with `bool` and how its operands are matched."""
+    is_bool = expr.modifier is not None and expr.modifier.return_bool
+    return f"{expr.op}{' bool' if is_bool else ''}{matching(expr)}"
+
+
+def matching(expr: promql_parser.BinaryExpr) -> str:
+    """Return `on`, `ignoring`, `group_left` and `group_right`, after a blank; nothing if none."""
+    modifier = expr.modifier
+    if modifier is None:
+        return ""
+    fill = modifier.fill_values
+    if fill.lhs is not None or fill.rhs is not None:
+        raise UnknownSyntaxError("`fill`")
+    text = ""
+    if modifier.matching is not None:
+        is_on = modifier.matching.type == promql_parser.LabelModifierType.Include
+        text = f" {'on' if is_on else 'ignoring'} {_labels(modifier.matching.labels)}"
+    side = _SIDES.get(str(modifier.card))
+    return f"{text} {side} {_labels(modifier.group_labels or [])}" if side else text
+
+
+_SIDES = {
+    str(promql_parser.VectorMatchCardinality.ManyToOne): "group_left",
+    str(promql_parser.VectorMatchCardinality.OneToMany): "group_right",
+}
+
+
+def duration(length: datetime.timedelta) -> str:
+    """Return a duration in milliseconds."""
+    return f"{round(length / datetime.timedelta(milliseconds=1))}ms"
+
+
+def number(value: float) -> str:
+    """Return a number."""
+    if math.isnan(value):
+        return "NaN"
+    text = ("Inf" if value > 0 else "-Inf") if math.isinf(value) else repr(value)
+    return f"({text})" if text.startswith("-") else text
+
+
+def quoted(text: str) -> str:
+    """Return a string in quotes."""
+    return f'"{text.translate(_ESCAPES)}"'
+
+
+def _label(name: str) -> str:
+    return name if _LABEL.match(name) else quoted(name)
+
+
+def _labels(names: list[str]) -> str:
+    return f"({', '.join(map(_label, names))})"

@@ -1,0 +1,147 @@
+"""Where a Prometheus is and how to speak to it, as the configuration file says it."""
+
+from __future__ import annotations
+
+import re
+import urllib.parse
+
+import msgspec
+
+from policysched import errors
+
+DEFAULT_NAME = "default"
+"""The source of metrics that name none, where there are several."""
+
+_HELP = "write http://HOST:PORT or https://HOST"
+
+
+class BasicAuth(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+    """A user and where its password is; `password` is never shown."""
+
+    username: str
+    password: str | None = None
+    password_file: str | None = None
+
+    def __repr__(self) -> str:
+        """Show the user alone."""
+        return f"BasicAuth({self.username!r})"
+
+
+class Tls(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+    """Whom to trust and who we are; all are PEM files, read again for each new connection.
+
+    Attributes:
+        ca_file: certificates to trust instead of the machine's.
+        cert_file: our certificate.
+        key_file: its key, where it is not in `cert_file`.
+        insecure_skip_verify: trust anybody.
+    """
+
+    ca_file: str | None = None
+    cert_file: str | None = None
+    key_file: str | None = None
+    insecure_skip_verify: bool = False
+
+
+class PrometheusSource(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+    """One server; its name is the key under which it stands.
+
+    Attributes:
+        url: scheme, host, port, and the path before `/api/v1`, if any.
+        path_prefix: more of that path, such as `/prometheus`.
+        bearer_token: sent as it is; `bearer_token_file` is read again when it changes.
+        headers: sent with each query, such as X-Scope-OrgID.
+        query_params: sent with each query, such as `dedup: "true"` for Thanos.
+        timeout_seconds: limit of one query, from connecting to the last byte.
+        method: POST, which has no limit of length, or GET for proxies that let nothing else pass.
+    """
+
+    url: str
+    path_prefix: str = ""
+    bearer_token: str | None = None
+    bearer_token_file: str | None = None
+    basic_auth: BasicAuth | None = None
+    tls: Tls = Tls()
+    headers: dict[str, str] = {}
+    query_params: dict[str, str] = {}
+    timeout_seconds: float = 10.0
+    method: str = "POST"
+
+    def __repr__(self) -> str:
+        """Show the address alone: the rest may be secret."""
+        return f"PrometheusSource({self.url!r})"
+
+    @property
+    def address(self) -> str:
+        """The URL before `/api/v1`."""
+        prefix = self.path_prefix.strip("/")
+        return self.url.rstrip("/") + (f"/{prefix}" if prefix else "")
+
+
+def problem(source: PrometheusSource) -> str:
+    """Return what is wrong with settings, without quoting secrets; "" for nothing."""
+    credentials = (source.bearer_token, source.bearer_token_file, source.basic_auth)
+    if sum(each is not None for each in credentials) > 1:
+        return "give one of `bearerToken`, `bearerTokenFile` and `basicAuth`"
+    basic = source.basic_auth
+    if basic is not None and (basic.password is None) == (basic.password_file is None):
+        return "give one of `password` and `passwordFile` to `basicAuth`"
+    tls = source.tls
+    if tls.key_file is not None and tls.cert_file is None:
+        return "`tls.keyFile` is the key of `tls.certFile`, which is missing"
+    if tls.insecure_skip_verify and tls.ca_file is not None:
+        return "`tls.insecureSkipVerify` trusts anybody, so that `tls.caFile` has no effect"
+    named = {name.lower() for name in source.headers}
+    if "authorization" in named and any(each is not None for each in credentials):
+        return "the header `Authorization` is set twice: by `headers` and by a credential"
+    for name, value in source.headers.items():
+        if not _HEADER_NAME.fullmatch(name) or not _is_header_value(value):
+            return f"the header `{name}` has characters that no header may have"
+    if source.bearer_token is not None and not _is_header_value(source.bearer_token):
+        return "`bearerToken` has characters that no header may have"
+    return url_problem(source.url)
+
+
+def url_problem(url: str) -> str:
+    """Return what is wrong with an address, without quoting a password in it; "" for nothing."""
+    try:
+        parts = urllib.parse.urlsplit(url)
+        is_usable = parts.scheme in ("http", "https") and bool(parts.hostname)
+        is_usable = is_usable and parts.port != 0
+    except ValueError:
+        return f"the URL cannot be read; {_HELP}"
+    if "@" in parts.netloc:
+        return "the URL holds a user; put it into `basicAuth`, so that it shows up nowhere"
+    if not is_usable:
+        return f"`{url}` is no URL of a server; {_HELP}"
+    if parts.query or parts.fragment:
+        return "the URL ends in `?…` or `#…`; put parameters into `queryParams`"
+    return ""
+
+
+_HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
+_NAMED_URL = re.compile(r"(?P<name>[A-Za-z_][A-Za-z0-9_]*)=(?P<url>.*)", re.DOTALL)
+
+
+def _is_header_value(text: str) -> bool:
+    return text.isascii() and text.isprintable() and text == text.strip()
+
+
+def from_option(text: str) -> tuple[str, PrometheusSource]:
+    """Return name and settings of `--prometheus [NAME=]URL`.
+
+    Raises:
+        UsageError: it is no URL.
+    """
+    named = _NAMED_URL.fullmatch(text)
+    name, url = (named["name"], named["url"]) if named else (DEFAULT_NAME, text)
+    if found := url_problem(url):
+        raise errors.UsageError(f"--prometheus: {found}")
+    return name, PrometheusSource(url)
+
+
+def default_name(names: list[str]) -> str | None:
+    """Return the source of metrics that name none: the only one, or `default`."""
+    if len(names) == 1:
+        return names[0]
+    return DEFAULT_NAME if DEFAULT_NAME in names else None
