@@ -36,6 +36,9 @@ def pod_text(report: Report) -> str:
 def node_text(report: Report, node: str) -> str:
     """Return everything about one pod on one node."""
     verdict = report["nodes"][node]
+    if verdict["ok"] and not report["scores"]:
+        head = f"{report['pod']} would fit on {node}, but is not placed"
+        return "\n".join([head, *_gate(report), _INDENT + report["message"]])
     if verdict["ok"]:
         ranking = _ranking(report)
         rank = ranking.index(node) + 1

@@ -266,6 +266,30 @@ def test_the_text_about_one_node_has_everything(
     assert "  total                             573   634\n" in text
 
 
+def test_a_pod_whose_preferences_cannot_be_read_fits_and_is_not_placed(
+    tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nodes pass, but scoring them is an error: that is what is told, of all nodes and of one."""
+    pod = clusters.pod("web")
+    wrong = {"key": "cores", "operator": "Gt", "values": ["many"]}
+    term = {"weight": 1, "preference": {"matchExpressions": [wrong]}}
+    pod["spec"]["affinity"] = {
+        "nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [term]}
+    }
+    argv = ("--cluster", clusters.write(tmp_path, *NODES[:2], pod))
+    text = (
+        'running PreScore plugin "NodeAffinity": [0].matchExpressions[0].values[0]: Invalid value'
+    )
+    (report,) = _reports(capsys, *argv, "--all")
+    assert report["message"].startswith(text)
+    assert [verdict["ok"] for verdict in report["nodes"].values()] == [True, True]
+    assert (report["feasible"], report["scores"], report["best"]) == (0, {}, [])
+    said = _run(capsys, *argv, "pod", "prod/web")
+    assert said.startswith(f"prod/web fits on 0 of 2 nodes\n  {text}")
+    said = _run(capsys, *argv, "pod", "prod/web", "--node", "hot")
+    assert said.startswith(f"prod/web would fit on hot, but is not placed\n  {text}")
+
+
 def test_many_equal_nodes_are_summed_up(
     tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
