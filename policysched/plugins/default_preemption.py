@@ -95,7 +95,7 @@ class DefaultPreemption:
             return interface.PostFilterResult(self._rejection(objection))
         found, refused = self.candidates(pod, snap, diagnosis)
         if found:
-            return self._choose(found, snap)
+            return self._choose(found, pod, snap)
         errors = [s for s in refused.values() if not s.is_rejection]
         if errors:
             reasons = ", ".join(dict.fromkeys(s.message for s in errors))
@@ -143,10 +143,16 @@ class DefaultPreemption:
         return rows[offset:] + rows[:offset]
 
     def _choose(
-        self, found: Sequence[victims.Candidate], snap: snapshot.Snapshot
+        self,
+        found: Sequence[victims.Candidate],
+        pod: pod_shape.PodInfo,
+        snap: snapshot.Snapshot,
     ) -> interface.PostFilterResult:
+        """Choose among the cheapest the node that the pod is nominated to, else any."""
         best = {snap.nodes.names[c.row]: c for c in victims.cheapest(found)}
-        name = min(best) if self._rng is None else self._rng.choice(list(best))
+        name = pod.pod.status.nominated_node_name
+        if name not in best:
+            name = min(best) if self._rng is None else self._rng.choice(list(best))
         return interface.PostFilterResult(status.SUCCESS, name, best[name].victims)
 
     def _rejection(self, text: str) -> status.Status:
