@@ -54,12 +54,15 @@ class _Cycle:
 
     Attributes:
         claims: the claims.
+        snap: what the cycle looks at.
         nodes, stored: the live ones, of which the binding cycle reads what becomes of its own.
-        findings: where they can be satisfied; made by the first Filter.
+        findings: where they can be satisfied; made by the first Filter, or by Reserve when Filter
+            was asked apart from the cycle, as it is about a nominated node.
         reservation: what is promised to them, None where nothing has to be.
     """
 
     claims: volume_claims.PodClaims
+    snap: snapshot.Snapshot
     nodes: columns.NodeColumns
     stored: storage.Storage
     findings: volume_findings.Findings | None = None
@@ -109,24 +112,26 @@ class VolumeBinding:
         claims = volume_claims.find(pod, snap.storage)
         if isinstance(claims, status.Status):
             return interface.PreFilterResult(dataclasses.replace(claims, plugin=self.name))
-        state.write(self.name, _Cycle(claims, snap.nodes, snap.storage))
+        state.write(self.name, _Cycle(claims, snap, snap.nodes, snap.storage))
         return interface.PreFilterResult()
 
     def filter(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
     ) -> status.NodeStatuses:
         """Return one answer for each of the n nodes, with one or two reasons."""
-        cycle = state.read(self.name, _Cycle)
-        if cycle.findings is None:
-            # Of all rows at once: neither pods nor their removal change it within a cycle.
-            cycle.findings = self._finder.find(cycle.claims, nodes.snapshot)
-        found = cycle.findings
+        found = self._findings(state.read(self.name, _Cycle))
         answers = _answers(self.name, found.of_bound[nodes.rows], found.of_unbound[nodes.rows])
         for fails, problem in found.errors:
             answers.ids[fails[nodes.rows]] = len(answers.statuses)
             text = f"could not translate pv: {problem}"
             answers.statuses.append(status.Status(status.Code.ERROR, (text,), self.name))
         return answers
+
+    def _findings(self, cycle: _Cycle) -> volume_findings.Findings:
+        """Return those of all rows at once: neither pods nor their removal change them."""
+        if cycle.findings is None:
+            cycle.findings = self._finder.find(cycle.claims, cycle.snap)
+        return cycle.findings
 
     def remember(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
@@ -145,10 +150,10 @@ class VolumeBinding:
     ) -> status.Status:
         """Promise volumes to claims, and the node to claims whose volumes are to be made."""
         cycle = state.find(self.name, _Cycle)
-        if cycle is not None and cycle.claims.delayed and cycle.findings is not None:
+        if cycle is not None and cycle.claims.delayed:
             row = cycle.nodes.row_of[node_name]
             cycle.reservation = volume_reservation.reserve(
-                cycle.findings, row, node_name, cycle.stored.assumed
+                self._findings(cycle), row, node_name, cycle.stored.assumed
             )
         return status.SUCCESS
 

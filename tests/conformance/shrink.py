@@ -15,9 +15,37 @@ Path: TypeAlias = tuple[str | int, ...]
 StillFails: TypeAlias = Callable[[Manifest], bool]
 
 _KEPT = frozenset(
-    "apiVersion kind metadata name namespace spec uid startTime key operator values effect weight"
-    " maxSkew topologyKey whenUnsatisfiable containerPort preference podAffinityTerm utilization"
-    " score pdName volumeID volumeHandle driver provisioner accessModes capacity resources".split()
+    (
+        "apiVersion",
+        "kind",
+        "metadata",
+        "name",
+        "namespace",
+        "spec",
+        "uid",
+        "startTime",
+        "key",
+        "operator",
+        "values",
+        "effect",
+        "weight",
+        "maxSkew",
+        "topologyKey",
+        "whenUnsatisfiable",
+        "containerPort",
+        "preference",
+        "podAffinityTerm",
+        "utilization",
+        "score",
+        "pdName",
+        "volumeID",
+        "volumeHandle",
+        "driver",
+        "provisioner",
+        "accessModes",
+        "capacity",
+        "resources",
+    )
 )
 """Fields without which an API server takes no such object; lists of them can be dropped."""
 
