@@ -51,8 +51,8 @@ class _Matched:
     """The volumes that one claim would get.
 
     Attributes:
+        pool: has the volumes by number.
         choices: int32 (N,), numbers of volumes.
-        volumes: the volumes by number, as they were when the choice was made.
     """
 
     claim: storage_objects.PersistentVolumeClaim

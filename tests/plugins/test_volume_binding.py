@@ -11,7 +11,18 @@ from policysched.framework import interface
 from policysched.plugins import arguments, registry, volume_binding
 from policysched.plugins.volume_findings import Verdict
 from tests.builders import PodBuilder, expression, node_term
-from tests.plugins.volume_worlds import OUT_OF_SCOPE, NoBinder, World, bound, ebs, pod, said, world
+from tests.plugins.volume_worlds import (
+    OUT_OF_SCOPE,
+    NoBinder,
+    World,
+    azure,
+    bound,
+    ebs,
+    in_tree,
+    pod,
+    said,
+    world,
+)
 from tests.reference.single_node import NEVER, Answer
 from tests.storage_builders import (
     make_capacity,
@@ -225,6 +236,16 @@ def test_bound_claims(here: World, wanted: object) -> None:
     assert said(plugin(), pod.claim("c"), here.build()) == wanted
 
 
+def test_an_in_tree_volume_that_its_driver_cannot_know() -> None:
+    """Where a CSI driver stands in for a disk that it does not have, the answer is an error."""
+    here = world(
+        *in_tree("c", **azure("Dedicated")),
+        make_csi_node("n2", migrated=["kubernetes.io/azure-disk"]),
+    )
+    text = "could not translate pv: kind(Dedicated) is not supported in csi migration"
+    assert said(plugin(), pod.claim("c"), here.build()) == [None, ("Error", (text,))]
+
+
 def test_the_first_bound_claim_that_does_not_fit_decides() -> None:
     """A volume that is missing is told of where the claims before are satisfied."""
     here = world(*bound("c", terms=[on("n2")]), make_claim("d", volume="gone", is_bound=True))
@@ -344,6 +365,39 @@ def test_every_claim_needs_a_volume_of_its_own() -> None:
     assert said(plugin(), both, world(MANUAL, *claims, disk()).build()) == NONE
     two = world(MANUAL, *claims, disk(), disk("little", capacity="2Gi"))
     assert said(plugin(), both, two.build()) == FITS
+
+
+CHANGED = [
+    pytest.param([disk(capacity="1Gi")], [disk()], FITS, id="grows"),
+    pytest.param([disk()], [disk(capacity="1Gi")], NONE, id="shrinks"),
+    pytest.param([disk(phase="Pending")], [disk()], FITS, id="becomes available"),
+    pytest.param([disk()], [disk(terms=[on("n2")])], [NO_VOLUME, None], id="becomes local"),
+    pytest.param([disk()], [disk(claim=reference("other"))], NONE, id="is promised"),
+    pytest.param([disk(claim=reference("other"))], [disk()], FITS, id="is free again"),
+    pytest.param(
+        [disk(claim=reference("other"))], [disk(claim=reference("c"))], FITS, id="changes hands"
+    ),
+    pytest.param([disk(claim=reference("c"))], [], NONE, id="promised and gone"),
+    pytest.param([disk()], [], NONE, id="gone"),
+    pytest.param([], [disk()], FITS, id="comes"),
+    pytest.param([], [disk(claim=reference("c"))], FITS, id="comes promised"),
+    pytest.param([disk()], [disk(modes=["ReadOnlyMany"])], NONE, id="changes access modes"),
+    pytest.param([disk()], [disk(class_name="other")], NONE, id="changes its class"),
+]
+
+
+@pytest.mark.parametrize("before, after, wanted", CHANGED)
+def test_changes_of_volumes_are_seen(before: list[Any], after: list[Any], wanted: object) -> None:
+    """What is remembered of volumes follows every change of one, beside others that stay."""
+    others = [disk("small", capacity="1Gi"), disk("promised", claim=reference("another"))]
+    cluster = manual(*before, *others).build()
+    ours = plugin()
+    said(ours, pod.claim("c"), cluster)
+    for item in after:
+        cluster.cache.storage.volumes.set(item)
+    if not after:
+        cluster.cache.storage.volumes.remove("v")
+    assert said(ours, pod.claim("c"), cluster) == wanted
 
 
 # --- claims whose volume is to be made -----------------------------------------------------------
