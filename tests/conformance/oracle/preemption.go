@@ -113,6 +113,9 @@ func (s *scheduler) preempt(pod *v1.Pod) (PreemptionFor, error) {
 		Candidates: map[string]Candidate{},
 		Message:    run.verdict.Message,
 	}
+	if run.unscored != "" {
+		answer.Message = ""
+	}
 	if !run.isUnschedulable() {
 		return answer, nil
 	}
