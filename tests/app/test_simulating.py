@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 
 from policysched.app import offline_cluster, profile_choice, simulating
 from policysched.cluster import pod_shape, snapshot
 from policysched.framework import cycle_state, interface, profile, runtime, status
-from policysched.plugins import node_resources_fit, priority_sort
+from policysched.plugins import default_preemption, node_resources_fit, priority_sort
 from tests import builders
 
 
@@ -124,3 +126,82 @@ def test_what_is_allocated_counts_all_pods() -> None:
     found = {each.resource: each for each in simulating.allocations(cluster.cache)}
     assert found["cpu"] == simulating.Allocation("cpu", 3500, 4000)
     assert found["memory"] == simulating.Allocation("memory", 0, 8 * 2**30)
+
+
+def _preempting(
+    rng: random.Random | None, *pods: builders.PodBuilder
+) -> tuple[offline_cluster.OfflineCluster, list[simulating.Placement]]:
+    """Simulate with DefaultPreemption; return the cluster afterwards too."""
+    cluster = _cluster(*pods)
+    cluster.cache.set_node(builders.make_node("n2").capacity(cpu="4", memory="8Gi").build())
+    for info in cluster.pending:
+        cluster.cache.nominated.nominate(info, info.pod.status.nominated_node_name)
+    handle = interface.Handle(Binds(), budgets=cluster.cache.budgets, rng=rng)
+    plugins = (
+        priority_sort.PrioritySort(),
+        node_resources_fit.NodeResourcesFit(),
+        default_preemption.DefaultPreemption(handle),
+    )
+    framework = runtime.Framework(profile.Profile("test", plugins, {}), rng)
+    choice = profile_choice.ProfileChoice({"test": framework})
+    return cluster, list(simulating.simulate(cluster, choice))
+
+
+class Binds:
+    """A binder that nobody asks."""
+
+    async def bind(self, pod: pod_shape.PodInfo, node_name: str) -> interface.BindError | None:
+        """Refuse."""
+        return interface.BindError(f"{pod.key} is not bound to {node_name}")
+
+
+def test_a_preempting_pod_goes_where_room_was_made() -> None:
+    """The victims are told, gone, and the most important one comes first."""
+    low = builders.make_pod("low").requests(cpu="2").priority(1)
+    cluster, placements = _preempting(
+        None,
+        low,
+        builders.make_pod("mid").requests(cpu="2").priority(2),
+        builders.make_pod("high").requests(cpu="4").priority(10),
+        builders.make_pod("top").requests(cpu="4").priority(10),
+    )
+    told = [(p.pod.removeprefix("default/"), p.node, p.victims) for p in placements]
+    assert told == [
+        ("high", "n2", []),
+        ("top", "n1", ["default/old"]),
+        ("mid", None, []),
+        ("low", None, []),
+    ]
+    assert [p.feasible for p in placements] == [1, 1, 0, 0]
+    assert placements[1].best == ["n1"]
+    assert cluster.cache.get_pod("uid-default-old") is None
+    assert placements[2].message == "0/2 nodes are available: 2 Insufficient cpu."
+
+
+def test_a_nomination_gives_way_to_a_preempting_pod() -> None:
+    """A pod of less priority loses the room that was kept for it, and is placed elsewhere."""
+    cluster, placements = _preempting(
+        None,
+        builders.make_pod("waits").requests(cpu="1").priority(1).nominated("n1"),
+        builders.make_pod("fills").requests(cpu="4").priority(20),
+        builders.make_pod("takes").requests(cpu="4").priority(10),
+    )
+    assert [(p.node, p.victims) for p in placements] == [
+        ("n2", []),
+        ("n1", ["default/old"]),
+        (None, []),
+    ]
+    assert len(cluster.cache.nominated) == 0
+
+
+def test_room_is_kept_for_nominated_pods() -> None:
+    """A pod of equal priority that comes first must leave the room, and the other one takes it."""
+    _, placements = _preempting(
+        None,
+        builders.make_pod("first").requests(cpu="4").priority(1),
+        builders.make_pod("nominated").requests(cpu="4").priority(1).nominated("n2"),
+    )
+    assert [(p.node, p.feasible, p.victims) for p in placements] == [
+        ("n1", 1, ["default/old"]),
+        ("n2", 1, []),
+    ]
