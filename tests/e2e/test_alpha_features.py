@@ -1,0 +1,74 @@
+"""An API server that serves what is alpha in 1.36, and pods that policysched leaves waiting."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from policysched.plugins import dynamic_resources, pod_groups
+from tests.e2e import scheduler_process
+from tests.realcluster import control_plane as control_planes
+from tests.realcluster import manifests
+
+if TYPE_CHECKING:
+    import pathlib
+
+    from tests.realcluster import api_client
+
+pytestmark = pytest.mark.e2e
+
+NAMESPACE = "alpha"
+FLAGS = (
+    "--feature-gates=TaintTolerationComparisonOperators=true,GenericWorkload=true",
+    "--runtime-config=scheduling.k8s.io/v1alpha2=true",
+)
+ALWAYS = {"key": "sla", "operator": "Exists"}
+ABOVE = {"key": "sla", "operator": "Gt", "value": "950", "effect": "NoSchedule"}
+BELOW = {"key": "sla", "operator": "Lt", "value": "900", "effect": "NoSchedule"}
+CLAIM = {"name": "gpu", "resourceClaimName": "gpu-0"}
+
+
+def _pod(name: str, **spec: Any) -> dict[str, Any]:
+    return manifests.pod(name, scheduler_name="policysched", requests={"cpu": "1"}, spec=spec)
+
+
+def _nodes() -> list[dict[str, Any]]:
+    values = {"good": "960", "exact": "950", "poor": "940", "odd": "many"}
+    return [
+        manifests.node(name, taints=[("sla", value, "NoSchedule")])
+        for name, value in values.items()
+    ]
+
+
+def _told(client: api_client.ApiClient, name: str) -> str:
+    conditions = client.pod(NAMESPACE, name).get("status", {}).get("conditions", [])
+    return next((one["message"] for one in conditions if one["type"] == "PodScheduled"), "")
+
+
+def test_alpha_features_and_what_waits(tmp_path: pathlib.Path) -> None:
+    """Numbers in tolerations are compared; pods with claims and of groups wait and say why."""
+    waiting = {
+        "poor-enough": "4 node(s) had untolerated taint(s)",
+        "claims": dynamic_resources.REASON,
+        "grouped": pod_groups.REASON,
+    }
+    pods = [
+        _pod("well-served", tolerations=[ABOVE]),
+        _pod("poor-enough", tolerations=[BELOW]),
+        _pod("claims", tolerations=[ALWAYS], resourceClaims=[CLAIM]),
+        _pod("grouped", tolerations=[ALWAYS], schedulingGroup={"podGroupName": "team"}),
+    ]
+    with control_planes.ControlPlane(tmp_path / "control-plane", flags=FLAGS) as plane:
+        client = plane.client
+        client.create_namespace(NAMESPACE)
+        client.create_nodes(_nodes())
+        client.create_pods(NAMESPACE, pods)
+        with scheduler_process.PolicyScheduler(plane, tmp_path) as scheduler:
+            scheduler.wait_until(
+                lambda: client.pod(NAMESPACE, "well-served")["spec"].get("nodeName") == "good"
+            )
+            scheduler.wait_until(lambda: all(_told(client, name) for name in waiting))
+            for name, reason in waiting.items():
+                assert _told(client, name).startswith(f"0/4 nodes are available: {reason}."), name
+                assert "nodeName" not in client.pod(NAMESPACE, name)["spec"]
