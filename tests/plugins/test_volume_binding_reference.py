@@ -124,7 +124,9 @@ def _class(data: st.DataObject, name: str) -> storage_objects.StorageClass:
 
 
 def _change(data: st.DataObject, world: World) -> None:
-    kind = data.draw(st.sampled_from(("store", "store", "store", "forget", "node", "no node")))
+    kind = data.draw(
+        st.sampled_from(("store", "store", "store", "store", "forget", "node", "node", "no node"))
+    )
     name = data.draw(st.sampled_from(volume_strategies.NODES))
     match kind:
         case "store":
@@ -145,12 +147,14 @@ def test_answers_follow_every_change(data: st.DataObject) -> None:
         world.set_node(data.draw(volume_strategies.nodes(name)))
     for name in volume_strategies.CLASSES:
         world.store(_class(data, name))
-    for item in data.draw(st.lists(volume_strategies.volumes(), max_size=10)) + data.draw(
-        st.lists(volume_strategies.claims(), max_size=6)
-    ):
+    for item in data.draw(st.lists(volume_strategies.volumes(), max_size=10)):
         world.store(item)
-    for _ in range(4):
-        check(world, data.draw(volume_strategies.pods()))
+    for name in volume_strategies.CLAIMS:
+        world.store(data.draw(volume_strategies.usable_claims(name)))
+    pods = data.draw(st.lists(volume_strategies.pods(), min_size=1, max_size=3))
+    for _ in range(6):
+        for pod in pods:
+            check(world, pod)
         _change(data, world)
 
 
@@ -164,7 +168,9 @@ def test_what_is_reserved_is_taken(data: st.DataObject) -> None:
     for item in data.draw(st.lists(volume_strategies.volumes(), min_size=3, max_size=10)):
         world.store(item)
     for name in volume_strategies.CLAIMS:
-        world.store(storage_builders.make_claim(name, class_name="local"))
+        world.store(
+            storage_builders.make_claim(name, class_name="local", owner_uid="uid-default-p")
+        )
     before = dataclasses.replace(
         world.plain, volumes=dict(world.plain.volumes), claims=dict(world.plain.claims)
     )

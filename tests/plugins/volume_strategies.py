@@ -19,7 +19,8 @@ VOLUMES = tuple(f"v{i}" for i in range(7))
 ZONES = ("a", "b")
 LABEL_KEYS = (reference.ZONE, "kubernetes.io/hostname", "topology.ebs.csi.aws.com/zone")
 SIZES = ("1Gi", "2Gi", "1024Mi", "1500m")
-PENDING = ("web", "p")
+OWNER = "p"
+PENDING = ("web", OWNER)
 
 
 @st.composite
@@ -124,6 +125,20 @@ def claims(draw: st.DrawFn) -> storage_objects.PersistentVolumeClaim:
 
 
 @st.composite
+def usable_claims(draw: st.DrawFn, name: str) -> storage_objects.PersistentVolumeClaim:
+    """Return a claim that gets its volume when its pod gets a node, or has one."""
+    volume = draw(st.sampled_from(("", "", "", *VOLUMES)))
+    return storage_builders.make_claim(
+        name,
+        request=draw(st.sampled_from(SIZES)),
+        class_name=draw(st.sampled_from(("local", "local", "network"))),
+        volume=volume,
+        is_bound=volume != "",
+        owner_uid="uid-default-p",
+    )
+
+
+@st.composite
 def classes(draw: st.DrawFn) -> storage_objects.StorageClass:
     """Return a class."""
     allowed = st.dictionaries(
@@ -190,7 +205,7 @@ def pods(draw: st.DrawFn) -> objects.Pod:
         )
         for i, name in enumerate(named)
     ]
-    if not draw(st.integers(0, 4)):
-        uses.append(objects.Volume(name="scratch", ephemeral=objects.EphemeralVolumeSource()))
     name = draw(st.sampled_from(PENDING))
+    if name == OWNER and draw(st.booleans()):
+        uses.append(objects.Volume(name="scratch", ephemeral=objects.EphemeralVolumeSource()))
     return builders.make_pod(name).spec(volumes=tuple(uses)).build()
