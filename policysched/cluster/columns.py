@@ -182,7 +182,7 @@ class NodeColumns:
         np.add.at(self.pod_count, rows, change)
         for info, row in pods:
             if info.shape.host_ports:
-                self.ports.count(row, info.shape.host_ports, change)
+                self.ports.suppose(row, info.shape.host_ports, change)
         self.usage_changes.touch_all(rows)
 
     def request_vector(self, shape: pod_shape.PodShape) -> tuple[npt.NDArray[np.intp], IntArray]:

@@ -14,10 +14,16 @@ ANY_ADDRESS = "0.0.0.0"  # noqa: S104 - the API's word for any address, nothing 
 
 
 class PortColumns:
-    """How many pods of each node claim a host port."""
+    """How many pods of each node claim a host port.
+
+    Attributes:
+        supposed_free: rows on which an (address, protocol, port) is taken to be free, whoever
+            claims it; see `suppose`.
+    """
 
     def __init__(self) -> None:
         """Start with no port claimed."""
+        self.supposed_free: dict[tuple[str, str, int], set[int]] = {}
         self._columns: dict[tuple[str, int], dict[str, count_column.CountColumn]] = defaultdict(
             dict
         )
@@ -31,6 +37,18 @@ class PortColumns:
             if column.total == 0:
                 del by_address[port.ip]
 
+    def suppose(self, row: int, ports: Iterable[pod_shape.HostPort], change: int) -> None:
+        """Count for a what-if question.
+
+        Of two pods with the same port on a node, kube-scheduler takes the port to be free as soon
+        as one is supposed to leave, until one is supposed to come (`framework/types.go`,
+        HostPortInfo is a set).
+        """
+        self.count(row, ports, change)
+        for port in ports:
+            free = self.supposed_free.setdefault((port.ip, port.protocol, port.port), set())
+            (free.discard if change > 0 else free.add)(row)
+
     def conflicts(self, ports: Iterable[pod_shape.HostPort], size: int) -> npt.NDArray[np.bool_]:
         """Return bool (N,): the nodes on which one of `ports` is taken.
 
@@ -41,5 +59,9 @@ class PortColumns:
         for port in ports:
             for address, column in self._columns.get((port.protocol, port.port), {}).items():
                 if ANY_ADDRESS in (address, port.ip) or address == port.ip:
-                    taken |= column.by_row(size) > 0
+                    claimed = column.by_row(size) > 0
+                    free = self.supposed_free.get((address, port.protocol, port.port))
+                    if free:
+                        claimed[list(free)] = False
+                    taken |= claimed
         return taken

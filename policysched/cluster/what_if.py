@@ -24,8 +24,10 @@ class WhatIf:
     def __init__(self, snap: snapshot.Snapshot) -> None:
         """Suppose nothing yet."""
         self._placed = snap.placed
+        self._ports = snap.nodes.ports
         self._before: dict[int, list[pod_shape.PodInfo]] = {}
         self._shapes: set[pod_shape.PodShape] = set()
+        self._free_ports = {key: set(rows) for key, rows in self._ports.supposed_free.items()}
 
     def __enter__(self) -> Self:
         """Begin."""
@@ -58,6 +60,7 @@ class WhatIf:
             strange += [(info, row) for info in now.values()]
         self._placed.suppose(strange, -1)
         self._placed.suppose(missing, 1)
+        self._ports.supposed_free = self._free_ports
         for row, infos in self._before.items():
             self._placed.reorder(row, infos)
         for shape in self._shapes:

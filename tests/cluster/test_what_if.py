@@ -118,6 +118,23 @@ def test_terminating_pods_leave_spread_though_they_did_not_count() -> None:
     assert (facts(made)["spread"], facts(made)["everyone"]) == ([2, 0], [0, 0])
 
 
+def test_a_port_that_two_pods_claim_is_free_when_one_is_supposed_to_leave() -> None:
+    """So kube-scheduler forgets it; a question within the question changes nothing of that."""
+    made = cluster()
+    twin = builders.make_pod("twin").host_port(80).node("n1")
+    made.cache.add_pod(made.info(twin))
+    assert facts(made)["ports"] == [True, False]
+    snap = made.cache.snapshot()
+    with what_if.WhatIf(snap) as world:
+        world.take_off(pods(made, "a"))
+        assert facts(made)["ports"] == [False, False]
+        with what_if.WhatIf(snap) as inner:
+            inner.put_on([(made.info(twin.uid("x")), 0)])
+            assert facts(made)["ports"] == [True, False]
+        assert facts(made)["ports"] == [False, False]
+    assert facts(made)["ports"] == [True, False]
+
+
 def test_changes_are_logged_and_logged_again_when_undone() -> None:
     """What somebody keeps of a row is asked for again: it may have been computed meanwhile."""
     made = cluster()
