@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from tests.e2e import volume_controllers
 from tests.realcluster import api_client, manifests
 
 if TYPE_CHECKING:
@@ -83,6 +84,19 @@ class Scene:
             "observedGeneration": 1,
         }
         self._client.patch(f"{collection}/{app}/status", {"status": status})
+
+    def unbound_claim(self, name: str) -> volume_controllers.Volumes:
+        """Create a claim whose volume is made when its pod has a node; return who can make it."""
+        volumes = volume_controllers.Volumes(self._client, self._namespace)
+        volumes.create_class("network")
+        spec = {
+            "accessModes": ["ReadWriteOnce"],
+            "storageClassName": "network",
+            "resources": {"requests": {"storage": "1Gi"}},
+        }
+        claims = f"/api/v1/namespaces/{self._namespace}/persistentvolumeclaims"
+        self._client.create(claims, {"metadata": {"name": name}, "spec": spec})
+        return volumes
 
     def finish(self, *names: str) -> None:
         """End pods, as the kubelet does when their containers have stopped."""

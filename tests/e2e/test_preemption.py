@@ -109,11 +109,28 @@ def patient_story(scene: preemption_scene.Scene) -> list[Any]:
     return [scene.transcript()]
 
 
+def expectation_story(scene: preemption_scene.Scene) -> list[Any]:
+    """A pod has a node and is not bound to it before its volume is made."""
+    scene.nodes("n1")
+    volumes = scene.unbound_claim("data")
+    claim = {"name": "data", "persistentVolumeClaim": {"claimName": "data"}}
+    scene.pending("web", "low", "1", volumes=[claim])
+    scene.pending("plain", "low", "1")
+    scene.wait_nominated("web", "n1")
+    scene.wait_bound("plain")
+    expected = scene.transcript()
+    scene.wait_until(lambda: volumes.selected_node("data") == "n1")
+    volumes.provision("data")
+    scene.wait_bound("web")
+    return [expected, scene.transcript()]
+
+
 STORIES = {
     "graceful": graceful_story,
     "budget": budget_story,
     "nomination": nomination_story,
     "patient": patient_story,
+    "expectation": expectation_story,
 }
 
 
@@ -168,6 +185,15 @@ def test_a_nomination_is_taken_back_for_somebody_more_important(
     _, bound = nomination_story(scene)
     assert bound["places"] == {"high": "n1", "middle": ""}
     assert bound["nominated"] == {"high": "", "middle": ""}
+
+
+def test_a_node_is_made_known_before_a_slow_binding(scene: preemption_scene.Scene) -> None:
+    """While the pod's volume is made its status names the node, and no more once it is bound."""
+    expected, bound = expectation_story(scene)
+    assert expected["places"] == {"plain": "n1", "web": ""}
+    assert expected["nominated"] == {"plain": "", "web": "n1"}
+    assert bound["places"]["web"] == "n1"
+    assert bound["nominated"] == {"plain": "", "web": ""}
 
 
 def test_a_patient_pod_waits(scene: preemption_scene.Scene) -> None:
