@@ -17,6 +17,7 @@ from tests.reference.single_node import Answer
 
 NO_VICTIMS: Answer = (single_node.NEVER, ("No preemption victims found for incoming pod",))
 _LATER_THAN_ALL = "9999"
+_FILTERS_BEFORE_PORTS = 3
 
 Victims = tuple[list[str], int]
 """Uids from the most important one on, and how many of them violate a budget."""
@@ -35,6 +36,42 @@ class Budget:
 Filter = Callable[[objects.Pod, objects.Node, Cluster], Answer]
 
 
+class Ports:
+    """The host ports in use on a node, as kube-scheduler keeps them: a set.
+
+    A port that two pods have is free as soon as one of them has left.
+    """
+
+    def __init__(self, pods: Sequence[objects.Pod]) -> None:
+        """Start with the ports of the pods that are there."""
+        self.taken = {port for pod in pods for port in single_node.host_ports(pod)}
+
+    def add(self, pod: objects.Pod) -> None:
+        """Let a pod come."""
+        self.taken |= set(single_node.host_ports(pod))
+
+    def remove(self, pod: objects.Pod) -> None:
+        """Let a pod leave."""
+        self.taken -= set(single_node.host_ports(pod))
+
+    def with_pods(self, pods: Sequence[objects.Pod]) -> Ports:
+        """Return a copy to which pods have come."""
+        copy = Ports(pods)
+        copy.taken |= self.taken
+        return copy
+
+    def rejects(self, pod: objects.Pod) -> Answer:
+        """NodePorts."""
+        for address, protocol, number in single_node.host_ports(pod):
+            for other, other_protocol, other_number in self.taken:
+                same = (protocol, number) == (other_protocol, other_number)
+                if same and (address == other or "0.0.0.0" in (address, other)):  # noqa: S104 - the API's word for any address
+                    return single_node.NOT_NOW, (
+                        "node(s) didn't have free ports for the requested pod ports",
+                    )
+        return None
+
+
 def filters(pod: objects.Pod, cluster: Cluster) -> list[Filter]:
     """Return the filters in their order, without those that have nothing to say of the pod.
 
@@ -45,7 +82,6 @@ def filters(pod: objects.Pod, cluster: Cluster) -> list[Filter]:
         lambda p, n, _: single_node.node_unschedulable(p, n),
         lambda p, n, _: single_node.taint_toleration(p, n),
         lambda p, n, _: single_node.node_affinity(p, n, None),
-        single_node.node_ports,
         lambda p, n, c: single_node.node_resources_fit(p, n, c, (), ()),
         lambda p, n, c: pod_topology_spread.pod_topology_spread(
             p, n, c, pod_topology_spread.SYSTEM_DEFAULTS
@@ -73,6 +109,7 @@ def fits(
     cluster: Cluster,
     asked: Sequence[Filter],
     nominated: Sequence[objects.Pod],
+    ports: Ports | None = None,
 ) -> Answer:
     """Return the first failure beside nominated pods with precedence, else that without them."""
     others = [
@@ -82,18 +119,25 @@ def fits(
         and priority(p) >= priority(pod)
         and p.metadata.uid != pod.metadata.uid
     ]
+    ports = ports or Ports(cluster.pods_on(node))
     if others:
-        beside = first_failure(pod, node, with_pods(cluster, others, node), asked)
-        if beside is not None:
-            return beside
-    return first_failure(pod, node, cluster, asked)
+        beside = with_pods(cluster, others, node)
+        failure = first_failure(pod, node, beside, asked, ports.with_pods(others))
+        if failure is not None:
+            return failure
+    return first_failure(pod, node, cluster, asked, ports)
 
 
 def first_failure(
-    pod: objects.Pod, node: objects.Node, cluster: Cluster, asked: Sequence[Filter]
+    pod: objects.Pod,
+    node: objects.Node,
+    cluster: Cluster,
+    asked: Sequence[Filter],
+    ports: Ports,
 ) -> Answer:
-    """Return the first failure of the filters."""
-    answers = (one(pod, node, cluster) for one in asked)
+    """Return the first failure of the filters; NodePorts comes after those of the node alone."""
+    answers = [one(pod, node, cluster) for one in asked]
+    answers.insert(_FILTERS_BEFORE_PORTS, ports.rejects(pod))
     return next((answer for answer in answers if answer is not None), None)
 
 
@@ -110,16 +154,21 @@ def select_victims(
     if not lesser:
         return NO_VICTIMS
     rest = without_pods(cluster, lesser)
-    failure = fits(pod, node, rest, asked, nominated)
+    ports = Ports(cluster.pods_on(node))
+    for leaving in lesser:
+        ports.remove(leaving)
+    failure = fits(pod, node, rest, asked, nominated, ports)
     if failure is not None:
         return failure
     violating, sparing = split_by_budget(most_important_first(lesser), budgets)
     victims = []
     for candidate in violating + sparing:
         again = with_pods(rest, [candidate], node)
-        if fits(pod, node, again, asked, nominated) is None:
+        ports.add(candidate)
+        if fits(pod, node, again, asked, nominated, ports) is None:
             rest = again
         else:
+            ports.remove(candidate)
             victims.append(candidate)
     violated = len([v for v in victims if v in violating])
     return [v.metadata.uid for v in most_important_first(victims)], violated
