@@ -123,6 +123,8 @@ class VolumePool:
 
     def _arrange(self) -> None:
         """Number all volumes and fill the arrays."""
+        if len(self._groups) > 2 * len(self._entries) + _SLACK:
+            self._forget_unused_groups()
         entries = self._entries.values()
         self._sizes = sorted({entry.capacity for entry in entries})
         rank_of = {size: rank for rank, size in enumerate(self._sizes)}
@@ -138,6 +140,15 @@ class VolumePool:
         promised = (e for e in entries if e.volume.spec.claim_ref is not None)
         for entry in (*unpromised, *promised):
             self._write(self._append(entry.volume), entry)
+
+    def _forget_unused_groups(self) -> None:
+        """Drop the nodes of volumes that are long gone."""
+        terms_of, self._groups = self._groups.values, interning.Interner()
+        self._reach = node_rows.Reach()
+        self._entries = {
+            name: dataclasses.replace(entry, group=self._groups.intern(terms_of[entry.group]))
+            for name, entry in self._entries.items()
+        }
 
     def _append(self, volume: Volume) -> int:
         self._number_of[volume.metadata.name] = number = len(self._volumes)
