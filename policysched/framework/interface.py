@@ -187,7 +187,7 @@ class PreScorePlugin(Plugin, Protocol):
     def pre_score(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
     ) -> status.Status:
-        """Compute what Score needs; SKIP leaves the plugin's Score out.
+        """Compute what Score needs; SKIP leaves the plugin's Score out, ERROR ends the cycle.
 
         `nodes` are the feasible nodes for a plugin that reads ANYTHING, else all rows.
         """
