@@ -38,7 +38,8 @@ class DynamicResources:
     """Rejects pods that name resource claims; has next to nothing to say about others."""
 
     name = names.DYNAMIC_RESOURCES
-    reads: ClassVar = interface.Reads.NODE  # of nothing but the pod
+    reads: ClassVar = interface.Reads.NODE | interface.Reads.USAGE
+    """Nothing but the pod; like this its zeros are summed up with the scores of NodeResourcesFit."""
 
     @classmethod
     def from_args(cls, args: arguments.Arguments) -> DynamicResources:
