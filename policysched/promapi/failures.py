@@ -79,6 +79,7 @@ class QueryError(errors.RemoteError):
     Attributes:
         cause: what went wrong.
         retry_after_seconds: when the server wants to be asked again, or None.
+        duration_seconds: how long it took to find out.
     """
 
     def __init__(
@@ -87,6 +88,7 @@ class QueryError(errors.RemoteError):
         super().__init__(problem)
         self.cause = cause
         self.retry_after_seconds = retry_after_seconds
+        self.duration_seconds = 0.0
 
     @property
     def is_of_source(self) -> bool:

@@ -1,0 +1,59 @@
+"""When a source that failed is asked again: one decision for all of its metrics."""
+
+from __future__ import annotations
+
+import random
+
+from policysched import backoff
+from policysched import clock as clocks
+
+BACKOFF = backoff.Backoff(first_seconds=1.0, max_seconds=30.0)
+MAX_RETRY_AFTER_SECONDS = 300.0
+"""A server that asks for a longer pause is asked again nevertheless."""
+FAILURES_TO_BE_DOWN = 3
+"""Fewer in a row are a hiccup, of which nobody is told: about three seconds."""
+
+
+class Circuit:
+    """Counts failures in a row; each makes the next pause longer, a success ends it.
+
+    Attributes:
+        failures: in a row, 0 while all is well.
+    """
+
+    def __init__(self, clock: clocks.Clock, rng: random.Random) -> None:
+        """Start closed: everything may be asked."""
+        self.failures = 0
+        self._clock = clock
+        self._rng = rng
+        self._failed_at_seconds = -1.0
+        self._open_until_seconds = 0.0
+
+    @property
+    def is_down(self) -> bool:
+        """Whether the source counts as down."""
+        return self.failures >= FAILURES_TO_BE_DOWN
+
+    def wait_seconds(self) -> float:
+        """Return how long nothing may be asked."""
+        if not self.failures:
+            return 0.0
+        return max(0.0, self._open_until_seconds - self._clock.monotonic_seconds())
+
+    def failed(self, started_at_seconds: float, retry_after_seconds: float | None) -> None:
+        """Note that a query failed which began at this (monotonic) time.
+
+        Of queries that were under way together one counts.
+        """
+        if self.failures and started_at_seconds < self._failed_at_seconds:
+            return
+        self.failures += 1
+        wait = BACKOFF.seconds(self.failures, self._rng)
+        if retry_after_seconds is not None:
+            wait = max(wait, min(retry_after_seconds, MAX_RETRY_AFTER_SECONDS))
+        self._failed_at_seconds = self._clock.monotonic_seconds()
+        self._open_until_seconds = self._failed_at_seconds + wait
+
+    def succeeded(self) -> None:
+        """Note that the source answered."""
+        self.failures = 0

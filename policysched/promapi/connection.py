@@ -1,0 +1,199 @@
+"""One query at a time to one Prometheus, over prometheus-api-client.
+
+The client gives address, headers, method, session and time limit. Three things go around it: its
+`custom_query` drops `warnings` and `infos`, puts the query into the URL even for POST, where it may
+be too long and ends up in logs of proxies, and quotes whole answers in its errors. Retries are off:
+when to ask again is decided once for all metrics of a source (see `circuit`).
+"""
+
+from __future__ import annotations
+
+import http.cookiejar
+import pathlib
+import ssl
+import time
+from collections.abc import Callable
+from typing import Any
+
+import prometheus_api_client
+import requests
+import requests.adapters
+import requests.auth
+import urllib3
+
+import policysched
+from policysched.promapi import answers, failures, settings
+
+MAX_ANSWER_BYTES = 64 * 2**20
+"""100,000 nodes answer with a third of this; a server that sends more sends something else."""
+
+_CHUNK_BYTES = 2**16
+_OK = 200
+_Cause = failures.Cause
+
+
+class Connection(prometheus_api_client.PrometheusConnect):  # type: ignore[misc]  # it has no types
+    """A server and how to speak to it. Used from several threads at once.
+
+    Every answer counts in full towards the time limit, however slowly it comes.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        source: settings.PrometheusSource,
+        monotonic_seconds: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Prepare; nothing is sent or read yet."""
+        tls = source.tls
+        session = requests.Session()
+        session.verify = False if tls.insecure_skip_verify else tls.ca_file or True
+        if tls.cert_file is not None:
+            key = tls.key_file
+            session.cert = (tls.cert_file, key) if key is not None else tls.cert_file
+        session.cookies.set_policy(http.cookiejar.DefaultCookiePolicy(allowed_domains=[]))
+        super().__init__(
+            url=source.address,
+            headers={"User-Agent": f"policysched/{policysched.__version__}", **source.headers},
+            retry=requests.adapters.Retry(0, read=False),
+            auth=_Authorization(source),
+            session=session,
+            timeout=source.timeout_seconds,
+            method=source.method,
+        )
+        self._name = name
+        self._source = source
+        self._monotonic_seconds = monotonic_seconds
+
+    def __repr__(self) -> str:
+        """Show the name alone."""
+        return f"Connection({self._name!r})"
+
+    def ask(self, promql: str) -> answers.Answer:
+        """Return the answer of an instant query at the server's own time.
+
+        Raises:
+            QueryError: there is none that could be used.
+        """
+        deadline = self._monotonic_seconds() + self._source.timeout_seconds
+        try:
+            response = self._send(promql)
+            with response:
+                body = self._read(response, deadline)
+        except (requests.exceptions.Timeout, urllib3.exceptions.TimeoutError) as error:
+            raise self._timed_out() from error
+        except (OSError, ValueError, urllib3.exceptions.HTTPError) as error:
+            if self._monotonic_seconds() >= deadline:
+                raise self._timed_out() from error
+            raise failures.QueryError(_Cause.UNREACHABLE, _reason(error)) from None
+        if response.status_code != _OK:
+            raise answers.refusal(response.status_code, response.headers, body)
+        return answers.decode(body, response.headers.get("Content-Type", ""))
+
+    def _send(self, promql: str) -> requests.Response:
+        limit = f"{self._source.timeout_seconds:g}s"
+        params = {"query": promql, "timeout": limit, **self._source.query_params}
+        content: dict[str, Any] = {"data" if self._method == "POST" else "params": params}
+        response: requests.Response = self._session.request(
+            method=self._method,
+            url=f"{self.url}/api/v1/query",
+            headers=self.headers,
+            auth=self.auth,
+            verify=self._session.verify,
+            cert=self._session.cert,
+            timeout=self._timeout,
+            allow_redirects=False,  # what proves who we are goes to one server only
+            stream=True,
+            **content,
+        )
+        return response
+
+    def _read(self, response: requests.Response, deadline: float) -> bytes:
+        body = bytearray()
+        while chunk := response.raw.read1(_CHUNK_BYTES, decode_content=True):
+            body += chunk
+            if len(body) > MAX_ANSWER_BYTES:
+                raise failures.QueryError(
+                    _Cause.TOO_LARGE, f"the answer has more than {MAX_ANSWER_BYTES} bytes"
+                )
+            if self._monotonic_seconds() >= deadline:
+                raise self._timed_out()
+        return bytes(body)
+
+    def _timed_out(self) -> failures.QueryError:
+        seconds = self._source.timeout_seconds
+        return failures.QueryError(_Cause.TIMEOUT, f"no complete answer within {seconds:g} s")
+
+
+class _Authorization(requests.auth.AuthBase):
+    """Proves who we are; being there, it also keeps `requests` from looking into ~/.netrc."""
+
+    def __init__(self, source: settings.PrometheusSource) -> None:
+        self._source = source
+        path = source.bearer_token_file
+        if source.basic_auth is not None:
+            path = source.basic_auth.password_file
+        self._file = None if path is None else _SecretFile(path)
+
+    def __call__(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
+        """Add the header."""
+        secret = None if self._file is None else self._file.read()
+        basic = self._source.basic_auth
+        if basic is not None:
+            password = secret if secret is not None else basic.password or ""
+            # As bytes: `requests` would encode text as Latin-1.
+            user = (basic.username.encode(), password.encode())
+            requests.auth.HTTPBasicAuth(*user)(request)
+            return request
+        token = secret if secret is not None else self._source.bearer_token
+        if token is not None:
+            request.headers["Authorization"] = f"Bearer {token}"
+        return request
+
+
+class _SecretFile:
+    """A file with a secret, read again when it changes: kubelets renew tokens in place."""
+
+    def __init__(self, path: str) -> None:
+        self._path = pathlib.Path(path)
+        self._version: tuple[int, int, int] | None = None
+        self._secret = ""
+
+    def read(self) -> str:
+        """Return what the file holds, without blanks around it.
+
+        Raises:
+            QueryError: it cannot be read, or holds nothing that could stand in a header.
+        """
+        try:
+            found = self._path.stat()
+            version = (found.st_mtime_ns, found.st_size, found.st_ino)
+            if version != self._version:
+                self._secret = self._path.read_text(encoding="utf-8").strip()
+                self._version = version
+        except OSError as error:
+            raise self._error(f"cannot be read: {error.strerror}") from error
+        except UnicodeDecodeError as error:
+            raise self._error("is not UTF-8 text") from error
+        if not self._secret or not self._secret.isprintable():
+            raise self._error("holds no token or password")
+        return self._secret
+
+    def _error(self, problem: str) -> failures.QueryError:
+        return failures.QueryError(_Cause.CREDENTIAL, f"`{self._path}` {problem}")
+
+
+def _reason(error: BaseException) -> str:
+    """Return what stands at the root of an error; the texts above it quote URL and query."""
+    reason = "the connection failed"
+    seen: BaseException | None = error
+    while seen is not None:
+        if isinstance(seen, ssl.SSLCertVerificationError):
+            return f"its certificate is not trusted: {seen.verify_message}"
+        if isinstance(seen, ssl.SSLError):
+            reason = f"TLS failed: {seen.reason or 'the connection was closed'}"
+        elif isinstance(seen, OSError) and seen.strerror:
+            place = f"`{seen.filename}`: " if seen.filename else ""
+            reason = f"{place}{seen.strerror.lower()}"
+        seen = seen.__cause__ or seen.__context__
+    return reason

@@ -1,0 +1,52 @@
+"""The last sample of each node: where nothing newer comes it stays, and ages.
+
+So a node that an answer does not name, or a query that fails, changes nothing at once: the sample
+is missing when it is older than the metric's maxAge, as samples that are read from it say
+themselves. A node is never idle because nobody heard of it.
+"""
+
+from __future__ import annotations
+
+from policysched.cluster import metric_table, node_names
+from policysched.promapi import joining
+
+_SAME_SCRAPE_SECONDS = 1.0
+"""Times of one scrape differ by how long the queries took that asked for it."""
+
+
+class KeptSamples:
+    """The samples of one metric."""
+
+    def __init__(self) -> None:
+        """Start without samples."""
+        self._samples: dict[str, metric_table.Sample] = {}
+        self._uids: dict[str, str | None] = {}
+
+    @property
+    def samples(self) -> dict[str, metric_table.Sample]:
+        """The last sample of each node."""
+        return dict(self._samples)
+
+    def take(self, joined: joining.Joined, names: node_names.NodeNames) -> None:
+        """Take in an answer.
+
+        - A node with a sample gets it, unless the one it has was measured later.
+        - A node that is named without a usable value has none any more.
+        - Nodes that are not named keep theirs, as long as they are the same node.
+        """
+        for node in [node for node, uid in self._uids.items() if names.uid(node) != uid]:
+            self._forget(node)
+        for node in joined.without_value:
+            self._forget(node)
+        for node, sample in joined.samples.items():
+            kept = self._samples.get(node)
+            if kept is not None:
+                newer_seconds = kept.measured_at_seconds - sample.measured_at_seconds
+                if newer_seconds > _SAME_SCRAPE_SECONDS:
+                    continue
+            self._samples[node] = sample
+            self._uids[node] = names.uid(node)
+
+    def _forget(self, node: str) -> None:
+        self._samples.pop(node, None)
+        self._uids.pop(node, None)

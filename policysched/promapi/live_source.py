@@ -1,0 +1,295 @@
+"""Live metrics: one query a metric and refresh interval, whatever the number of nodes and pods."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import math
+from collections.abc import Callable, Iterable, Mapping
+from typing import NoReturn, Protocol, TypeAlias
+
+from policysched import errors
+from policysched.cluster import metric_table, node_names
+from policysched.lang import checked
+from policysched.promapi import (
+    connection,
+    failures,
+    freshness,
+    joining,
+    kept_samples,
+    settings,
+    source,
+    status,
+)
+
+_log = logging.getLogger(__name__)
+
+Refresh: TypeAlias = Callable[[Mapping[str, Mapping[str, metric_table.Sample]]], None]
+"""Takes new samples: key of the metric → node → sample."""
+Connect: TypeAlias = Callable[[str, settings.PrometheusSource], source.Asks]
+
+_JITTER = 0.1
+"""Queries come late by up to this part of the interval, so that they do not come all at once."""
+_MAX_FIRST_JITTER_SECONDS = 1.0
+_REFUSALS_BEFORE_RETRY = 20
+"""A server that does not take the times of measurement is offered them again after so many."""
+
+
+class Nodes(Protocol):
+    """The nodes of the cluster."""
+
+    async def wait_synced(self) -> None:
+        """Return when all nodes have been listed."""
+        ...
+
+    def names(self) -> node_names.NodeNames:
+        """Return what the nodes that there are now are called."""
+        ...
+
+
+class LiveSource:
+    """Follows the metrics of the policies in their Prometheus servers.
+
+    Everything but the waiting for answers happens in the thread of the event loop.
+    """
+
+    def __init__(
+        self,
+        sources: Mapping[str, settings.PrometheusSource],
+        metrics: Iterable[checked.CheckedMetric],
+        around: source.Surroundings,
+        connect: Connect = connection.Connection,
+    ) -> None:
+        """Take servers by name, and the first metrics; nothing is asked yet.
+
+        Raises:
+            ConfigurationError: a metric's source does not exist.
+        """
+        self._around = around
+        self._default = settings.default_name(list(sources))
+        self._sources = {
+            name: source.Source(name, one, connect(name, one), around)
+            for name, one in sources.items()
+        }
+        self._followed: dict[str, _FollowedMetric] = {}
+        self._tasks: dict[str, asyncio.Task[NoReturn]] = {}
+        self._changed = asyncio.Event()
+        self.set_metrics(metrics)
+
+    def set_metrics(self, metrics: Iterable[checked.CheckedMetric]) -> None:
+        """Follow these metrics from now on; those that were followed before keep their samples.
+
+        Raises:
+            ConfigurationError: a metric's source does not exist; then nothing has changed.
+        """
+        followed = {}
+        for metric in metrics:
+            origin = self._source_of(metric)
+            known = self._followed.get(metric.key)
+            if known is None or not known.is_same_query(metric, origin):
+                followed[metric.key] = _FollowedMetric(metric, origin, self._around)
+            elif known.metric == metric:
+                followed[metric.key] = known
+            else:
+                followed[metric.key] = _FollowedMetric(metric, origin, self._around, known.kept)
+        self._followed = followed
+        self._changed.set()
+
+    def health(self) -> tuple[status.SourceHealth, ...]:
+        """Return how each source is doing."""
+        return tuple(each.health for each in self._sources.values())
+
+    def stats(self) -> tuple[status.MetricStats, ...]:
+        """Return how each metric is doing."""
+        return tuple(each.stats for each in self._followed.values())
+
+    async def wait_asked(self) -> None:
+        """Return when every metric has been asked once, whatever came of it."""
+        await asyncio.gather(*(each.asked.wait() for each in self._followed.values()))
+
+    async def run(self, refresh: Refresh, nodes: Nodes) -> NoReturn:
+        """Ask again and again, and hand on what comes."""
+        await nodes.wait_synced()
+        try:
+            while True:
+                self._changed.clear()
+                await self._start_and_stop(refresh, nodes)
+                await self._changed.wait()
+        finally:
+            await self._stop(list(self._tasks))
+            for each in self._sources.values():
+                each.close()
+
+    async def _start_and_stop(self, refresh: Refresh, nodes: Nodes) -> None:
+        """Bring the tasks in line with the metrics that are to be followed."""
+        gone = [key for key, task in self._tasks.items() if task.get_name() != self._task_name(key)]
+        await self._stop(gone)
+        for key in gone:  # samples of another query that had the same key are no samples of this
+            followed = self._followed.get(key)
+            refresh({key: followed.kept.samples if followed else {}})
+        for key, followed in self._followed.items():
+            if key not in self._tasks:
+                self._tasks[key] = asyncio.create_task(
+                    self._follow(followed, refresh, nodes), name=self._task_name(key)
+                )
+
+    def _task_name(self, key: str) -> str:
+        followed = self._followed.get(key)
+        return "" if followed is None else f"metric {key} {id(followed)}"
+
+    async def _stop(self, keys: Iterable[str]) -> None:
+        tasks = [self._tasks.pop(key) for key in keys]
+        for task in tasks:
+            task.cancel()
+        for task in tasks:
+            with contextlib.suppress(asyncio.CancelledError):
+                await task
+
+    async def _follow(self, followed: _FollowedMetric, refresh: Refresh, nodes: Nodes) -> NoReturn:
+        """Ask for one metric; after a failure of the source as soon as that may be asked."""
+        wait_seconds = followed.first_wait_seconds()
+        while True:
+            await self._around.sleep(wait_seconds)
+            is_of_source = False
+            try:
+                await followed.ask_once(nodes.names)
+                refresh({followed.metric.key: followed.kept.samples})
+            except failures.QueryError as error:
+                is_of_source = error.is_of_source
+            except Exception:  # noqa: BLE001 - logged, see below
+                # The scheduler outlives whatever a server can make a library raise.
+                _log.exception("asking for metric `%s` failed", followed.metric.name)
+            followed.asked.set()
+            self._around.observer.metric_asked(followed.stats)
+            wait_seconds = 0.0 if is_of_source else followed.wait_seconds()
+
+    def _source_of(self, metric: checked.CheckedMetric) -> source.Source:
+        name = metric.source_name or self._default
+        found = self._sources.get(name or "")
+        if found is not None:
+            return found
+        known = ", ".join(f"`{name}`" for name in self._sources)
+        if name is None:
+            problem = "names no source, and there are several, none of them called `default`"
+        else:
+            problem = f"has the source `{name}`, which is not configured"
+        raise errors.ConfigurationError(
+            f"metric `{metric.name}`", problem, help=f"there are {known}"
+        )
+
+
+class _FollowedMetric:
+    """One metric with its samples and its place in time.
+
+    Attributes:
+        metric: what is asked for.
+        kept: its samples.
+        stats: how it is doing.
+        asked: set when it has been asked once.
+    """
+
+    def __init__(
+        self,
+        metric: checked.CheckedMetric,
+        origin: source.Source,
+        around: source.Surroundings,
+        kept: kept_samples.KeptSamples | None = None,
+    ) -> None:
+        self.metric = metric
+        self.kept = kept or kept_samples.KeptSamples()
+        self.stats = status.MetricStats(metric.key, metric.name, origin.name)
+        self.asked = asyncio.Event()
+        self._origin = origin
+        self._clock = around.clock
+        self._rng = around.rng
+        self._started_at_seconds = 0.0
+        self._timed = freshness.with_freshness(metric.promql, metric.label, metric.max_age_seconds)
+        self._untimed = freshness.Asked(metric.promql, has_freshness=False)
+        self._untimed_left = 0
+        if self._timed.problem:
+            self._warn_untimed(self._timed.problem)
+
+    def is_same_query(self, metric: checked.CheckedMetric, origin: source.Source) -> bool:
+        """Return whether samples of the one are samples of the other."""
+        ours, theirs = (self.metric.promql, self.metric.label), (metric.promql, metric.label)
+        return ours == theirs and self._origin is origin
+
+    def first_wait_seconds(self) -> float:
+        """Return how long to wait before the first query; the intervals begin with it."""
+        self._started_at_seconds = self._clock.monotonic_seconds()
+        most = min(_MAX_FIRST_JITTER_SECONDS, _JITTER * self.metric.refresh_seconds)
+        return self._rng.random() * most
+
+    def wait_seconds(self) -> float:
+        """Return how long to wait before the next query: one in each interval."""
+        interval = self.metric.refresh_seconds
+        passed = self._clock.monotonic_seconds() - self._started_at_seconds
+        to_next = (math.floor(passed / interval) + 1) * interval - passed
+        return to_next + self._rng.random() * _JITTER * interval
+
+    async def ask_once(self, names: Callable[[], node_names.NodeNames]) -> None:
+        """Send one query and take in what comes.
+
+        Raises:
+            QueryError: nothing came.
+        """
+        asked = self._untimed if self._untimed_left else self._timed
+        try:
+            reply = await self._origin.ask(asked.promql)
+        except failures.QueryError as error:
+            self.stats.queries += 1
+            self.stats.last_duration_seconds = error.duration_seconds
+            self.stats.counts[error.cause] += 1
+            self._note(str(error))
+            if error.cause == failures.Cause.REFUSED:
+                self._refused(asked)
+            raise
+        self.stats.queries += 1
+        self.stats.last_duration_seconds = reply.duration_seconds
+        self._note("")
+        if self._untimed_left:
+            self._untimed_left -= 1
+        self.stats.last_success = self._clock.now()
+        known = names()
+        joined = joining.join(
+            reply.answer,
+            self.metric,
+            known,
+            reply.sent_at_seconds,
+            has_freshness=asked.has_freshness,
+        )
+        self.stats.counts.update(joined.counts)
+        self.kept.take(joined, known)
+        self._measure(len(known))
+
+    def _refused(self, asked: freshness.Asked) -> None:
+        """Try the query alone: perhaps the server only dislikes what was added to it."""
+        if self._untimed_left:
+            self._untimed_left = 0
+        elif asked.has_freshness:
+            self._untimed_left = _REFUSALS_BEFORE_RETRY
+
+    def _note(self, problem: str) -> None:
+        """Log when a metric begins to fail and when it ceases to; see `Source` for outages."""
+        if problem and not self.stats.problem:
+            _log.warning("metric `%s` brings nothing: %s", self.metric.name, problem)
+        elif self.stats.problem and not problem:
+            _log.info("metric `%s` is there again", self.metric.name)
+        self.stats.problem = problem
+
+    def _warn_untimed(self, problem: str) -> None:
+        _log.warning(
+            "the samples of metric `%s` count as measured when it was asked for, since %s",
+            self.metric.name,
+            problem,
+        )
+
+    def _measure(self, node_count: int) -> None:
+        oldest = self._clock.now().timestamp() - self.metric.max_age_seconds
+        times = [s.measured_at_seconds for s in self.kept.samples.values()]
+        fresh = [time for time in times if time >= oldest]
+        self.stats.nodes_with_data = len(fresh)
+        self.stats.nodes_without_data = node_count - len(fresh)
+        self.stats.newest_measured_at_seconds = max(times, default=None)
+        self.stats.oldest_measured_at_seconds = min(fresh, default=None)

@@ -1,0 +1,153 @@
+"""One source: whose turn it is, and whether it is up."""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import dataclasses
+import logging
+import random
+from collections.abc import Awaitable, Callable
+from typing import Protocol
+
+from policysched import clock as clocks
+from policysched.promapi import answers, circuit, failures, settings, status
+
+_log = logging.getLogger(__name__)
+
+PARALLEL_QUERIES = 4
+"""Prometheus answers 20 queries at once by default (--query.max-concurrency), and not us alone."""
+_GRACE_SECONDS = 2.0
+"""How much longer than its own time limit a query is waited for: headers may drip for ever."""
+
+Sleep = Callable[[float], Awaitable[None]]
+
+
+class Asks(Protocol):
+    """A `connection.Connection`, or what stands for it in tests."""
+
+    def ask(self, promql: str) -> answers.Answer:
+        """Return the answer, in a thread; raise QueryError."""
+        ...
+
+    def close(self) -> None:
+        """Close connections."""
+        ...
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What is given from outside: time, chance, and who wants to know."""
+
+    clock: clocks.Clock
+    rng: random.Random
+    sleep: Sleep = asyncio.sleep
+    observer: status.Observer = dataclasses.field(default_factory=status.NoObserver)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Reply:
+    """An answer, when its query was sent (seconds since 1970 on our clock) and how long it took."""
+
+    answer: answers.Answer
+    sent_at_seconds: float
+    duration_seconds: float
+
+
+class Source:
+    """Asks one server, in a few threads of its own: one that hangs holds up no other.
+
+    While queries fail they are sent one at a time, with growing pauses, whichever metric they are
+    of; the first success lets all go on.
+
+    Attributes:
+        name: as metrics call it.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        config: settings.PrometheusSource,
+        connection: Asks,
+        around: Surroundings,
+    ) -> None:
+        """Take a server that nothing has been asked yet."""
+        self.name = name
+        self._config = config
+        self._connection = connection
+        self._clock = around.clock
+        self._sleep = around.sleep
+        self._observer = around.observer
+        self._circuit = circuit.Circuit(around.clock, around.rng)
+        self._threads = concurrent.futures.ThreadPoolExecutor(
+            PARALLEL_QUERIES, thread_name_prefix=f"prometheus-{name}"
+        )
+        self._turns = asyncio.Semaphore(PARALLEL_QUERIES)
+        self._probe = asyncio.Lock()
+        self._health = status.SourceHealth(name, is_up=True)
+
+    @property
+    def health(self) -> status.SourceHealth:
+        """Whether it is up."""
+        return self._health
+
+    async def ask(self, promql: str) -> Reply:
+        """Wait for a turn and ask once.
+
+        Raises:
+            QueryError: it brought nothing; what is the source's fault has been noted.
+        """
+        while self._circuit.failures:
+            async with self._probe:
+                if self._circuit.failures:
+                    await self._sleep(self._circuit.wait_seconds())
+                    return await self._ask_now(promql)
+        async with self._turns:
+            return await self._ask_now(promql)
+
+    def close(self) -> None:
+        """Close connections; queries that are under way end by themselves."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
+        self._connection.close()
+
+    async def _ask_now(self, promql: str) -> Reply:
+        started_at_seconds = self._clock.monotonic_seconds()
+        sent_at_seconds = self._clock.now().timestamp()
+        try:
+            answer = await self._ask_in_thread(promql)
+        except failures.QueryError as error:
+            error.duration_seconds = self._clock.monotonic_seconds() - started_at_seconds
+            if error.is_of_source:
+                self._failed(started_at_seconds, error)
+            else:
+                self._succeeded()  # whoever refuses a query is there
+            raise
+        self._succeeded()
+        duration_seconds = self._clock.monotonic_seconds() - started_at_seconds
+        return Reply(answer, sent_at_seconds, duration_seconds)
+
+    async def _ask_in_thread(self, promql: str) -> answers.Answer:
+        limit_seconds = self._config.timeout_seconds + _GRACE_SECONDS
+        loop = asyncio.get_running_loop()
+        try:
+            async with asyncio.timeout(limit_seconds):
+                return await loop.run_in_executor(self._threads, self._connection.ask, promql)
+        except TimeoutError as error:
+            problem = f"no answer within {limit_seconds:g} s"
+            raise failures.QueryError(failures.Cause.TIMEOUT, problem) from error
+
+    def _failed(self, started_at_seconds: float, error: failures.QueryError) -> None:
+        self._circuit.failed(started_at_seconds, error.retry_after_seconds)
+        if self._circuit.is_down and self._health.is_up:
+            _log.error("metrics source `%s` is down, its samples age: %s", self.name, error)
+            self._change(is_up=False, problem=str(error))
+
+    def _succeeded(self) -> None:
+        self._circuit.succeeded()
+        if not self._health.is_up:
+            _log.info("metrics source `%s` is up again", self.name)
+            self._change(is_up=True, problem="")
+
+    def _change(self, *, is_up: bool, problem: str) -> None:
+        self._health = status.SourceHealth(self.name, is_up, problem, self._clock.now())
+        self._observer.source_changed(self._health)
