@@ -39,7 +39,7 @@ class DynamicResources:
 
     name = names.DYNAMIC_RESOURCES
     reads: ClassVar = interface.Reads.NODE | interface.Reads.USAGE
-    """Nothing but the pod; like this its zeros are summed up with the scores of NodeResourcesFit."""
+    """Nothing but the pod; like this its zeros are summed up with NodeResourcesFit's scores."""
 
     @classmethod
     def from_args(cls, args: arguments.Arguments) -> DynamicResources:
