@@ -108,6 +108,10 @@ class WaitingPods:
             return True
         return not waiting.answer.cancelled() and not waiting.answer.result().is_success
 
+    def remove(self, uid: str) -> None:
+        """Forget a pod for whose answer nobody will wait."""
+        self._pods.pop(uid, None)
+
     def cancel_all(self) -> None:
         """Cancel whoever awaits `wait`, because the scheduler stops."""
         for waiting in self._pods.values():

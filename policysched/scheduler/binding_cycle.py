@@ -64,16 +64,20 @@ class BindingCycle:
             answer = assumed.framework.pre_bind_pre_flight(assumed.state, info, node_name)
         except Exception as error:  # noqa: BLE001 - plugins are third parties' code
             _log.exception("a plugin failed before %s was bound", info.key)
-            self._undo(assumed, failure.internal_error(error))
-            return False
+            return self._give_up(assumed, failure.internal_error(error))
         if not answer.is_success and not answer.is_skip:
-            self._undo(assumed, failure.Failure(answer.message, is_rejection=False))
-            return False
+            failed = failure.Failure(answer.message, is_rejection=False)
+            return self._give_up(assumed, failed)
         assumed.has_pre_bind = answer.is_success
         if assumed.has_pre_bind or assumed.is_waiting:
             assumed.queued.was_nominated = True
             self._status_writer.nominate(info, node_name)
         return True
+
+    def _give_up(self, assumed: scheduling_cycle.AssumedPod, failed: failure.Failure) -> bool:
+        self._waiting.remove(assumed.info.uid)
+        self._undo(assumed, failed)
+        return False
 
     async def wait_on_permit(self, assumed: scheduling_cycle.AssumedPod) -> bool:
         """Return whether a pod that waits for Permit was allowed; else it is undone."""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 
 import pytest
 
-from policysched.framework import status
+from policysched.cluster import pod_shape
+from policysched.framework import cycle_state, status
 from tests import builders
 from tests.scheduler import fakes
 
@@ -117,6 +119,31 @@ class TestExpectations:
 
         fakes.play(scenario())
 
+    @pytest.mark.parametrize("permit", [status.SUCCESS, WAIT], ids=["permitted", "waits"])
+    @pytest.mark.parametrize(
+        "answer, message",
+        [
+            pytest.param(BROKEN, 'running PreBindPreFlight "Looks": no volume', id="error"),
+            pytest.param(None, "plugin `Looks` failed at PreBindPreFlight: Zero", id="bug"),
+        ],
+    )
+    def test_a_plugin_that_cannot_say(
+        self, permit: status.Status, answer: status.Status | None, message: str
+    ) -> None:
+        """The pod gives its place back and is tried again, whether it waits for Permit or not."""
+
+        async def scenario() -> None:
+            world = fakes.World(fakes.Scripted(permit_answer=permit), Looks(answer))
+            world.add_node("n1")
+            world.add_pod("a")
+            await world.settle()
+            assert world.where("a") == "backoff"
+            assert len(world.waiting) == 0
+            ((_, condition, _),) = world.recorder.conditions
+            assert condition.message.startswith(message)
+
+        fakes.play(scenario())
+
     def test_taken_back_when_it_is_not_bound(self) -> None:
         """The write that tells of the failure takes the node back, seen or not."""
 
@@ -129,6 +156,28 @@ class TestExpectations:
             assert (pod, condition.reason, nominated) == ("default/a", "SchedulerError", "")
 
         fakes.play(scenario())
+
+
+@dataclasses.dataclass
+class Looks:
+    """Answers before PreBind, or breaks."""
+
+    answer: status.Status | None
+    name: str = "Looks"
+
+    def pre_bind_pre_flight(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node_name: str
+    ) -> status.Status:
+        """Answer."""
+        if self.answer is None:
+            raise ZeroDivisionError("division")
+        return self.answer
+
+    async def pre_bind(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node_name: str
+    ) -> status.Status:
+        """Do nothing."""
+        return status.SUCCESS
 
 
 def test_a_listener_that_breaks_hurts_nobody(caplog: pytest.LogCaptureFixture) -> None:
