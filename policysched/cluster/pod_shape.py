@@ -16,7 +16,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from policysched.cluster import legacy_disks, objects, pod_requests, selectors
+from policysched.cluster import legacy_disks, objects, pod_requests, selector_errors, selectors
 
 _POD_HASH_LABEL = "pod-template-hash"
 _INDEXES = itertools.count()
@@ -239,6 +239,8 @@ class PodShape:
         if affinity is None:
             return ()
         terms = affinity.required_during_scheduling_ignored_during_execution
+        if not all(map(_is_readable, terms)):
+            return ()
         return tuple(affinity_term(t, self.namespace) for t in terms)
 
     def _preferred_terms(
@@ -246,11 +248,14 @@ class PodShape:
     ) -> tuple[WeightedAffinityTerm, ...]:
         if affinity is None:
             return ()
+        weighted = affinity.preferred_during_scheduling_ignored_during_execution
+        if not all(_is_readable(w.pod_affinity_term) for w in weighted):
+            return ()
         return tuple(
             WeightedAffinityTerm(
                 affinity_term(w.pod_affinity_term, self.namespace), sign * w.weight
             )
-            for w in affinity.preferred_during_scheduling_ignored_during_execution
+            for w in weighted
         )
 
 
@@ -363,6 +368,15 @@ def affinity_term(term: objects.PodAffinityTerm, namespace: str) -> AffinityTerm
         namespace_selector=None if by_label is None else selectors.from_label_selector(by_label),
         topology_key=term.topology_key,
     )
+
+
+def _is_readable(term: objects.PodAffinityTerm) -> bool:
+    """Whether Kubernetes can read both selectors; else no term of the same kind counts.
+
+    Source: `k8s.io/kube-scheduler/framework`, GetAffinityTerms.
+    """
+    selected = (term.label_selector, term.namespace_selector)
+    return not any(selector_errors.of_label_selector(s) for s in selected)
 
 
 def node_term(term: objects.NodeSelectorTerm) -> NodeTerm:

@@ -111,3 +111,25 @@ CASES = [
 def test_unreadable_selectors(builder: builders.PodBuilder, message: str) -> None:
     """A pod whose selectors cannot be read is rejected, or ends in an error."""
     assert _message(builder) == message
+
+
+@pytest.mark.parametrize(
+    "second, fits",
+    [
+        pytest.param(builders.label_selector(app="web"), False, id="all can be read"),
+        pytest.param(no_values, True, id="one cannot"),
+    ],
+)
+def test_placed_pods_with_an_unreadable_term_repel_nobody(
+    second: objects.LabelSelector, fits: bool
+) -> None:
+    """One term that cannot be read takes the others of its kind with it."""
+    terms = [
+        builders.pod_term("zone", selector) for selector in (builders.label_selector(), second)
+    ]
+    placed = builders.make_pod("placed").node("a").rejects_pods(*terms)
+    cluster = builders.make_cache([builders.make_node("a").labels(zone="a")], [placed])
+    plugin = inter_pod_affinity.InterPodAffinity()
+    framework = runtime.Framework(profile.Profile("test", (plugin,), {}), None)
+    result = framework.schedule_pod(cluster.info(pod), cluster.cache.snapshot())
+    assert (result.node_name == "a") == fits
