@@ -108,10 +108,13 @@ def node(draw: draws.Draw, name: str) -> Manifest:
         "ephemeral-storage": "100Gi",
         "pods": "110",
     }
+    metadata: Manifest = {"name": name, "uid": f"node-{name}", "labels": labels}
+    if draw.chance(0.02):
+        metadata["deletionTimestamp"] = "2026-01-10T00:00:00Z"
     return {
         "apiVersion": "v1",
         "kind": "Node",
-        "metadata": {"name": name, "uid": f"node-{name}", "labels": labels},
+        "metadata": metadata,
         "spec": {},
         "status": {"allocatable": allocatable, "capacity": dict(allocatable)},
     }

@@ -7,6 +7,8 @@ from tests.conformance.generate import cluster, draw, resizes
 _GPU = "example.com/gpu"
 _FPGA = "vendor.io/fpga"
 _HUGE = "hugepages-2Mi"
+_NATIVE = "kubernetes.io/batch"
+"""Of Kubernetes' own domain: it is not among those that a profile can ignore."""
 _MOST = (2**63 - 1) // 100
 """Shares of more than this overflow in kube-scheduler, whose scores are out of range then."""
 _NODE_AMOUNTS = {
@@ -16,21 +18,26 @@ _NODE_AMOUNTS = {
     "pods": ("0", "1", "2", "5", "110", "110"),
     _GPU: ("0", "1", "2", "4", str(_MOST)),
     _FPGA: ("1", "3"),
+    _NATIVE: ("1", "5"),
     _HUGE: ("0", "4Mi", "64Mi"),
 }
-_MISSING = {"ephemeral-storage": 0.2, "pods": 0.03, _GPU: 0.3, _FPGA: 0.5, _HUGE: 0.4}
+_MISSING = {"ephemeral-storage": 0.2, "pods": 0.03, _GPU: 0.3, _FPGA: 0.5, _NATIVE: 0.6, _HUGE: 0.4}
 _AMOUNTS = {
-    "cpu": ("0", "1m", "100m", "250m", "0.3", "1", "1500m", "3"),
-    "memory": ("0", "1", "64Mi", "500M", "1Gi", "1.5Gi", "1100m", "3e9"),
+    "cpu": ("0", "1m", "100m", "250m", "0.3", "1", "1500m", "3", "1500u", "100n", "2e-1"),
+    "memory": ("0", "1", "64Mi", "500M", "1Gi", "1.5Gi", "1100m", "3e9", "0.1Mi"),
     "ephemeral-storage": ("0", "1Mi", "500Mi", "2Gi"),
     _GPU: ("0", "1", "2", str(_MOST // 4)),
     _FPGA: ("1", "2"),
+    _NATIVE: ("1", "2"),
     _HUGE: ("2Mi", "4Mi"),
 }
 _POD_AMOUNTS = _AMOUNTS | {"memory": ("0", "1", "64Mi", "500M", "1536Mi", "1100m", "3e9")}
 """The API server shows 1.5Gi as 1536Mi. Read as 1.5Gi, kube-scheduler adds the pod's overhead to
 it each time it looks (`PodRequests` adds up in the very number of the pod)."""
-_SHARES = {"cpu": 0.7, "memory": 0.7, "ephemeral-storage": 0.25, _GPU: 0.2, _FPGA: 0.12, _HUGE: 0.1}
+_SHARES = {
+    **{"cpu": 0.7, "memory": 0.7, "ephemeral-storage": 0.25},
+    **{_GPU: 0.2, _FPGA: 0.12, _NATIVE: 0.04, _HUGE: 0.1},
+}
 _SCORED = ("cpu", "memory", "ephemeral-storage", _GPU, _FPGA, _HUGE)
 
 
@@ -103,9 +110,9 @@ def _pod_level(source: draw.Draw) -> cluster.Manifest:
 def _fit_args(source: draw.Draw) -> cluster.Manifest:
     args: cluster.Manifest = {}
     if source.chance(0.3):
-        args["ignoredResources"] = source.some((_GPU, _FPGA), 1, 2)
+        args["ignoredResources"] = source.some((_GPU, _FPGA, _NATIVE), 1, 2)
     if source.chance(0.2):
-        args["ignoredResourceGroups"] = [source.pick(("example.com", "vendor.io"))]
+        args["ignoredResourceGroups"] = [source.pick(("example.com", "vendor.io", "kubernetes.io"))]
     strategy: cluster.Manifest = {
         "type": source.pick(("LeastAllocated", "MostAllocated", "RequestedToCapacityRatio")),
         "resources": [

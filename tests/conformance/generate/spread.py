@@ -68,7 +68,9 @@ def _own(found: cluster.Cluster) -> None:
         }
         is_plain = kind in ("Service", "ReplicationController")
         name = f"owner-{number}"
-        spec = {"selector": selector if is_plain else {"matchLabels": selector}}
+        spec: cluster.Manifest = {"selector": selector if is_plain else {"matchLabels": selector}}
+        if not is_plain and source.chance(0.2):
+            spec = {"selector": conditions.label_selector(source, absent=0)}
         if kind == "Service" and source.chance(0.1):
             spec = {}
         metadata = {"name": name, "namespace": source.pick(cluster.NAMESPACES[:2]), "uid": name}

@@ -14,6 +14,20 @@ CSI = "csi.example.com"
 OTHER_CSI = "other.example.com"
 EBS, EBS_CSI = "kubernetes.io/aws-ebs", "ebs.csi.aws.com"
 GCE, GCE_CSI = "kubernetes.io/gce-pd", "pd.csi.storage.gke.io"
+_OTHER_PLUGINS = (
+    "kubernetes.io/azure-disk",
+    "kubernetes.io/azure-file",
+    "kubernetes.io/cinder",
+    "kubernetes.io/vsphere-volume",
+    "kubernetes.io/portworx-volume",
+)
+_OTHER_CSI_NAMES = (
+    "disk.csi.azure.com",
+    "file.csi.azure.com",
+    "cinder.csi.openstack.org",
+    "csi.vsphere.vmware.com",
+    "pxd.portworx.com",
+)
 CLASSES: Mapping[str, tuple[str, str]] = {
     "wait": (CSI, "WaitForFirstConsumer"),
     "local": ("kubernetes.io/no-provisioner", "WaitForFirstConsumer"),
@@ -21,6 +35,8 @@ CLASSES: Mapping[str, tuple[str, str]] = {
     "ebs": (EBS, "WaitForFirstConsumer"),
     "gce": (GCE, "Immediate"),
     "other": (OTHER_CSI, "WaitForFirstConsumer"),
+    "azure": ("kubernetes.io/azure-disk", "WaitForFirstConsumer"),
+    "cinder": ("kubernetes.io/cinder", "WaitForFirstConsumer"),
 }
 """Name → (provisioner, volumeBindingMode)."""
 MODES = ("ReadWriteOnce", "ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany", "ReadWriteOncePod")
@@ -74,7 +90,7 @@ def claim(
     made["metadata"] |= {"namespace": namespace, "uid": f"claim-{namespace}-{name}"}
     size = source.pick((1, 2, 5, 10)) * _GIB
     made["spec"] = {
-        "accessModes": [source.pick(MODES)],
+        "accessModes": sorted({source.pick(MODES) for _ in range(source.pick((1, 1, 1, 2)))}),
         "resources": {"requests": {"storage": f"{size}Mi"}},
         "volumeMode": source.weighted({"Filesystem": 9, "Block": 1}),
     }
@@ -132,10 +148,10 @@ def _csi_node(source: draw.Draw, node: cluster.Manifest) -> cluster.Manifest:
     name = node["metadata"]["name"]
     made = _object("storage.k8s.io/v1", "CSINode", name)
     if source.chance(0.7):
-        plugins = source.some((EBS, GCE, "kubernetes.io/azure-disk", "kubernetes.io/cinder"), 0, 4)
+        plugins = source.some((EBS, GCE, *_OTHER_PLUGINS), 0, 7)
         made["metadata"]["annotations"] = {_MIGRATED: ",".join(plugins)}
     drivers = []
-    for driver in source.some((CSI, OTHER_CSI, EBS_CSI, GCE_CSI), 0, 4):
+    for driver in source.some((CSI, OTHER_CSI, EBS_CSI, GCE_CSI, *_OTHER_CSI_NAMES), 0, 6):
         entry: cluster.Manifest = {"name": driver, "nodeID": name}
         if source.chance(0.85):
             entry["allocatable"] = {"count": source.pick((0, 1, 2, 3, 30))}
@@ -177,7 +193,7 @@ def _volume(found: cluster.Cluster, name: str, number: int) -> cluster.Manifest:
 def _source(source: draw.Draw, number: int) -> cluster.Manifest:
     """Return what the volume is; handles coincide now and then."""
     handle = f"vol-{source.number(0, number + 3)}"
-    kind = source.weighted({"csi": 6, "ebs": 2, "gce": 2, "local": 1, "nfs": 1})
+    kind = source.weighted({"csi": 6, "ebs": 2, "gce": 2, "migrated": 2, "local": 1, "nfs": 1})
     if kind == "csi":
         driver = source.pick((CSI, CSI, OTHER_CSI, EBS_CSI))
         return {"csi": {"driver": driver, "volumeHandle": handle}}
@@ -186,9 +202,26 @@ def _source(source: draw.Draw, number: int) -> cluster.Manifest:
         return {"awsElasticBlockStore": {"volumeID": f"{prefix}{handle}"}}
     if kind == "gce":
         return {"gcePersistentDisk": {"pdName": handle}}
+    if kind == "migrated":
+        return _in_tree(source, handle)
     if kind == "local":
         return {"local": {"path": "/mnt/disk"}}
     return {"nfs": {"server": "nfs.example.com", "path": "/"}}
+
+
+def _in_tree(source: draw.Draw, handle: str) -> cluster.Manifest:
+    """Return a volume of one of the other kinds that became CSI drivers."""
+    secret = {"secretName": "s", "secretNamespace": "default", "shareName": handle}
+    disk = {"diskName": handle, "diskURI": f"/subscriptions/{handle}", "kind": "Managed"}
+    return source.pick(
+        (
+            {"azureDisk": disk},
+            {"azureFile": secret},
+            {"cinder": {"volumeID": handle}},
+            {"vsphereVolume": {"volumePath": f"[ds] {handle}.vmdk"}},
+            {"portworxVolume": {"volumeID": handle}},
+        )
+    )
 
 
 def _locate(found: cluster.Cluster, volume: cluster.Manifest) -> None:
@@ -224,10 +257,14 @@ def _attachment(
     source = found.draw
     made = _object("storage.k8s.io/v1", "VolumeAttachment", name)
     volume = source.pick(volumes)["metadata"]["name"] if source.chance(0.9) else "gone"
+    what: cluster.Manifest = {"persistentVolumeName": volume}
+    if source.chance(0.05):
+        csi = {"driver": CSI, "volumeHandle": "inline"}
+        what = {"inlineVolumeSpec": {"accessModes": [MODES[0]], "csi": csi}}
     made["spec"] = {
         "attacher": source.pick((CSI, OTHER_CSI, EBS_CSI, GCE_CSI)),
         "nodeName": source.pick(found.nodes)["metadata"]["name"],
-        "source": {"persistentVolumeName": volume},
+        "source": what,
     }
     made["status"] = {"attached": source.chance(0.7)}
     return made
@@ -239,7 +276,10 @@ def _attachment(
 def _name_class(source: draw.Draw, made: cluster.Manifest) -> None:
     """Name the class of a claim: mostly one that waits, sometimes none or an unknown one."""
     name = source.weighted(
-        {"wait": 6, "local": 4, "ebs": 2, "other": 2, "now": 1, "gce": 1, "gone": 0.3, "": 0.5}
+        {
+            **{"wait": 6, "local": 4, "ebs": 2, "other": 2, "now": 1, "gce": 1},
+            **{"azure": 0.5, "cinder": 0.5, "gone": 0.3, "": 0.5},
+        }
     )
     if name == "" and source.chance(0.5):
         return
