@@ -48,14 +48,19 @@ class OwnerSelectors:
     def selector_for(self, shape: pod_shape.PodShape) -> selectors.Selector:
         """Return what the services of the pod and its controller select, all of it together.
 
-        Without any of these it is the selector of everything.
+        Without any of these it is the selector of everything. What a ReplicationController says of
+        a label stands instead of what services say of it.
         Source: `plugins/helper/spread.go`, DefaultSelector.
         """
         services = self._selectors.get((OwnerKind.SERVICE, shape.namespace), {}).values()
-        found = [s for s in services if s.matches(shape.labels)]
+        found = [r for s in services if s.matches(shape.labels) for r in s.requirements]
         owner = shape.owner
         kind = _CONTROLLERS.get((owner.api_version, owner.kind)) if owner else None
         if owner and kind:
             controller = self._selectors.get((kind, shape.namespace), {}).get(owner.name)
-            found += [controller] if controller else []
-        return selectors.EVERYTHING.and_also(*(r for s in found for r in s.requirements))
+            own = controller.requirements if controller else ()
+            if kind is OwnerKind.REPLICATION_CONTROLLER:
+                keys = {r.key for r in own}
+                found = [r for r in found if r.key not in keys]
+            found += own
+        return selectors.EVERYTHING.and_also(*found)

@@ -67,6 +67,20 @@ def test_selector_for(pod: PodBuilder, keys: set[str]) -> None:
     assert {r.key for r in found.requirements} == keys
 
 
+def test_a_replication_controller_overrules_services() -> None:
+    """Its labels are merged over theirs, as maps; those of others are required besides."""
+    owners = known_owners()
+    other = selectors.from_match_labels({"app": "db"})
+    for kind in (Kind.REPLICATION_CONTROLLER, Kind.STATEFUL_SET):
+        owners.set(kind, "default", "other", other)
+    replicated = owned(web, "ReplicationController", "other", "v1").build()
+    stateful = owned(web, "StatefulSet", "other").build()
+    shapes = pod_shape.PodShapes()
+    assert owners.selector_for(shapes.of(replicated)) == other
+    both = owners.selector_for(shapes.of(stateful))
+    assert [both.matches({"app": app}) for app in ("web", "db")] == [False, False]
+
+
 def test_generation_grows_only_with_changes() -> None:
     """Setting what is known already changes nothing; removal does."""
     owners = known_owners()
