@@ -12,6 +12,7 @@ import orjson
 from policysched import _resources, errors
 from policysched.app import cluster_file, plain_yaml
 from policysched.lang import spelling
+from policysched.promapi import settings
 
 
 class PluginConfig(msgspec.Struct, frozen=True, rename="camel"):
@@ -40,6 +41,7 @@ class Config(msgspec.Struct, frozen=True, rename="camel"):
     pod_max_backoff_seconds: float = 10.0
     pod_max_in_unschedulable_pods_seconds: float = 300.0
     parallel_binds: int = 128
+    prometheus: dict[str, settings.PrometheusSource] = {}
 
 
 def read(path: str) -> Config:
@@ -105,6 +107,10 @@ def _faults(error: jsonschema.ValidationError, document: plain_yaml.Document) ->
         case "minimum" | "maximum" | "exclusiveMinimum":
             words = {"minimum": "at least", "maximum": "at most", "exclusiveMinimum": "more than"}
             yield line, f"{name} must be {words[error.validator]} {expected}"
+        case "pattern":  # of names alone; values may be secret
+            yield line, f"`{instance}` is no name; use letters, digits, `_` and `-`"
+        case "enum":
+            yield line, f"{name} is {spelling.alternatives(f'`{one}`' for one in expected)}"
         case _:
             yield line, f"{name}: {error.message}"
 
@@ -123,6 +129,10 @@ def _semantic_faults(document: plain_yaml.Document) -> Iterable[_Fault]:
     if config.pod_max_backoff_seconds < config.pod_initial_backoff_seconds:
         line = document.line(("podMaxBackoffSeconds",))
         yield line, "`podMaxBackoffSeconds` is less than `podInitialBackoffSeconds`"
+    for name, source in config.prometheus.items():
+        problem = settings.problem(source)
+        if problem:
+            yield document.line(("prometheus", name)), f"`prometheus.{name}`: {problem}"
 
 
 def _dotted(path: tuple[str | int, ...]) -> str:

@@ -6,13 +6,14 @@ import asyncio
 import datetime
 import logging
 import pathlib
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import NoReturn, Protocol, TypeAlias
 
 from policysched import errors
 from policysched.app import metrics_file
 from policysched.cluster import metric_table
 from policysched.lang import checked
+from policysched.promapi import live_source, status
 
 _log = logging.getLogger(__name__)
 
@@ -25,8 +26,28 @@ _POLL_SECONDS = 1.0
 class MetricsSource(Protocol):
     """Brings samples, off the scheduling path."""
 
-    async def run(self, refresh: Refresh) -> NoReturn:
+    async def run(self, refresh: Refresh, nodes: live_source.Nodes) -> NoReturn:
         """Call `refresh` with all samples of a metric whenever there are new ones."""
+        ...
+
+    async def wait_asked(self) -> None:
+        """Return when all metrics have been asked once, whatever came of it."""
+        ...
+
+    def set_metrics(self, metrics: Iterable[checked.CheckedMetric]) -> None:
+        """Follow these metrics from now on.
+
+        Raises:
+            ConfigurationError: one of them cannot be had; then nothing has changed.
+        """
+        ...
+
+    def health(self) -> tuple[status.SourceHealth, ...]:
+        """Return how each server is doing; a file is none."""
+        ...
+
+    def stats(self) -> tuple[status.MetricStats, ...]:
+        """Return how each metric is doing, as far as that is known."""
         ...
 
 
@@ -40,7 +61,7 @@ class FileSource:
     def __init__(
         self,
         path: str,
-        declared: Sequence[checked.CheckedMetric],
+        declared: Iterable[checked.CheckedMetric],
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         """Read `path`.
@@ -49,18 +70,37 @@ class FileSource:
             InputError: the file cannot be read or is wrong; later that is logged only.
         """
         self._path = pathlib.Path(path)
-        self._declared = declared
+        self._declared = tuple(declared)
+        self._asked = asyncio.Event()
         self._sleep = sleep
-        self._version = self._stat()
+        self._version: tuple[int, int] | None = self._stat()
         self._first: metrics_file.Samples | None = self._read()
 
-    async def run(self, refresh: Refresh) -> NoReturn:
-        """Hand on what the file says, now and whenever it changes."""
+    async def run(self, refresh: Refresh, nodes: live_source.Nodes) -> NoReturn:
+        """Hand on what the file says, now and whenever it changes; it names nodes by their name."""
         if self._first is not None:
             refresh(self._first)
+        self._asked.set()
         while True:
             await self._sleep(_POLL_SECONDS)
             await self.poll(refresh)
+
+    async def wait_asked(self) -> None:
+        """Return when the file's first values have been handed on."""
+        await self._asked.wait()
+
+    def set_metrics(self, metrics: Iterable[checked.CheckedMetric]) -> None:
+        """Read the file again, for these metrics."""
+        self._declared = tuple(metrics)
+        self._version = None
+
+    def health(self) -> tuple[status.SourceHealth, ...]:
+        """Return nothing: a file is no server."""
+        return ()
+
+    def stats(self) -> tuple[status.MetricStats, ...]:
+        """Return nothing: nobody is asked."""
+        return ()
 
     async def poll(self, refresh: Refresh) -> None:
         """Look once whether the file has changed; what cannot be used leaves the samples alone."""
@@ -84,7 +124,8 @@ class FileSource:
         return found.st_mtime_ns, found.st_size
 
     def _read(self) -> metrics_file.Samples:
-        written_at = datetime.datetime.fromtimestamp(self._version[0] / 1e9, datetime.UTC)
+        version = self._version or self._stat()
+        written_at = datetime.datetime.fromtimestamp(version[0] / 1e9, datetime.UTC)
         found = metrics_file.read(str(self._path), self._declared, written_at)
         # A metric that the file no longer names has no sample: its old ones must go.
         return {metric.key: found.get(metric.key, {}) for metric in self._declared}

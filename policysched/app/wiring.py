@@ -12,7 +12,10 @@ from typing import Any, NoReturn
 
 import policysched
 from policysched import clock as clocks
+from policysched import errors
 from policysched.app import config, logs, metrics_source, policies, process
+from policysched.cluster import cache as caches
+from policysched.cluster import node_names
 from policysched.framework import events, interface, runtime
 from policysched.kube import (
     binding,
@@ -25,6 +28,7 @@ from policysched.kube import (
     resources,
     volume_writing,
 )
+from policysched.promapi import live_source, settings, source
 from policysched.queue import scheduling_queue
 from policysched.scheduler import ports
 from policysched.scheduler import scheduler as schedulers
@@ -36,6 +40,8 @@ _OTHER_CONNECTIONS = 32
 _FLUSH_SECONDS = 5.0
 _LONGEST_SLEEP_SECONDS = 60.0
 """The wall clock may be set; timers by it look again this often."""
+_FIRST_METRICS_SECONDS = 10.0
+"""How long pods wait for first values of metrics; what has none by then is missing."""
 _POLICY_CHANGE = events.ClusterEvent(events.EventResource.POLICY, events.ActionType.UPDATE_OTHER)
 
 
@@ -50,7 +56,8 @@ class RunOptions:
         policies: see `policy_sources.read`.
         params: values of params, over those of the configuration.
         scheduler_name: name of the profile where the policies declare none.
-        metrics_file: see `metrics_source.FileSource`.
+        metrics_file: see `metrics_source.FileSource`; it stands for all of Prometheus.
+        prometheus: `[NAME=]URL`, over the servers of the configuration.
     """
 
     kubeconfig: str | None = None
@@ -60,6 +67,7 @@ class RunOptions:
     params: Mapping[str, str] = dataclasses.field(default_factory=dict)
     scheduler_name: str | None = None
     metrics_file: str | None = None
+    prometheus: tuple[str, ...] = ()
 
 
 class Service:
@@ -82,10 +90,25 @@ class Service:
         self.policy_set = policies.load(
             options.policies, options.params, options.scheduler_name, self._config
         )
-        self._metrics: metrics_source.MetricsSource | None = None
+        self._metrics = self._metrics_source()
+
+    def _metrics_source(self) -> metrics_source.MetricsSource | None:
+        options, declared = self._options, self.policy_set.metrics
         if options.metrics_file is not None:
-            declared = self.policy_set.metrics
-            self._metrics = metrics_source.FileSource(options.metrics_file, declared)
+            if options.prometheus:
+                raise errors.UsageError("give either --metrics-file or --prometheus")
+            return metrics_source.FileSource(options.metrics_file, declared)
+        servers = self._config.prometheus | dict(map(settings.from_option, options.prometheus))
+        if servers:
+            around = source.Surroundings(self._clock, self._rng)
+            return live_source.LiveSource(servers, declared, around)
+        if declared:
+            _log.warning(
+                "%d metrics have no source and are missing on all nodes; "
+                "give --prometheus URL or `prometheus` in the configuration",
+                len(declared),
+            )
+        return None
 
     async def run(self) -> None:
         """Schedule until the process is asked to stop.
@@ -125,7 +148,8 @@ class Service:
         background += [recorder.run(), status_writer.run()]
         background.append(self._retry_by_time(scheduler, profiles))
         if self._metrics is not None:
-            background.append(self._metrics.run(scheduler.events.refresh_metrics))
+            nodes = _ClusterNodes(scheduler.cache, reflectors[0].synced)
+            background.append(self._metrics.run(scheduler.events.refresh_metrics, nodes))
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(each) for each in background]
             tasks.append(group.create_task(self._schedule(scheduler, reflectors)))
@@ -142,6 +166,7 @@ class Service:
         """Schedule pods once everything has been listed."""
         started_seconds = self._clock.monotonic_seconds()
         await asyncio.gather(*(each.synced.wait() for each in reflectors))
+        await self._wait_for_metrics()
         process.settle_memory()
         seconds = self._clock.monotonic_seconds() - started_seconds
         cache = scheduler.cache
@@ -152,6 +177,16 @@ class Service:
             ),
         )
         await scheduler.run()
+
+    async def _wait_for_metrics(self) -> None:
+        """Give metrics a moment: pods that wait since before the start should not go blind."""
+        if self._metrics is None:
+            return
+        try:
+            async with asyncio.timeout(_FIRST_METRICS_SECONDS):
+                await self._metrics.wait_asked()
+        except TimeoutError:
+            _log.warning("scheduling begins before all metrics have been asked")
 
     def _settings(self) -> schedulers.SchedulerSettings:
         return schedulers.SchedulerSettings(
@@ -198,12 +233,31 @@ class Service:
         return profiles
 
 
+class _ClusterNodes:
+    """The nodes of the cache, for whoever brings metrics."""
+
+    def __init__(self, cache: caches.Cache, synced: asyncio.Event) -> None:
+        """Follow `cache`, complete once `synced` is set."""
+        self._cache = cache
+        self._synced = synced
+        self._names = node_names.NodeNames()
+
+    async def wait_synced(self) -> None:
+        """Return when all nodes have been listed."""
+        await self._synced.wait()
+
+    def names(self) -> node_names.NodeNames:
+        """Return what the nodes that there are now are called."""
+        self._names.follow(node for node in self._cache.nodes.nodes if node is not None)
+        return self._names
+
+
 def _reflectors(
     api: client.ApiClient, scheduler: schedulers.Scheduler, rng: random.Random
 ) -> list[reflector.Reflector[Any]]:
     handlers = scheduler.events
     sinks: list[tuple[resources.Resource[Any], reflector.Sink[Any]]] = [
-        (resources.NODES, handlers.nodes),
+        (resources.NODES, handlers.nodes),  # the first: metrics wait for it
         (resources.NAMESPACES, handlers.namespaces),
         *((resources.OWNERS[kind], sink) for kind, sink in handlers.owners.items()),
         *((resources.STORAGE[kind], sink) for kind, sink in handlers.storage.items()),

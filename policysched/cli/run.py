@@ -39,6 +39,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="values of metrics, as `explain --metrics` reads them; read again when it changes",
     )
+    parser.add_argument(
+        "--prometheus",
+        metavar="[NAME=]URL",
+        action="append",
+        help="where metrics come from; repeatable, NAME is what `source` of a metric says; "
+        "credentials, TLS and headers are in --config",
+    )
     parser.add_argument("--log-level", choices=logs.LEVELS, default="info", help="default: info")
 
 
@@ -61,6 +68,7 @@ def run(args: argparse.Namespace) -> int:
         params=offline_options.params(args.params or ()),
         scheduler_name=args.scheduler_name,
         metrics_file=args.metrics_file,
+        prometheus=tuple(args.prometheus or ()),
     )
     service = wiring.Service(options, clock)
     asyncio.run(service.run())

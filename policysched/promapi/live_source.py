@@ -105,7 +105,7 @@ class LiveSource:
         return tuple(each.stats for each in self._followed.values())
 
     async def wait_asked(self) -> None:
-        """Return when every metric has been asked once, whatever came of it."""
+        """Return when every metric has been asked once, or its source does not answer."""
         await asyncio.gather(*(each.asked.wait() for each in self._followed.values()))
 
     async def run(self, refresh: Refresh, nodes: Nodes) -> NoReturn:
@@ -157,12 +157,19 @@ class LiveSource:
                 refresh({followed.metric.key: followed.kept.samples})
             except failures.QueryError as error:
                 is_of_source = error.is_of_source
+                self._tell_waiting(followed.origin, is_down=is_of_source)
             except Exception:  # noqa: BLE001 - logged, see below
                 # The scheduler outlives whatever a server can make a library raise.
                 _log.exception("asking for metric `%s` failed", followed.metric.name)
             followed.asked.set()
             self._around.observer.metric_asked(followed.stats)
             wait_seconds = 0.0 if is_of_source else followed.wait_seconds()
+
+    def _tell_waiting(self, origin: source.Source, *, is_down: bool) -> None:
+        """Let nobody wait for first answers of a source that gives none."""
+        for each in self._followed.values():
+            if is_down and each.origin is origin:
+                each.asked.set()
 
     def _source_of(self, metric: checked.CheckedMetric) -> source.Source:
         name = metric.source_name or self._default
@@ -184,6 +191,7 @@ class _FollowedMetric:
 
     Attributes:
         metric: what is asked for.
+        origin: where.
         kept: its samples.
         stats: how it is doing.
         asked: set when it has been asked once.
@@ -200,7 +208,7 @@ class _FollowedMetric:
         self.kept = kept or kept_samples.KeptSamples()
         self.stats = status.MetricStats(metric.key, metric.name, origin.name)
         self.asked = asyncio.Event()
-        self._origin = origin
+        self.origin = origin
         self._clock = around.clock
         self._rng = around.rng
         self._started_at_seconds = 0.0
@@ -213,7 +221,7 @@ class _FollowedMetric:
     def is_same_query(self, metric: checked.CheckedMetric, origin: source.Source) -> bool:
         """Return whether samples of the one are samples of the other."""
         ours, theirs = (self.metric.promql, self.metric.label), (metric.promql, metric.label)
-        return ours == theirs and self._origin is origin
+        return ours == theirs and self.origin is origin
 
     def first_wait_seconds(self) -> float:
         """Return how long to wait before the first query; the intervals begin with it."""
@@ -236,7 +244,7 @@ class _FollowedMetric:
         """
         asked = self._untimed if self._untimed_left else self._timed
         try:
-            reply = await self._origin.ask(asked.promql)
+            reply = await self.origin.ask(asked.promql)
         except failures.QueryError as error:
             self.stats.queries += 1
             self.stats.last_duration_seconds = error.duration_seconds
@@ -248,6 +256,8 @@ class _FollowedMetric:
         self.stats.queries += 1
         self.stats.last_duration_seconds = reply.duration_seconds
         self._note("")
+        if self._untimed_left == _REFUSALS_BEFORE_RETRY:
+            self._warn_untimed("its server refuses the query that asks for the time as well")
         if self._untimed_left:
             self._untimed_left -= 1
         self.stats.last_success = self._clock.now()

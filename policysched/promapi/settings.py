@@ -120,7 +120,7 @@ def url_problem(url: str) -> str:
 
 
 _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
-_NAMED_URL = re.compile(r"(?P<name>[A-Za-z_][A-Za-z0-9_]*)=(?P<url>.*)", re.DOTALL)
+_NAMED_URL = re.compile(r"(?P<name>[A-Za-z_][A-Za-z0-9_-]*)=(?P<url>.*)", re.DOTALL)
 
 
 def _is_header_value(text: str) -> bool:
