@@ -35,8 +35,13 @@ _POD_AMOUNTS = _AMOUNTS | {"memory": ("0", "1", "64Mi", "500M", "1536Mi", "1100m
 """The API server shows 1.5Gi as 1536Mi. Read as 1.5Gi, kube-scheduler adds the pod's overhead to
 it each time it looks (`PodRequests` adds up in the very number of the pod)."""
 _SHARES = {
-    **{"cpu": 0.7, "memory": 0.7, "ephemeral-storage": 0.25},
-    **{_GPU: 0.2, _FPGA: 0.12, _NATIVE: 0.04, _HUGE: 0.1},
+    "cpu": 0.7,
+    "memory": 0.7,
+    "ephemeral-storage": 0.25,
+    _GPU: 0.2,
+    _FPGA: 0.12,
+    _NATIVE: 0.04,
+    _HUGE: 0.1,
 }
 _SCORED = ("cpu", "memory", "ephemeral-storage", _GPU, _FPGA, _HUGE)
 

@@ -277,8 +277,16 @@ def _name_class(source: draw.Draw, made: cluster.Manifest) -> None:
     """Name the class of a claim: mostly one that waits, sometimes none or an unknown one."""
     name = source.weighted(
         {
-            **{"wait": 6, "local": 4, "ebs": 2, "other": 2, "now": 1, "gce": 1},
-            **{"azure": 0.5, "cinder": 0.5, "gone": 0.3, "": 0.5},
+            "wait": 6,
+            "local": 4,
+            "ebs": 2,
+            "other": 2,
+            "now": 1,
+            "gce": 1,
+            "azure": 0.5,
+            "cinder": 0.5,
+            "gone": 0.3,
+            "": 0.5,
         }
     )
     if name == "" and source.chance(0.5):
