@@ -32,7 +32,7 @@ from policysched.scheduler import event_notes, nominations, ports, pre_binding
 _log = logging.getLogger(__name__)
 
 MAX_PARALLEL_EVICTIONS = 16
-"""So many victims of one preemptor are evicted at a time (config/v1, Parallelism)."""
+"""So many victims are evicted at a time (config/v1, Parallelism, there for each preemptor)."""
 
 PREEMPTED = "Preempted"
 PREEMPTING = "Preempting"
@@ -89,6 +89,7 @@ class Evictions:
         self._recorder = outside.recorder
         self._counters = counters
         self._start_task = start_task
+        self._limit = asyncio.Semaphore(MAX_PARALLEL_EVICTIONS)
 
     def start(self, preemption: Preemption) -> None:
         """Begin to evict; to be called before the preemptor goes back to the queue.
@@ -129,18 +130,18 @@ class Evictions:
         if not await self._evict_several(preemption, others):
             return False
         self.in_progress.wait_until(preemption.preemptor.uid, lambda: self._is_over(preemption))
-        return await self._evict(preemption, last)
+        async with self._limit:
+            return await self._evict(preemption, last)
 
     async def _evict_several(
         self, preemption: Preemption, victims: Sequence[pod_shape.PodInfo]
     ) -> bool:
         """Evict victims several at a time, begin with no further one after a failure."""
-        limit = asyncio.Semaphore(MAX_PARALLEL_EVICTIONS)
         is_failed = False
 
         async def evict(victim: pod_shape.PodInfo) -> None:
             nonlocal is_failed
-            async with limit:
+            async with self._limit:
                 is_failed = is_failed or not await self._evict(preemption, victim)
 
         await asyncio.gather(*map(evict, victims))

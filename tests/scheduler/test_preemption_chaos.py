@@ -48,28 +48,40 @@ class Chaos:
         self.time = virtual_time.VirtualTime(clocks.ManualClock(builders.EPOCH))
         self.server = api_server.ApiServer(self.time.clock, self.rng, self.time.sleep)
         self.server.terminations.grace_seconds = lambda _pod: self.rng.choice([0.0, 2.0, 20.0])
-        outside = ports.Outside(self, self.server, self.server, self.time.sleep)
-        self.scheduler = scheduler.Scheduler({}, outside, self.time.clock)
-        cache = self.scheduler.cache
-        handle = interface.Handle(
-            self.server,
-            cache.owners,
-            self.scheduler.preemptions,
-            cache.storage,
-            cache.budgets,
-            rng=self.rng,
-        )
-        self.scheduler.set_profiles({NAME: _framework(handle, seed)})
+        self.scheduler = self._new_scheduler(seed)
         self.victims: list[tuple[str, str, str]] = []
         self.needless: list[str] = []
         self._numbers = iter(range(10_000))
         for number in range(NODES):
             node = builders.make_node(f"n{number}").capacity(cpu=f"{CPU_MILLI}m", pods=20)
             self.server.nodes.create(node.build())
+        self._watch()
+
+    def _new_scheduler(self, seed: int) -> scheduler.Scheduler:
+        outside = ports.Outside(self, self.server, self.server, self.time.sleep)
+        made = scheduler.Scheduler({}, outside, self.time.clock)
+        cache = made.cache
+        handle = interface.Handle(
+            self.server,
+            cache.owners,
+            made.preemptions,
+            cache.storage,
+            cache.budgets,
+            rng=self.rng,
+        )
+        made.set_profiles({NAME: _framework(handle, seed)})
+        return made
+
+    def _watch(self) -> None:
         events = self.scheduler.events
         self.server.namespaces.watch(events.namespaces)
         self.server.nodes.watch(events.nodes)
         self.server.pods.watch(events.pods)
+
+    def restart(self) -> None:
+        """Put a new scheduler, which knows nothing, in the place of one that was stopped."""
+        self.scheduler = self._new_scheduler(seed=2)
+        self._watch()
 
     def record(
         self,
@@ -239,5 +251,68 @@ def test_in_calm_weather_no_eviction_is_wasted(seed: int) -> None:
         assert nodes == {uid: {bound[uid]} if uid not in gone else nodes[uid] for uid in nodes}
         chaos.assert_evictions_made_sense()
         chaos.assert_no_priority_is_inverted()
+
+    asyncio.run(scenario())
+
+
+def test_a_stream_of_lesser_pods_does_not_take_the_room() -> None:
+    """While victims end, less important pods keep coming; the room stays the preemptor's.
+
+    They wait until it is bound, though the attempts of many come before its own.
+    """
+
+    async def scenario() -> None:
+        chaos = Chaos(seed=1)
+        chaos.server.terminations.grace_seconds = lambda _pod: 15.0
+        running = asyncio.create_task(chaos.scheduler.run())
+        for number in range(NODES):
+            chaos.server.pods.create(_large(f"v{number}", 1).build())
+        await chaos.pass_time(5)
+        high = chaos.server.pods.create(_large("high", 5).build())
+        for number in range(60):
+            chaos.server.pods.create(_large(f"low{number}", 0).build())
+            await chaos.pass_time(0.5)
+        await chaos.pass_time(5)
+        await chaos.scheduler.stop()
+        await running
+        bound = chaos.server.pods.get("high", "default")
+        assert bound.spec.node_name == {node for _, _, node in chaos.victims}.pop()
+        assert [preemptor for _, preemptor, _ in chaos.victims] == [high.metadata.uid]
+        others = [pod for pod in chaos.server.pods if pod.metadata.name.startswith("low")]
+        assert not any(pod.spec.node_name for pod in others)
+
+    asyncio.run(scenario())
+
+
+def _large(name: str, priority: int) -> builders.PodBuilder:
+    """Return a pod that needs a node for itself."""
+    builder = builders.make_pod(name).uid("").scheduler_name(NAME)
+    return builder.requests(cpu=f"{CPU_MILLI}m").priority(priority)
+
+
+def test_a_restart_loses_no_room_and_evicts_nobody_twice() -> None:
+    """A new scheduler finds nominations and terminating victims, and waits for these."""
+
+    async def scenario() -> None:
+        chaos = Chaos(seed=1)
+        chaos.server.terminations.grace_seconds = lambda _pod: 15.0
+        running = asyncio.create_task(chaos.scheduler.run())
+        for number in range(NODES):
+            chaos.server.pods.create(_large(f"v{number}", 1).build())
+        await chaos.pass_time(5)
+        high = chaos.server.pods.create(_large("high", 5).build())
+        await chaos.pass_time(3)
+        assert [preemptor for _, preemptor, _ in chaos.victims] == [high.metadata.uid]
+        await chaos.scheduler.stop()
+        await running
+        chaos.restart()
+        running = asyncio.create_task(chaos.scheduler.run())
+        chaos.server.pods.create(_large("low", 0).build())
+        await chaos.pass_time(30)
+        await chaos.scheduler.stop()
+        await running
+        ((_, _, node_name),) = chaos.victims
+        assert chaos.server.pods.get("high", "default").spec.node_name == node_name
+        assert chaos.server.pods.get("low", "default").spec.node_name == ""
 
     asyncio.run(scenario())
