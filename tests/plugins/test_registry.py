@@ -11,7 +11,7 @@ import pytest
 
 from policysched.framework import interface
 from policysched.plugins import defaults, names, registry
-from tests.conformance.cases import NoBinder
+from tests.plugins.volume_worlds import NoBinder
 
 HANDLE = interface.Handle(NoBinder())
 SHAPE = {"shape": [{"utilization": 0, "score": 0}, {"utilization": 100, "score": 10}]}

@@ -11,7 +11,7 @@ from policysched.plugins import volume_binding
 from tests import storage_builders
 from tests.builders import make_cache, make_node
 from tests.plugins import asking
-from tests.plugins.volume_worlds import azure, bound, ebs, gce, in_tree, pod
+from tests.plugins.volume_worlds import NoBinder, azure, bound, ebs, gce, in_tree, pod
 from tests.reference.single_node import NEVER
 from tests.storage_builders import make_csi_node
 
@@ -22,14 +22,6 @@ FORMAT = "zone in unexpected format, expected: {locale}-{region}-{zone}, got: "
 NO_REGION = ("Error", (f"could not translate pv: failed to get region from zones: {FORMAT}",))
 GONE = (NEVER, ("node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)",))
 zones = {"labels": {ZONE: "us-east1-b__"}}
-
-
-class NoBinder:
-    """Binds nothing."""
-
-    async def bind(self, *_: Any) -> interface.BindError | None:
-        """Refuse."""
-        return interface.BindError("not bound")
 
 
 @pytest.mark.parametrize(
