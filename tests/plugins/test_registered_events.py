@@ -6,10 +6,10 @@ from typing import cast
 
 import pytest
 
-from policysched.cluster import pod_shape
 from policysched.framework import events, interface
 from policysched.plugins import names, registry
 from tests.plugins.hinting import Action, Resource
+from tests.plugins.volume_worlds import NoBinder
 
 PLACED, OWN, NODE = Resource.POD, Resource.UNSCHEDULED_POD, Resource.NODE
 CAME_AND_WENT = (Action.ADD, Action.DELETE, Action.UPDATE_POD_LABEL)
@@ -54,11 +54,6 @@ or of groups, which policysched never places.
 """
 
 
-class _NoBinder:
-    async def bind(self, pod: pod_shape.PodInfo, node_name: str) -> interface.BindError | None:
-        """Bind nothing."""
-
-
 def _waiting(made: interface.Plugin | registry.PluginError) -> interface.EventsPlugin:
     assert hasattr(made, "events_to_register")
     return cast("interface.EventsPlugin", made)
@@ -67,7 +62,7 @@ def _waiting(made: interface.Plugin | registry.PluginError) -> interface.EventsP
 @pytest.mark.parametrize("name", KUBE_SCHEDULER)
 def test_plugins_wait_for_what_kube_schedulers_wait_for(name: str) -> None:
     """Not less, which would leave pods behind, and not more, which would wake them in vain."""
-    made = registry.built_in().create(name, None, interface.Handle(_NoBinder()))
+    made = registry.built_in().create(name, None, interface.Handle(NoBinder()))
     registered: list[events.ClusterEventWithHint] = list(_waiting(made).events_to_register())
     found: dict[events.EventResource, set[events.ActionType]] = {}
     for one in registered:
