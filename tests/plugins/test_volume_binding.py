@@ -35,6 +35,8 @@ from tests.storage_builders import (
 
 HOSTNAME = "kubernetes.io/hostname"
 ZONE = "topology.kubernetes.io/zone"
+OLD_ZONE = "failure-domain.beta.kubernetes.io/zone"
+OLD_REGION = "failure-domain.beta.kubernetes.io/region"
 DRIVER = "example.com/disks"
 OUT_OF_REACH, NO_VOLUME, NO_SPACE, GONE = (
     (NEVER, (volume_binding.REASONS[verdict],))
@@ -210,7 +212,7 @@ BOUND = [
     ),
     pytest.param(
         world(
-            *bound("c", terms=[on("a", key=ZONE)], **ebs("vol-1")),
+            *in_tree("c", terms=[on("a", key=ZONE)], **ebs("vol-1")),
             make_csi_node("n2", migrated=["kubernetes.io/aws-ebs"]),
             labels=({ZONE: "a"}, {ZONE: "x", "topology.ebs.csi.aws.com/zone": "a"}),
         ),
@@ -219,7 +221,26 @@ BOUND = [
     ),
     pytest.param(
         world(
-            *bound("c", terms=[on("a", key=ZONE)], **ebs("vol-1")),
+            *in_tree(
+                "c",
+                terms=[
+                    node_term(expression(OLD_ZONE, "In", "a"), expression(OLD_REGION, "Exists"))
+                ],
+                **ebs("vol-1"),
+            ),
+            make_csi_node("n1", migrated=["kubernetes.io/aws-ebs"]),
+            make_csi_node("n2", migrated=["kubernetes.io/aws-ebs"]),
+            labels=(
+                {"topology.ebs.csi.aws.com/zone": "a", OLD_REGION: "r"},
+                {"topology.ebs.csi.aws.com/zone": "a", "topology.kubernetes.io/region": "r"},
+            ),
+        ),
+        [OUT_OF_REACH, None],
+        id="labels from before become those of today",
+    ),
+    pytest.param(
+        world(
+            *in_tree("c", terms=[on("a", key=ZONE)], **ebs("vol-1")),
             make_csi_node("n1", migrated=["kubernetes.io/gce-pd"]),
             make_csi_node("n2", migrated=["kubernetes.io/aws-ebs"]),
             labels=({ZONE: "a"}, {ZONE: "a"}),
@@ -496,6 +517,22 @@ PROVISIONED = [
 def test_volumes_to_be_made(here: World, wanted: object) -> None:
     """A claim without a volume fits where its class lets one be made, and there is space."""
     assert said(plugin(), pod.claim("c"), here.build()) == wanted
+
+
+def test_changes_of_capacity_are_seen() -> None:
+    """Space that is used up, comes back or turns up elsewhere counts at once."""
+    cluster = made(TRACKED, make_capacity("k", "made", "9Gi", topology=zone("a"))).build()
+    ours = plugin()
+    for capacity, selector, wanted in (
+        ("9Gi", zone("a"), [None, NO_SPACE]),
+        ("1Gi", zone("a"), SPACE),
+        ("8Gi", zone("a"), [None, NO_SPACE]),
+        ("8Gi", zone("b"), [NO_SPACE, None]),
+    ):
+        cluster.cache.storage.capacities.set(
+            make_capacity("k", "made", capacity, topology=selector)
+        )
+        assert said(ours, pod.claim("c"), cluster) == wanted
 
 
 def test_reasons_are_told_together() -> None:
