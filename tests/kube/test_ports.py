@@ -8,19 +8,33 @@ import pytest
 
 from policysched import clock as clocks
 from policysched.framework import interface
-from policysched.kube import binding, client, event_recorder, eviction, pod_status
+from policysched.kube import (
+    binding,
+    client,
+    event_recorder,
+    eviction,
+    pod_status,
+    volume_writing,
+)
 from policysched.scheduler import ports
 
 
 def adapters(
     api: client.ApiClient, clock: clocks.Clock
-) -> tuple[ports.Binder, ports.PodStatusWriter, ports.EventRecorder, ports.Evictor]:
+) -> tuple[
+    ports.Binder,
+    ports.PodStatusWriter,
+    ports.EventRecorder,
+    ports.Evictor,
+    interface.VolumeWriter,
+]:
     """Return one of each; that this has the right types is checked by mypy."""
     return (
         binding.ApiBinder(api),
         pod_status.PodStatusWriter(api, clock),
         event_recorder.ApiEventRecorder(api, clock, instance="test"),
         eviction.PodEvictor(api, clock),
+        volume_writing.ApiVolumeWriter(api),
     )
 
 
@@ -33,6 +47,12 @@ def adapters(
         ),
         pytest.param(
             ports.PodStatusWriter, pod_status.PodStatusWriter, "nominate", id="nominations"
+        ),
+        pytest.param(
+            interface.VolumeWriter, volume_writing.ApiVolumeWriter, "write_volume", id="volumes"
+        ),
+        pytest.param(
+            interface.VolumeWriter, volume_writing.ApiVolumeWriter, "write_claim", id="claims"
         ),
         pytest.param(ports.Evictor, eviction.PodEvictor, "evict", id="evictor"),
         pytest.param(
