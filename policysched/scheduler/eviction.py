@@ -142,7 +142,8 @@ class Evictions:
         async def evict(victim: pod_shape.PodInfo) -> None:
             nonlocal is_failed
             async with self._limit:
-                is_failed = is_failed or not await self._evict(preemption, victim)
+                if not is_failed and not await self._evict(preemption, victim):
+                    is_failed = True
 
         await asyncio.gather(*map(evict, victims))
         return not is_failed

@@ -363,6 +363,24 @@ class TestFailures:
 
         fakes.play(scenario())
 
+    def test_one_failure_among_several_counts(self) -> None:
+        """It does not matter that another eviction, begun at the same time, succeeds later."""
+
+        async def scenario() -> None:
+            world = full_world("a", "b", "c")
+            for name in "ab":
+                world.evictor.holds[name] = asyncio.Event()
+            await preempt(world)
+            world.evictor.failures = 1
+            world.evictor.holds["a"].set()
+            await world.settle()
+            world.evictor.holds["b"].set()
+            await world.settle()
+            assert world.evictor.begun == ["a", "b"]
+            assert world.where("p") == "backoff"
+
+        fakes.play(scenario())
+
     def test_a_server_that_always_fails_is_asked_ever_more_rarely(self) -> None:
         """Backoff grows from failure to failure."""
 
