@@ -8,11 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from policysched.cluster import columns, pod_counts, pod_shape, storage
+from policysched.cluster import columns, just_placed, pod_counts, pod_shape, storage
 
 
 class PlacedPods:
-    """Placed and assumed pods by row."""
+    """Placed and assumed pods by row.
+
+    Attributes:
+        recent: those that came a short time ago; what is only supposed does not count there.
+    """
 
     def __init__(
         self,
@@ -24,6 +28,7 @@ class PlacedPods:
         self.nodes = nodes
         self.counts = counts
         self.storage = stored
+        self.recent = just_placed.JustPlaced(nodes.usage_changes)
         self._on: dict[int, dict[str, pod_shape.PodInfo]] = {}
 
     def on(self, row: int) -> Collection[pod_shape.PodInfo]:
@@ -48,6 +53,7 @@ class PlacedPods:
         del pods[info.uid]
         if not pods:
             del self._on[row]
+        self.recent.remove(info)
         self.storage.pods.remove(info, row)
         self.counts.remove(info, row)
         self.nodes.remove_pod(row, info.shape)
@@ -71,6 +77,7 @@ class PlacedPods:
 
     def reorder(self, row: int, infos: Collection[pod_shape.PodInfo]) -> None:
         """Put the pods of a row into the order of `infos`, which are all of them."""
+        self.storage.pods.reorder(row, infos)
         if infos:
             self._on[row] = {info.uid: info for info in infos}
         else:

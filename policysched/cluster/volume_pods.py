@@ -85,6 +85,12 @@ class VolumePods:
         for name in _named_claims(info.shape):
             self._remove_use(name, info.shape.namespace, row)
 
+    def reorder(self, row: int, infos: Collection[pod_shape.PodInfo]) -> None:
+        """Put the pods of a row into the order of `infos`, among which are all of them."""
+        pods = self._on_row.get(row)
+        if pods:
+            self._on_row[row] = {info.uid: info for info in infos if info.uid in pods}
+
     def _remove_use(self, claim_name: str, namespace: str, row: int) -> None:
         by_namespace = self._uses[claim_name]
         by_row = by_namespace[namespace]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from policysched.cluster import attached_volumes, csi_migration
+from policysched.cluster import attached_volumes, csi_migration, what_if
 from policysched.cluster import storage_objects as objects
 from tests import storage_builders
 from tests.builders import Cluster, make_cache, make_node, make_pod
@@ -164,3 +164,19 @@ def test_a_row_that_another_node_takes_over() -> None:
     put(make_csi_node("n3", {DISKS: 0}))(cluster)
     assert is_full(attached) == [True, False]
     assert attached.has_limits().tolist() == [True, False]
+
+
+def test_the_first_pod_with_a_problem_is_told_of_whatever_was_supposed() -> None:
+    """A what-if question leaves the pods of a node in their order."""
+    cluster = make_world()
+    first, second = (make_pod(name).node("n1").ephemeral("v") for name in ("first", "second"))
+    put(make_claim("first-v"), make_claim("second-v"))(cluster)
+    for builder in (first, second):
+        cluster.cache.add_pod(cluster.info(builder))
+    attached = attached_volumes.AttachedVolumes(cluster.cache.storage, cluster.cache.nodes)
+    with what_if.WhatIf(cluster.cache.snapshot()) as supposed:
+        supposed.take_off([(cluster.info(first), 0)])
+        attached.refresh()
+        assert "second" in attached.problems[0]
+    attached.refresh()
+    assert "first" in attached.problems[0]

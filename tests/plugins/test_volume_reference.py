@@ -9,11 +9,12 @@ from typing import Any
 import hypothesis
 import hypothesis.strategies as st
 
-from policysched.cluster import objects, pod_shape, storage_objects, volume_sources
+from policysched.cluster import objects, pod_shape, storage_objects, volume_sources, what_if
 from policysched.plugins import node_volume_limits, volume_restrictions, volume_zone
 from tests import builders, storage_builders
 from tests.plugins import asking, worlds
 from tests.reference import volumes as reference
+from tests.reference.cluster import Cluster
 from tests.reference.single_node import Answer
 from tests.reference.stored import Stored
 from tests.storage_builders import make_attachment, make_claim, make_class, make_csi_node
@@ -284,3 +285,33 @@ def test_volume_plugins_equal_the_reference_after_every_change(data: st.DataObje
             ours = answers(plugin, pod, world)
             assert ours == [function(pod.pod, node) for node in world.cluster.nodes], plugin.name
         hypothesis.note(data.draw(changes(world)))
+
+
+@hypothesis.settings(max_examples=100)
+@hypothesis.given(st.data())
+def test_what_if_pods_went(data: st.DataObject) -> None:
+    """Every node is judged as if its own pods went and no others, and all is as before then."""
+    world = data.draw(some_worlds())
+    plain, stored, snap = world.cluster.plain, world.stored, world.cluster.built.cache.snapshot()
+    pod = world.cluster.info(data.draw(pods("p4")))
+    limits = node_volume_limits.NodeVolumeLimits()
+    placed = [p for p, _ in plain.placed()]
+    gone = data.draw(st.lists(st.sampled_from(placed), unique_by=id)) if placed else []
+    left = Cluster(plain.nodes, {u: p for u, p in plain.pods.items() if p not in gone})
+    restrictions, state = volume_restrictions.VolumeRestrictions(), asking.state_for(pod)
+    is_judged = restrictions.pre_filter(state, pod, snap).status.is_success
+    before = answers(limits, pod, world)
+    restrictions.remember(state, pod, snap)
+    with what_if.WhatIf(snap) as supposed:
+        rows = [(world.cluster.info(p), snap.nodes.row_of[p.spec.node_name]) for p in gone]
+        supposed.take_off(rows)
+        for_limits = answers(limits, pod, world)
+        view = snap.all_rows()
+        for_claims = asking.alive(snap, asking.answers(restrictions.filter_apart(state, pod, view)))
+    for node, ours, theirs in zip(world.cluster.nodes, for_limits, for_claims, strict=True):
+        assert ours == reference.node_volume_limits(pod.pod, node, left, stored)
+        if is_judged:
+            here = [p for p in gone if p.spec.node_name == node.name]
+            expected = reference.volume_restrictions_without(here, pod.pod, node, plain, stored)
+            assert theirs == expected
+    assert answers(limits, pod, world) == before

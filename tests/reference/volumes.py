@@ -47,24 +47,52 @@ def share_no_disk(one: objects.Volume, other: objects.Volume) -> bool:
     return True
 
 
+def exclusive_claims(pod: objects.Pod, stored: Stored) -> set[str]:
+    """Return the names of the pod's claims that are for one pod alone."""
+    found = {name: stored.claims[pod.metadata.namespace, name] for name in claim_names(pod)}
+    return {n for n, claim in found.items() if "ReadWriteOncePod" in claim.spec.access_modes}
+
+
+def exclusive_claims_in_use(pod: objects.Pod, cluster: Cluster, stored: Stored) -> int:
+    """Return how many of them some pod uses."""
+    others = [p for p, _ in cluster.placed() if p.metadata.namespace == pod.metadata.namespace]
+    used = {name for other in others for name in claim_names(other)}
+    return len(used & exclusive_claims(pod, stored))
+
+
 def volume_restrictions(
     pod: objects.Pod, node: objects.Node, cluster: Cluster, stored: Stored
 ) -> Answer:
     """VolumeRestrictions."""
-    in_use = False
-    namespace = pod.metadata.namespace
     for name in claim_names(pod):
-        claim = stored.claims.get((namespace, name))
-        if claim is None:
+        if (pod.metadata.namespace, name) not in stored.claims:
             return NEVER, (f'persistentvolumeclaim "{name}" not found',)
-        if "ReadWriteOncePod" in claim.spec.access_modes:
-            for other, _ in cluster.placed():
-                in_use |= other.metadata.namespace == namespace and name in claim_names(other)
-    for other in cluster.pods_on(node):
+    in_use = exclusive_claims_in_use(pod, cluster, stored)
+    return disks_and_claims(pod, cluster.pods_on(node), is_in_use=in_use > 0)
+
+
+def volume_restrictions_without(
+    gone: list[objects.Pod], pod: objects.Pod, node: objects.Node, cluster: Cluster, stored: Stored
+) -> Answer:
+    """VolumeRestrictions if some pods of the node went, as kube-scheduler counts claims then.
+
+    Each volume that names such a claim, of whatever namespace, is one use less; two pods that use
+    the claim have counted once.
+    """
+    in_use = exclusive_claims_in_use(pod, cluster, stored)
+    names = [name for other in gone for name in claim_names(other)]
+    in_use -= len([name for name in names if name in exclusive_claims(pod, stored)])
+    left = [other for other in cluster.pods_on(node) if other not in gone]
+    return disks_and_claims(pod, left, is_in_use=in_use > 0)
+
+
+def disks_and_claims(pod: objects.Pod, others: list[objects.Pod], *, is_in_use: bool) -> Answer:
+    """Return what is wrong with a node that has other pods."""
+    for other in others:
         for theirs in other.spec.volumes:
             if not all(share_no_disk(own, theirs) for own in pod.spec.volumes):
                 return NOT_NOW, ("node(s) had no available disk",)
-    if in_use:
+    if is_in_use:
         text = "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode "
         return NOT_NOW, (text + "already in-use by another pod",)
     return None
