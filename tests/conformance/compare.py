@@ -8,9 +8,6 @@ from typing import Any
 
 Manifest = dict[str, Any]
 
-_NOT_SCORED = ("DynamicResources",)
-"""In kube-scheduler's table of scores with 0 for every pod, and nowhere here."""
-
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Difference:
@@ -131,7 +128,6 @@ def _scores(verdict: Manifest) -> dict[tuple[str, str], int]:
         (node, plugin): points
         for node, by_plugin in (verdict.get("scores") or {}).items()
         for plugin, points in by_plugin.items()
-        if plugin not in _NOT_SCORED
     }
 
 
