@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -51,26 +51,14 @@ class _Spread:
     eligible: columns.BoolArray
 
 
+_Remembered: TypeAlias = "tuple[_Spread, spreading.SpreadBefore]"
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class _FilterState:
     """One table a constraint: int16 (D + 1,), what each domain means for the pod."""
 
     tables: list[tuple[domains.Domains, npt.NDArray[np.int16]]]
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Remembered:
-    """How the pods of a constraint were spread before anything was supposed.
-
-    Attributes:
-        counted: the pods that it counts.
-        elsewhere: float64 (D + 1,), the minimum over all other domains; None where too few domains
-            make it 0.
-    """
-
-    spread: _Spread
-    counted: domains.Counted
-    elsewhere: columns.FloatArray | None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -224,7 +212,7 @@ class PodTopologySpread:
     ) -> None:
         """Keep the counts of all hard constraints."""
         spreads = self._spreads_of(state, pod.shape, snap, spread_constraints.HARD)
-        state.write(f"{self.name}/apart", [_remembered(s, snap) for s in spreads])
+        state.write(f"{self.name}/apart", [(s, _before(s, snap)) for s in spreads])
 
     def filter_apart(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
@@ -235,8 +223,8 @@ class PodTopologySpread:
         """
         del pod
         ids = np.zeros(len(nodes), np.int16)
-        for kept in state.read(f"{self.name}/apart", list[_Remembered]):
-            ids = np.where(ids == _PASSES, _judged_apart(kept, nodes), ids)
+        for spread, before in state.read(f"{self.name}/apart", list[_Remembered]):
+            ids = np.where(ids == _PASSES, _judged_apart(spread, before, nodes), ids)
         return self._answers(ids)
 
     def _answers(self, ids: npt.NDArray[np.int16]) -> status.NodeStatuses:
@@ -329,28 +317,19 @@ def _filter_table(
     return spread.nodes, table
 
 
-def _remembered(spread: _Spread, snap: snapshot.Snapshot) -> _Remembered:
+def _before(spread: _Spread, snap: snapshot.Snapshot) -> spreading.SpreadBefore:
     counted = domains.Counted(spread.counted, _counts(spread, snap))
-    elsewhere = None
-    if np.count_nonzero(spread.eligible) >= spread.constraint.min_domains:
-        elsewhere = spreading.lowest_elsewhere(counted.by_domain, spread.eligible)
-    return _Remembered(spread, counted, elsewhere)
+    return spreading.SpreadBefore(counted, spread.eligible, spread.constraint.min_domains)
 
 
-def _judged_apart(kept: _Remembered, nodes: snapshot.NodeView) -> npt.NDArray[np.int16]:
-    """Return int16 (n,): what one constraint says if only the pods of the node had changed.
-
-    Nodes that are not counted are judged by the domain of their label all the same.
-    """
-    spread, constraint = kept.spread, kept.spread.constraint
+def _judged_apart(
+    spread: _Spread, before: spreading.SpreadBefore, nodes: snapshot.NodeView
+) -> npt.NDArray[np.int16]:
+    """Return int16 (n,): what one constraint says if only the pods of the node had changed."""
+    constraint = spread.constraint
     slots = spread.nodes.slots[nodes.rows]
-    change = kept.counted.change(_counts(spread, nodes.snapshot), nodes.rows)
-    here = kept.counted.by_domain[slots] + change
-    lowest = np.zeros(len(nodes))
-    if kept.elsewhere is not None:
-        counts_here = np.where(spread.eligible[slots], here, np.inf)
-        lowest = np.minimum(counts_here, kept.elsewhere[slots])
-    judged = np.where(here + constraint.own - lowest > constraint.max_skew, _VIOLATES, _PASSES)
+    skew = before.skew(slots, _counts(spread, nodes.snapshot), nodes.rows)
+    judged = np.where(skew + constraint.own > constraint.max_skew, _VIOLATES, _PASSES)
     judged[slots == 0] = _LACKS_LABEL
     return judged.astype(np.int16)
 

@@ -51,6 +51,11 @@ class PolicyRule:
         self.head = head
         self.scope = rule_scope
 
+    @property
+    def kept_under(self) -> str:
+        """Key in a CycleState for what this rule alone remembers."""
+        return f"{self.name}/{id(self)}"
+
     def applies_to(
         self, state: cycle_state.CycleState, shape: pod_shape.PodShape, snap: snapshot.Snapshot
     ) -> bool:

@@ -5,6 +5,7 @@ Each rule is a term of its own: a node must satisfy every required one.
 
 from __future__ import annotations
 
+import abc
 import dataclasses
 from typing import TYPE_CHECKING, ClassVar
 
@@ -14,7 +15,7 @@ from policysched.cluster import columns, pod_counts, pod_shape, snapshot
 from policysched.compiler import pod_sets, scope
 from policysched.compiler.kernels import points
 from policysched.compiler.rules import base
-from policysched.framework import cycle_state, interface, status
+from policysched.framework import apart, cycle_state, interface, status
 from policysched.lang import checked
 from policysched.plugins.kernels import domains
 
@@ -51,6 +52,11 @@ class Term:
         found = self.by_key.get(snap, self.topology_key)
         totals = found.sums(counted.by_row(snap.size))
         return totals[found.slots[nodes.rows]] if totals.any() else None
+
+    def counted(self, query: pod_counts.PodQuery, snap: snapshot.Snapshot) -> domains.Counted:
+        """Return the pods that `query` selects, before anything is supposed."""
+        counts = snap.counts.matching(query).by_row(snap.size)
+        return domains.Counted(self.by_key.get(snap, self.topology_key), counts)
 
     def lacks_label(self, nodes: snapshot.NodeView) -> columns.NodeMask:
         """Return bool (n,): the nodes that are in no domain."""
@@ -93,6 +99,26 @@ class RequiredPodAffinity(base.PolicyRule):
             cases.append((np.ones(len(nodes), np.bool_), self._rejected))
         return status.NodeStatuses.first_of(len(nodes), cases)
 
+    def remember(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
+    ) -> None:
+        """Keep how many pods of the set are where."""
+        state.write(self.kept_under, self.term.counted(self.query(pod.shape), snap))
+
+    @base.evaluates
+    def filter_apart(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
+    ) -> status.NodeStatuses:
+        """Return one answer for each of the n nodes, as if only its own pods had changed."""
+        snap, rows = nodes.snapshot, nodes.rows
+        kept = state.read(self.kept_under, domains.Counted)
+        now = snap.counts.matching(self.query(pod.shape)).by_row(snap.size)
+        is_alone = kept.here(now, rows) == 0
+        if self._belongs(pod.shape, snap):
+            is_alone &= kept.by_domain.sum() + kept.change(now, rows) > 0
+        cases = [(self.term.lacks_label(nodes), self._lacks_label), (is_alone, self._rejected)]
+        return status.NodeStatuses.first_of(len(nodes), cases)
+
     def query(self, shape: pod_shape.PodShape) -> pod_counts.PodQuery:
         """Return the question for the pods that count for a pod of `shape`."""
         return self.term.query(shape)
@@ -101,21 +127,19 @@ class RequiredPodAffinity(base.PolicyRule):
         return self.term.pods.includes(shape, shape, snap.counts.namespaces)
 
 
-class RequiredPodAntiAffinity(base.PolicyRule):
-    """Rejects nodes in whose domain a pod of the set runs."""
+class _RejectingOccupied(base.PolicyRule):
+    """Rejects nodes in whose domain one of the pods runs that `query` asks for."""
 
     reads: ClassVar = interface.Reads.ANYTHING
 
     def __init__(
-        self, rule: checked.PodAffinityRule, rule_scope: scope.RuleScope, term: Term
+        self, rule: checked.PodAffinityRule, rule_scope: scope.RuleScope, term: Term, reason: str
     ) -> None:
-        """Keep away from the pods of `term`."""
+        """Count in the domains of `term`; `reason` is told unless the rule has its own message."""
         super().__init__(rule.head, rule_scope)
         self.term = term
         self.topology_key = term.topology_key
-        self._rejected = self.rejection(
-            status.Code.UNSCHEDULABLE, f"node(s) didn't match policy {rule.head.name}"
-        )
+        self._rejected = self.rejection(status.Code.UNSCHEDULABLE, reason)
 
     @base.evaluates
     def filter(
@@ -123,21 +147,52 @@ class RequiredPodAntiAffinity(base.PolicyRule):
     ) -> status.NodeStatuses:
         """Return one answer for each of the n nodes."""
         here = self.term.in_domain_of(self.query(pod.shape), nodes)
-        return _rejecting_occupied(here, nodes, self._rejected)
+        if here is None:
+            return status.NodeStatuses.passing(len(nodes))
+        return status.NodeStatuses.where(here > 0, self._rejected)
+
+    def remember(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
+    ) -> None:
+        """Keep how many of the pods are where."""
+        state.write(self.kept_under, self.term.counted(self.query(pod.shape), snap))
+
+    @base.evaluates
+    def filter_apart(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
+    ) -> status.NodeStatuses:
+        """Return one answer for each of the n nodes, as if only its own pods had changed."""
+        snap = nodes.snapshot
+        now = snap.counts.matching(self.query(pod.shape)).by_row(snap.size)
+        here = state.read(self.kept_under, domains.Counted).here(now, nodes.rows)
+        return status.NodeStatuses.where(here > 0, self._rejected)
+
+    @abc.abstractmethod
+    def query(self, shape: pod_shape.PodShape) -> pod_counts.PodQuery:
+        """Return the question for the pods that keep a pod of `shape` away."""
+
+
+class RequiredPodAntiAffinity(_RejectingOccupied):
+    """Rejects nodes in whose domain a pod of the set runs."""
+
+    def __init__(
+        self, rule: checked.PodAffinityRule, rule_scope: scope.RuleScope, term: Term
+    ) -> None:
+        """Keep away from the pods of `term`."""
+        reason = f"node(s) didn't match policy {rule.head.name}"
+        super().__init__(rule, rule_scope, term, reason)
 
     def query(self, shape: pod_shape.PodShape) -> pod_counts.PodQuery:
         """Return the question for the pods that count for a pod of `shape`."""
         return self.term.query(shape)
 
 
-class RepellingPods(base.PolicyRule):
+class RepellingPods(_RejectingOccupied):
     """The other side of required anti-affinity: placed pods on which the rule acts repel others.
 
     It filters the pods of every profile, those without the policy too. `scope` is whom the rule
     acts on, so whom this one is about follows from the term.
     """
-
-    reads: ClassVar = interface.Reads.ANYTHING
 
     def __init__(
         self,
@@ -148,14 +203,9 @@ class RepellingPods(base.PolicyRule):
         is_enforced_here: bool,
     ) -> None:
         """Repel the pods of `term`; `is_enforced_here`: the rule itself acts in this profile."""
-        super().__init__(rule.head, rule_scope)
-        self.term = term
-        self.topology_key = term.topology_key
+        reason = f"node(s) didn't match policy {rule.head.name} of pods placed there"
+        super().__init__(rule, rule_scope, term, reason)
         self._is_implied = is_enforced_here and term.pods.is_symmetric
-        self._rejected = self.rejection(
-            status.Code.UNSCHEDULABLE,
-            f"node(s) didn't match policy {rule.head.name} of pods placed there",
-        )
 
     def applies_to(
         self, state: cycle_state.CycleState, shape: pod_shape.PodShape, snap: snapshot.Snapshot
@@ -167,14 +217,6 @@ class RepellingPods(base.PolicyRule):
         if self._is_implied and self.scope.selects(shape, namespaces):
             return False  # the pod sees every pod that would repel it
         return self.scope.timetable.is_active(snap.now, state)
-
-    @base.evaluates
-    def filter(
-        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
-    ) -> status.NodeStatuses:
-        """Return one answer for each of the n nodes."""
-        here = self.term.in_domain_of(self.query(pod.shape), nodes)
-        return _rejecting_occupied(here, nodes, self._rejected)
 
     def query(self, shape: pod_shape.PodShape) -> pod_counts.PodQuery:
         """Return the question for the placed pods that repel pods of `shape`."""
@@ -219,17 +261,12 @@ class PreferredPodAffinity(base.ScoreRule):
         return points.minmax(scores, 0.0, prefer_low=self._prefers_low)
 
 
-def _rejecting_occupied(
-    here: columns.FloatArray | None, nodes: snapshot.NodeView, rejected: status.Status
-) -> status.NodeStatuses:
-    if here is None:
-        return status.NodeStatuses.passing(len(nodes))
-    return status.NodeStatuses.where(here > 0, rejected)
-
-
 if TYPE_CHECKING:
     _affinity: type[interface.FilterPlugin] = RequiredPodAffinity
     _anti_affinity: type[interface.FilterPlugin] = RequiredPodAntiAffinity
     _repelling: type[interface.FilterPlugin] = RepellingPods
+    _affinity_apart: type[apart.ApartFilterPlugin] = RequiredPodAffinity
+    _anti_affinity_apart: type[apart.ApartFilterPlugin] = RequiredPodAntiAffinity
+    _repelling_apart: type[apart.ApartFilterPlugin] = RepellingPods
     _score: type[interface.ScorePlugin] = PreferredPodAffinity
     _normalize: type[interface.NormalizeScorePlugin] = PreferredPodAffinity

@@ -158,9 +158,18 @@ class Spread:
 
         float64 and bool (D + 1,), entry 0 for nodes in no domain; pods count on eligible nodes.
         """
-        eligible = self.domains_of(snap).only(self.eligible.mask(state, shape, snap))
-        counts = snap.counts.matching(self.query(shape)).by_row(snap.size)
-        return eligible.sums(counts), eligible.present()
+        eligible = self.eligible_domains(state, shape, snap)
+        return eligible.sums(self.counts(shape, snap)), eligible.present()
+
+    def eligible_domains(
+        self, state: cycle_state.CycleState, shape: pod_shape.PodShape, snap: snapshot.Snapshot
+    ) -> domains.Domains:
+        """Return the domains of the nodes on which pods count."""
+        return self.domains_of(snap).only(self.eligible.mask(state, shape, snap))
+
+    def counts(self, shape: pod_shape.PodShape, snap: snapshot.Snapshot) -> columns.IntArray:
+        """Return int64 (N,): the pods of the set by row."""
+        return snap.counts.matching(self.query(shape)).by_row(snap.size)
 
 
 class HardSpread(base.PolicyRule):
@@ -213,6 +222,30 @@ class HardSpread(base.PolicyRule):
         slots = self.spread.domains_of(snap).slots[nodes.rows]
         return status.NodeStatuses.first_of(
             len(nodes), [(slots == 0, self._lacks_label), (violating[slots], self._rejected)]
+        )
+
+    def remember(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
+    ) -> None:
+        """Keep how the pods of the set are spread."""
+        eligible = self.spread.eligible_domains(state, pod.shape, snap)
+        counted = domains.Counted(eligible, self.spread.counts(pod.shape, snap))
+        before = spreading.SpreadBefore(counted, eligible.present(), self._min_domains)
+        state.write(self.kept_under, before)
+
+    @base.evaluates
+    def filter_apart(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
+    ) -> status.NodeStatuses:
+        """Return one answer for each of the n nodes, as if only its own pods had changed."""
+        snap = nodes.snapshot
+        slots = self.spread.domains_of(snap).slots[nodes.rows]
+        is_in_set = self.spread.pods.includes(pod.shape, pod.shape, snap.counts.namespaces)
+        before = state.read(self.kept_under, spreading.SpreadBefore)
+        skew = before.skew(slots, self.spread.counts(pod.shape, snap), nodes.rows)
+        violating = skew + int(is_in_set) > self._max_skew
+        return status.NodeStatuses.first_of(
+            len(nodes), [(slots == 0, self._lacks_label), (violating, self._rejected)]
         )
 
     def query(self, shape: pod_shape.PodShape) -> pod_counts.PodQuery:

@@ -6,10 +6,11 @@ Sources: `plugins/podtopologyspread/filtering.go`, `scoring.go`.
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from policysched.cluster import columns
 from policysched.framework import interface
-from policysched.plugins.kernels import go_math
+from policysched.plugins.kernels import domains, go_math
 
 
 def violating_domains(
@@ -31,7 +32,45 @@ def violating_domains(
     return violating
 
 
-def lowest_elsewhere(
+class SpreadBefore:
+    """How pods were spread before anything was supposed of them.
+
+    Source: `filtering.go`, criticalPaths, which keep the two smallest counts for the same reason.
+    """
+
+    def __init__(
+        self, counted: domains.Counted, is_eligible: columns.BoolArray, min_domains: int
+    ) -> None:
+        """Keep `counted`, and which domains count, bool (D + 1,).
+
+        With fewer than `min_domains` of them the minimum is 0.
+        """
+        self._counted = counted
+        self._is_eligible = is_eligible
+        self._elsewhere: columns.FloatArray | None = None
+        if np.count_nonzero(is_eligible) >= min_domains:
+            self._elsewhere = _lowest_elsewhere(counted.by_domain, is_eligible)
+
+    def skew(
+        self,
+        slots: npt.NDArray[np.intp],
+        now: columns.IntArray,
+        rows: columns.RowIndex,
+    ) -> columns.FloatArray:
+        """Return float64 (n,): the pods in the domain of each row, less the minimum.
+
+        `slots`, intp (n,), are the domains of the rows, counted or not; `now`, int64 (N,), are the
+        pods as they are supposed, of which each row takes only its own change.
+        """
+        here = self._counted.by_domain[slots] + self._counted.change(now, rows)
+        if self._elsewhere is None:
+            return here
+        counts_here = np.where(self._is_eligible[slots], here, np.inf)
+        lowest: columns.FloatArray = np.minimum(counts_here, self._elsewhere[slots])
+        return here - lowest
+
+
+def _lowest_elsewhere(
     counts: columns.FloatArray, is_eligible: columns.BoolArray
 ) -> columns.FloatArray:
     """Return float64 (D + 1,): for each domain the minimum over all other eligible ones.
