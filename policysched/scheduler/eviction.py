@@ -8,7 +8,7 @@ of a victim is what wakes the preemptor. When an eviction fails the rest is left
 preemptor tried again, as nothing else would wake it.
 
 Where kube-scheduler leaves a gap this goes further:
-- Nobody is evicted any more for a pod that is gone or has a node by then.
+- Nobody is evicted any more for a pod that is gone or has a node by then, and nobody twice.
 - The gate stays closed until the watch has shown of all victims that they go, not of the last one
   only: else the preemptor might be tried before, and choose others.
 - After a failure the preemptor backs off, so that a server that refuses is not asked without end.
@@ -89,6 +89,7 @@ class Evictions:
         self._recorder = outside.recorder
         self._counters = counters
         self._start_task = start_task
+        self._deleted: set[str] = set()  # uids that the watch shows running for a little longer
         self._limit = asyncio.Semaphore(MAX_PARALLEL_EVICTIONS)
 
     def start(self, preemption: Preemption) -> None:
@@ -96,6 +97,7 @@ class Evictions:
 
         Victims that are going already are left alone. If all are, there is nothing to do.
         """
+        self._deleted = {uid for uid in self._deleted if self._pods.current(uid) is not None}
         staying = tuple(v for v in preemption.victims if not self._is_leaving(v))
         if staying:
             self.in_progress.start(preemption.preemptor.uid)
@@ -152,6 +154,8 @@ class Evictions:
         """Let one victim go; False when that failed or is not wanted any more."""
         if not self._is_wanted(preemption):
             return False
+        if victim.uid in self._deleted:
+            return True
         note = f"Preempted by pod {preemption.preemptor.uid} on node {preemption.node_name}"
         if self._on_their_way.turn_away(victim.uid, preemption.plugin):
             preemption.turned_away.add(victim.uid)
@@ -164,6 +168,7 @@ class Evictions:
             key = preemption.preemptor.key
             _log.warning("evicting %s to make room for %s failed: %s", victim.key, key, error)
             return False
+        self._deleted.add(victim.uid)
         if was_there:
             self._tell(preemption, victim, note)
         return True

@@ -363,6 +363,24 @@ class TestFailures:
 
         fakes.play(scenario())
 
+    def test_nobody_is_evicted_twice(self) -> None:
+        """Who is gone after the first attempt, though the watch is late, is left alone."""
+
+        async def scenario() -> None:
+            world = full_world("a", "b")
+            held = world.evictor.holds["b"] = asyncio.Event()
+            await preempt(world)
+            world.evictor.failures = 1
+            held.set()
+            await world.settle()
+            world.clock.advance(3)
+            await world.settle()
+            assert world.preempts.asked == ["p", "p"]
+            assert world.evictor.begun == ["a", "b", "b"]
+            assert preempted_events(world) == [event("a"), event("b")]
+
+        fakes.play(scenario())
+
     def test_one_failure_among_several_counts(self) -> None:
         """It does not matter that another eviction, begun at the same time, succeeds later."""
 

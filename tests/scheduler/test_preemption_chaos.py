@@ -80,6 +80,7 @@ class Chaos:
 
     def restart(self) -> None:
         """Put a new scheduler, which knows nothing, in the place of one that was stopped."""
+        self.server.deliver()
         self.scheduler = self._new_scheduler(seed=2)
         self._watch()
 
@@ -194,7 +195,7 @@ def _without_nomination(pod: objects.Pod) -> objects.Pod:
 
 @pytest.mark.parametrize("seed", range(8))
 def test_the_important_run_whatever_goes_wrong(seed: int) -> None:
-    """Failed and slow evictions and bindings, deletions and broken watches invert no priority.
+    """Neither failures nor delays, deletions, broken watches or restarts invert priorities.
 
     In the end nobody waits for whom there would be room, or for whom less important pods could
     leave; nobody was evicted twice for the same pod, or for one that had a place.
@@ -215,11 +216,16 @@ def test_the_important_run_whatever_goes_wrong(seed: int) -> None:
             if chaos.rng.random() < 0.7:
                 chaos.server.deliver()
             chaos.assert_nobody_is_cramped()
+            if chaos.rng.random() < 0.04:
+                await chaos.scheduler.stop(grace_seconds=0.0)
+                await running
+                chaos.restart()
+                running = asyncio.create_task(chaos.scheduler.run())
         chaos.server.faults.fail_share = chaos.server.eviction_faults.fail_share = 0.0
         await chaos.pass_time(120)
         await chaos.scheduler.stop()
         await running
-        assert len(chaos.victims) > 5
+        assert chaos.victims
         chaos.assert_nobody_is_cramped()
         chaos.assert_books_agree()
         chaos.assert_evictions_made_sense()
