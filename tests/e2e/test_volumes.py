@@ -129,6 +129,24 @@ def test_waiting_has_an_end(
     scheduler.wait_until(lambda: volumes.node_of("web") == "node-1")
 
 
+def test_what_cannot_be_written_is_given_to_others(
+    volumes: volume_controllers.Volumes, patient_scheduler: scheduler_process.PolicyScheduler
+) -> None:
+    """A volume whose promise the API server refuses is free again for the next pod."""
+    volumes.create_local("disk", LOCAL, "node-1")
+    with volumes.forbidding("first"):
+        patient_scheduler.wait_until(lambda: not volumes.may_promise("disk", "first"))
+        volumes.create_pod("first", LOCAL)
+        patient_scheduler.wait_until(
+            lambda: any(volume_controllers.FORBIDDEN in note for note in volumes.notes("first"))
+        )
+        volumes.create_pod("second", LOCAL)
+        patient_scheduler.wait_until(lambda: volumes.owner("disk") == "second")
+    volumes.bind("disk")
+    patient_scheduler.wait_until(lambda: volumes.node_of("second") == "node-1")
+    patient_scheduler.wait_until(lambda: any(NO_VOLUME in note for note in volumes.notes("first")))
+
+
 def test_pods_race_for_one_volume(
     volumes: volume_controllers.Volumes, patient_scheduler: scheduler_process.PolicyScheduler
 ) -> None:

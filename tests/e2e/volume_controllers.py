@@ -6,16 +6,22 @@ whenever they want to.
 
 from __future__ import annotations
 
-from typing import Any
+import contextlib
+from typing import TYPE_CHECKING, Any
 
 from tests.realcluster import api_client, manifests
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+FORBIDDEN = "this claim gets nothing"
 PROVISIONER = "disks.example.com"
 SELECTED_NODE = "volume.kubernetes.io/selected-node"
 _MARKS = {
     "pv.kubernetes.io/bind-completed": "yes",
     "pv.kubernetes.io/bound-by-controller": "yes",
 }
+_ADMISSION = "/apis/admissionregistration.k8s.io/v1"
 _VOLUMES = "/api/v1/persistentvolumes"
 _SPEC = {
     "accessModes": ["ReadWriteOnce"],
@@ -99,6 +105,53 @@ class Volumes:
         """Return what events tell of a pod."""
         found = self._client.items(f"/apis/events.k8s.io/v1/namespaces/{self._namespace}/events")
         return [event["note"] for event in found if event["regarding"]["name"] == pod]
+
+    @contextlib.contextmanager
+    def forbidding(self, claim: str) -> Iterator[None]:
+        """Let the API server refuse, a little later, to promise any volume to a claim."""
+        policy = {
+            "metadata": {"name": f"not-for-{claim}"},
+            "spec": {
+                "matchConstraints": {
+                    "resourceRules": [
+                        {
+                            "apiGroups": [""],
+                            "apiVersions": ["v1"],
+                            "operations": ["UPDATE"],
+                            "resources": ["persistentvolumes"],
+                        }
+                    ]
+                },
+                "validations": [
+                    {
+                        "expression": "!has(object.spec.claimRef) || "
+                        f"object.spec.claimRef.name != '{claim}'",
+                        "message": FORBIDDEN,
+                    }
+                ],
+            },
+        }
+        binding = {
+            "metadata": policy["metadata"],
+            "spec": {"policyName": f"not-for-{claim}", "validationActions": ["Deny"]},
+        }
+        kinds = "validatingadmissionpolicies", "validatingadmissionpolicybindings"
+        for kind, body in zip(kinds, (policy, binding), strict=True):
+            self._client.create(f"{_ADMISSION}/{kind}", body)
+        try:
+            yield
+        finally:
+            for kind in kinds:
+                self._client.delete(f"{_ADMISSION}/{kind}/not-for-{claim}")
+
+    def may_promise(self, volume: str, claim: str) -> bool:
+        """Return whether the API server would let a volume be promised to a claim."""
+        body = {"spec": {"claimRef": {"namespace": self._namespace, "name": claim}}}
+        try:
+            self._client.patch(f"{_VOLUMES}/{volume}?dryRun=All", body)
+        except api_client.ApiError:
+            return False
+        return True
 
     # --- what controllers do
 
