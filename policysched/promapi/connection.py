@@ -51,6 +51,8 @@ class Connection(prometheus_api_client.PrometheusConnect):  # type: ignore[misc]
         if tls.cert_file is not None:
             key = tls.key_file
             session.cert = (tls.cert_file, key) if key is not None else tls.cert_file
+        if tls.insecure_skip_verify:
+            urllib3.disable_warnings(urllib3.exceptions.InsecureRequestWarning)  # it was asked for
         session.cookies.set_policy(http.cookiejar.DefaultCookiePolicy(allowed_domains=[]))
         super().__init__(
             url=source.address,
@@ -75,6 +77,7 @@ class Connection(prometheus_api_client.PrometheusConnect):  # type: ignore[misc]
         Raises:
             QueryError: there is none that could be used.
         """
+        _require_files(self._source.tls)
         deadline = self._monotonic_seconds() + self._source.timeout_seconds
         try:
             response = self._send(promql)
@@ -181,6 +184,13 @@ class _SecretFile:
 
     def _error(self, problem: str) -> failures.QueryError:
         return failures.QueryError(_Cause.CREDENTIAL, f"`{self._path}` {problem}")
+
+
+def _require_files(tls: settings.Tls) -> None:
+    """Name a file that is missing; the libraries do not always."""
+    for path in (tls.ca_file, tls.cert_file, tls.key_file):
+        if path is not None and not pathlib.Path(path).exists():
+            raise failures.QueryError(_Cause.CREDENTIAL, f"there is no file `{path}`")
 
 
 def _reason(error: BaseException) -> str:

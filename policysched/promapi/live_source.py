@@ -269,7 +269,7 @@ class _FollowedMetric:
             reply.sent_at_seconds,
             has_freshness=asked.has_freshness,
         )
-        self.stats.counts.update(joined.counts)
+        self.stats.counts += joined.counts
         self.kept.take(joined, known)
         self._measure(len(known))
 

@@ -1,0 +1,189 @@
+"""A live source in virtual time, on servers that are functions."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import random
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from policysched import clock as clocks
+from policysched.cluster import metric_table, node_names, objects
+from policysched.lang import checked, checker, source
+from policysched.promapi import (
+    answers,
+    failures,
+    live_source,
+    settings,
+    status,
+)
+from policysched.promapi import (
+    source as sources,
+)
+from policysched.sim import virtual_time
+from tests import builders
+
+POLICY = "version 1\nmetric cpu: ratio = `cpu` node instance refresh 10s maxAge 1m\n"
+
+
+def metrics(text: str = POLICY) -> tuple[checked.CheckedMetric, ...]:
+    """Return the metrics that a policy declares."""
+    result = checker.check([source.SourceText("m.policy", text)])
+    assert result.program is not None, result.diagnostics
+    return result.program.metrics
+
+
+def node(name: str, *addresses: str, uid: str = "", hostname: str = "") -> objects.Node:
+    """Return a node with InternalIPs."""
+    found = tuple(objects.NodeAddress("InternalIP", address) for address in addresses)
+    labels = {node_names.HOSTNAME_LABEL: hostname} if hostname else {}
+    return objects.Node(
+        objects.ObjectMeta(name=name, uid=uid or f"uid-{name}", labels=labels),
+        status=objects.NodeStatus(addresses=found),
+    )
+
+
+def answer(
+    values: Mapping[str, float],
+    measured: Mapping[str, float] | None = None,
+    at_seconds: float = 5000.0,
+    **rest: Any,
+) -> answers.Answer:
+    """Return a vector by `instance`; all samples are two seconds old unless `measured` says."""
+    times = dict.fromkeys(values, at_seconds - 2) if measured is None else measured
+    return answers.Answer(
+        series=tuple(
+            answers.Series({"instance": name}, value, at_seconds) for name, value in values.items()
+        ),
+        measured=tuple(
+            answers.Series({"instance": name}, time, at_seconds) for name, time in times.items()
+        ),
+        evaluated_at_seconds=at_seconds if values else None,
+        **rest,
+    )
+
+
+class Server:
+    """Answers queries with what `reply` returns or raises.
+
+    Attributes:
+        asked: when (seconds since the start) and what.
+    """
+
+    def __init__(self, clock: clocks.Clock) -> None:
+        self.asked: list[tuple[float, str]] = []
+        self.reply: Callable[[str], answers.Answer | failures.QueryError] = lambda _: answer({})
+        self.is_closed = False
+        self._clock = clock
+
+    def ask(self, promql: str) -> answers.Answer:
+        """Answer."""
+        self.asked.append((self._clock.monotonic_seconds(), promql))
+        found = self.reply(promql)
+        if isinstance(found, BaseException):
+            raise found
+        return found
+
+    def close(self) -> None:
+        """Note that nothing more is asked."""
+        self.is_closed = True
+
+    @property
+    def times(self) -> list[float]:
+        """When it was asked."""
+        return [time for time, _ in self.asked]
+
+
+class _AtOnce(concurrent.futures.Executor):
+    """Runs what it is given on the spot, so that virtual time can stand still."""
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+        future: concurrent.futures.Future[Any] = concurrent.futures.Future()
+        try:
+            future.set_result(fn(*args, **kwargs))
+        except Exception as error:  # noqa: BLE001 - handed on, as executors do
+            future.set_exception(error)
+        return future
+
+
+class World:
+    """Nodes, servers, and a live source that asks them; also what it is observed by.
+
+    Attributes:
+        time: moves when it is told to.
+        servers: by name.
+        table: what has been handed on.
+        changes: of the health of sources.
+        queries: problems of queries, "" for none.
+    """
+
+    def __init__(
+        self,
+        declared: Iterable[checked.CheckedMetric] | None = None,
+        names: tuple[str, ...] = ("default",),
+        seed: int = 1,
+    ) -> None:
+        clock = clocks.ManualClock(builders.EPOCH)
+        self.time = virtual_time.VirtualTime(clock)
+        self.servers = {name: Server(clock) for name in names}
+        self.table = metric_table.MetricTable()
+        self.changes: list[status.SourceHealth] = []
+        self.queries: list[str] = []
+        self.nodes = [node("n1", "10.0.0.1"), node("n2", "10.0.0.2")]
+        self._names = node_names.NodeNames()
+        around = sources.Surroundings(clock, random.Random(seed), self.time.sleep, self)
+        self.live = live_source.LiveSource(
+            {name: settings.PrometheusSource("http://x") for name in names},
+            metrics() if declared is None else declared,
+            around,
+            connect=lambda name, _: self.servers[name],
+        )
+        for each in self.live._sources.values():
+            each._threads = _AtOnce()  # type: ignore[assignment]  # see there
+
+    @property
+    def server(self) -> Server:
+        """The only server."""
+        (server,) = self.servers.values()
+        return server
+
+    @property
+    def now_seconds(self) -> float:
+        """Seconds since 1970."""
+        return self.time.clock.now().timestamp()
+
+    def stats(self) -> status.MetricStats:
+        """Return how the only metric is doing."""
+        (found,) = self.live.stats()
+        return found
+
+    async def wait_synced(self) -> None:
+        """Nodes are there from the start."""
+
+    def names(self) -> node_names.NodeNames:
+        """Return the nodes."""
+        self._names.follow(self.nodes)
+        return self._names
+
+    def refresh(self, samples: Mapping[str, Mapping[str, metric_table.Sample]]) -> None:
+        """Take samples as the scheduler does."""
+        for metric, by_node in samples.items():
+            self.table.refresh(metric, by_node)
+
+    def source_changed(self, health: status.SourceHealth) -> None:
+        """Remember it."""
+        self.changes.append(health)
+
+    def metric_asked(self, stats: status.MetricStats) -> None:
+        """Remember what came of it."""
+        self.queries.append(stats.problem)
+
+    def ages(self, metric: str = "cpu") -> dict[str, tuple[float, float]]:
+        """Return node → (value, age in seconds)."""
+        found = {}
+        for each in self.nodes:
+            sample = self.table.sample(metric, each.name)
+            if sample is not None:
+                age = self.now_seconds - sample.measured_at_seconds
+                found[each.name] = (sample.value, round(age, 3))
+        return found
