@@ -224,3 +224,35 @@ def test_a_restart_between_eviction_and_binding(
         scene.wait_bound("high")
         assert scene.places() == {"high": "n1", "lower-middle": "n2"}
         assert len(scene.events("Preempted")) == 1
+
+
+def test_an_outage_while_many_pods_make_room(
+    control_plane: control_planes.ControlPlane, namespace: str, tmp_path: pathlib.Path
+) -> None:
+    """An API server that dies in the middle costs no pod more than was needed, and no preemptor.
+
+    Each of ten preemptors needs the room of three of the four pods of a node.
+    """
+    with playing(control_plane, tmp_path / "ours", namespace) as scene:
+        names = [f"n{number}" for number in range(10)]
+        scene.nodes(*names)
+        for node in names:
+            for number in range(4):
+                scene.running(f"low-{node}-{number}", "low", "1", node)
+        for number in range(10):
+            scene.pending(f"high-{number}", "high", "3")
+        scene.wait_until(lambda: len(scene.terminating()) > 3)
+        control_plane.api_server.kill()
+        control_plane.api_server.start()
+        control_plane.wait_ready()
+
+        def are_bound() -> bool:
+            scene.finish(*scene.terminating())
+            places = scene.places()
+            return all(places[f"high-{number}"] for number in range(10))
+
+        scene.wait_until(are_bound)
+        places = scene.places()
+        assert {places[f"high-{number}"] for number in range(10)} == set(names)
+        assert len(places) == 20
+        assert scene.terminating() == []
