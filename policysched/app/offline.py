@@ -91,6 +91,7 @@ class Session:
         )
         profiles = policies.require(policies.make(self._policies, handle))
         offline_cluster.fill(cluster, found, where, profiles.annotation_keys)
+        cluster.cache.follow_metrics(profiles.metric_needs)
         for metric, samples in self._samples.items():
             cluster.cache.metrics.refresh(metric, samples)
         frameworks = {name: runtime.Framework(prof, rng) for name, prof in profiles.by_name.items()}

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from policysched import errors
 from policysched.app import config, plugin_sets, policy_sources, profile_choice
+from policysched.cluster import metric_needs, snapshot
 from policysched.compiler import compiler
 from policysched.compiler.rules import base
 from policysched.framework import interface, profile, scoring
@@ -71,6 +72,11 @@ class PolicySet:
         for each in self.program.profiles:
             found |= {metric.key: metric for metric in each.metrics}
         return list(found.values())
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """Names of the metric sources that metrics ask for by `source NAME`."""
+        return self.program.sources if self.program else ()
 
 
 def load(
@@ -192,11 +198,16 @@ class Profiles:
         by_name: schedulerName → profile.
         annotation_keys: annotations of pods that some policy reads.
         next_change: returns when a rule next begins or ceases to act, None for never.
+        next_metric_change: returns when verdicts may next change because samples grow old or
+            just-placed pods cease to count, None for never.
+        metric_needs: what is to be kept of metrics.
     """
 
     by_name: Mapping[str, profile.Profile]
     annotation_keys: frozenset[str]
     next_change: Callable[[datetime.datetime], datetime.datetime | None]
+    next_metric_change: Callable[[snapshot.Snapshot], datetime.datetime | None]
+    metric_needs: metric_needs.MetricNeeds
 
 
 def make(policy_set: PolicySet, handle: interface.Handle) -> Profiles | list[plugin_sets.Fault]:
@@ -215,7 +226,13 @@ def make(policy_set: PolicySet, handle: interface.Handle) -> Profiles | list[plu
     if faults:
         return faults
     keys = compiled.annotation_keys if compiled else frozenset()
-    return Profiles(made, keys, functools.partial(_next_change, compiled))
+    return Profiles(
+        made,
+        keys,
+        functools.partial(_next_change, compiled),
+        compiled.next_metric_change if compiled else lambda _snap: None,
+        compiled.metric_needs if compiled else metric_needs.MetricNeeds(),
+    )
 
 
 def _profile(

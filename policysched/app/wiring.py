@@ -40,6 +40,8 @@ _OTHER_CONNECTIONS = 32
 _FLUSH_SECONDS = 5.0
 _LONGEST_SLEEP_SECONDS = 60.0
 """The wall clock may be set; timers by it look again this often."""
+_METRICS_LOOK_SECONDS = 1.0
+"""How late a pod may be tried again after a sample grew old."""
 _FIRST_METRICS_SECONDS = 10.0
 """How long pods wait for first values of metrics; what has none by then is missing."""
 _POLICY_CHANGE = events.ClusterEvent(events.EventResource.POLICY, events.ActionType.UPDATE_OTHER)
@@ -147,6 +149,7 @@ class Service:
         background: list[Coroutine[None, None, None]] = [each.run() for each in reflectors]
         background += [recorder.run(), status_writer.run()]
         background.append(self._retry_by_time(scheduler, profiles))
+        background.append(self._look_at_metrics(scheduler, profiles))
         if self._metrics is not None:
             nodes = _ClusterNodes(scheduler.cache, reflectors[0].synced)
             background.append(self._metrics.run(scheduler.events.refresh_metrics, nodes))
@@ -210,6 +213,19 @@ class Service:
             if change is not None and self._clock.now() >= change:
                 scheduler.queue.move_all_to_active_or_backoff(_POLICY_CHANGE, None, None)
 
+    async def _look_at_metrics(
+        self, scheduler: schedulers.Scheduler, profiles: policies.Profiles
+    ) -> NoReturn:
+        """Try rejected pods again when samples grow old or just-placed pods cease to count.
+
+        A refresh does so by itself; this is for samples that nothing refreshes any more.
+        """
+        while True:
+            before = profiles.next_metric_change(scheduler.cache.snapshot())
+            await asyncio.sleep(_METRICS_LOOK_SECONDS)
+            if before is not None and self._clock.now() >= before:
+                scheduler.events.look_at_metrics()
+
     def _set_profiles(
         self, scheduler: schedulers.Scheduler, api: client.ApiClient
     ) -> policies.Profiles:
@@ -229,7 +245,7 @@ class Service:
         frameworks = {
             name: runtime.Framework(prof, self._rng) for name, prof in profiles.by_name.items()
         }
-        scheduler.set_profiles(frameworks, profiles.annotation_keys)
+        scheduler.set_profiles(frameworks, profiles.annotation_keys, profiles.metric_needs)
         return profiles
 
 

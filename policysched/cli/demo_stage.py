@@ -116,7 +116,9 @@ class Stage:
         self._frameworks = {
             name: runtime.Framework(profile, None) for name, profile in profiles.by_name.items()
         }
-        self._scheduler.set_profiles(self._frameworks, profiles.annotation_keys)
+        self._scheduler.set_profiles(
+            self._frameworks, profiles.annotation_keys, profiles.metric_needs
+        )
 
     async def _settle(self) -> list[demo_facts.Decided]:
         """Let everything happen that can, and a little time go by."""

@@ -21,12 +21,14 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from policysched import clock as clocks
 from policysched.cluster import (
     columns,
     disruption_budgets,
+    just_placed,
+    metric_needs,
     metric_table,
     nominated_pods,
     objects,
@@ -46,6 +48,7 @@ class _PodState:
     row: int
     is_assumed: bool = False
     expires_at_seconds: float | None = None
+    placed_at_seconds: float | None = None
 
 
 class Cache:
@@ -71,17 +74,52 @@ class Cache:
         self.nominated = nominated_pods.NominatedPods()
         self._placed = placed_pods.PlacedPods(self.nodes, self.counts, self.storage)
         self._pods: dict[str, _PodState] = {}
+        self._followers: Sequence[metric_needs.Follower] = ()
+        self.metrics.listeners.append(self._tell_followers)
 
     def snapshot(self, now: datetime.datetime | None = None) -> snapshot.Snapshot:
         """Return what a scheduling cycle beginning now sees; valid until the cache changes."""
+        now = now or self._clock.now()
+        self._placed.recent.advance(now.timestamp())
         return snapshot.Snapshot(
             self.nodes,
             self.counts,
             self.metrics,
-            now or self._clock.now(),
+            now,
             self._placed,
             self.nominated,
         )
+
+    # --- metrics ---------------------------------------------------------------------------------
+
+    def follow_metrics(self, needs: metric_needs.MetricNeeds) -> None:
+        """Keep what policies need of metrics; what is known stays where it is needed still."""
+        self.metrics.keep_histories(needs.histories)
+        self._followers = needs.followers
+        self.metrics.latches.keep_only({each.latch for each in needs.followers})
+        recent = self._placed.recent
+        recent.follow(needs.placed_seconds)
+        if recent.is_followed:
+            for state in self._pods.values():
+                self._note_placement(state)
+
+    def look_at_metrics(self) -> None:
+        """Go by the time: samples grow old, and just-placed pods cease to count."""
+        now = self._clock.now()
+        self._placed.recent.advance(now.timestamp())
+        self.metrics.look(now)
+
+    def _tell_followers(self, metric: str) -> None:
+        self.look_at_metrics()
+        for follower in self._followers:
+            if metric in follower.metrics:
+                follower.refreshed(self.snapshot())
+
+    def _note_placement(self, state: _PodState) -> None:
+        if state.placed_at_seconds is None:
+            state.placed_at_seconds = just_placed.scheduled_at_seconds(state.info.pod)
+        now_seconds = self._clock.now().timestamp()
+        self._placed.recent.add(state.info, state.row, state.placed_at_seconds, now_seconds)
 
     # --- assumed pods -----------------------------------------------------------------------------
 
@@ -94,7 +132,8 @@ class Cache:
         if info.uid in self._pods:
             msg = f"pod {info.key} is already in the cache"
             raise ValueError(msg)
-        self._place(info, node_name, is_assumed=True)
+        now_seconds = self._clock.now().timestamp()
+        self._place(info, node_name, is_assumed=True, placed_at_seconds=now_seconds)
 
     def finish_binding(self, info: pod_shape.PodInfo) -> None:
         """Note that the API server accepted the binding; from now on the pod may expire."""
@@ -137,9 +176,14 @@ class Cache:
 
     def add_pod(self, info: pod_shape.PodInfo) -> None:
         """Take in a pod that has a node, confirming or correcting an assumption."""
-        if info.uid in self._pods:
+        known = self._pods.get(info.uid)
+        node_name = info.pod.spec.node_name
+        placed_at_seconds = None
+        if known is not None:
+            if known.node_name == node_name:
+                placed_at_seconds = known.placed_at_seconds
             self._displace(info.uid)
-        self._place(info, info.pod.spec.node_name, is_assumed=False)
+        self._place(info, node_name, is_assumed=False, placed_at_seconds=placed_at_seconds)
 
     def update_pod(self, info: pod_shape.PodInfo) -> None:
         """Replace a pod that has a node; unknown ones are added."""
@@ -204,10 +248,20 @@ class Cache:
 
     # --- placement --------------------------------------------------------------------------------
 
-    def _place(self, info: pod_shape.PodInfo, node_name: str, *, is_assumed: bool) -> None:
+    def _place(
+        self,
+        info: pod_shape.PodInfo,
+        node_name: str,
+        *,
+        is_assumed: bool,
+        placed_at_seconds: float | None,
+    ) -> None:
         row = self.nodes.row_for(node_name)
-        self._pods[info.uid] = _PodState(info, node_name, row, is_assumed)
+        state = _PodState(info, node_name, row, is_assumed, placed_at_seconds=placed_at_seconds)
+        self._pods[info.uid] = state
         self._placed.add(info, row)
+        if self._placed.recent.is_followed:
+            self._note_placement(state)
 
     def _displace(self, uid: str) -> None:
         state = self._pods.pop(uid)

@@ -1,20 +1,17 @@
-"""The latest sample of every metric on every node: a column per metric."""
+"""The samples of every metric on every node: a column per metric, and one per window over it."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+import datetime
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
+from policysched.cluster import latches, metric_windows
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Sample:
-    """A value and the time at which it was measured, in seconds since 1970 (its own timestamp)."""
-
-    value: float
-    measured_at_seconds: float
+Sample = metric_windows.Sample
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -37,36 +34,96 @@ class MetricColumn:
 
 
 class MetricTable:
-    """Samples by metric and node name; replaced a metric at a time by whoever refreshes them."""
+    """Samples by metric and node name; replaced a metric at a time by whoever refreshes them.
+
+    Attributes:
+        generation: grows with every refresh of any metric.
+        moment: when samples, or what they mean by their age, were last looked at; None for never.
+        looks: grows with every such look, refreshes included.
+        latches: what hysteresis remembers.
+        listeners: told the key of a metric after each of its refreshes.
+    """
 
     def __init__(self) -> None:
         """Start without samples."""
         self._samples: dict[str, Mapping[str, Sample]] = {}
-        self._columns: dict[str, tuple[tuple[int, int], MetricColumn]] = {}
+        self._histories: dict[str, metric_windows.SampleHistory] = {}
+        self._columns: dict[_ColumnKey, tuple[tuple[int, int], MetricColumn]] = {}
         self._refreshes: dict[str, int] = {}
         self.generation = 0
-        """Grows with every refresh of any metric."""
+        self.looks = 0
+        self.moment: datetime.datetime | None = None
+        self.latches = latches.Latches()
+        self.listeners: list[Callable[[str], None]] = []
+
+    def keep_histories(self, needs: Mapping[str, metric_windows.HistoryNeed]) -> None:
+        """Keep the samples behind windows over these metrics and no others.
+
+        What is known of a metric stays if the same samples count; else it begins with the newest.
+        """
+        known = self._histories
+        self._histories = {}
+        for metric, need in needs.items():
+            history = known.get(metric)
+            if history is None or not _counts_same(history.need, need):
+                history = metric_windows.SampleHistory(need)
+                history.add(self._samples.get(metric, {}))
+            history.need = need
+            self._histories[metric] = history
+        self._columns.clear()
 
     def refresh(self, metric: str, samples: Mapping[str, Sample]) -> None:
         """Replace all samples of `metric`; values that are not finite count as missing."""
         self._samples[metric] = {n: s for n, s in samples.items() if np.isfinite(s.value)}
-        self.generation += 1
-        self._refreshes[metric] = self.generation
+        history = self._histories.get(metric)
+        if history is not None:
+            history.add(samples)
+        self._changed(metric)
+
+    def backfill(self, metric: str, history: Mapping[str, Sequence[Sample]]) -> None:
+        """Take in older samples of a metric, for windows over it: node → samples."""
+        known = self._histories.get(metric)
+        if known is not None:
+            known.add_older(history)
+            self._changed(metric)
+
+    def look(self, moment: datetime.datetime) -> None:
+        """Note that the age of samples is looked at."""
+        self.moment = moment
+        self.looks += 1
 
     def sample(self, metric: str, node: str) -> Sample | None:
-        """Return the sample of one node."""
+        """Return the newest sample of one node."""
         return self._samples.get(metric, {}).get(node)
 
-    def column(self, metric: str, names: list[str], nodes_generation: int) -> MetricColumn:
+    def column(
+        self,
+        metric: str,
+        names: list[str],
+        nodes_generation: int,
+        aggregate: metric_windows.Aggregate | None = None,
+    ) -> MetricColumn:
         """Return the samples of `metric` for the rows that `names` (N) labels.
 
+        With `aggregate` values are those of a window that `keep_histories` was told of.
         `nodes_generation` says when the meaning of rows last changed; columns are kept per it.
         """
         version = (self._refreshes.get(metric, 0), nodes_generation)
-        kept = self._columns.get(metric)
+        key = (metric, aggregate)
+        kept = self._columns.get(key)
         if kept is None or kept[0] != version:
-            kept = self._columns[metric] = (version, self._build(metric, names))
+            if aggregate is None:
+                made = self._build(metric, names)
+            else:
+                made = MetricColumn(*self._histories[metric].values(aggregate, names))
+            kept = self._columns[key] = (version, made)
         return kept[1]
+
+    def _changed(self, metric: str) -> None:
+        self.generation += 1
+        self._refreshes[metric] = self.generation
+        for listener in self.listeners:
+            listener(metric)
 
     def _build(self, metric: str, names: list[str]) -> MetricColumn:
         values = np.zeros(len(names), np.float64)
@@ -78,3 +135,10 @@ class MetricTable:
                 values[row] = sample.value
                 measured[row] = sample.measured_at_seconds
         return MetricColumn(values, measured)
+
+
+_ColumnKey = tuple[str, metric_windows.Aggregate | None]
+
+
+def _counts_same(one: metric_windows.HistoryNeed, other: metric_windows.HistoryNeed) -> bool:
+    return (one.low, one.high) == (other.low, other.high)

@@ -98,6 +98,50 @@ def pod_requests(pod: objects.Pod) -> Requests:
     )
 
 
+def pod_limits(pod: objects.Pod) -> Amounts:
+    """Return what the pod is limited to; a resource that is not in it has no limit.
+
+    Of cpu, memory and ephemeral storage there is a limit only if every container, init containers
+    included, has one, or the pod as a whole. Of all others containers get nothing without a limit,
+    so that there always is one, 0 where nothing is said; these are left out too.
+
+    Sources: `resource/helpers.go` (PodLimits, AggregateContainerLimits) for the sum, kubelet
+    `cm/helpers_linux.go` (ResourceConfigForPod) for when the sum is a limit of the pod.
+    """
+    total: Amounts = {}
+    for container in pod.spec.containers:
+        _add(total, _exact(container.resources.limits))
+    sidecars: Amounts = {}
+    peak: Amounts = {}
+    for container in pod.spec.init_containers:
+        wanted = _exact(container.resources.limits)
+        if container.restart_policy == "Always":
+            _add(total, wanted)
+            _add(sidecars, wanted)
+            _raise_to(peak, sidecars)
+        else:
+            _add(wanted, sidecars)
+            _raise_to(peak, wanted)
+    _raise_to(total, peak)
+    for name in _NATIVE:
+        if not all(name in c.resources.limits for c in _all_containers(pod)):
+            total.pop(name, None)
+    if pod.spec.resources is not None:
+        total.update(_supported(_exact(pod.spec.resources.limits)))
+    _add(total, {r: v for r, v in _exact(pod.spec.overhead).items() if r in total})
+    return _rounded(total)
+
+
+def limit(limits: Amounts, resource: str) -> int | None:
+    """Return what `limits` of a pod say of a resource; None for no limit."""
+    return limits.get(resource, None if resource in (*_NATIVE, "pods") else 0)
+
+
+def _all_containers(pod: objects.Pod) -> Iterator[objects.Container]:
+    yield from pod.spec.init_containers
+    yield from pod.spec.containers
+
+
 def resized(pod: objects.Pod) -> list[tuple[str, Amounts]]:
     """Return what a running pod holds where that differs from its spec (in-place resize).
 

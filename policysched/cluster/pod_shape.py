@@ -139,6 +139,11 @@ class PodShape:
         self.has_volumes = any(_is_storage(v) for v in pod.spec.volumes)
         self._pod_name = pod.metadata.name  # read only where the shape is of this pod alone
 
+    @functools.cached_property
+    def limits(self) -> pod_requests.Amounts:
+        """What pods are limited to, see `pod_requests.pod_limits`."""
+        return pod_requests.pod_limits(objects.Pod(objects.ObjectMeta(), self.spec))
+
     @property
     def priority(self) -> int:
         """`spec.priority`, 0 when unset."""

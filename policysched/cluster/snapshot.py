@@ -16,6 +16,7 @@ import numpy.typing as npt
 from policysched.cluster import (
     columns,
     metric_table,
+    metric_windows,
     nominated_pods,
     objects,
     placed_pods,
@@ -173,10 +174,12 @@ class NodeView:
         """Return bool (n,): the nodes on which one of `ports` is taken."""
         return self._nodes.ports.conflicts(ports, self.snapshot.size)[self.rows]
 
-    def metric(self, name: str) -> metric_table.MetricColumn:
-        """Return the samples of a metric on the n nodes."""
+    def metric(
+        self, name: str, aggregate: metric_windows.Aggregate | None = None
+    ) -> metric_table.MetricColumn:
+        """Return the samples of a metric on the n nodes, or the values of a window over it."""
         column = self.snapshot.metrics.column(
-            name, self._nodes.names, self._nodes.node_changes.generation
+            name, self._nodes.names, self._nodes.node_changes.generation, aggregate
         )
         if isinstance(self.rows, slice):
             return column

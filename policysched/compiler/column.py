@@ -31,6 +31,12 @@ class Numbers(NamedTuple):
     is_valid: columns.BoolArray
 
 
+MISSING: Final = Numbers(
+    cast("columns.FloatArray", np.float64(0.0)), cast("columns.BoolArray", np.False_)
+)
+"""A number that is missing on every node."""
+
+
 class Truths(NamedTuple):
     """A condition for each node, in Kleene's three values.
 

@@ -6,8 +6,17 @@ import dataclasses
 import datetime
 from collections.abc import Iterable, Mapping
 
-from policysched.compiler import pod_reads, requeue, rule_plugins, scope, shared_parts
-from policysched.compiler.rules import base, tolerate
+from policysched.cluster import metric_needs, snapshot
+from policysched.compiler import (
+    metric_parts,
+    needs,
+    pod_reads,
+    requeue,
+    rule_plugins,
+    scope,
+    shared_parts,
+)
+from policysched.compiler.rules import base, outage_hold, tolerate
 from policysched.framework import interface, profile
 from policysched.lang import checked
 
@@ -51,20 +60,32 @@ class CompiledProgram:
         profiles: in the order of the text.
         others: for profiles that the texts do not name: placed pods repel their pods too.
         annotation_keys: what `cluster.pod_shape.PodShapes` must know.
+        metric_needs: what `cluster.cache.Cache.follow_metrics` must know.
+        metric_parts: the metrics as rules read them.
     """
 
     profiles: tuple[CompiledPolicies, ...]
     others: CompiledPolicies
     annotation_keys: frozenset[str]
+    metric_needs: metric_needs.MetricNeeds
+    metric_parts: metric_parts.MetricParts
+
+    def next_metric_change(self, snap: snapshot.Snapshot) -> datetime.datetime | None:
+        """Return when verdicts may next change by the age of samples and placed pods alone."""
+        return needs.next_change(self.metric_parts, snap)
 
 
 def compile_program(program: checked.CheckedProgram) -> CompiledProgram:
     """Compile every profile of a program; they share what is equal."""
     parts = _parts(program)
+    profiles = tuple(_compile(each, program, parts) for each in program.profiles)
+    plugins = [plugin for each in profiles for plugin in each.plugins]
     return CompiledProgram(
-        profiles=tuple(_compile(each, program, parts) for each in program.profiles),
+        profiles=profiles,
         others=_compile(None, program, parts),
         annotation_keys=annotation_keys(program),
+        metric_needs=needs.of(parts.metrics, plugins),
+        metric_parts=parts.metrics,
     )
 
 
@@ -96,10 +117,16 @@ def _compile(
     scores = [each for each in made if isinstance(each, base.ScoreRule)]
     own_filters = [each for each in made if not isinstance(each, base.ScoreRule)]
     filters = rule_plugins.in_order([*own_filters, *repelling])
+    hold = outage_hold.of(made) if here and here.on_outage == "hold" else None
     tolerations = tolerate.PolicyTolerations(grants) if grants else profile.own_tolerations
     return CompiledPolicies(
         name=here.name if here else None,
-        plugins=(*filters, requeue.PolicyEvents(filters, tolerations), *scores),
+        plugins=(
+            *((hold,) if hold else ()),
+            *filters,
+            requeue.PolicyEvents(filters, tolerations, hold),
+            *scores,
+        ),
         weights={each.score_name: each.weight for each in scores},
         tolerations=tolerations,
         policy_hash=program.content_hash,

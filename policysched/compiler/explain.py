@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from typing import Any, assert_never
 
 from policysched.cluster import selectors
-from policysched.compiler import compiler, node_masks, physical
+from policysched.compiler import added_load, compiler, metric_samples, node_masks, physical
 from policysched.compiler.rules import (
     base,
     node_affinity,
@@ -90,6 +90,8 @@ def _name(expr: checked_expr.TypedExpr) -> str:
             return operator
         case checked_expr.Call(function=function):
             return function
+        case checked_expr.Else():
+            return "else"
         case checked_expr.Compare(comparator=comparator):
             return f"compare {comparator}"
         case checked_expr.NodeTest() | checked_expr.PodTest():
@@ -105,6 +107,7 @@ def _leaf_name(
     | checked_expr.MetricRef
     | checked_expr.NodeResource
     | checked_expr.PodRequests
+    | checked_expr.PodLimits
     | checked_expr.PodPriority
     | checked_expr.NodeLabelNumber,
 ) -> str:
@@ -117,6 +120,8 @@ def _leaf_name(
             return f"{kind} {resource}"
         case checked_expr.PodRequests(resource=resource):
             return f"requests {resource}"
+        case checked_expr.PodLimits(resource=resource):
+            return f"limits {resource}"
         case checked_expr.PodPriority():
             return "priority"
         case checked_expr.NodeLabelNumber(key=key):
@@ -139,10 +144,23 @@ def _children(expr: physical.PhysicalExpr[Any]) -> Iterator[Iterator[str]]:
             yield _expression(operand)
         case physical.NodeMatches(selector=selector):
             yield _mask(selector)
+        case physical.Fallback(value=value, fallback=fallback):
+            yield from (_expression(value), _expression(fallback))
         case physical.Metric(samples=samples):
-            yield iter((f"samples of the last {samples.metric.max_age_seconds:g} s",))
+            yield _samples(samples)
+        case added_load.Grown(metric=metric, added=added):
+            yield _samples(metric.samples)
+            yield iter((f"and what pods add that were placed in the last {added.seconds:g} s",))
         case _:
             pass
+
+
+def _samples(samples: metric_samples.MetricSamples) -> Iterator[str]:
+    window = samples.window
+    if window is not None:
+        share = "" if window.quantile is None else f"({window.quantile:g})"
+        yield f"{window.function}{share} over {window.seconds:g} s up to the newest sample"
+    yield f"samples of the last {samples.metric.max_age_seconds:g} s"
 
 
 def _mask(mask: node_masks.NodeMask) -> Iterator[str]:

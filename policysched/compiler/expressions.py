@@ -23,8 +23,9 @@ def reads(expr: checked_expr.TypedExpr) -> interface.Reads:
 
 def _own_reads(expr: checked_expr.TypedExpr) -> interface.Reads:
     match expr:
-        case checked_expr.MetricRef():
-            return _METRICS | _NODE  # a row can come to mean another node
+        case checked_expr.MetricRef(grows=grows):
+            reads = _METRICS | _NODE  # a row can come to mean another node
+            return reads | _USAGE if grows else reads
         case checked_expr.NodeResource(kind="allocatable"):
             return _NODE
         case checked_expr.NodeResource():
@@ -34,10 +35,12 @@ def _own_reads(expr: checked_expr.TypedExpr) -> interface.Reads:
         case (
             checked_expr.Const()
             | checked_expr.PodRequests()
+            | checked_expr.PodLimits()
             | checked_expr.PodPriority()
             | checked_expr.PodTest()
             | checked_expr.Arithmetic()
             | checked_expr.Call()
+            | checked_expr.Else()
             | checked_expr.Compare()
             | checked_expr.And()
             | checked_expr.Or()
@@ -46,9 +49,3 @@ def _own_reads(expr: checked_expr.TypedExpr) -> interface.Reads:
             return NOTHING
         case _:
             assert_never(expr)
-
-
-def reads_pod(expr: checked_expr.TypedExpr) -> bool:
-    """Say whether the value depends on the incoming pod."""
-    own = (checked_expr.PodRequests, checked_expr.PodPriority, checked_expr.PodTest)
-    return any(isinstance(each, own) for each in checked_expr.walk(expr))

@@ -6,16 +6,17 @@ highest place possible.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import assert_never
+from typing import Protocol, assert_never
 
 from policysched.compiler import (
+    added_load,
     column,
     expressions,
     kept,
     label_numbers,
     metric_samples,
     node_masks,
+    outages,
     physical,
     pod_predicates,
 )
@@ -25,20 +26,38 @@ from policysched.lang import checked_expr
 _LOOK_UPS = (checked_expr.Const, checked_expr.MetricRef, checked_expr.NodeResource)
 
 
+class Metrics(Protocol):
+    """What a reference to a metric stands for."""
+
+    def samples(self, ref: checked_expr.MetricRef) -> metric_samples.MetricSamples:
+        """Return the samples that it reads."""
+        ...
+
+    def added(self, ref: checked_expr.MetricRef) -> added_load.AddedLoad | None:
+        """Return what just-placed pods add; None if nothing is declared."""
+        ...
+
+
 class Lowering:
     """Lowers the expressions of one profile, which share the samples of its metrics."""
 
-    def __init__(
-        self, samples: Mapping[str, metric_samples.MetricSamples], *, keeps: bool = True
-    ) -> None:
-        """Read metrics by key from `samples`; without `keeps` nothing outlives a pod."""
-        self._samples = samples
-        self._inside_kept = Lowering(samples, keeps=False) if keeps else self
-        self._keeps = keeps
+    def __init__(self, metrics: Metrics, *, keeps: bool = True, grows: bool = True) -> None:
+        """Read metrics from `metrics`.
 
-    def samples_of(self, expr: checked_expr.TypedExpr) -> tuple[metric_samples.MetricSamples, ...]:
-        """Return the metrics that an expression reads."""
-        return tuple(self._samples[key] for key in checked_expr.metrics_of(expr))
+        Without `keeps` nothing outlives a pod, without `grows` just-placed pods add nothing.
+        """
+        self._metrics = metrics
+        self._inside_kept = Lowering(metrics, keeps=False, grows=grows) if keeps else self
+        self._keeps = keeps
+        self._grows = grows
+
+    def measured(self) -> Lowering:
+        """Return one that goes by samples alone and keeps nothing."""
+        return Lowering(self._metrics, keeps=False, grows=False)
+
+    def outage(self, expr: checked_expr.TypedExpr) -> outages.Outage:
+        """Return what tells whether an expression lost a metric."""
+        return outages.lower(expr, self._metrics.samples)
 
     def number(self, expr: checked_expr.TypedExpr) -> physical.NumberExpr:
         """Return the plan of a number."""
@@ -49,24 +68,14 @@ class Lowering:
 
     def _number(self, expr: checked_expr.TypedExpr) -> physical.NumberExpr:
         match expr:
-            case checked_expr.Const(value=value):
-                return physical.Literal(expr, column.constant(value))
-            case checked_expr.MetricRef(metric=key):
-                return physical.Metric(expr, self._samples[key])
-            case checked_expr.NodeResource():
-                return physical.Resource(expr)
-            case checked_expr.PodRequests():
-                return physical.PodRequest(expr)
-            case checked_expr.PodPriority():
-                return physical.Priority(expr)
-            case checked_expr.NodeLabelNumber(key=key):
-                return physical.LabelNumber(expr, label_numbers.LabelNumbers(key))
             case checked_expr.Arithmetic(operator=operator, left=left, right=right):
                 operation = arithmetic.OPERATORS[operator]
                 return physical.Arithmetic(expr, operation, self.number(left), self.number(right))
             case checked_expr.Call(function=function, arguments=arguments):
                 lowered = tuple(self.number(argument) for argument in arguments)
                 return physical.Function(expr, arithmetic.FUNCTIONS[function], lowered)
+            case checked_expr.Else(value=value, fallback=fallback):
+                return physical.Fallback(expr, self.number(value), self.number(fallback))
             case (
                 checked_expr.Compare()
                 | checked_expr.NodeTest()
@@ -78,7 +87,40 @@ class Lowering:
                 msg = f"{expr.span}: a condition where a number belongs"
                 raise TypeError(msg)
             case _:
+                return self._leaf(expr)
+
+    def _leaf(
+        self,
+        expr: checked_expr.Const
+        | checked_expr.MetricRef
+        | checked_expr.NodeResource
+        | checked_expr.PodRequests
+        | checked_expr.PodLimits
+        | checked_expr.PodPriority
+        | checked_expr.NodeLabelNumber,
+    ) -> physical.NumberExpr:
+        match expr:
+            case checked_expr.Const(value=value):
+                return physical.Literal(expr, column.constant(value))
+            case checked_expr.MetricRef():
+                return self._metric(expr)
+            case checked_expr.NodeResource():
+                return physical.Resource(expr)
+            case checked_expr.PodRequests():
+                return physical.PodRequest(expr)
+            case checked_expr.PodLimits():
+                return physical.PodLimit(expr)
+            case checked_expr.PodPriority():
+                return physical.Priority(expr)
+            case checked_expr.NodeLabelNumber(key=key):
+                return physical.LabelNumber(expr, label_numbers.LabelNumbers(key))
+            case _:
                 assert_never(expr)
+
+    def _metric(self, ref: checked_expr.MetricRef) -> physical.NumberExpr:
+        metric = physical.Metric(ref, self._metrics.samples(ref))
+        added = self._metrics.added(ref) if self._grows else None
+        return metric if added is None else added_load.Grown(metric, added)
 
     def condition(self, expr: checked_expr.TypedExpr) -> physical.TruthExpr:
         """Return the plan of a condition."""
@@ -107,10 +149,12 @@ class Lowering:
                 | checked_expr.MetricRef()
                 | checked_expr.NodeResource()
                 | checked_expr.PodRequests()
+                | checked_expr.PodLimits()
                 | checked_expr.PodPriority()
                 | checked_expr.NodeLabelNumber()
                 | checked_expr.Arithmetic()
                 | checked_expr.Call()
+                | checked_expr.Else()
             ):
                 msg = f"{expr.span}: a number where a condition belongs"
                 raise TypeError(msg)
@@ -121,4 +165,4 @@ class Lowering:
 def _is_worth_keeping(expr: checked_expr.TypedExpr) -> bool:
     reads = expressions.reads(expr)
     is_look_up = isinstance(expr, _LOOK_UPS)
-    return bool(reads) and not is_look_up and not expressions.reads_pod(expr)
+    return bool(reads) and not is_look_up and not checked_expr.reads_pod(expr)

@@ -7,9 +7,9 @@ import datetime
 
 import numpy as np
 
-from policysched.cluster import columns, snapshot
+from policysched.cluster import columns, metric_windows, snapshot
 from policysched.compiler import column
-from policysched.lang import checked
+from policysched.lang import checked, checked_expr
 
 _MARGIN_SECONDS = 0.001
 """Answers end this much before a sample turns stale: times are rounded on the way to a datetime."""
@@ -23,21 +23,35 @@ class Samples:
 
     Attributes:
         numbers: (N,), valid where a sample is fresh and inside the declared range.
+        measured_at_seconds: float64 (N,), of the newest sample; -inf where there is none.
         is_out: no existing node has a valid sample: an outage, whatever the cause.
         valid_until: when the next sample turns stale; None for never.
     """
 
     numbers: column.Numbers
+    measured_at_seconds: columns.FloatArray
     is_out: bool
     valid_until: datetime.datetime | None
 
 
-class MetricSamples:
-    """Reads one metric; the answer is kept until something changes or a sample turns stale."""
+def aggregate_of(window: checked_expr.Window) -> metric_windows.Aggregate:
+    """Return what a window asks of the samples."""
+    return metric_windows.Aggregate(window.seconds, window.function, window.quantile)
 
-    def __init__(self, metric: checked.CheckedMetric) -> None:
-        """Read `metric`."""
+
+class MetricSamples:
+    """Reads one metric, or a window over it.
+
+    The answer is kept until something changes or a sample turns stale.
+    """
+
+    def __init__(
+        self, metric: checked.CheckedMetric, window: checked_expr.Window | None = None
+    ) -> None:
+        """Read `metric`, the newest samples without a `window`."""
         self.metric = metric
+        self.window = window
+        self._aggregate = None if window is None else aggregate_of(window)
         self._nodes: columns.NodeColumns | None = None
         self._version = (-1, -1)
         self._samples: Samples | None = None
@@ -59,7 +73,7 @@ class MetricSamples:
 
     def _read(self, snap: snapshot.Snapshot) -> Samples:
         metric = self.metric
-        read = snap.all_rows().metric(metric.key)
+        read = snap.all_rows().metric(metric.key, self._aggregate)
         is_fresh = read.is_fresh(snap.now.timestamp(), metric.max_age_seconds)
         is_valid = is_fresh & np.isfinite(read.values)
         if metric.low is not None:
@@ -68,6 +82,7 @@ class MetricSamples:
             is_valid &= read.values <= metric.high
         return Samples(
             column.Numbers(read.values, is_valid),
+            read.measured_at_seconds,
             is_out=not bool((is_valid & snap.is_alive).any()),
             valid_until=self._end_of_validity(read.measured_at_seconds[is_fresh]),
         )

@@ -10,7 +10,7 @@ from typing import Generic, Protocol, TypeAlias, TypeVar, cast
 
 import numpy as np
 
-from policysched.cluster import columns, pod_shape, snapshot
+from policysched.cluster import columns, pod_requests, pod_shape, snapshot
 from policysched.compiler import (
     column,
     kept,
@@ -171,6 +171,18 @@ class PodRequest:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class PodLimit:
+    """What the incoming pod is limited to of one resource."""
+
+    source: checked_expr.PodLimits
+
+    def evaluate(self, batch: Batch) -> column.Numbers:
+        """Return the amount, missing where there is no limit."""
+        limit = pod_requests.limit(batch.shape.limits, self.source.resource)
+        return column.MISSING if limit is None else column.constant(limit)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class Priority:
     """The priority of the incoming pod."""
 
@@ -218,6 +230,19 @@ class Function:
     def evaluate(self, batch: Batch) -> column.Numbers:
         """Return the result."""
         return self.function([argument.evaluate(batch) for argument in self.arguments])
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Fallback:
+    """A number, and what stands for it where it is missing."""
+
+    source: checked_expr.TypedExpr
+    value: NumberExpr
+    fallback: NumberExpr
+
+    def evaluate(self, batch: Batch) -> column.Numbers:
+        """Return the result."""
+        return arithmetic.coalesce(self.value.evaluate(batch), self.fallback.evaluate(batch))
 
 
 # --- conditions ----------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, TypeAlias, assert_never
 
-from policysched.cluster import pod_counts, pod_shape, selectors
+from policysched.cluster import pod_counts, pod_requests, pod_shape, selectors
 from policysched.compiler import node_masks, pod_fields
 from policysched.lang import checked_selector
 
@@ -131,4 +131,14 @@ def _number(required: checked_selector.NumberRequirement) -> PodPredicate:
     resource = required.resource
     if resource is None:
         return lambda shape: compare(shape.priority, wanted)
+    if required.amount == "limits":
+        return _limit(resource, compare, wanted)
     return lambda shape: compare(shape.requests.amounts.get(resource, 0), wanted)
+
+
+def _limit(resource: str, compare: Callable[[Any, Any], bool], wanted: float) -> PodPredicate:
+    def matches(shape: pod_shape.PodShape) -> bool:
+        limit = pod_requests.limit(shape.limits, resource)
+        return limit is not None and compare(limit, wanted)
+
+    return matches

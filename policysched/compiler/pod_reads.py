@@ -25,11 +25,10 @@ def _pod_selectors(policy: checked.CheckedPolicy) -> Iterator[checked_selector.S
             case checked.PodAffinityRule(pods=pods) | checked.TopologySpreadRule(pods=pods):
                 if pods.selector is not None:
                     yield pods.selector
-            case checked.RejectRule(condition=expr) | checked.ScoreRule(value=expr):
-                tests = (e for e in checked_expr.walk(expr) if isinstance(e, checked_expr.PodTest))
-                yield from (test.selector for test in tests)
             case _:
-                pass
+                parts = (e for expr in checked.expressions(rule) for e in checked_expr.walk(expr))
+                tests = (each for each in parts if isinstance(each, checked_expr.PodTest))
+                yield from (test.selector for test in tests)
 
 
 def _requirements(

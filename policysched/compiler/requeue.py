@@ -25,7 +25,7 @@ from policysched.cluster import (
     snapshot,
 )
 from policysched.compiler import physical, rule_changes
-from policysched.compiler.rules import base
+from policysched.compiler.rules import base, outage_hold
 from policysched.framework import cycle_state, events, interface, profile, status
 from policysched.plugins import hints, memo
 
@@ -38,9 +38,12 @@ _METRICS = interface.Reads.METRICS
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Baseline:
-    """The nodes that passed the metric rules of a shape when its pods were last looked at."""
+    """The nodes that passed the metric rules of a shape when its pods were last looked at.
 
-    generation: int
+    `stamp` says at which samples, and at which look at their age.
+    """
+
+    stamp: tuple[int, int]
     passing: columns.BoolArray
     helped: bool
 
@@ -52,10 +55,14 @@ class PolicyEvents:
     reads: ClassVar = interface.Reads.ANYTHING
 
     def __init__(
-        self, rules: Sequence[rule_changes.FilterRule], tolerations: profile.TolerationsFn
+        self,
+        rules: Sequence[rule_changes.FilterRule],
+        tolerations: profile.TolerationsFn,
+        hold: outage_hold.OutageHold | None = None,
     ) -> None:
-        """Speak for `rules`; `tolerations` are those of the profile."""
+        """Speak for `rules` and for `hold`; `tolerations` are those of the profile."""
         self._rules = rules
+        self._hold = hold
         self._tolerations = tolerations
         self._last: snapshot.Snapshot | None = None
         self._acting_rules: memo.ShapeMemo[Sequence[rule_changes.FilterRule]] = memo.ShapeMemo()
@@ -71,7 +78,8 @@ class PolicyEvents:
         """Remember the cluster; ask to be called again only for pods that metrics decide."""
         self._last = snap
         metric_rules = (rule for rule in self._rules if _METRICS in rule.reads)
-        return any(rule.applies_to(state, shape, snap) for rule in metric_rules)
+        is_held = self._hold is not None and self._hold.applies_to(state, shape, snap)
+        return is_held or any(rule.applies_to(state, shape, snap) for rule in metric_rules)
 
     def pre_filter(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
@@ -79,7 +87,7 @@ class PolicyEvents:
         """Forget what was noted of an earlier attempt, under other samples."""
         self._last = snap
         known = self._baselines.get(pod.shape)
-        if known is not None and known.generation != snap.metrics.generation:
+        if known is not None and known.stamp != _stamp(snap):
             del self._baselines[pod.shape]
         return _SKIP
 
@@ -99,7 +107,7 @@ class PolicyEvents:
 
     def events_to_register(self) -> Sequence[events.ClusterEventWithHint]:
         """Return the events that can change the mind of a rule of this profile."""
-        if not self._rules:
+        if not self._rules and self._hold is None:
             return ()
         resource, action = events.EventResource, events.ActionType
         facts = action.UPDATE_NODE_LABEL | action.UPDATE_NODE_TAINT
@@ -115,7 +123,7 @@ class PolicyEvents:
             _USAGE in rule.reads or isinstance(rule, rule_changes.PodsRule) for rule in self._rules
         ):
             registered.append(hints.on(resource.POD, placed, self._after_pod_change))
-        if any(_METRICS in rule.reads for rule in self._rules):
+        if self._hold is not None or any(_METRICS in rule.reads for rule in self._rules):
             registered.append(hints.on(resource.METRIC, action.ALL, self._after_metric_change))
         return registered
 
@@ -161,7 +169,7 @@ class PolicyEvents:
             return events.QueueingHint.QUEUE
         if known is None:
             return hints.queue_if(self._reads_metrics(pod.shape, snap))
-        if known.generation != snap.metrics.generation:
+        if known.stamp != _stamp(snap):
             passing = self._passing_metrics(pod, snap)
             before = np.zeros(snap.size, np.bool_)
             before[: len(known.passing)] = known.passing
@@ -181,11 +189,14 @@ class PolicyEvents:
     # --- the cluster now -------------------------------------------------------------------------
 
     def _now(self) -> snapshot.Snapshot | None:
-        """Return the cluster as it is, at the time of the last attempt of any pod."""
+        """Return the cluster as it is, at the last time that is known."""
         last = self._last
         if last is None:
             return None
-        return snapshot.Snapshot(last.nodes, last.counts, last.metrics, last.now)
+        now = max(last.now, last.metrics.moment or last.now)
+        return snapshot.Snapshot(
+            last.nodes, last.counts, last.metrics, now, last.placed, last.nominated
+        )
 
     def _acting(
         self, shape: pod_shape.PodShape, snap: snapshot.Snapshot
@@ -201,6 +212,8 @@ class PolicyEvents:
 
     def _reads_metrics(self, shape: pod_shape.PodShape, snap: snapshot.Snapshot) -> bool:
         """Return whether metrics decide about pods of `shape`."""
+        if self._hold is not None and self._hold.applies_to(cycle_state.CycleState(), shape, snap):
+            return True
         return any(_METRICS in rule.reads for rule in self._acting(shape, snap))
 
     def _passing(self, pod: pod_shape.PodInfo, snap: snapshot.Snapshot) -> columns.BoolArray:
@@ -210,14 +223,14 @@ class PolicyEvents:
             nodes,
             nodes.node_changes.generation,
             nodes.usage_changes.generation,
-            snap.metrics.generation,
+            _stamp(snap),
             snap.counts.namespaces_generation,
             snap.now,
         )
 
         def find() -> columns.BoolArray:
             state = cycle_state.CycleState(self._tolerations(pod.shape, snap))
-            passing = snap.is_alive.copy()
+            passing = self._not_held(pod, snap)
             for rule in self._acting(pod.shape, snap):
                 passing &= rule.filter(state, pod, snap.all_rows()).passes
             return passing
@@ -228,12 +241,17 @@ class PolicyEvents:
         self, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
     ) -> columns.BoolArray:
         """Return bool (N,): the nodes that pass the rules that read metrics."""
-        passing = snap.is_alive.copy()
+        passing = self._not_held(pod, snap)
         for rule in self._acting(pod.shape, snap):
             if _METRICS in rule.reads:
                 state = cycle_state.CycleState()
                 passing &= rule.filter(state, pod, snap.all_rows()).passes
         return passing
+
+    def _not_held(self, pod: pod_shape.PodInfo, snap: snapshot.Snapshot) -> columns.BoolArray:
+        """Return bool (N,), to be written to: all nodes, or none while the pod has to wait."""
+        is_held = self._hold is not None and self._hold.outage_of(pod.shape, snap) is not None
+        return np.zeros(snap.size, np.bool_) if is_held else snap.is_alive.copy()
 
     def _note_baseline(
         self,
@@ -243,7 +261,7 @@ class PolicyEvents:
         *,
         helped: bool,
     ) -> _Baseline:
-        made = _Baseline(snap.metrics.generation, passing, helped)
+        made = _Baseline(_stamp(snap), passing, helped)
         self._baselines[pod.shape] = made
         self._baselines.move_to_end(pod.shape)
         if len(self._baselines) > _MAX_SHAPES:
@@ -281,6 +299,11 @@ class PolicyEvents:
             view = empty.all_rows()
             self._former_node = node, view
         return view
+
+
+def _stamp(snap: snapshot.Snapshot) -> tuple[int, int]:
+    """Return what changes with every refresh and with every look at the age of samples."""
+    return snap.metrics.generation, snap.metrics.looks
 
 
 def _after_own_change(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable
 
-from policysched.compiler import lowering, metric_samples, pod_sets, scope
+from policysched.compiler import lowering, metric_parts, pod_sets, scope
 from policysched.compiler.rules import pod_affinity
 from policysched.lang import checked, checked_selector
 from policysched.plugins.kernels import domains
@@ -44,8 +44,8 @@ class SharedParts:
 
     def __init__(self, metrics: Iterable[checked.CheckedMetric]) -> None:
         """Read `metrics`."""
-        samples = {metric.key: metric_samples.MetricSamples(metric) for metric in metrics}
-        self.lowering = lowering.Lowering(samples)
+        self.metrics = metric_parts.MetricParts(metrics)
+        self.lowering = lowering.Lowering(self.metrics)
         self.by_key = domains.DomainsByKey()
         self._scopes: dict[checked_selector.PodScope, scope.PolicyScope] = {}
         self._pod_sets = pod_sets.PodSets()

@@ -43,13 +43,10 @@ def check(checker: Checker, call: syntax_expr.Call, expected: units.Unit | None)
         known = (*vocabulary.FUNCTIONS, *vocabulary.STRATEGIES)
         found.undefined("function", call.function, known)
         return None
-    if name == "limits":
-        found.add(unsupported.refuse("limits", call.span))
-        return None
     if name == "annotation":
         found.add(unsupported.refuse("annotation of a node", call.span))
         return None
-    if name in vocabulary.NODE_RESOURCE_FUNCTIONS or name == "requests":
+    if name in vocabulary.NODE_RESOURCE_FUNCTIONS or name in ("requests", "limits"):
         return _resource(checker, call)
     if name == "label":
         return _label(checker, call)
@@ -107,6 +104,8 @@ def _resource(checker: Checker, call: syntax_expr.Call) -> Typed | None:
     unit = units.of_resource(resource)
     if name == "requests":
         return checked_expr.PodRequests(resource, unit, call.span)
+    if name == "limits":
+        return checked_expr.PodLimits(resource, unit, call.span)
     return checked_expr.NodeResource(cast("Any", name), resource, unit, call.span)
 
 

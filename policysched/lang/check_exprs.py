@@ -6,21 +6,23 @@ gives the unit in which the literal is read.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TypeAlias
 
 from policysched.lang import (
     check_calls,
     check_operands,
     check_selectors,
+    checked,
     checked_expr,
     constants,
     limits,
+    metric_windows,
     numerals,
     source,
     syntax,
     syntax_expr,
     units,
-    unsupported,
     vocabulary,
 )
 
@@ -40,10 +42,14 @@ class ExprChecker:
 
     Args:
         env: what names mean.
+        window: what the statement says of the metrics that it reads, instead of what they say.
     """
 
-    def __init__(self, env: constants.Environment) -> None:
+    def __init__(
+        self, env: constants.Environment, window: checked_expr.Window | None = None
+    ) -> None:
         self.env = env
+        self._window = window
         self.found = env.found
         self._depth = 0
         self._nodes = 0
@@ -54,10 +60,13 @@ class ExprChecker:
         self._reset()
         return self._condition(expr)
 
-    def either(self, expr: syntax_expr.Expr) -> Typed | None:
-        """Return a number or a condition; None if something was reported."""
+    def either(self, expr: syntax_expr.Expr, expected: units.Unit | None = None) -> Typed | None:
+        """Return a number or a condition; None if something was reported.
+
+        A literal is read in `expected` where that is given.
+        """
         self._reset()
-        return self.infer(expr, None)
+        return self.infer(expr, expected)
 
     def constant(self, expr: syntax_expr.Expr, unit: units.Unit) -> float | None:
         """Return a number that is known beforehand, in `unit`; None if that was reported."""
@@ -113,9 +122,10 @@ class ExprChecker:
             case syntax_expr.Binary():
                 return self._arithmetic(expr, expected)
             case syntax_expr.Else(value=value, fallback=fallback):
-                self.pair(value, fallback, "is replaced by", expected)
-                self.found.add(unsupported.refuse("else", expr.span))
-                return None
+                both = self.pair(value, fallback, "is replaced by", expected)
+                if both is None:
+                    return None
+                return checked_expr.Else(both.left, both.right, both.unit, expr.span)
             case syntax_expr.Text():
                 self.found.error("PS102", "a string is neither number nor condition", expr.span)
                 return None
@@ -244,12 +254,32 @@ class ExprChecker:
         return checked_expr.Const(param.value, param.unit, ref.span)
 
     def _metric(self, ref: syntax_expr.Ref) -> Typed | None:
+        """Return the metric's value, behind it what stands for a missing one."""
         metric = self.env.metrics[ref.name.text]
-        value = checked_expr.MetricRef(metric.key, metric.unit, ref.span)
-        if metric.unit != units.CORES:
+        if self._window is not None and self._is_short(self._window, metric, ref):
+            return None
+        window = self._window or metric.window
+        grows = metric.placed is not None
+        value: Typed = checked_expr.MetricRef(metric.key, metric.unit, ref.span, window, grows)
+        if metric.unit == units.CORES:
+            scale = checked_expr.Const(units.CORES_SCALE, units.NUMBER, ref.span)
+            value = checked_expr.Arithmetic("*", value, scale, units.CORES, ref.span)
+        if metric.fallback is None:
             return value
-        scale = checked_expr.Const(units.CORES_SCALE, units.NUMBER, ref.span)
-        return checked_expr.Arithmetic("*", value, scale, units.CORES, ref.span)
+        self._nodes += sum(1 for _ in checked_expr.walk(metric.fallback))
+        is_deep = self._depth + checked_expr.depth(metric.fallback) > limits.MAX_EXPANDED_DEPTH
+        if is_deep or self._nodes > limits.MAX_EXPANDED_NODES:
+            self._too_large(ref.span)
+            return None
+        return checked_expr.Else(value, metric.fallback, metric.unit, ref.span)
+
+    def _is_short(
+        self, window: checked_expr.Window, metric: checked.CheckedMetric, ref: syntax_expr.Ref
+    ) -> bool:
+        problem = metric_windows.problem(window, metric.refresh_seconds)
+        if problem:
+            self.found.error("PS111", f"`{metric.name}`: {problem}", ref.span)
+        return bool(problem)
 
     # ------------------------------------------------------------------------ pairs
 
@@ -350,23 +380,31 @@ class ExprChecker:
         return make(good, expr.span)
 
 
-def may_be_missing(expr: Typed) -> bool:
-    """Say whether the value can be missing."""
-    return bool(checked_expr.metrics_of(expr)) or may_be_missing_besides_metrics(expr)
+def missing_parts(expr: Typed) -> Iterator[Typed]:
+    """Yield the parts for which the value can be missing, but for those with a fallback.
+
+    They are metrics, labels read as numbers, limits, and divisions by what may be zero.
+    """
+    match expr:
+        case checked_expr.Else(value=value, fallback=fallback):
+            if any(True for _ in missing_parts(value)):
+                yield from missing_parts(fallback)
+            return
+        case (
+            checked_expr.MetricRef()
+            | checked_expr.NodeLabelNumber()
+            | checked_expr.PodLimits()
+            | checked_expr.Arithmetic(operator="/")
+            | checked_expr.Call(function="mod")
+        ):
+            if not _divides_by_constant(expr):
+                yield expr
+        case _:
+            pass
+    for child in checked_expr.children(expr):
+        yield from missing_parts(child)
 
 
-def may_be_missing_besides_metrics(expr: Typed) -> bool:
-    """Say whether it reads a label as a number or divides by what may be zero."""
-    for each in checked_expr.walk(expr):
-        match each:
-            case checked_expr.NodeLabelNumber():
-                return True
-            case checked_expr.Arithmetic(operator="/", right=divisor):
-                if not isinstance(divisor, checked_expr.Const):
-                    return True
-            case checked_expr.Call(function="mod", arguments=(_, divisor)):
-                if not isinstance(divisor, checked_expr.Const):
-                    return True
-            case _:
-                pass
-    return False
+def _divides_by_constant(expr: Typed) -> bool:
+    operands = checked_expr.children(expr)
+    return bool(operands) and isinstance(operands[-1], checked_expr.Const)

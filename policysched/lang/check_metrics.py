@@ -1,20 +1,26 @@
-"""Metrics: unit, query, options."""
+"""Metrics: unit, query, options.
+
+Fallbacks read other metrics, so metrics are checked by themselves first, then in an order in which
+each comes after those that it falls back on.
+"""
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import re
-from typing import Any, Literal, cast
+from collections.abc import Mapping
+from typing import Literal, cast
 
 from policysched.lang import (
-    check_exprs,
+    check_metric_parts,
     checked,
     clauses,
     constants,
+    metric_order,
     promql,
     syntax,
     syntax_clause,
-    syntax_expr,
     units,
     unsupported,
     vocabulary,
@@ -29,8 +35,42 @@ MAX_POINTS = 100
 _LABEL_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 
 
-def check(metric: syntax.Metric, env: constants.Environment) -> checked.CheckedMetric | None:
-    """Return the metric with the params of `env` put in; None if something was reported."""
+def check_all(
+    metrics: Mapping[str, syntax.Metric],
+    env: constants.Environment,
+    base: Mapping[str, checked.CheckedMetric],
+) -> dict[str, checked.CheckedMetric]:
+    """Return the metrics with the params of `env` put in, those without errors.
+
+    Args:
+        metrics: as written, by name.
+        env: what names mean; its metrics are not looked at.
+        base: the metrics outside of any profile: what differs from them gets a key of its own.
+    """
+    alone = {name: _check(metric, env) for name, metric in metrics.items()}
+    found: dict[str, checked.CheckedMetric] = {}
+    for name in metric_order.ordered(metrics, env):
+        own = alone[name]
+        if own is None:
+            continue
+        here = dataclasses.replace(env, metrics=found)
+        whole = check_metric_parts.extended(own, metrics[name], here)
+        if whole is not None:
+            found[name] = _with_key(whole, base.get(name))
+    return {name: found[name] for name in metrics if name in found}
+
+
+def _with_key(
+    metric: checked.CheckedMetric, base: checked.CheckedMetric | None
+) -> checked.CheckedMetric:
+    if base is None or metric == base:
+        return metric
+    digest = hashlib.sha256(repr(metric).encode("utf-8", "surrogatepass")).hexdigest()
+    return dataclasses.replace(metric, key=f"{metric.name}@{digest[:8]}")
+
+
+def _check(metric: syntax.Metric, env: constants.Environment) -> checked.CheckedMetric | None:
+    """Return the metric without what reads pods or other metrics; None if that was reported."""
     options = clauses.ClauseSet(env, "metric", metric.options)
     unit = vocabulary.METRIC_UNITS.get(metric.type.text)
     if unit is None:
@@ -42,10 +82,11 @@ def check(metric: syntax.Metric, env: constants.Environment) -> checked.CheckedM
         options, "maxAge", (refresh or DEFAULT_REFRESH_SECONDS) * DEFAULT_MAX_AGE_REFRESHES
     )
     action, points = _missing(options)
-    if unit is not None:
-        _refuse_unsupported(options, env, unit)
     if unit is None or label is None or refresh is None or max_age is None:
         return None
+    low, high = check_metric_parts.bounds(options, unit)
+    window = check_metric_parts.window_of(options, refresh)
+    source_name = options.get("source", syntax_clause.WordClause)
     return checked.CheckedMetric(
         key=metric.name.text,
         name=metric.name.text,
@@ -58,14 +99,11 @@ def check(metric: syntax.Metric, env: constants.Environment) -> checked.CheckedM
         missing_action=action,
         missing_points=points,
         span=metric.name.span,
+        source_name=source_name.word.text if source_name is not None else None,
+        low=low,
+        high=high,
+        window=window,
     )
-
-
-def variant_key(metric: checked.CheckedMetric) -> str:
-    """Return the key of a metric whose query a profile's params have changed."""
-    parts = (metric.promql, metric.label, metric.refresh_seconds, metric.max_age_seconds)
-    digest = hashlib.sha256(repr(parts).encode("utf-8", "surrogatepass")).hexdigest()
-    return f"{metric.name}@{digest[:8]}"
 
 
 def _target(
@@ -146,58 +184,3 @@ def missing_points(env: constants.Environment, clause: syntax_clause.MissingClau
         )
         return None
     return constants.whole(env, clause.points, (0, MAX_POINTS), what="points")
-
-
-def _refuse_unsupported(
-    options: clauses.ClauseSet, env: constants.Environment, unit: units.Unit
-) -> None:
-    """Check options as far as they go, then refuse them."""
-    source_name = options.get("source", syntax_clause.WordClause)
-    over = options.get("over", syntax_clause.OverClause)
-    between = options.get("between", syntax_clause.BetweenClause)
-    placed = options.get("placed", syntax_clause.PlacedClause)
-    fallback = options.get("fallback", syntax_clause.ExprClause)
-    if over is not None:
-        check_window(env, over)
-    if between is not None:
-        for bound in (between.low, between.high):
-            constants.number(env, bound, unit)
-    if placed is not None:
-        _check_number(env, placed.expr)
-        constants.number(env, placed.duration, units.SECONDS)
-    if fallback is not None:
-        _check_number(env, fallback.expr)
-    refused: tuple[tuple[str, Any], ...] = (
-        ("source", source_name),
-        ("between", between),
-        ("placed", placed),
-        ("fallback", fallback),
-    )
-    for keyword, clause in refused:
-        if clause is not None:
-            env.found.add(unsupported.refuse(keyword, clause.span))
-
-
-def _check_number(env: constants.Environment, expr: syntax_expr.Expr) -> None:
-    typed = check_exprs.ExprChecker(env).either(expr)
-    if typed is not None and typed.unit is None:
-        env.found.error("PS102", "this is a condition, not a number", expr.span)
-
-
-def check_window(env: constants.Environment, over: syntax_clause.OverClause) -> None:
-    """Check a window, then refuse it."""
-    constants.number(env, over.duration, units.SECONDS)
-    if over.function.text not in vocabulary.WINDOW_FUNCTIONS:
-        env.found.not_one_of("a function over a window", over.function, vocabulary.WINDOW_FUNCTIONS)
-    elif (over.function.text == "quantile") != (over.argument is not None):
-        env.found.error(
-            "PS108",
-            "`quantile` takes one number, the other functions none",
-            over.function.span,
-            help="write `over 10m quantile(0.95)` or `over 10m max`",
-        )
-    elif over.argument is not None:
-        constants.number(env, over.argument, units.RATIO)
-    env.found.add(
-        unsupported.refuse("over", over.span, instead="use `max_over_time(…)` in the query")
-    )

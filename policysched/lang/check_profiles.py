@@ -17,7 +17,6 @@ from policysched.lang import (
     symbols,
     syntax,
     syntax_expr,
-    unsupported,
     vocabulary,
 )
 
@@ -199,8 +198,6 @@ class ProfileChecker:
                 "what a profile does in an outage", statement.action, vocabulary.OUTAGE_ACTIONS
             )
             return "skip"
-        if statement.action.text == "hold":
-            self.found.add(unsupported.refuse("onOutage hold", statement.span))
         return statement.action.text
 
     # ------------------------------------------------------------------------ arguments

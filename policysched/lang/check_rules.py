@@ -6,6 +6,7 @@ Each returns the checked rule, or None if something was reported.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from typing import Literal, NamedTuple, cast
 
 from policysched.lang import (
@@ -26,7 +27,6 @@ from policysched.lang import (
     syntax,
     syntax_clause,
     syntax_expr,
-    unsupported,
     vocabulary,
 )
 
@@ -251,38 +251,66 @@ def _toleration(
 def _reject(node: syntax.Reject, statement: RuleStatement) -> checked.RejectRule | None:
     own = statement.own
     head = statement.head()
-    condition = check_exprs.ExprChecker(own.env).condition(node.condition)
-    over = own.get("over", syntax_clause.OverClause)
-    until = own.get("until", syntax_clause.ExprClause)
-    if over is not None:
-        check_metrics.check_window(own.env, over)
-    if until is not None:
-        check_exprs.ExprChecker(own.env).condition(until.expr)
-        own.env.found.add(unsupported.refuse("until", until.span))
-    missing = own.get("missing", syntax_clause.MissingClause)
-    if missing is not None:
-        action = check_metrics.missing_action(own.env, missing)
-        if condition is None or action is None:
-            return None
-        return checked.RejectRule(head, condition, action)
+    window_fine, window = check_scores.clause_window(own)
+    condition = check_exprs.ExprChecker(own.env, window).condition(node.condition)
+    until_fine, until = _until(own, window, condition)
+    missing_fine, action = _missing_action(condition, node, own)
     if condition is None:
         return None
-    if not check_exprs.may_be_missing(condition):
-        return checked.RejectRule(head, condition, None)
-    inherited = _inherited_action(condition, node, own.env)
-    return None if inherited is None else checked.RejectRule(head, condition, inherited)
+    if not (
+        window_fine and until_fine and missing_fine and check_scores.has_metric(own, condition)
+    ):
+        return None
+    return checked.RejectRule(head, condition, action, until)
+
+
+def _until(
+    own: clauses.ClauseSet,
+    window: checked_expr.Window | None,
+    condition: checked_expr.TypedExpr | None,
+) -> tuple[bool, checked_expr.TypedExpr | None]:
+    """Return whether all is well and the condition that lets a node go, None if not written."""
+    clause = own.get("until", syntax_clause.ExprClause)
+    if clause is None:
+        return True, None
+    until = check_exprs.ExprChecker(own.env, window).condition(clause.expr)
+    if until is None or condition is None:
+        return False, None
+    for part in (condition, until):
+        problem = ""
+        if not checked_expr.metrics_of(part):
+            problem = "hysteresis moves when a metric is refreshed, and no metric is read here"
+        elif checked_expr.reads_pod(part):
+            problem = (
+                "hysteresis is a state of the node, whatever pod comes: it cannot read the pod"
+            )
+        if problem:
+            own.env.found.error("PS108", problem, part.span, help="choose pods by `for pods where`")
+            return False, None
+    return True, until
+
+
+def _missing_action(
+    condition: checked_expr.TypedExpr | None, node: syntax.Reject, own: clauses.ClauseSet
+) -> tuple[bool, Literal["allow", "reject"] | None]:
+    """Return whether all is well and what missing data means, None where none can be missing."""
+    clause = own.get("missing", syntax_clause.MissingClause)
+    if clause is not None:
+        action = check_metrics.missing_action(own.env, clause)
+        return action is not None, action
+    parts = [] if condition is None else list(check_exprs.missing_parts(condition))
+    if not parts:
+        return True, None
+    action = _inherited_action(parts, node, own.env)
+    return action is not None, action
 
 
 def _inherited_action(
-    condition: checked_expr.TypedExpr, node: syntax.Reject, env: constants.Environment
+    parts: Sequence[checked_expr.TypedExpr], node: syntax.Reject, env: constants.Environment
 ) -> Literal["allow", "reject"] | None:
     """Return what the metrics say; None if they do not say it or not the same (reported)."""
-    actions = {
-        metric.missing_action
-        for metric in env.metrics.values()
-        if metric.key in checked_expr.metrics_of(condition)
-    }
-    only_metrics = not check_exprs.may_be_missing_besides_metrics(condition)
+    only_metrics, read = check_scores.metrics_among(parts)
+    actions = {metric.missing_action for metric in env.metrics.values() if metric.key in read}
     if only_metrics and len(actions) == 1 and (action := actions.pop()) is not None:
         return action
     check_scores.report_missing(

@@ -7,6 +7,7 @@ from typing import Any, Literal, cast
 
 from policysched.lang import (
     check_exprs,
+    check_metric_parts,
     check_metrics,
     check_selectors,
     checked,
@@ -49,10 +50,10 @@ def check(
     strategy = _strategy_call(node.value)
     if strategy is not None:
         return _strategy(strategy, head, own)
-    value = check_exprs.ExprChecker(own.env).either(node.value)
-    over = own.get("over", syntax_clause.OverClause)
-    if over is not None:
-        check_metrics.check_window(own.env, over)
+    window_fine, window = clause_window(own)
+    value = check_exprs.ExprChecker(own.env, window).either(node.value)
+    if window is not None and value is not None:
+        window_fine = has_metric(own, value)
     weight = own.weight()
     if value is None:
         return None
@@ -61,7 +62,7 @@ def check(
     else:
         shape_fine, normalization, prefer = _number_shape(node, own, value.unit)
     missing_fine, points = _missing(node, own, value)
-    if not (shape_fine and missing_fine) or weight is None:
+    if not (shape_fine and missing_fine and window_fine) or weight is None:
         return None
     return checked.ScoreRule(head, value, prefer, normalization, points, weight)
 
@@ -227,17 +228,44 @@ def _missing(
     if clause is not None:
         points = check_metrics.missing_points(own.env, clause)
         return points is not None, points
-    if not check_exprs.may_be_missing(value):
+    missing = list(check_exprs.missing_parts(value))
+    if not missing:
         return True, None
-    read = checked_expr.metrics_of(value)
+    only_metrics, read = metrics_among(missing)
     answers = {each.missing_points for each in own.env.metrics.values() if each.key in read}
-    only_metrics = not check_exprs.may_be_missing_besides_metrics(value)
     if only_metrics and len(answers) == 1 and (points := answers.pop()) is not None:
         return True, points
     why = "its metrics differ in what they say" if len(answers) > 1 and None not in answers else ""
     choices = ("missing score 0", "missing score 50")
     report_missing(own.env, node.value, node.span, choices, why)
     return False, None
+
+
+def metrics_among(parts: Sequence[checked_expr.TypedExpr]) -> tuple[bool, set[str]]:
+    """Return whether all of these parts are metrics, and the keys of those that are."""
+    metrics = [part for part in parts if isinstance(part, checked_expr.MetricRef)]
+    return len(metrics) == len(parts), {metric.metric for metric in metrics}
+
+
+# ---------------------------------------------------------------------------- windows
+
+
+def clause_window(own: clauses.ClauseSet) -> tuple[bool, checked_expr.Window | None]:
+    """Return whether all is well and the window of the statement, None if not written."""
+    over = own.get("over", syntax_clause.OverClause)
+    if over is None:
+        return True, None
+    window = check_metric_parts.window(own.env, over)
+    return window is not None, window
+
+
+def has_metric(own: clauses.ClauseSet, value: checked_expr.TypedExpr) -> bool:
+    """Return whether a window has a metric to be over; report it if not."""
+    over = own.get("over", syntax_clause.OverClause)
+    if checked_expr.metrics_of(value) or over is None:
+        return True
+    own.env.found.error("PS108", "`over` is about metrics, and none is read here", over.span)
+    return False
 
 
 def report_missing(

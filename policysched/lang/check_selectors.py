@@ -6,6 +6,7 @@ keys are labels of that object, reserved names are its fields.
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Callable
 from typing import Any, cast
@@ -174,11 +175,11 @@ class SelectorChecker:
         if name.text not in known:
             self._found.undefined(f"function of a {self._domain}", name, known)
             return None
-        if name.text in ("limits", "condition"):
+        if name.text == "condition":
             self._found.add(unsupported.refuse(name.text, requirement.subject.span))
             return None
-        if name.text == "requests":
-            return self._requests(requirement, argument)
+        if name.text in ("requests", "limits"):
+            return self._amount(requirement, argument)
         if self._domain == "node":
             self._found.add(unsupported.refuse("annotation of a node", requirement.subject.span))
             return None
@@ -267,14 +268,18 @@ class SelectorChecker:
             help=f"it takes {operators}",
         )
 
-    def _requests(
+    def _amount(
         self, requirement: syntax_expr.Requirement, argument: syntax_expr.Value
     ) -> checked_selector.Selector | None:
+        """requests(R), limits(R)."""
         problem = kubernetes_names.resource(argument.text)
         if problem:
             report_resource(self._env, argument, problem)
             return None
-        return self._number(requirement, argument.text, units.of_resource(argument.text))
+        number = self._number(requirement, argument.text, units.of_resource(argument.text))
+        if number is None or requirement.subject.name.text == "requests":
+            return number
+        return dataclasses.replace(number, amount="limits")
 
     def _number(
         self, requirement: syntax_expr.Requirement, resource: str | None, unit: units.Unit

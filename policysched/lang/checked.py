@@ -19,22 +19,13 @@ from policysched.lang import activation, checked_expr, checked_selector, source,
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Window:
-    """`over 10m max`: which values of the last time stand for the metric.
+class PlacedCost:
+    """What a just-placed pod is expected to add to the metric of its node, for a time.
 
     Attributes:
-        function: avg, min, max or quantile.
-        quantile: 0..1, for quantile.
+        value: in canonical scale; reads the pod and facts of the node alone.
+        seconds: how long it counts from when the pod was scheduled.
     """
-
-    seconds: float
-    function: Literal["avg", "min", "max", "quantile"]
-    quantile: float | None = None
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class PlacedCost:
-    """What a just-placed pod is expected to add to the metric of its node, for a time."""
 
     value: checked_expr.TypedExpr
     seconds: float
@@ -57,11 +48,12 @@ class CheckedMetric:
         missing_action: what a node without a sample means to `reject`, unless the clause says.
         missing_points: what a node without a sample gets from `score`, unless the clause says.
         source_name: name of the source, None for the default one.
-        low: values below count as missing; None for no bound.
+        low: values below count as missing, in the scale of the query; None for no bound.
         high: values above count as missing; None for no bound.
-        window: None until its issue lands (policysched.lang.unsupported), as the next two.
+        window: which samples make up the value, unless a clause says; None for the newest one.
         placed: what just-placed pods add.
-        fallback: what stands for a missing value.
+        fallback: what stands for a missing value, in canonical scale; wherever the metric is read
+            the checker has put it in.
         span: of the name in its declaration.
     """
 
@@ -79,7 +71,7 @@ class CheckedMetric:
     source_name: str | None = None
     low: float | None = None
     high: float | None = None
-    window: Window | None = None
+    window: checked_expr.Window | None = None
     placed: PlacedCost | None = None
     fallback: checked_expr.TypedExpr | None = None
 
@@ -181,11 +173,14 @@ class RejectRule:
     Attributes:
         on_missing: what a condition whose truth depends on missing data means: `allow` reads it as
             false, `reject` as true; None where no data can be missing.
+        until: with hysteresis, the condition on which a node is let go that was rejected; neither
+            reads the incoming pod then, and both read a metric.
     """
 
     head: RuleHead
     condition: checked_expr.TypedExpr
     on_missing: Literal["allow", "reject"] | None
+    until: checked_expr.TypedExpr | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -280,6 +275,17 @@ Rule: TypeAlias = (
 )
 
 
+def expressions(rule: Rule) -> tuple[checked_expr.TypedExpr, ...]:
+    """Return the expressions of a rule."""
+    match rule:
+        case RejectRule(condition=condition, until=until):
+            return (condition,) if until is None else (condition, until)
+        case ScoreRule(value=value):
+            return (value,)
+        case _:
+            return ()
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class DisabledRule:
     """`disable policy.rule`: the rule does not act on pods that the disabling policy selects.
@@ -350,8 +356,8 @@ class CheckedProfile:
         disabled_scores: plugins whose score alone is off.
         disable_all_scores: all built-in scores are off, save those of `plugins` with a weight.
         builtin_weight: multiplies the weight of every built-in score, 1..100.
-        on_outage: `skip`: a rule whose metric has no valid sample on any node drops out; `hold`
-            (not yet supported): its pods wait.
+        on_outage: `skip`: a rule whose metric has no valid sample on any node drops out; `hold`:
+            its pods wait.
         params: values in this profile.
         span: of the name, None for the implied profile.
     """
@@ -405,3 +411,9 @@ class CheckedProgram:
     policies: tuple[CheckedPolicy, ...]
     profiles: tuple[CheckedProfile, ...]
     content_hash: str
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """Names of the metric sources that some metric asks for, sorted; the default has none."""
+        read = [*self.metrics, *(metric for each in self.profiles for metric in each.metrics)]
+        return tuple(sorted({m.source_name for m in read if m.source_name is not None}))

@@ -25,19 +25,38 @@ class Const:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class Window:
+    """`over 10m max`: one value for the samples of some time.
+
+    Attributes:
+        seconds: how far the window reaches back from the newest sample of the node.
+        function: avg, min, max or quantile.
+        quantile: 0..1, for quantile.
+    """
+
+    seconds: float
+    function: Literal["avg", "min", "max", "quantile"]
+    quantile: float | None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class MetricRef:
     """A metric's value of the node, as the query returned it (cores are still cores).
 
     The checker wraps metrics in cores into a multiplication by 1000, so that only this leaf is in
-    the scale of the query.
+    the scale of the query; and it puts a metric's fallback behind it, by `Else`.
 
     Attributes:
         metric: `CheckedMetric.key`.
+        window: which samples make up the value; None for the newest one.
+        grows: whether just-placed pods add to it (`CheckedMetric.placed`).
     """
 
     metric: str
     unit: units.Unit
     span: source.Span = dataclasses.field(compare=False, repr=False)
+    window: Window | None = None
+    grows: bool = False
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -59,6 +78,15 @@ class NodeResource:
 @dataclasses.dataclass(frozen=True, slots=True)
 class PodRequests:
     """The incoming pod's effective request (init containers, overhead), 0 if it requests none."""
+
+    resource: str
+    unit: units.Unit
+    span: source.Span = dataclasses.field(compare=False, repr=False)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PodLimits:
+    """The incoming pod's effective limit; missing where it has none (docs/language.md)."""
 
     resource: str
     unit: units.Unit
@@ -106,6 +134,16 @@ class Call:
 
     function: Literal["min", "max", "abs", "floor", "ceil", "mod"]
     arguments: tuple[TypedExpr, ...]
+    unit: units.Unit
+    span: source.Span = dataclasses.field(compare=False, repr=False)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Else:
+    """`value else fallback`: the fallback where the value is missing."""
+
+    value: TypedExpr
+    fallback: TypedExpr
     unit: units.Unit
     span: source.Span = dataclasses.field(compare=False, repr=False)
 
@@ -171,10 +209,12 @@ TypedExpr: TypeAlias = (
     | MetricRef
     | NodeResource
     | PodRequests
+    | PodLimits
     | PodPriority
     | NodeLabelNumber
     | Arithmetic
     | Call
+    | Else
     | Compare
     | NodeTest
     | PodTest
@@ -189,6 +229,8 @@ def children(expr: TypedExpr) -> tuple[TypedExpr, ...]:
     match expr:
         case Arithmetic(left=left, right=right) | Compare(left=left, right=right):
             return (left, right)
+        case Else(value=value, fallback=fallback):
+            return (value, fallback)
         case And(operands=operands) | Or(operands=operands) | Call(arguments=operands):
             return operands
         case Not(operand=operand):
@@ -207,6 +249,17 @@ def walk(expr: TypedExpr) -> Iterator[TypedExpr]:
 def metrics_of(expr: TypedExpr) -> tuple[str, ...]:
     """Return the keys of the metrics that an expression reads, sorted."""
     return tuple(sorted({each.metric for each in walk(expr) if isinstance(each, MetricRef)}))
+
+
+def reads_pod(expr: TypedExpr) -> bool:
+    """Say whether the value depends on the incoming pod."""
+    own = (PodRequests, PodLimits, PodPriority, PodTest)
+    return any(isinstance(each, own) for each in walk(expr))
+
+
+def depth(expr: TypedExpr) -> int:
+    """Return how many levels the expression has, 1 for a leaf."""
+    return 1 + max((depth(child) for child in children(expr)), default=0)
 
 
 def reads_pods_on_node(expr: TypedExpr) -> bool:

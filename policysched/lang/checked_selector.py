@@ -74,6 +74,7 @@ class NumberRequirement:
     Attributes:
         resource: name of the resource whose effective request is compared (0 if not requested);
             None for the pod's priority.
+        amount: `limits` compares the effective limit instead; a pod without one does not match.
         value: in the canonical scale of the resource; for the priority the number itself.
     """
 
@@ -81,6 +82,7 @@ class NumberRequirement:
     comparator: Comparator
     value: float
     span: source.Span = dataclasses.field(compare=False, repr=False)
+    amount: Literal["requests", "limits"] = "requests"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -135,7 +135,7 @@ class _Checker:
         for name, given in self.given.items():
             if name not in names.params:
                 self.found.undefined("param", given.name, names.params)
-        env = self._environment(names, {})
+        env = self._environment(names, {}, {})
         self._check_lets(names, env)
         policies = self._policies(names, env, names.policies)
         profiles = [
@@ -166,9 +166,15 @@ class _Checker:
     # ------------------------------------------------------------------------ environments
 
     def _environment(
-        self, names: symbols.Symbols, overrides: Mapping[str, syntax_expr.Amount]
+        self,
+        names: symbols.Symbols,
+        overrides: Mapping[str, syntax_expr.Amount],
+        base: Mapping[str, checked.CheckedMetric],
     ) -> constants.Environment:
-        """Return what names mean under values that a profile gives to params."""
+        """Return what names mean under values that a profile gives to params.
+
+        `base` are the metrics without such values.
+        """
         values: dict[str, checked.CheckedParam] = {}
         for name, param in names.params.items():
             given = self.given.get(name)
@@ -187,10 +193,7 @@ class _Checker:
             metric_names=frozenset(names.metrics),
             found=self.found,
         )
-        checked_metrics = {
-            name: check_metrics.check(metric, env) for name, metric in names.metrics.items()
-        }
-        metrics = {name: each for name, each in checked_metrics.items() if each is not None}
+        metrics = check_metrics.check_all(names.metrics, env, base)
         return dataclasses.replace(env, metrics=metrics)
 
     def _check_lets(self, names: symbols.Symbols, env: constants.Environment) -> None:
@@ -241,34 +244,21 @@ class _Checker:
         chosen = checker.policy_names()
         own = {name: policies[name] for name in chosen if name in policies}
         if values:
-            env = _with_variant_keys(self._environment(names, values), env)
+            env = self._environment(names, values, env.metrics)
             checker = dataclasses.replace(checker, env=env)
             own = self._policies(names, env, chosen)
         return checker.check(own, _metrics_read(own.values(), env))
-
-
-def _with_variant_keys(
-    env: constants.Environment, base: constants.Environment
-) -> constants.Environment:
-    """Give metrics that differ from those of the base environment keys of their own."""
-    metrics = {
-        name: metric
-        if metric == base.metrics.get(name)
-        else dataclasses.replace(metric, key=check_metrics.variant_key(metric))
-        for name, metric in env.metrics.items()
-    }
-    return dataclasses.replace(env, metrics=metrics)
 
 
 def _metrics_read(
     policies: Collection[checked.CheckedPolicy], env: constants.Environment
 ) -> tuple[checked.CheckedMetric, ...]:
     """Return the metrics that rules of the policies read."""
-    keys: set[str] = set()
-    for policy in policies:
-        for rule in policy.rules:
-            if isinstance(rule, checked.RejectRule):
-                keys.update(checked_expr.metrics_of(rule.condition))
-            elif isinstance(rule, checked.ScoreRule):
-                keys.update(checked_expr.metrics_of(rule.value))
+    keys = {
+        key
+        for policy in policies
+        for rule in policy.rules
+        for expr in checked.expressions(rule)
+        for key in checked_expr.metrics_of(expr)
+    }
     return tuple(metric for metric in env.metrics.values() if metric.key in keys)

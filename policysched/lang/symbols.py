@@ -186,16 +186,19 @@ def _sound_lets(
 
     A let is sound once all lets that it uses are; its rank is how many follow each other.
     """
-    uses = {name: _names_in(let) & lets.keys() for name, let in lets.items()}
+    uses = {
+        name: names_in(let.expr if isinstance(let, syntax.LetExpr) else let.selector) & lets.keys()
+        for name, let in lets.items()
+    }
     ranks: dict[str, int] = {}
-    for name in _peel(uses):
+    for name in peel(uses):
         ranks[name] = 1 + max((ranks[each] for each in uses[name]), default=0)
     broken = set(lets) - ranks.keys()
     used_by: dict[str, set[str]] = {name: set() for name in broken}
     for name in broken:
         for each in uses[name] & broken:
             used_by[each].add(name)
-    for name in broken - set(_peel(used_by)):  # what is left is on a circle, or between two
+    for name in broken - set(peel(used_by)):  # what is left is on a circle, or between two
         found.error(
             "PS104",
             f"`{name}` is defined through itself",
@@ -213,7 +216,7 @@ def _sound_lets(
     return {name: let for name, let in lets.items() if name not in broken}, frozenset(broken)
 
 
-def _peel(uses: Mapping[str, set[str]]) -> Iterator[str]:
+def peel(uses: Mapping[str, set[str]]) -> Iterator[str]:
     """Yield names in an order in which each comes after all that it uses; circles never come."""
     users: dict[str, list[str]] = {name: [] for name in uses}
     waiting = {name: len(used) for name, used in uses.items()}
@@ -230,8 +233,8 @@ def _peel(uses: Mapping[str, set[str]]) -> Iterator[str]:
                 ready.append(user)
 
 
-def _names_in(let: syntax.LetExpr | syntax.LetSelector) -> set[str]:
-    root = let.expr if isinstance(let, syntax.LetExpr) else let.selector
+def names_in(root: syntax_expr.Node) -> set[str]:
+    """Return the names that an expression or selector uses."""
     return {
         node.name.text
         for node in _walk(root)

@@ -59,7 +59,7 @@ FIELDS: dict[Domain, dict[str, Field]] = {
 SELECTOR_FUNCTIONS: dict[str, tuple[tuple[Domain, ...], str]] = {
     "annotation": (("pod", "node"), "annotation of the pod (of a node: not yet supported)"),
     "condition": (("node",), "status of a node condition (not yet supported)"),
-    "limits": (("pod",), "effective limit of a resource (not yet supported)"),
+    "limits": (("pod",), "effective limit of a resource; a pod without one does not match"),
     "requests": (("pod",), "effective request of a resource, 0 if there is none"),
 }
 
@@ -71,7 +71,7 @@ NODE_RESOURCE_FUNCTIONS: dict[str, str] = {
 FUNCTIONS: dict[str, str] = {
     **NODE_RESOURCE_FUNCTIONS,
     "requests": "what the pod requests, 0 if nothing",
-    "limits": "what the pod is limited to (not yet supported)",
+    "limits": "what the pod is limited to; missing if it has no limit",
     "label": "a label of the node read as a number; missing if it is none",
     "annotation": "an annotation of the node read as a number (not yet supported)",
     "min": "the smallest of two or more numbers of one unit",

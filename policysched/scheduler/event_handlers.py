@@ -7,7 +7,7 @@ and turns the difference into precise cluster events (`pkg/scheduler/eventhandle
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 from policysched.cluster import cache as caches
@@ -173,4 +173,17 @@ class EventHandlers:
         """Replace all samples of some metrics: metric → node → sample."""
         for metric, by_node in samples.items():
             self._cache.metrics.refresh(metric, by_node)
+        self._queue.move_all_to_active_or_backoff(object_changes.METRIC_UPDATE, None, None)
+
+    def backfill_metrics(
+        self, history: Mapping[str, Mapping[str, Sequence[metric_table.Sample]]]
+    ) -> None:
+        """Take in older samples, for windows: metric → node → samples, in any order."""
+        for metric, by_node in history.items():
+            self._cache.metrics.backfill(metric, by_node)
+        self._queue.move_all_to_active_or_backoff(object_changes.METRIC_UPDATE, None, None)
+
+    def look_at_metrics(self) -> None:
+        """Go by the time: try pods again that the age of samples or of placements helps."""
+        self._cache.look_at_metrics()
         self._queue.move_all_to_active_or_backoff(object_changes.METRIC_UPDATE, None, None)

@@ -12,7 +12,7 @@ from collections.abc import Coroutine, Mapping
 
 from policysched import clock as clocks
 from policysched.cluster import cache as caches
-from policysched.cluster import pod_shape
+from policysched.cluster import metric_needs, pod_shape
 from policysched.framework import queued_pod, runtime, waiting_pods
 from policysched.queue import scheduling_queue
 from policysched.scheduler import (
@@ -127,12 +127,14 @@ class Scheduler:
         self,
         frameworks: Mapping[str, runtime.Framework],
         annotation_keys: frozenset[str] = frozenset(),
+        metrics: metric_needs.MetricNeeds | None = None,
     ) -> None:
-        """Go by other profiles and policies from the next pod on.
+        """Go by other profiles and policies from the next pod on, which need this of metrics.
 
         Pods that wait are tried again; pods that are being bound keep what was decided for them.
         """
         self._frameworks = dict(frameworks)
+        self.cache.follow_metrics(metrics or metric_needs.MetricNeeds())
         self.events.pods.drop_unserved()
         if annotation_keys != self._annotation_keys:
             self._annotation_keys = annotation_keys

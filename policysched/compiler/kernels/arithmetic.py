@@ -45,6 +45,17 @@ def divide(left: column.Numbers, right: column.Numbers) -> column.Numbers:
     return _finite(left.values / right.values, column.both(left.is_valid, right.is_valid))
 
 
+def coalesce(value: column.Numbers, fallback: column.Numbers) -> column.Numbers:
+    """Return `value` where it is there, elsewhere `fallback`."""
+    if value.is_valid is column.ALWAYS:
+        return value
+    is_valid = fallback.is_valid
+    return column.Numbers(
+        np.where(value.is_valid, value.values, fallback.values),
+        is_valid if is_valid is column.ALWAYS else value.is_valid | is_valid,
+    )
+
+
 def modulo(operands: Sequence[column.Numbers]) -> column.Numbers:
     """Return the remainder, with the sign of the divisor; missing for divisor 0.
 

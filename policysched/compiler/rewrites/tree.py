@@ -20,6 +20,9 @@ def bottom_up(
         case checked_expr.Compare(left=left, right=right):
             left, right = bottom_up(left, change), bottom_up(right, change)
             return change(dataclasses.replace(expr, left=left, right=right))
+        case checked_expr.Else(value=value, fallback=fallback):
+            value, fallback = bottom_up(value, change), bottom_up(fallback, change)
+            return change(dataclasses.replace(expr, value=value, fallback=fallback))
         case checked_expr.Call(arguments=arguments):
             rebuilt = tuple(bottom_up(each, change) for each in arguments)
             return change(dataclasses.replace(expr, arguments=rebuilt))

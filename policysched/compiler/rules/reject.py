@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,12 +11,11 @@ from policysched.compiler import (
     column,
     expressions,
     lowering,
-    metric_samples,
     physical,
     rewrites,
     scope,
 )
-from policysched.compiler.rules import base
+from policysched.compiler.rules import base, hysteresis
 from policysched.framework import cycle_state, interface, status
 from policysched.lang import checked, checked_expr
 
@@ -26,11 +24,14 @@ class Reject(base.PolicyRule):
     """Rejects the nodes on which the condition holds.
 
     A condition whose truth depends on missing data is read as `on_missing` says. When a metric has
-    no valid sample on any node, the rule drops out: an outage must not stop scheduling.
+    no valid sample on any node, and nothing stands in, the rule drops out: an outage must not stop
+    scheduling.
 
     Attributes:
         reads: what the answers depend on.
         condition: the plan.
+        outage: tells whether a metric is lost.
+        hysteresis: which nodes stay rejected once they are; None without `until`.
     """
 
     def __init__(
@@ -44,7 +45,10 @@ class Reject(base.PolicyRule):
         condition = rewrites.apply(rule.condition)
         self.condition = lower.condition(condition)
         self.reads = reads_of_rule(condition)
-        self._samples = lower.samples_of(condition)
+        self.outage = lower.outage(condition)
+        self.hysteresis: hysteresis.Hysteresis | None = None
+        if rule.until is not None:
+            self.hysteresis = hysteresis.Hysteresis(rule.condition, rule.until, lower)
         self._guards = [lower.condition(part) for part in _pod_parts(condition)]
         self._rejects_unknown = rule.on_missing == "reject"
         resolvable = checked_expr.reads_pods_on_node(condition)
@@ -78,10 +82,12 @@ class Reject(base.PolicyRule):
     def rejecting(self, batch: physical.Batch) -> columns.NodeMask:
         """Return bool (n,): the nodes of the batch that the rule rejects."""
         size = len(batch.nodes)
-        if is_outage(self._samples, batch.nodes.snapshot):
+        if self.outage(batch.nodes.snapshot):
             return np.zeros(size, np.bool_)
         truths = physical.evaluate(self.condition, batch)
         rejecting = ~truths.is_false if self._rejects_unknown else truths.is_true
+        if self.hysteresis is not None:
+            rejecting = rejecting | (truths.is_false & self.hysteresis.is_held(batch.nodes))
         return column.on_each(rejecting, size)
 
 
@@ -95,11 +101,6 @@ def reads_of_rule(expr: checked_expr.TypedExpr) -> interface.Reads:
     if interface.Reads.METRICS in reads:
         reads |= interface.Reads.ALL_NODES
     return reads
-
-
-def is_outage(samples: Sequence[metric_samples.MetricSamples], snap: snapshot.Snapshot) -> bool:
-    """Return whether one of the metrics has no valid sample on any node."""
-    return any(metric.current(snap).is_out for metric in samples)
 
 
 def _pod_parts(condition: checked_expr.TypedExpr) -> list[checked_expr.TypedExpr]:

@@ -28,7 +28,7 @@ class ConditionScore(base.ScoreRule):
         condition = rewrites.apply(rule.value)
         self.value = lower.condition(condition)
         self.reads = reject.reads_of_rule(condition)
-        self._samples = lower.samples_of(condition)
+        self.outage = lower.outage(condition)
         self._missing = _missing_hundredths(rule)
 
     @base.evaluates
@@ -36,7 +36,7 @@ class ConditionScore(base.ScoreRule):
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
     ) -> columns.IntArray:
         """Return int64 (n,) hundredths, all 0 in an outage."""
-        if reject.is_outage(self._samples, nodes.snapshot):
+        if self.outage(nodes.snapshot):
             return np.zeros(len(nodes), np.int64)
         truths = physical.evaluate(self.value, physical.Batch(nodes, pod.shape, state))
         hundredths = np.where(truths.is_true, points.FULL, self._missing)
@@ -55,7 +55,7 @@ class NumberScore(base.ScoreRule):
         self.value = lower.number(number)
         self.reads = reject.reads_of_rule(number)
         self._prefers_low = rule.prefer == "low"
-        self._samples = lower.samples_of(number)
+        self.outage = lower.outage(number)
         self._missing = _missing_hundredths(rule)
 
     def numbers(
@@ -86,7 +86,7 @@ class PointwiseScore(NumberScore):
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
     ) -> columns.IntArray:
         """Return int64 (n,) hundredths, all 0 in an outage."""
-        if reject.is_outage(self._samples, nodes.snapshot):
+        if self.outage(nodes.snapshot):
             return np.zeros(len(nodes), np.int64)
         values, is_valid = self.numbers(state, pod.shape, nodes)
         known = np.where(is_valid, values, 0.0)
@@ -122,7 +122,7 @@ class RelativeScore(NumberScore):
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
     ) -> columns.FloatArray:
         """Return float64 (n,), NaN where missing; all 0, which gives no points, in an outage."""
-        if reject.is_outage(self._samples, nodes.snapshot):
+        if self.outage(nodes.snapshot):
             return np.zeros(len(nodes))
         values, is_valid = self.numbers(state, pod.shape, nodes)
         return np.where(is_valid, values, np.nan)

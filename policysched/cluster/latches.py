@@ -1,0 +1,48 @@
+"""What hysteresis remembers: by rule, the nodes that stay rejected until they are let go.
+
+It lives beside the samples, so that it outlives the plugins of one version of the policies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+_Bools = npt.NDArray[np.bool_]
+
+
+class Latches:
+    """Names of nodes by key; what the keys are is the business of whoever moves them."""
+
+    def __init__(self) -> None:
+        """Start with no node held."""
+        self._held: dict[str, set[str]] = {}
+        self._generation = 0
+        self._columns: dict[str, tuple[tuple[int, int], _Bools]] = {}
+
+    def is_held(self, key: str, names: Sequence[str], nodes_generation: int) -> _Bools:
+        """Return bool (N,): which of the nodes are held.
+
+        `nodes_generation` says when the meaning of rows last changed; not to be written to.
+        """
+        version = (self._generation, nodes_generation)
+        kept = self._columns.get(key)
+        if kept is None or kept[0] != version:
+            held = self._held.get(key, set())
+            column = np.array([name in held for name in names], np.bool_)
+            kept = self._columns[key] = (version, column)
+        return kept[1]
+
+    def move(self, key: str, names: Sequence[str], holds: _Bools, lets_go: _Bools) -> None:
+        """Hold and let go; all (N,). A node that neither names stays as it is."""
+        held = self._held.setdefault(key, set())
+        held.difference_update(names[row] for row in np.flatnonzero(lets_go).tolist())
+        held.update(names[row] for row in np.flatnonzero(holds).tolist())
+        self._generation += 1
+
+    def keep_only(self, keys: Collection[str]) -> None:
+        """Forget all other keys: their rules are gone."""
+        self._held = {key: held for key, held in self._held.items() if key in keys}
+        self._columns.clear()

@@ -1,0 +1,42 @@
+"""What policies need of metrics beyond the newest sample; kept by the cache."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Collection, Mapping, Sequence
+from typing import Protocol
+
+from policysched.cluster import metric_windows, snapshot
+
+
+class Follower(Protocol):
+    """Moves a state of its own whenever a metric is refreshed."""
+
+    @property
+    def latch(self) -> str:
+        """Key of its state in `MetricTable.latches`."""
+        ...
+
+    @property
+    def metrics(self) -> Collection[str]:
+        """Keys of the metrics that it follows."""
+        ...
+
+    def refreshed(self, snap: snapshot.Snapshot) -> None:
+        """Look at the samples as they are now."""
+        ...
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class MetricNeeds:
+    """What is to be kept.
+
+    Attributes:
+        histories: samples behind windows, by key of the metric.
+        placed_seconds: for how long just-placed pods count (`cluster.just_placed`).
+        followers: told of every refresh.
+    """
+
+    histories: Mapping[str, metric_windows.HistoryNeed] = dataclasses.field(default_factory=dict)
+    placed_seconds: frozenset[float] = frozenset()
+    followers: Sequence[Follower] = ()

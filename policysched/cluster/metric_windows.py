@@ -1,0 +1,238 @@
+"""The samples of some time behind a metric's value (`over 10m max`): a ring of refreshes.
+
+A window reaches back from the newest sample of each node, by the samples' own timestamps: what it
+holds follows from the samples alone and is decided when they come. Whether the newest one is recent
+enough is asked later, as without a window, so that a dead exporter turns missing all the same.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping, Sequence
+from typing import Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+_Floats = npt.NDArray[np.float64]
+_Bools = npt.NDArray[np.bool_]
+
+_SPARE_NODES = 64
+"""So many nodes that are gone are not worth tidying up."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Sample:
+    """A value and the time at which it was measured, in seconds since 1970 (its own timestamp)."""
+
+    value: float
+    measured_at_seconds: float
+
+
+class Aggregate(NamedTuple):
+    """How the samples of a window become one value.
+
+    Attributes:
+        seconds: how far the window reaches back from a node's newest sample, which is in it; a
+            sample that is exactly so old is not.
+        function: avg, min, max or quantile.
+        quantile: 0..1, for quantile: between two samples it is interpolated, as PromQL does.
+    """
+
+    seconds: float
+    function: Literal["avg", "min", "max", "quantile"]
+    quantile: float | None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class HistoryNeed:
+    """What has to be remembered of a metric.
+
+    Attributes:
+        seconds: the longest window over it.
+        max_age_seconds: a sample that is so much older than the newest one of its node means that
+            a clock was set back: the history of the node begins anew.
+        refresh_seconds: how often samples come.
+        low, high: samples outside are no samples; None for no bound.
+    """
+
+    seconds: float
+    max_age_seconds: float
+    refresh_seconds: float
+    low: float | None = None
+    high: float | None = None
+
+    def takes(self, sample: Sample) -> bool:
+        """Return whether a sample counts at all."""
+        value = sample.value
+        is_in_range = (self.low is None or value >= self.low) and (
+            self.high is None or value <= self.high
+        )
+        return is_in_range and math.isfinite(value) and math.isfinite(sample.measured_at_seconds)
+
+
+class _Layer(NamedTuple):
+    """What one refresh brought for the first m of M nodes; time -inf where it brought nothing."""
+
+    times: _Floats
+    values: _Floats
+
+
+class SampleHistory:
+    """Samples of one metric on M nodes, newest refresh last."""
+
+    def __init__(self, need: HistoryNeed) -> None:
+        """Remember what `need` says."""
+        self.need = need
+        self._index: dict[str, int] = {}
+        self._layers: list[_Layer] = []
+        self._newest: _Floats = np.zeros(0)
+
+    def add(self, samples: Mapping[str, Sample]) -> None:
+        """Take in a refresh; samples that are not newer than those of their node are known."""
+        self._make_room(samples)
+        layer = self._layer(samples)
+        is_reset = layer.times < self._newest - self.need.max_age_seconds
+        is_reset &= np.isfinite(layer.times)
+        if is_reset.any():
+            self._forget(is_reset)
+        is_new = layer.times > self._newest
+        if not is_new.any():
+            return
+        self._newest = np.where(is_new, layer.times, self._newest)
+        self._layers.append(layer._replace(times=np.where(is_new, layer.times, -np.inf)))
+        self._drop_old()
+
+    def add_older(self, history: Mapping[str, Sequence[Sample]]) -> None:
+        """Take in samples from before those that are known, as a range query gives them."""
+        known = self._by_node()
+        for name, samples in history.items():
+            oldest = min((s.measured_at_seconds for s in known.get(name, ())), default=math.inf)
+            distinct = {s.measured_at_seconds: s for s in samples if self.need.takes(s)}
+            older = [distinct[at] for at in sorted(distinct) if at < oldest]
+            known[name] = older + known.get(name, [])
+        depth = max((len(samples) for samples in known.values()), default=0)
+        self._index, self._layers, self._newest = {}, [], np.zeros(0)
+        for back in range(min(depth, self._most_layers), 0, -1):
+            self.add({n: samples[-back] for n, samples in known.items() if len(samples) >= back})
+
+    def values(
+        self, aggregate: Aggregate, names: Sequence[str]
+    ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+        """Return for each of N nodes the value and when its newest sample was measured.
+
+        Both are float64 (N,), the time -inf where there is no sample.
+        """
+        size = len(self._newest)
+        times = np.full((len(self._layers), size + 1), -np.inf)
+        values = np.zeros((len(self._layers), size + 1))
+        for number, layer in enumerate(self._layers):
+            times[number, : len(layer.times)] = layer.times
+            values[number, : len(layer.values)] = layer.values
+        newest = np.append(self._newest, -np.inf)
+        found = aggregated(aggregate, values, times > newest - aggregate.seconds)
+        places = np.array([self._index.get(name, size) for name in names], np.intp)
+        return found[places], newest[places]
+
+    # --- layers -----------------------------------------------------------------------------------
+
+    @property
+    def _most_layers(self) -> int:
+        """A bound on memory: twice what comes in time, for a source that is faster than it says."""
+        need = self.need
+        return 8 + 2 * math.ceil((need.seconds + need.max_age_seconds) / need.refresh_seconds)
+
+    def _make_room(self, samples: Mapping[str, Sample]) -> None:
+        if samples and len(self._index) > _SPARE_NODES + 2 * len(samples):
+            self._compact()
+        for name in samples:
+            self._index.setdefault(name, len(self._index))
+        new = len(self._index) - len(self._newest)
+        self._newest = np.append(self._newest, np.full(new, -np.inf))
+
+    def _layer(self, samples: Mapping[str, Sample]) -> _Layer:
+        times = np.full(len(self._index), -np.inf)
+        values = np.zeros(len(self._index))
+        for name, sample in samples.items():
+            if self.need.takes(sample):
+                place = self._index[name]
+                times[place] = sample.measured_at_seconds
+                values[place] = sample.value
+        return _Layer(times, values)
+
+    def _forget(self, is_reset: _Bools) -> None:
+        self._newest[is_reset] = -np.inf
+        for layer in self._layers:
+            layer.times[is_reset[: len(layer.times)]] = -np.inf
+
+    def _drop_old(self) -> None:
+        """Drop the oldest refreshes while no window reaches them."""
+        while len(self._layers) > 1:
+            times = self._layers[0].times
+            is_needed = (times > self._newest[: len(times)] - self.need.seconds).any()
+            if is_needed and len(self._layers) <= self._most_layers:
+                return
+            del self._layers[0]
+
+    def _compact(self) -> None:
+        """Forget nodes without samples in any refresh that is kept."""
+        places = np.flatnonzero(np.isfinite(self._newest))
+        self._layers = [self._at(layer, places) for layer in self._layers]
+        is_kept = np.isfinite([layer.times for layer in self._layers]).any(axis=0)
+        self._layers = [_Layer(*(each[is_kept] for each in layer)) for layer in self._layers]
+        places = places[is_kept]
+        names = list(self._index)
+        self._newest = self._newest[places]
+        self._index = {names[place]: number for number, place in enumerate(places.tolist())}
+
+    def _at(self, layer: _Layer, places: npt.NDArray[np.intp]) -> _Layer:
+        missing = len(self._newest) - len(layer.times)
+        times = np.append(layer.times, np.full(missing, -np.inf))
+        return _Layer(times[places], np.append(layer.values, np.zeros(missing))[places])
+
+    def _by_node(self) -> dict[str, list[Sample]]:
+        names = list(self._index)
+        found: dict[str, list[Sample]] = {}
+        for layer in self._layers:
+            for place in np.flatnonzero(np.isfinite(layer.times)).tolist():
+                sample = Sample(float(layer.values[place]), float(layer.times[place]))
+                found.setdefault(names[place], []).append(sample)
+        return found
+
+
+def aggregated(aggregate: Aggregate, values: _Floats, is_in: _Bools) -> _Floats:
+    """Return float64 (M,): one value for the samples (K, M) of each node that are in its window.
+
+    Undefined for a node without any. Example: the 0.5-quantile of 1, 2, 3, 4 is 2.5.
+    """
+    if len(values) == 0:
+        return np.zeros(values.shape[1])
+    with np.errstate(all="ignore"):  # what is not finite counts as missing
+        match aggregate.function:
+            case "avg":
+                count = np.maximum(is_in.sum(axis=0), 1)
+                mean: _Floats = np.where(is_in, values, 0.0).sum(axis=0) / count
+                return mean
+            case "min":
+                smallest: _Floats = np.where(is_in, values, np.inf).min(axis=0)
+                return smallest
+            case "max":
+                largest: _Floats = np.where(is_in, values, -np.inf).max(axis=0)
+                return largest
+            case "quantile":
+                return _quantile(values, is_in, aggregate.quantile or 0.0)
+
+
+def _quantile(values: _Floats, is_in: _Bools, quantile: float) -> _Floats:
+    """Return the quantile as PromQL's quantile_over_time has it (promql/quantile.go)."""
+    ordered = np.sort(np.where(is_in, values, np.inf), axis=0)
+    last = np.maximum(is_in.sum(axis=0) - 1, 0)
+    rank = quantile * last
+    low = np.floor(rank).astype(np.intp)
+    high = np.minimum(low + 1, last)
+    share = rank - low
+    below = np.take_along_axis(ordered, low[np.newaxis], axis=0)[0]
+    above = np.take_along_axis(ordered, high[np.newaxis], axis=0)[0]
+    between: _Floats = below * (1 - share) + above * share
+    return between

@@ -1,0 +1,86 @@
+"""What pods that were just placed add to a metric of their node (`placed adds … for 2m`).
+
+A pod is placed at once and measured much later; in between its expected load stands for it, so
+that a burst does not meet one node that looks idle. The sums are kept by row and made anew, from
+the pods that count there, whenever the usage of the row changes: nothing is subtracted, so nothing
+drifts.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable
+
+import numpy as np
+
+from policysched.cluster import columns, just_placed, pod_shape, snapshot
+from policysched.compiler import column, physical
+from policysched.compiler.kernels import arithmetic
+from policysched.framework import cycle_state, interface, shape_answers
+from policysched.lang import checked_expr
+
+
+class AddedLoad:
+    """The load that just-placed pods add to one metric, on all nodes."""
+
+    def __init__(self, cost: physical.NumberExpr, seconds: float, scale: float) -> None:
+        """Let each pod add `cost` / `scale` for `seconds` after it was scheduled."""
+        self.seconds = seconds
+        self._cost = cost
+        self._scale = scale
+        self._recent: just_placed.JustPlaced | None = None
+        self._version = shape_answers.Version(interface.Reads.NODE | interface.Reads.USAGE)
+        self._added: columns.FloatArray = np.zeros(0)
+
+    def current(self, snap: snapshot.Snapshot) -> columns.FloatArray:
+        """Return float64 (N,), in the scale of the query; not to be written to."""
+        recent = snap.placed.recent
+        if recent is not self._recent:
+            self._recent = recent
+            self._version = shape_answers.Version(interface.Reads.NODE | interface.Reads.USAGE)
+        changed = self._version.changed_rows(snap)
+        if changed is None:
+            self._added = np.zeros(snap.size)
+            self._put(snap, recent.rows(self.seconds))
+        elif len(changed):
+            self._added = np.append(self._added, np.zeros(snap.size - len(self._added)))
+            self._added[changed] = 0.0
+            self._put(snap, changed.tolist())
+        return self._added
+
+    def _put(self, snap: snapshot.Snapshot, rows: Iterable[int]) -> None:
+        """Add up what the pods on rows add, whose sums are 0, shape by shape."""
+        counts: dict[pod_shape.PodShape, dict[int, int]] = {}
+        for row in rows:
+            for shape in snap.placed.recent.on(self.seconds, row).values():
+                by_row = counts.setdefault(shape, {})
+                by_row[row] = by_row.get(row, 0) + 1
+        for shape in sorted(counts, key=lambda each: each.index):
+            on = np.array(list(counts[shape]), np.intp)
+            pods = np.array(list(counts[shape].values()))
+            self._added[on] += pods * self._costs(snap.at_rows(on), shape)
+
+    def _costs(self, nodes: snapshot.NodeView, shape: pod_shape.PodShape) -> columns.FloatArray:
+        """Return float64 (n,): what a pod adds on each node, 0 where missing or negative."""
+        batch = physical.Batch(nodes, shape, cycle_state.CycleState(), keeps=False)
+        values, is_valid = physical.evaluate(self._cost, batch)
+        costs = np.where(is_valid, values, 0.0)
+        return column.on_each(np.maximum(costs, 0.0) / self._scale, len(nodes))
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Grown:
+    """A metric with what just-placed pods add to it; what is missing stays missing."""
+
+    metric: physical.Metric
+    added: AddedLoad
+
+    @property
+    def source(self) -> checked_expr.TypedExpr:
+        """What it was lowered from."""
+        return self.metric.source
+
+    def evaluate(self, batch: physical.Batch) -> column.Numbers:
+        """Return the sum."""
+        added = self.added.current(batch.nodes.snapshot)[batch.nodes.rows]
+        return arithmetic.add(self.metric.evaluate(batch), column.Numbers(added, column.ALWAYS))

@@ -1,0 +1,55 @@
+"""`reject when A until B`: a node on which A held stays rejected until B holds.
+
+Whether a node is held moves when a metric is refreshed and at no other time, by the samples alone:
+what just-placed pods add can reject a node as long as they count, but never hold it or let it go.
+"""
+
+from __future__ import annotations
+
+from policysched.cluster import columns, objects, pod_shape, snapshot
+from policysched.compiler import column, lowering, physical
+from policysched.framework import cycle_state
+from policysched.lang import checked_expr
+
+
+class Hysteresis:
+    """Which nodes a rule holds.
+
+    Attributes:
+        latch: key of its state among `MetricTable.latches`: equal conditions, of another version
+            of the policies or of another profile, share it.
+        metrics: keys of the metrics that move it.
+    """
+
+    def __init__(
+        self,
+        when: checked_expr.TypedExpr,
+        until: checked_expr.TypedExpr,
+        lower: lowering.Lowering,
+    ) -> None:
+        """Hold from `when` on `until` the other; neither reads the incoming pod."""
+        self.latch = repr((when, until))
+        self.metrics = frozenset((*checked_expr.metrics_of(when), *checked_expr.metrics_of(until)))
+        measured = lower.measured()
+        self._when = measured.condition(when)
+        self._until = measured.condition(until)
+
+    def is_held(self, nodes: snapshot.NodeView) -> columns.BoolArray:
+        """Return bool (n,): the nodes that are held."""
+        snap = nodes.snapshot
+        generation = snap.nodes.node_changes.generation
+        held = snap.metrics.latches.is_held(self.latch, snap.nodes.names, generation)
+        return held[nodes.rows]
+
+    def refreshed(self, snap: snapshot.Snapshot) -> None:
+        """Hold the nodes on which `when` is true, let those go on which `until` is.
+
+        Where both are true the node is held; where neither is, for lack of data too, it stays.
+        """
+        batch = physical.Batch(snap.all_rows(), _NO_POD, cycle_state.CycleState(), keeps=False)
+        holds = column.on_each(physical.evaluate(self._when, batch).is_true, snap.size)
+        ends = column.on_each(physical.evaluate(self._until, batch).is_true, snap.size)
+        snap.metrics.latches.move(self.latch, snap.nodes.names, holds, ends & ~holds)
+
+
+_NO_POD = pod_shape.PodShape(objects.Pod(objects.ObjectMeta()), {}, -1)
