@@ -121,10 +121,9 @@ class VolumeBinding:
         """Return one answer for each of the n nodes, with one or two reasons."""
         found = self._findings(state.read(self.name, _Cycle))
         answers = _answers(self.name, found.of_bound[nodes.rows], found.of_unbound[nodes.rows])
-        for fails, problem in found.errors:
+        for fails, problem in reversed(found.errors):
             answers.ids[fails[nodes.rows]] = len(answers.statuses)
-            text = f"could not translate pv: {problem}"
-            answers.statuses.append(status.Status(status.Code.ERROR, (text,), self.name))
+            answers.statuses.append(status.Status(status.Code.ERROR, (problem,), self.name))
         return answers
 
     def _findings(self, cycle: _Cycle) -> volume_findings.Findings:

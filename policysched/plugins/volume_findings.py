@@ -8,12 +8,20 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from policysched import quantity
-from policysched.cluster import columns, csi_migration, snapshot, storage, storage_objects
+from policysched.cluster import (
+    columns,
+    csi_migration,
+    selector_errors,
+    snapshot,
+    storage,
+    storage_objects,
+)
 from policysched.plugins import volume_affinity, volume_claims
 from policysched.plugins.kernels import node_rows, storage_capacity, volume_pool
 
@@ -60,6 +68,9 @@ class _Matched:
     choices: volume_pool.Choices
 
 
+_Error: TypeAlias = tuple[columns.NodeMask, str]
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class Findings:
     """What was found out about a pod's claims; valid within one scheduling cycle.
@@ -67,13 +78,13 @@ class Findings:
     Attributes:
         of_bound: what is wrong with bound claims on each row.
         of_unbound: what is wrong with the others.
-        errors: rows, bool (N,), on which a bound volume should be one of a CSI driver, and why it
-            cannot be.
+        errors: rows, bool (N,), on which the claims cannot even be looked at, and why; the first
+            one counts.
     """
 
     of_bound: Verdicts
     of_unbound: Verdicts
-    errors: tuple[tuple[columns.NodeMask, str], ...]
+    errors: tuple[_Error, ...]
     _provisioned: tuple[storage_objects.PersistentVolumeClaim, ...]
     _matched: tuple[_Matched, ...]
 
@@ -113,19 +124,21 @@ class Finder:
         for claim in selected:
             row = snap.nodes.row_of.get(selected_node(claim) or "", -1)
             of_unbound[np.arange(snap.size) != row] = Verdict.NO_VOLUME
-        matched = self._match([c for c in claims.delayed if selected_node(c) is None], snap)
+        to_match = [c for c in claims.delayed if selected_node(c) is None]
+        matched = self._match(to_match, snap)
+        unreadable = _unreadable(to_match, of_unbound == Verdict.FITS)
         needs = [(c, np.ones(snap.size, np.bool_)) for c in selected]
         needs += [(m.claim, m.choices == volume_pool.NONE) for m in matched]
         for claim, is_needed in needs:
             self._provision(claim, is_needed & (of_unbound == Verdict.FITS), of_unbound, snap)
         of_bound, errors = self._check_bound(claims.bound, snap)
-        return Findings(of_bound, of_unbound, errors, selected, tuple(matched))
+        return Findings(of_bound, of_unbound, errors + unreadable, selected, tuple(matched))
 
     # --- claims that have a volume ----------------------------------------------------------------
 
     def _check_bound(
         self, claims: tuple[storage_objects.PersistentVolumeClaim, ...], snap: snapshot.Snapshot
-    ) -> tuple[Verdicts, tuple[tuple[columns.NodeMask, str], ...]]:
+    ) -> tuple[Verdicts, tuple[_Error, ...]]:
         """Return int8 (N,): what is wrong with the first claim that does not fit, and errors."""
         verdicts = np.zeros(snap.size, np.int8)
         errors = []
@@ -139,7 +152,7 @@ class Finder:
             found = csi_migration.persistent_volume(volume)
             if isinstance(found, csi_migration.Untranslatable):
                 fails = fits & self._migrated(csi_migration.plugin_of(volume.spec) or "", snap)
-                errors.append((fails, found.problem))
+                errors.append((fails, f"could not translate pv: {found.problem}"))
                 verdicts[fails] = Verdict.OUT_OF_REACH
         return verdicts, tuple(errors)
 
@@ -239,6 +252,19 @@ class Finder:
         largest: columns.IntArray = capacity.largest(told, self._rows, snap)
         has_space: columns.NodeMask = largest >= max(0, quantity.value(size))
         return has_space
+
+
+def _unreadable(
+    claims: list[storage_objects.PersistentVolumeClaim], is_asked: columns.NodeMask
+) -> tuple[_Error, ...]:
+    """Return what is wrong with the selector of a claim; the smallest claim is looked at first."""
+    for claim in sorted(claims, key=volume_pool.requested):
+        problem = selector_errors.of_label_selector(claim.spec.selector)
+        if problem:
+            meta = claim.metadata
+            text = "error creating internal label selector for claim"
+            return ((is_asked, f"{text}: {meta.namespace}/{meta.name}: {problem}"),)
+    return ()
 
 
 def selected_node(claim: storage_objects.PersistentVolumeClaim) -> str | None:

@@ -379,6 +379,19 @@ def test_volumes_that_exist(here: World, wanted: object) -> None:
     assert said(plugin(), pod.claim("c"), here.build()) == wanted
 
 
+def test_a_selector_that_cannot_be_read() -> None:
+    """It is an error wherever a volume would be looked for, told before other reasons."""
+    selector = objects.LabelSelector(match_expressions=(expression("tier", "Near"),))
+    selected = make_claim(
+        "d", class_name="manual", annotations={storage_objects.SELECTED_NODE: "n2"}
+    )
+    here = manual(*bound("b", terms=[on("n1")]), selected, claim=wanting(selector=selector))
+    text = 'default/c: "Near" is not a valid label selector operator'
+    error = ("Error", (f"error creating internal label selector for claim: {text}",))
+    assert said(plugin(), pod.claim("b").claim("c"), here.build()) == [error, error]
+    assert said(plugin(), pod.claim("c").claim("d"), here.build()) == [NO_VOLUME, error]
+
+
 def test_every_claim_needs_a_volume_of_its_own() -> None:
     """Two claims need two volumes; the small claim does not take the large volume."""
     claims = wanting(), make_claim("small", class_name="manual", request="1Gi")
