@@ -11,7 +11,7 @@ from policysched.cluster import metric_table, node_names
 from policysched.promapi import joining
 
 _SAME_SCRAPE_SECONDS = 1.0
-"""Times of one scrape differ by how long the queries took that asked for it."""
+"""Times of one scrape differ by how long queries took, and by how exactly it could be found."""
 
 
 class KeptSamples:
@@ -40,13 +40,19 @@ class KeptSamples:
             self._forget(node)
         for node, sample in joined.samples.items():
             kept = self._samples.get(node)
-            if kept is not None:
-                newer_seconds = kept.measured_at_seconds - sample.measured_at_seconds
-                if newer_seconds > _SAME_SCRAPE_SECONDS:
-                    continue
-            self._samples[node] = sample
+            self._samples[node] = sample if kept is None else _newer(kept, sample)
             self._uids[node] = names.uid(node)
 
     def _forget(self, node: str) -> None:
         self._samples.pop(node, None)
         self._uids.pop(node, None)
+
+
+def _newer(kept: metric_table.Sample, new: metric_table.Sample) -> metric_table.Sample:
+    """Return the sample that counts; of one scrape the latest value and the latest known time."""
+    kept_for_seconds = kept.measured_at_seconds - new.measured_at_seconds
+    if kept_for_seconds <= 0:
+        return new
+    if kept_for_seconds <= _SAME_SCRAPE_SECONDS:
+        return metric_table.Sample(new.value, kept.measured_at_seconds)
+    return kept
