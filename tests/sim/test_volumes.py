@@ -314,3 +314,46 @@ def test_pods_share_a_claim_that_is_under_way() -> None:
 
     sim = _run(play)
     assert sim.node_of("one") == sim.node_of("two") != ""
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_nothing_is_lost_whatever_goes_wrong(seed: int) -> None:
+    """After conflicts, failures, delays and deletions everything that can be bound is, once."""
+    rng = random.Random(seed)
+    names = [f"{number}" for number in range(24)]
+
+    async def play(sim: Simulation) -> None:
+        for name in names:
+            sim.claim(name, rng.choice(("made", "no-provisioner")))
+            sim.pod(name, name, priority=rng.randrange(3))
+            if rng.random() < 0.4:
+                sim.local_volume(f"disk-{name}", f"n{rng.randint(1, 3)}")
+        for _ in range(15):
+            faults = sim.volumes.faults
+            faults.bind_seconds, faults.provision_seconds = rng.random(), 12 * rng.random()
+            faults.refuse_next, faults.give_up_next = rng.randrange(3), rng.randrange(3)
+            sim.server.faults.fail_next = rng.randrange(2)
+            if rng.random() < 0.3:
+                sim.server.pods.delete(names.pop(rng.randrange(len(names))), "default")
+            await sim.driver.advance(4 * rng.random())
+        sim.volumes.faults = volumes.VolumeFaults()
+        await sim.driver.advance(700.0)
+
+    sim = _run(play, bind_timeout_seconds=10)
+    assert sim.assumed_count == 0
+    for name in names:
+        volume, node_name = sim.volume_of(name), sim.node_of(name)
+        if node_name:
+            assert volume is not None
+            assert node_name in str(volume.spec.node_affinity)
+        else:
+            assert sim.get_claim(name).class_name == "no-provisioner"
+    owners = [
+        v.spec.claim_ref.uid
+        for v in sim.server.stored(storage_objects.PersistentVolume)
+        if v.spec.claim_ref is not None
+    ]
+    assert len(owners) == len(set(owners))
+    if any(not sim.node_of(name) for name in names):
+        found = sim.server.stored(storage_objects.PersistentVolume)
+        assert all(volume.spec.claim_ref is not None for volume in found)
