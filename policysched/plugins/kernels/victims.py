@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from policysched.cluster import disruption_budgets, pod_shape, snapshot, what_if
 from policysched.framework import apart, interface, status
+from policysched.plugins.kernels import go_sort
 
 NO_VICTIMS = "No preemption victims found for incoming pod"
 _LATEST = datetime.datetime.max.replace(tzinfo=datetime.UTC)
@@ -192,15 +193,16 @@ def most_important_first(pods: Sequence[pod_shape.PodInfo]) -> list[pod_shape.Po
     """Sort pods by priority, then those that started earlier before others.
 
     A pod that has not started yet counts as starting when it is looked at, so each such pod is
-    later than the one it is compared with: among equals they come out in reverse.
+    taken to be earlier than an equal one that is looked at next. Equals come out as Go sorts them.
     """
+    keys = [(-info.shape.priority, start_time(info)) for info in pods]
+    if len(set(keys)) == len(keys):
+        return [pods[number] for number in sorted(range(len(pods)), key=keys.__getitem__)]
 
-    def importance(position: int) -> tuple[int, datetime.datetime, int]:
-        info = pods[position]
-        started = start_time(info)
-        return -info.shape.priority, started, -position if started is _LATEST else position
+    def is_more_important(one: int, other: int) -> bool:
+        return keys[one] < keys[other] if keys[one] != keys[other] else keys[one][1] is _LATEST
 
-    return [pods[position] for position in sorted(range(len(pods)), key=importance)]
+    return [pods[number] for number in go_sort.ordered(range(len(pods)), is_more_important)]
 
 
 def start_time(info: pod_shape.PodInfo) -> datetime.datetime:
