@@ -4,6 +4,7 @@ import pytest
 
 from policysched import errors
 from policysched.app import config
+from policysched.promapi import settings
 
 HEAD = "apiVersion: policysched.io/v1alpha1\nkind: PolicySchedulerConfiguration\n"
 
@@ -91,6 +92,42 @@ def test_everything_that_can_be_said() -> None:
             id="twin-profiles",
         ),
         pytest.param(
+            HEAD + "prometheus:\n  east: {}",
+            "c.yaml:4: `prometheus.east` lacks `url`",
+            id="no-url",
+        ),
+        pytest.param(
+            HEAD + "prometheus:\n  9x: {url: http://h}",
+            "c.yaml:4: `9x` is no name; use letters, digits, `_` and `-`",
+            id="no-name",
+        ),
+        pytest.param(
+            HEAD + "prometheus:\n  p: {url: http://h, barerToken: hunter2}",
+            "c.yaml:4: `prometheus.p` has no field `barerToken` (did you mean `bearerToken`?)",
+            id="unknown-source-field",
+        ),
+        pytest.param(
+            HEAD + "prometheus:\n  p: {url: http://h, bearerToken: 12345}",
+            "c.yaml:4: `prometheus.p.bearerToken` must be a string",
+            id="token-no-text",
+        ),
+        pytest.param(
+            HEAD + "prometheus:\n  p: {url: http://h, headers: {X-Scope-OrgID: 7}}",
+            "c.yaml:4: `prometheus.p.headers.X-Scope-OrgID` must be a string",
+            id="header-no-text",
+        ),
+        pytest.param(
+            HEAD + "prometheus:\n  p: {url: http://h, method: PUT}",
+            "c.yaml:4: `prometheus.p.method` is `POST` or `GET`",
+            id="method",
+        ),
+        pytest.param(
+            HEAD + "prometheus:\n  a: {url: http://h}\n  p: {url: 'http://u:hunter2@h'}",
+            "c.yaml:5: `prometheus.p`: the URL holds a user; put it into `basicAuth`, so that it "
+            "shows up nowhere",
+            id="password-in-url",
+        ),
+        pytest.param(
             HEAD + "parallelBinds: 0\npodMaxBackoffSeconds: x\n",
             "c.yaml:3: `parallelBinds` must be at least 1\n"
             "c.yaml:4: `podMaxBackoffSeconds` must be a number",
@@ -103,3 +140,34 @@ def test_what_does_not_fit_is_named_with_its_line(text: str, message: str) -> No
     with pytest.raises(errors.ConfigurationError) as caught:
         config.parse(text, "c.yaml")
     assert str(caught.value) == message
+    assert "hunter2" not in message
+
+
+def test_servers_of_metrics_and_how_to_speak_to_them() -> None:
+    """Everything that can be said of a Prometheus arrives."""
+    text = HEAD + (
+        "prometheus:\n"
+        "  default: {url: 'http://prometheus:9090'}\n"
+        "  east:\n"
+        "    url: https://mimir.example.com\n"
+        "    pathPrefix: /prometheus\n"
+        "    basicAuth: {username: me, passwordFile: /run/password}\n"
+        "    tls: {caFile: ca.pem, certFile: cert.pem, keyFile: key.pem}\n"
+        "    headers: {X-Scope-OrgID: team-a}\n"
+        "    queryParams: {dedup: 'true'}\n"
+        "    timeoutSeconds: 5\n"
+        "    method: GET\n"
+    )
+    assert config.parse(text, "c.yaml").prometheus == {
+        "default": settings.PrometheusSource("http://prometheus:9090"),
+        "east": settings.PrometheusSource(
+            "https://mimir.example.com",
+            path_prefix="/prometheus",
+            basic_auth=settings.BasicAuth("me", password_file="/run/password"),
+            tls=settings.Tls("ca.pem", "cert.pem", "key.pem"),
+            headers={"X-Scope-OrgID": "team-a"},
+            query_params={"dedup": "true"},
+            timeout_seconds=5.0,
+            method="GET",
+        ),
+    }

@@ -10,7 +10,7 @@ import pytest
 
 from policysched import errors
 from policysched.app import metrics_source
-from policysched.cluster import metric_table
+from policysched.cluster import metric_table, node_names
 from policysched.lang import checked, checker, source
 
 POLICY = "version 1\nmetric cpu: ratio = `cpu` node instance refresh 15s maxAge 2m\n"
@@ -35,6 +35,16 @@ def _collect(seen: Seen) -> metrics_source.Refresh:
         seen.append({metric: dict(nodes) for metric, nodes in samples.items()})
 
     return refresh
+
+
+class _Nobody:
+    """Nodes that a file does not ask for: it names them itself."""
+
+    async def wait_synced(self) -> None:
+        raise AssertionError
+
+    def names(self) -> node_names.NodeNames:
+        raise AssertionError
 
 
 def test_a_file_is_read_again_when_it_changes(
@@ -100,7 +110,7 @@ def test_the_first_samples_are_there_from_the_start(
     found = metrics_source.FileSource(str(path), declared, stop)
     seen: Seen = []
     with pytest.raises(asyncio.CancelledError):
-        asyncio.run(found.run(_collect(seen)))
+        asyncio.run(found.run(_collect(seen), _Nobody()))
     assert seen == [{"cpu": {"n1": metric_table.Sample(0.1, 1000.0)}}]
     assert pauses == [1.0]
 
@@ -129,3 +139,24 @@ def test_a_metric_that_leaves_the_file_has_no_samples(tmp_path: pathlib.Path) ->
     _write(path, "cpu: {n1: 20%}", 2000)
     asyncio.run(found.poll(_collect(seen)))
     assert seen == [{"cpu": {"n1": metric_table.Sample(0.2, 2000.0)}, "io": {}}]
+
+
+def test_other_metrics_are_read_from_the_same_file(tmp_path: pathlib.Path) -> None:
+    """After a reload of the policies, though the file is as it was."""
+    text = POLICY + "metric io: ratio = `io` node instance refresh 15s maxAge 2m\n"
+    result = checker.check([source.SourceText("m.policy", text)])
+    assert result.program is not None
+    both = result.program.metrics
+    path = tmp_path / "m.yaml"
+    _write(path, "{cpu: {n1: 10%}, io: {n1: 20%}}", 1000)
+    found = metrics_source.FileSource(str(path), both)
+    found.set_metrics([metric for metric in both if metric.name == "io"])
+    seen: Seen = []
+    asyncio.run(found.poll(_collect(seen)))
+    assert seen == []  # the file still names `cpu`, which nobody declares any more
+    _write(path, "{io: {n1: 20%}}", 2000)
+    asyncio.run(found.poll(_collect(seen)))
+    assert seen == [{"io": {"n1": metric_table.Sample(0.2, 2000.0)}}]
+    found.set_metrics([metric for metric in both if metric.name == "io"])
+    asyncio.run(found.poll(_collect(seen)))
+    assert len(seen) == 2

@@ -10,6 +10,7 @@ import sys
 import pytest
 
 from tests.e2e import scheduler_process
+from tests.promapi import fake_prometheus
 from tests.realcluster import control_plane as control_planes
 from tests.realcluster import manifests
 
@@ -54,6 +55,34 @@ def test_policies_and_metric_values_of_files_decide(
 
 
 @pytest.mark.e2e
+def test_metric_values_of_a_prometheus_decide(
+    control_plane: control_planes.ControlPlane, namespace: str, tmp_path: pathlib.Path
+) -> None:
+    """Its series are joined to nodes by address; values that change let a rejected pod in."""
+    (tmp_path / "p.policy").write_text(POLICY.replace("15s", "1s"))
+    node = manifests.node("node-1")
+    node["status"]["addresses"] = [{"type": "InternalIP", "address": "10.1.2.3"}]
+    client = control_plane.client
+    client.create_nodes([node])
+    client.create_pods(namespace, [manifests.pod("cool", scheduler_name="cool")])
+    values = ["0.95"]
+
+    def answer(_: fake_prometheus.Request) -> fake_prometheus.Answer:
+        value = fake_prometheus.series(values[-1], instance="10.1.2.3:9100")
+        time = fake_prometheus.measured(999.0, instance="10.1.2.3:9100")
+        return fake_prometheus.success([value, time])
+
+    with fake_prometheus.FakePrometheus() as server:
+        server.answer = answer
+        flags = ("--policies", str(tmp_path), "--prometheus", server.url)
+        with scheduler_process.PolicyScheduler(control_plane, tmp_path, flags=flags) as scheduler:
+            scheduler.wait_until(lambda: "too-hot" in _message_of(control_plane, namespace, "cool"))
+            assert _node_of(control_plane, namespace, "cool") == ""
+            values.append("0.05")
+            scheduler.wait_until(lambda: _node_of(control_plane, namespace, "cool") == "node-1")
+
+
+@pytest.mark.e2e
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_it_stops_in_order_when_it_is_told_to(
     number: signal.Signals,
@@ -90,6 +119,14 @@ def test_it_stops_in_order_when_it_is_told_to(
         pytest.param(["--config", "none"], "none: cannot be read: No such file", id="no-config"),
         pytest.param(["--policies", "none"], "none: cannot be read: No such", id="no-policies"),
         pytest.param(["--metrics-file", "none"], "none: cannot be read: No such", id="no-metrics"),
+        pytest.param(
+            [
+                *("--policies", "policies/load-aware.policy"),
+                *("--prometheus", "a=http://h", "--prometheus", "b=http://h"),
+            ],
+            "names no source, and there are several",
+            id="no-source",
+        ),
         pytest.param(["--params", "a=1"], "there is no param `a` without policies", id="params"),
     ],
 )
@@ -101,3 +138,25 @@ def test_what_cannot_be_read_ends_it_at_the_start(argv: list[str], message: str)
     (line,) = done.stderr.splitlines()
     assert line.startswith("policysched: ")
     assert message in line
+
+
+@pytest.mark.parametrize(
+    "argv, message",
+    [
+        pytest.param(["--prometheus", "prometheus:9090"], "is no URL of a server", id="no-url"),
+        pytest.param(["--prometheus", "http://u:hunter2@h"], "the URL holds a user", id="password"),
+        pytest.param(
+            ["--prometheus", "http://h", "--metrics-file", "m.yaml"],
+            "give either --metrics-file or --prometheus",
+            id="file-too",
+        ),
+    ],
+)
+def test_options_that_make_no_sense_are_refused(argv: list[str], message: str) -> None:
+    """One error and exit code 3; a password is not repeated."""
+    command = [sys.executable, "-m", "policysched", "run", *argv]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 3
+    assert message in done.stderr
+    assert "hunter2" not in done.stderr
+    assert len(done.stderr.splitlines()) <= 2

@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from policysched import errors
+from policysched.promapi import settings
+
+BASIC = settings.BasicAuth("u", password="p")
+
+
+@pytest.mark.parametrize(
+    "options, problem",
+    [
+        pytest.param({}, "", id="fine"),
+        pytest.param({"bearer_token": "a", "bearer_token_file": "b"}, "give one of", id="tokens"),
+        pytest.param({"bearer_token": "a", "basic_auth": BASIC}, "give one of", id="two-kinds"),
+        pytest.param(
+            {"basic_auth": settings.BasicAuth("u")}, "give one of `password`", id="no-password"
+        ),
+        pytest.param(
+            {"basic_auth": settings.BasicAuth("u", "p", "f")},
+            "give one of `password`",
+            id="two-passwords",
+        ),
+        pytest.param({"tls": settings.Tls(key_file="k")}, "`tls.certFile`, which is", id="key"),
+        pytest.param(
+            {"tls": settings.Tls(ca_file="c", insecure_skip_verify=True)}, "no effect", id="skip"
+        ),
+        pytest.param(
+            {"headers": {"authorization": "x"}, "bearer_token": "y"}, "set twice", id="twice"
+        ),
+        pytest.param({"headers": {"a b": "x"}}, "the header `a b` has", id="header-name"),
+        pytest.param({"headers": {"a": "x\r\nb: c"}}, "the header `a` has", id="header-value"),
+        pytest.param({"bearer_token": "x\ny"}, "`bearerToken` has characters", id="token"),
+        pytest.param({"url": "h:9090"}, "is no URL of a server", id="no-scheme"),
+        pytest.param({"url": "http://"}, "is no URL of a server", id="no-host"),
+        pytest.param({"url": "http://h:x"}, "the URL cannot be read", id="port"),
+        pytest.param({"url": "http://[::1"}, "the URL cannot be read", id="bracket"),
+        pytest.param({"url": "http://h/?token=a"}, "put parameters into", id="parameters"),
+    ],
+)
+def test_settings_that_make_no_sense(options: dict[str, Any], problem: str) -> None:
+    """One sentence says what is wrong, without secrets."""
+    found = settings.problem(settings.PrometheusSource(**{"url": "http://h", **options}))
+    assert bool(found) == bool(problem)
+    assert problem in found
+
+
+@pytest.mark.parametrize(
+    "text, name, address",
+    [
+        ("http://h:9090", "default", "http://h:9090"),
+        ("east=https://h/base/", "east", "https://h/base"),
+        ("a-b=http://h", "a-b", "http://h"),
+    ],
+)
+def test_an_option_names_a_server(text: str, name: str, address: str) -> None:
+    """With the name that metrics give it, or as the one of metrics that give none."""
+    found, source = settings.from_option(text)
+    assert (found, source.address) == (name, address)
+
+
+def test_an_option_that_is_no_url_is_refused() -> None:
+    """As every option that makes no sense."""
+    with pytest.raises(errors.UsageError, match="--prometheus: `east` is no URL"):
+        settings.from_option("east")
+
+
+@pytest.mark.parametrize(
+    "names, expected",
+    [([], None), (["a"], "a"), (["a", "b"], None), (["a", "default"], "default")],
+)
+def test_the_source_of_metrics_that_name_none(names: list[str], expected: str | None) -> None:
+    """The only one, or the one called so."""
+    assert settings.default_name(names) == expected
