@@ -14,8 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 WEB, GPU, PACK, SPREAD = "web", "gpu", "pack", "spread"
-GPU_PACKING, LOAD_AWARE, DEFAULT = "gpu-packing", "load-aware", "policysched"
-PROFILES = (WEB, GPU, PACK, SPREAD, GPU_PACKING, LOAD_AWARE, DEFAULT)
+GPU_PACKING, LOAD_AWARE, NODE_LOAD = "gpu-packing", "load-aware", "node-load"
+DEFAULT = "policysched"
+PROFILES = (WEB, GPU, PACK, SPREAD, GPU_PACKING, LOAD_AWARE, NODE_LOAD, DEFAULT)
 """The profiles that policies/ declares."""
 
 GPU_RESOURCE = "nvidia.com/gpu"

@@ -247,6 +247,60 @@ def test_load_aware_without_any_data_still_places_pods() -> None:
     assert answer.best == ["n1", "n2"]
 
 
+# --- node-load.policy ----------------------------------------------------------------------------
+
+NODE_METRICS = ("node_cpu", "node_memory", "node_disk_io", "node_disk_space", "node_network")
+NODE_RULES = ("cpu", "memory", "disk-io", "disk-space", "network")
+
+
+def _node_loads(**by_node: float) -> dict[str, dict[str, float]]:
+    """Return the same share of everything on each node."""
+    scales = dict.fromkeys(NODE_METRICS, 1.0) | {"node_network": 1.25e9}
+    return {m: {node: load * scales[m] for node, load in by_node.items()} for m in NODE_METRICS}
+
+
+def test_node_load_weighs_five_loads() -> None:
+    """An idle node gets 100 points from each rule, a full one none, times 3, 4, 2, 2 and 2."""
+    loads = _node_loads(idle=0.0, half=0.5)
+    answer = shipped.decide("node-load", _pod(), [_node("idle"), _node("half")], loads=loads)
+    for rule, weight in zip(NODE_RULES, (3, 4, 2, 2, 2), strict=True):
+        points = answer.points(f"node-load/{rule}")
+        assert points == {"idle": 100 * weight, "half": 50 * weight}
+    assert answer.best == ["idle"]
+
+
+@pytest.mark.parametrize(
+    "metric, rule",
+    [("node_cpu", "too-hot"), ("node_memory", "no-memory")],
+    ids=["cpu", "memory"],
+)
+def test_node_load_refuses_nodes_over_their_limit(metric: str, rule: str) -> None:
+    """Above 90 % a node takes no further pod; at 90 % it still does, and so it does unmeasured."""
+    loads = {metric: {"over": 0.91, "at": 0.9}}
+    nodes = [_node("over"), _node("at"), _node("silent")]
+    answer = shipped.decide("node-load", _pod(), nodes, loads=loads)
+    assert answer.feasible == ["at", "silent"]
+    assert answer.rejected_by("over") == [f"node-load/{rule}"]
+
+
+def test_node_load_falls_back_on_requests() -> None:
+    """A node without samples is scored by what its pods request, and gets nothing for the rest."""
+    placed = [builders.make_pod("p").requests(cpu="5", memory="5Gi").node("silent")]
+    loads = _node_loads(known=0.75)
+    answer = shipped.decide("node-load", _pod(), [_node("known"), _node("silent")], placed, loads)
+    assert answer.points("node-load/cpu") == {"known": 75, "silent": 150}
+    assert answer.points("node-load/memory") == {"known": 100, "silent": 200}
+    assert {answer.points(f"node-load/{rule}")["silent"] for rule in NODE_RULES[2:]} == {0}
+
+
+def test_node_load_places_by_requests_in_an_outage() -> None:
+    """Without any sample the emptier node by requests wins, and no node is refused."""
+    placed = [builders.make_pod("p").requests(cpu="5", memory="5Gi").node("full")]
+    answer = shipped.decide("node-load", _pod(), [_node("full"), _node("empty")], placed)
+    assert answer.feasible == ["empty", "full"]
+    assert answer.best == ["empty"]
+
+
 # --- gpu-packing.policy --------------------------------------------------------------------------
 
 

@@ -14,6 +14,7 @@ NAMES = [
     "gpu-packing",
     "gpu-pool",
     "load-aware",
+    "node-load",
     "spread-vs-pack",
     "web-tier",
 ]
@@ -51,6 +52,7 @@ def test_all_files_together_are_one_sound_set() -> None:
         "gpu",
         "gpu-packing",
         "load-aware",
+        "node-load",
         "pack",
         "policysched",
         "spread",
