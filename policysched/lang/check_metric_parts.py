@@ -89,18 +89,24 @@ def _seconds(env: constants.Environment, amount: syntax_expr.Amount, what: str) 
 
 
 def extended(
-    metric: checked.CheckedMetric, written: syntax.Metric, env: constants.Environment
+    metric: checked.CheckedMetric,
+    written: syntax.Metric,
+    costs: constants.Environment,
+    fallbacks: constants.Environment,
 ) -> checked.CheckedMetric | None:
-    """Return the metric with what just-placed pods add and its fallback; None if one is wrong."""
+    """Return the metric with what just-placed pods add and its fallback; None if one is wrong.
+
+    What names mean in the one is said by `costs`, in the other by `fallbacks`.
+    """
     fallback, placed = None, None
     for option in written.options:
         match option:
             case syntax_clause.ExprClause():
-                fallback = _in_unit(metric, written, option.expr, "is replaced by", env)
+                fallback = _in_unit(metric, written, option.expr, "is replaced by", fallbacks)
                 if fallback is None:
                     return None
             case syntax_clause.PlacedClause():
-                placed = _placed(metric, written, option, env)
+                placed = _placed(metric, written, option, costs)
                 if placed is None:
                     return None
             case _:

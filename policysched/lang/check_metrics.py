@@ -48,13 +48,16 @@ def check_all(
         base: the metrics outside of any profile: what differs from them gets a key of its own.
     """
     alone = {name: _check(metric, env) for name, metric in metrics.items()}
+    plain = {name: metric for name, metric in alone.items() if metric is not None}
     found: dict[str, checked.CheckedMetric] = {}
     for name in metric_order.ordered(metrics, env):
-        own = alone[name]
+        own = plain.get(name)
         if own is None:
             continue
-        here = dataclasses.replace(env, metrics=found)
-        whole = check_metric_parts.extended(own, metrics[name], here)
+        # A fallback reads metrics that are whole; what pods add reads none, which is to be told.
+        costs = dataclasses.replace(env, metrics=plain)
+        fallbacks = dataclasses.replace(env, metrics=found)
+        whole = check_metric_parts.extended(own, metrics[name], costs, fallbacks)
         if whole is not None:
             found[name] = _with_key(whole, base.get(name))
     return {name: found[name] for name in metrics if name in found}
