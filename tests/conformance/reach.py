@@ -24,7 +24,8 @@ Said: TypeAlias = tuple[str, str, str]
 """(plugin, code, reason with what differs from case to case left out)"""
 
 PLUGINS = pathlib.Path(__file__).parents[2] / "policysched" / "plugins"
-_QUOTED = re.compile(r'"[^"]*"|\b(?:default|prod|dev)/[\w.-]+|\[[^\]]*\]')
+_QUOTED = re.compile(r'"[^"]*"|\b(?:default|prod|dev)/[\w.-]+|\[[^\]]*\]|\bv\d\b|aws://[\w-]+')
+_COUNTED = re.compile(r"0/\d+ nodes are available: |\b\d+ (?=[A-Za-z])")
 _RESOURCE = re.compile(r"(?<=Insufficient )[\w.-]+/[\w.-]+")
 
 
@@ -35,6 +36,8 @@ def template(reason: str) -> str:
 
 def said(theirs: Manifest) -> Iterator[Said]:
     """Yield every answer of every plugin in an answer of the oracle."""
+    for preemption in theirs.get("preempt") or ():
+        yield from _said_by_preemption(preemption)
     for verdict in theirs.get("verdict") or ():
         refusals = [verdict.get("gated"), verdict.get("prefilter")]
         if not verdict.get("prefilter"):
@@ -43,6 +46,16 @@ def said(theirs: Manifest) -> Iterator[Said]:
             if refusal and not refusal.get("ok"):
                 for reason in refusal.get("reasons") or ():
                     yield refusal.get("plugin", ""), refusal.get("code", ""), template(reason)
+
+
+def _said_by_preemption(answer: Manifest) -> Iterator[Said]:
+    if answer["nominated"]:
+        yield "DefaultPreemption", "Success", "a node is nominated"
+    _, is_told, told = (answer.get("message") or "").partition("preemption: ")
+    if is_told:
+        reasons = _COUNTED.sub("", told).removesuffix(".").split(", ")
+        for reason in reasons:
+            yield "DefaultPreemption", "Unschedulable", template(reason)
 
 
 class Lines:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from tests.conformance.generate import cluster, draw, storage
 
 _DISKS = ("disk-1", "disk-2")
-_PLUGINS = ("VolumeRestrictions", "NodeVolumeLimits", "VolumeBinding", "VolumeZone")
-"""Each says things that another one says first while all are on."""
+_PLUGINS = ("VolumeRestrictions", "NodeVolumeLimits", "VolumeZone")
+"""They and VolumeBinding say things that another one says first while all are on."""
 
 
 def shape(found: cluster.Cluster) -> None:
     """Add storage, and give pods volumes of all kinds."""
     source = found.draw
     if source.chance(0.15):
-        found.disabled += source.some(_PLUGINS, 1, 3)
+        found.disabled += ["VolumeBinding", *source.some(_PLUGINS, 0, 2)]
     storage.add_drivers(found)
     volumes = storage.add_volumes(found, source.number(0, 10))
     claims: dict[tuple[str, str], cluster.Manifest] = {}
@@ -78,7 +78,9 @@ def _disk(source: draw.Draw) -> cluster.Manifest:
     if kind == "gcePersistentDisk":
         return {kind: {"pdName": name, "readOnly": is_read_only}}
     if kind == "awsElasticBlockStore":
-        address = source.weighted({name: 6, f"aws://us-east1-a/vol-{name}": 1, f"aws://{name}": 1})
+        address = source.weighted(
+            {name: 6, f"aws://us-east1-a/vol-{name}": 1, f"aws://{name}": 0.2}
+        )
         return {kind: {"volumeID": address, "readOnly": is_read_only}}
     if kind == "iscsi":
         portal = {"targetPortal": "10.0.0.1:3260", "lun": source.number(0, 1)}
