@@ -9,6 +9,7 @@ when to ask again is decided once for all metrics of a source (see `circuit`).
 from __future__ import annotations
 
 import http.cookiejar
+import logging
 import pathlib
 import ssl
 import time
@@ -46,6 +47,7 @@ class Connection(prometheus_api_client.PrometheusConnect):  # type: ignore[misc]
     ) -> None:
         """Prepare; nothing is sent or read yet."""
         tls = source.tls
+        logging.getLogger("urllib3").setLevel(logging.ERROR)  # below that it quotes URLs
         session = requests.Session()
         session.verify = False if tls.insecure_skip_verify else tls.ca_file or True
         if tls.cert_file is not None:

@@ -101,7 +101,9 @@ class LiveSource:
         return tuple(each.health for each in self._sources.values())
 
     def stats(self) -> tuple[status.MetricStats, ...]:
-        """Return how each metric is doing."""
+        """Return how each metric is doing now."""
+        for each in self._followed.values():
+            each.measure()
         return tuple(each.stats for each in self._followed.values())
 
     async def wait_asked(self) -> None:
@@ -215,6 +217,7 @@ class _FollowedMetric:
         self._timed = freshness.with_freshness(metric.promql, metric.label, metric.max_age_seconds)
         self._untimed = freshness.Asked(metric.promql, has_freshness=False)
         self._untimed_left = 0
+        self._node_count = 0
         if self._timed.problem:
             self._warn_untimed(self._timed.problem)
 
@@ -271,7 +274,18 @@ class _FollowedMetric:
         )
         self.stats.counts += joined.counts
         self.kept.take(joined, known)
-        self._measure(len(known))
+        self._node_count = len(known)
+        self.measure()
+
+    def measure(self) -> None:
+        """Bring ages and counts of nodes up to date; samples age while nothing comes."""
+        oldest = self._clock.now().timestamp() - self.metric.max_age_seconds
+        times = [sample.measured_at_seconds for sample in self.kept.samples.values()]
+        fresh = [time for time in times if time >= oldest]
+        self.stats.nodes_with_data = len(fresh)
+        self.stats.nodes_without_data = self._node_count - len(fresh)
+        self.stats.newest_measured_at_seconds = max(times, default=None)
+        self.stats.oldest_measured_at_seconds = min(fresh, default=None)
 
     def _refused(self, asked: freshness.Asked) -> None:
         """Try the query alone: perhaps the server only dislikes what was added to it."""
@@ -294,12 +308,3 @@ class _FollowedMetric:
             self.metric.name,
             problem,
         )
-
-    def _measure(self, node_count: int) -> None:
-        oldest = self._clock.now().timestamp() - self.metric.max_age_seconds
-        times = [s.measured_at_seconds for s in self.kept.samples.values()]
-        fresh = [time for time in times if time >= oldest]
-        self.stats.nodes_with_data = len(fresh)
-        self.stats.nodes_without_data = node_count - len(fresh)
-        self.stats.newest_measured_at_seconds = max(times, default=None)
-        self.stats.oldest_measured_at_seconds = min(fresh, default=None)

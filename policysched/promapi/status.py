@@ -40,8 +40,8 @@ class MetricStats:
         last_duration_seconds: of the last query, whatever came of it.
         problem: why the last query brought nothing, or "".
         counts: how often each rule of docs/metrics.md was needed.
-        nodes_with_data: nodes that had a sample within maxAge at the last answer.
-        nodes_without_data: nodes that had none.
+        nodes_with_data: nodes that have a sample within maxAge.
+        nodes_without_data: nodes that have none, of those that were there at the last answer.
         newest_measured_at_seconds: of the newest sample, since 1970 on our clock; None for none.
         oldest_measured_at_seconds: of the oldest one within maxAge.
     """

@@ -3,6 +3,7 @@ from __future__ import annotations
 import contextlib
 import gzip
 import json
+import logging
 import pathlib
 from typing import Any
 
@@ -315,6 +316,14 @@ def test_cookies_are_not_kept() -> None:
             connected.ask("up")
             connected.ask("up")
     assert "Cookie" not in server.requests[1].headers
+
+
+def test_a_query_leaves_no_trace_in_logs(caplog: pytest.LogCaptureFixture) -> None:
+    """The libraries would log URLs, in which parameters of a GET are."""
+    with caplog.at_level(logging.DEBUG), fake.FakePrometheus() as server:
+        _ask(server.url, method="GET", query_params={"token": SECRET})
+        assert server.requests[0].form["token"] == SECRET
+    assert SECRET not in caplog.text
 
 
 def test_secrets_do_not_show() -> None:

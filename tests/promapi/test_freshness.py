@@ -1,11 +1,16 @@
 from __future__ import annotations
 
+import pathlib
+
 import promql_parser
 import pytest
 from hypothesis import given
 
+from policysched.lang import checker, source
 from policysched.promapi import freshness, promql_text
 from tests.promapi import promql_world as world
+
+POLICIES = pathlib.Path(__file__).resolve().parents[2] / "policies"
 
 
 @pytest.mark.parametrize(
@@ -36,6 +41,16 @@ def test_what_cannot_be_extended_is_asked_as_it_is(query: str, problem: str) -> 
     asked = freshness.with_freshness(query, "instance", 60)
     assert (asked.promql, asked.has_freshness) == (query, False)
     assert asked.problem.startswith(problem)
+
+
+@pytest.mark.parametrize("path", sorted(POLICIES.glob("*.policy")), ids=lambda path: path.name)
+def test_metrics_of_shipped_policies_have_times(path: pathlib.Path) -> None:
+    """None of their queries is of a kind that cannot be extended."""
+    result = checker.check([source.SourceText(path.name, path.read_text("utf-8"))])
+    assert result.program is not None
+    for metric in result.program.metrics:
+        asked = freshness.with_freshness(metric.promql, metric.label, metric.max_age_seconds)
+        assert asked.problem == ""
 
 
 @pytest.mark.parametrize(

@@ -245,6 +245,25 @@ async def test_a_node_that_is_not_named_keeps_its_sample_which_ages() -> None:
 
 
 @asynchronous
+async def test_what_is_known_of_a_metric_goes_on_during_an_outage() -> None:
+    """Ages and nodes without data are those of now, not of the last answer."""
+    world = worlds.World()
+    world.server.reply = lambda _: worlds.answer({"n1": 0.5})
+    async with running(world):
+        await world.time.advance(5)
+        before = world.stats()
+        assert (before.nodes_with_data, before.nodes_without_data) == (1, 1)
+        last_success, newest = before.last_success, before.newest_measured_at_seconds
+        world.server.reply = lambda _: failures.QueryError(Cause.TIMEOUT, "slow")
+        await world.time.advance(100)
+        stats = world.stats()
+    assert (stats.nodes_with_data, stats.nodes_without_data) == (0, 2)
+    assert (stats.last_success, stats.newest_measured_at_seconds) == (last_success, newest)
+    assert stats.oldest_measured_at_seconds is None
+    assert (stats.problem, stats.source) == ("slow", "default")
+
+
+@asynchronous
 async def test_a_sample_of_unknown_age_is_none() -> None:
     """A node without time of measurement, or with one long past, gets no sample."""
     world = worlds.World()

@@ -1,12 +1,16 @@
 from __future__ import annotations
 
+import pathlib
+import re
 from typing import Any
 
 import pytest
 
 from policysched import errors
-from policysched.promapi import settings
+from policysched.app import config
+from policysched.promapi import failures, settings
 
+PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs" / "metrics.md"
 BASIC = settings.BasicAuth("u", password="p")
 
 
@@ -75,3 +79,20 @@ def test_an_option_that_is_no_url_is_refused() -> None:
 def test_the_source_of_metrics_that_name_none(names: list[str], expected: str | None) -> None:
     """The only one, or the one called so."""
     assert settings.default_name(names) == expected
+
+
+def test_the_configuration_of_the_docs_is_one() -> None:
+    """docs/metrics.md shows settings that are taken."""
+    page = pathlib.Path(__file__).resolve().parents[2] / "docs" / "metrics.md"
+    found = re.search(
+        r"```yaml config\.yaml\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL
+    )
+    assert found is not None
+    assert list(config.parse(found[1], "c.yaml").prometheus) == ["default", "mimir", "thanos"]
+
+
+def test_every_cause_has_its_row_in_the_docs() -> None:
+    """What is counted is explained."""
+    rows = re.findall(r"^\| (`.*?) \|", PAGE.read_text("utf-8"), re.MULTILINE)
+    named = {name for row in rows for name in re.findall(r"`(\w+)`", row)}
+    assert named == {cause.value for cause in failures.Cause}
