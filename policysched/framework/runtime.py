@@ -20,6 +20,7 @@ from policysched.framework import (
     filtering,
     interface,
     messages,
+    post_filtering,
     profile,
     queued_pod,
     refiltering,
@@ -258,33 +259,9 @@ class Framework:
         snap: snapshot.Snapshot,
         diagnosis: interface.Diagnosis,
     ) -> interface.PostFilterResult | None:
-        """Ask PostFilter plugins to make room; None when the profile has none.
-
-        The first success, error or unresolvable rejection ends it; what plain rejections say is
-        joined (runtime/framework.go, RunPostFilterPlugins).
-        """
-        plugins = self._at("post_filter")
-        if not plugins:
-            return None
-        rejected = interface.PostFilterResult(status.unschedulable(""))
-        for _, plugin in plugins:
-            post_filter = cast("interface.PostFilterPlugin", plugin)
-            method = post_filter.post_filter
-            result = asking.ask(post_filter, "PostFilter", method, state, pod, snap, diagnosis)
-            answer = result.status
-            signed = dataclasses.replace(answer, plugin=plugin.name)
-            if answer.is_success:
-                return dataclasses.replace(result, status=signed)
-            if not answer.is_rejection:
-                error = dataclasses.replace(signed, code=status.Code.ERROR)
-                return interface.PostFilterResult(error)
-            if answer.code is status.Code.UNSCHEDULABLE_AND_UNRESOLVABLE:
-                return dataclasses.replace(result, status=signed)
-            reasons = (*rejected.status.reasons, *answer.reasons)
-            first = rejected.status.plugin or plugin.name
-            kept = rejected if result.nominated_node_name is None else result
-            rejected = dataclasses.replace(kept, status=status.unschedulable(first, *reasons))
-        return rejected
+        """Ask PostFilter plugins to make room; None when the profile has none."""
+        plugins = [plugin for _, plugin in self._at("post_filter")]
+        return post_filtering.make_room(plugins, state, pod, snap, diagnosis) if plugins else None
 
     # --- after the choice ------------------------------------------------------------------------
 

@@ -24,7 +24,8 @@ def _simulated(
     argv = ["simulate", "--cluster", clusters.write(folder, *items), "--deterministic"]
     if policy:
         path = folder / "test.policy"
-        path.write_text(f"version 1\n\npolicy test {{\n  for pods where app = web\n  {policy}\n}}\n")
+        body = f"for pods where app = web\n  {policy}"
+        path.write_text(f"version 1\n\npolicy test {{\n  {body}\n}}\n")
         argv += ["--policies", str(path)]
     assert main.main([*argv, "-o", "json"]) == 0
     (placement,) = json.loads(capsys.readouterr().out)["placements"]

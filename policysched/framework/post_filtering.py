@@ -1,0 +1,40 @@
+"""PostFilter: what becomes of a pod that no node takes."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable
+
+from policysched.cluster import pod_shape, snapshot
+from policysched.framework import asking, cycle_state, interface, status
+
+
+def make_room(
+    plugins: Iterable[interface.PostFilterPlugin],
+    state: cycle_state.CycleState,
+    pod: pod_shape.PodInfo,
+    snap: snapshot.Snapshot,
+    diagnosis: interface.Diagnosis,
+) -> interface.PostFilterResult:
+    """Ask PostFilter plugins to make room.
+
+    The first success, error or unresolvable rejection ends it; what plain rejections say is joined
+    (runtime/framework.go, RunPostFilterPlugins).
+    """
+    rejected = interface.PostFilterResult(status.unschedulable(""))
+    for plugin in plugins:
+        method = plugin.post_filter
+        result = asking.ask(plugin, "PostFilter", method, state, pod, snap, diagnosis)
+        answer = result.status
+        signed = dataclasses.replace(answer, plugin=plugin.name)
+        if answer.is_success:
+            return dataclasses.replace(result, status=signed)
+        if not answer.is_rejection:
+            return interface.PostFilterResult(dataclasses.replace(signed, code=status.Code.ERROR))
+        if answer.code is status.Code.UNSCHEDULABLE_AND_UNRESOLVABLE:
+            return dataclasses.replace(result, status=signed)
+        reasons = (*rejected.status.reasons, *answer.reasons)
+        first = rejected.status.plugin or plugin.name
+        kept = rejected if result.nominated_node_name is None else result
+        rejected = dataclasses.replace(kept, status=status.unschedulable(first, *reasons))
+    return rejected
