@@ -27,12 +27,17 @@ def shape(found: cluster.Cluster) -> None:
     source = found.draw
     if source.chance(0.5):
         source.pick(_OBSTACLES)(found)
+    all_cpu = source.pick(("2", "3", ""))
     for node in found.nodes:
         allocatable = node["status"]["allocatable"]
-        allocatable["cpu"] = source.pick(("1", "2", "3"))
-        allocatable["pods"] = source.pick(("2", "3", "5", "110"))
+        allocatable["cpu"] = all_cpu or source.pick(("1", "2", "3"))
+        allocatable["pods"] = source.pick(("2", "3", "5", "110", "110"))
+    are_alike = source.chance(0.35)
     for pod in found.placed:
         _fill(source, pod)
+        if are_alike:  # then nodes can be equally good
+            pod["spec"]["priority"] = 0
+            pod["status"]["startTime"] = "2026-01-05T00:00:00Z"
     for node in found.nodes:
         _stagger(found.pods_of(node))
     if found.placed and source.chance(0.15):
@@ -70,11 +75,11 @@ def _stagger(pods: list[cluster.Manifest]) -> None:
 
 def _wait(found: cluster.Cluster, pod: cluster.Manifest) -> None:
     source, spec = found.draw, pod["spec"]
-    spec["priority"] = source.pick(_PRIORITIES)
+    spec["priority"] = source.pick(_PRIORITIES[2:])
     if source.chance(0.1):
         spec["preemptionPolicy"] = "Never"
     requests = spec["containers"][0]["resources"].setdefault("requests", {})
-    requests["cpu"] = source.pick(("500m", "1", "1500m", "2", "5"))
+    requests["cpu"] = source.pick(("500m", "1", "1", "1500m", "2"))
     if source.chance(0.2):
         names = [node["metadata"]["name"] for node in found.nodes]
         pod["status"]["nominatedNodeName"] = source.pick([*names, "gone"])
