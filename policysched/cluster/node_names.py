@@ -23,6 +23,10 @@ from policysched.cluster import objects
 HOSTNAME_LABEL = "kubernetes.io/hostname"
 
 _ADDRESS_TYPES = {"InternalIP", "ExternalIP", "Hostname", "InternalDNS", "ExternalDNS"}
+_FEWEST_COLONS_OF_IPV6 = 2
+_MAX_REMEMBERED_PER_NODE = 8
+"""Texts whose nodes are remembered; exporters of a node may give it several names, not many."""
+
 _WITH_PORT = re.compile(r"(?:\[(?P<ipv6>[^\]]+)\]|(?P<host>[^:\[\]]+)):[0-9]{1,5}")
 
 
@@ -34,6 +38,7 @@ class NodeNames:
         self._nodes: dict[str, objects.Node] = {}
         self._aliases: dict[str, set[str]] = {}
         self._short_names: dict[str, set[str]] = {}
+        self._found: dict[str, frozenset[str]] = {}
         self.follow(nodes)
 
     def __len__(self) -> int:
@@ -61,6 +66,14 @@ class NodeNames:
 
     def find(self, text: str) -> frozenset[str]:
         """Return the nodes that `text` may mean: none, one, or several, which is ambiguous."""
+        found = self._found.get(text)
+        if found is None:
+            if len(self._found) >= _MAX_REMEMBERED_PER_NODE * (1 + len(self._nodes)):
+                self._found.clear()
+            found = self._found[text] = self._find(text)
+        return found
+
+    def _find(self, text: str) -> frozenset[str]:
         if text in self._nodes:
             return frozenset((text,))
         host = text.strip().lower()
@@ -88,12 +101,14 @@ class NodeNames:
         return frozenset(self._short_names.get(short, ()))
 
     def _add(self, node: objects.Node) -> None:
+        self._found.clear()
         self._nodes[node.name] = node
         for alias in _aliases(node):
             self._aliases.setdefault(alias, set()).add(node.name)
         self._short_names.setdefault(node.name.partition(".")[0], set()).add(node.name)
 
     def _remove(self, name: str) -> None:
+        self._found.clear()
         node = self._nodes.pop(name)
         for alias in _aliases(node):
             _discard(self._aliases, alias, name)
@@ -114,7 +129,7 @@ def _discard(index: dict[str, set[str]], key: str, name: str) -> None:
 
 def _canonical(host: str) -> str:
     """Return the one spelling of an IPv6 address; anything else as it is."""
-    if ":" not in host:
+    if host.count(":") < _FEWEST_COLONS_OF_IPV6:
         return host
     try:
         return str(ipaddress.ip_address(host))

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from policysched import errors
-from policysched.promapi import answers, failures, freshness, live_source
+from policysched.promapi import answers, failures, followed_metric, freshness
 from tests.kube.asynchronous import asynchronous
 from tests.promapi import worlds
 
@@ -401,4 +401,4 @@ async def test_the_start_waits_for_the_first_answers_of_sources_that_answer() ->
 
 def test_the_jitter_is_no_more_than_a_tenth() -> None:
     """A metric that is refreshed every second is asked within that second."""
-    assert live_source._JITTER <= 0.1
+    assert followed_metric._JITTER <= 0.1
