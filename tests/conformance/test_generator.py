@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import pathlib
 from collections import Counter
 from typing import Any
 
 import pytest
 
+from tests.conformance import run
 from tests.conformance.generate import families
 
 _ALL = [*families.FAMILIES, families.SEQUENCES.name]
@@ -40,6 +42,13 @@ def test_volumes_differ_in_capacity() -> None:
         volumes = [i for i in items if i["kind"] == "PersistentVolume"]
         capacities = [volume["spec"]["capacity"]["storage"] for volume in volumes]
         assert len(set(capacities)) == len(capacities)
+
+
+def test_families_are_described() -> None:
+    """The page about conformance has a row for each family, with its share of 20,000 clusters."""
+    page = (pathlib.Path(__file__).parents[2] / "docs" / "conformance.md").read_text("utf-8")
+    for name, count in run.shares(list(families.FAMILIES), 20_000):
+        assert f"| {name} | {count:,} |" in page
 
 
 def _identity(item: dict[str, Any]) -> tuple[str, str, str]:
