@@ -106,9 +106,8 @@ class Service:
             return live_source.LiveSource(servers, declared, around)
         if declared:
             _log.warning(
-                "%d metrics have no source and are missing on all nodes; "
-                "give --prometheus URL or `prometheus` in the configuration",
-                len(declared),
+                "the policies read metrics, which are missing on all nodes without a source; "
+                "give --prometheus URL, or `prometheus` in the configuration"
             )
         return None
 

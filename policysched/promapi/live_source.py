@@ -105,8 +105,8 @@ class LiveSource:
 
     async def run(self, refresh: Refresh, nodes: Nodes) -> NoReturn:
         """Ask again and again, and hand on what comes."""
-        await nodes.wait_synced()
         try:
+            await nodes.wait_synced()
             while True:
                 self._changed.clear()
                 await self._start_and_stop(refresh, nodes)

@@ -9,6 +9,8 @@ import sys
 
 import pytest
 
+from policysched import clock as clocks
+from policysched.app import wiring
 from tests.e2e import scheduler_process
 from tests.promapi import fake_prometheus
 from tests.realcluster import control_plane as control_planes
@@ -160,3 +162,13 @@ def test_options_that_make_no_sense_are_refused(argv: list[str], message: str) -
     assert message in done.stderr
     assert "hunter2" not in done.stderr
     assert len(done.stderr.splitlines()) <= 2
+
+
+def test_metrics_without_a_source_are_told(
+    tmp_path: pathlib.Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Nobody should wonder why no rule on them ever acts."""
+    (tmp_path / "p.policy").write_text(POLICY)
+    options = wiring.RunOptions(policies=(str(tmp_path),))
+    wiring.Service(options, clocks.SystemClock())
+    assert "metrics, which are missing on all nodes without a source" in caplog.text
