@@ -12,6 +12,7 @@ import dataclasses
 from collections.abc import Iterable
 
 import numpy as np
+import numpy.typing as npt
 
 from policysched.cluster import columns, just_placed, pod_shape, snapshot
 from policysched.compiler import column, physical
@@ -47,6 +48,14 @@ class AddedLoad:
             self._added[changed] = 0.0
             self._put(snap, changed.tolist())
         return self._added
+
+    def pod_counts(self, snap: snapshot.Snapshot) -> npt.NDArray[np.int64]:
+        """Return int64 (N,): how many pods count on each row; for people, not for rules."""
+        counts = np.zeros(snap.size, np.int64)
+        recent = snap.placed.recent
+        for row in recent.rows(self.seconds):
+            counts[row] = len(recent.on(self.seconds, row))
+        return counts
 
     def _put(self, snap: snapshot.Snapshot, rows: Iterable[int]) -> None:
         """Add up what the pods on rows add, whose sums are 0, shape by shape."""

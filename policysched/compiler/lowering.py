@@ -11,6 +11,7 @@ from typing import Protocol, assert_never
 from policysched.compiler import (
     added_load,
     column,
+    evidence,
     expressions,
     kept,
     label_numbers,
@@ -19,9 +20,10 @@ from policysched.compiler import (
     outages,
     physical,
     pod_predicates,
+    readings,
 )
 from policysched.compiler.kernels import arithmetic, compare
-from policysched.lang import checked_expr
+from policysched.lang import checked, checked_expr
 
 _LOOK_UPS = (checked_expr.Const, checked_expr.MetricRef, checked_expr.NodeResource)
 
@@ -58,6 +60,16 @@ class Lowering:
     def outage(self, expr: checked_expr.TypedExpr) -> outages.Outage:
         """Return what tells whether an expression lost a metric."""
         return outages.lower(expr, self._metrics.samples)
+
+    def evidence(
+        self, head: checked.RuleHead, expr: checked_expr.TypedExpr
+    ) -> evidence.RuleEvidence | None:
+        """Return what tells what a rule saw of its metrics; None if it reads none."""
+        readers = tuple(
+            readings.MetricReader(self._metrics.samples(ref), self._metrics.added(ref))
+            for ref in readings.metric_refs(expr)
+        )
+        return evidence.RuleEvidence(head, expr, readers) if readers else None
 
     def number(self, expr: checked_expr.TypedExpr) -> physical.NumberExpr:
         """Return the plan of a number."""

@@ -88,6 +88,19 @@ class ScopedPlugin(Plugin, Protocol):
         ...
 
 
+class EvidencePlugin(Plugin, Protocol):
+    """Can say what it saw when it rejected nodes: values, of which each node has another one.
+
+    A reason must not hold them, since reasons group nodes and stand in conditions.
+    """
+
+    def evidence(
+        self, pod: pod_shape.PodInfo, snap: snapshot.Snapshot, diagnosis: Diagnosis
+    ) -> str:
+        """Return a text for the event of a pod that fits nowhere, "" for nothing to tell."""
+        ...
+
+
 class PreEnqueuePlugin(Plugin, Protocol):
     """Decides whether a pod may enter activeQ at all."""
 

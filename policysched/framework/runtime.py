@@ -252,6 +252,16 @@ class Framework:
         failed = None if ids is None else _filter_error(cycle, ids)
         return failed.message if failed else self._does_not_fit(cycle, outcome, ids).message
 
+    def evidence(
+        self, pod: pod_shape.PodInfo, snap: snapshot.Snapshot, diagnosis: interface.Diagnosis
+    ) -> list[str]:
+        """Return what plugins saw on the nodes that they rejected."""
+        found = []
+        for _, plugin in self._at("evidence"):
+            telling = cast("interface.EvidencePlugin", plugin)
+            found.append(asking.ask(telling, "evidence", telling.evidence, pod, snap, diagnosis))
+        return [text for text in found if text]
+
     def run_post_filter(
         self,
         state: cycle_state.CycleState,

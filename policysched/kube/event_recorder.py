@@ -114,7 +114,7 @@ class ApiEventRecorder:
         """How many events are waiting to be written."""
         return sum(lane.qsize() for lane in self._lanes)
 
-    def record(
+    def record(  # noqa: PLR0913 - the fields of an event
         self,
         pod: pod_shape.PodInfo,
         event_type: enum.Enum,
@@ -122,6 +122,8 @@ class ApiEventRecorder:
         action: str,
         note: str,
         reporting_controller: str,
+        *,
+        equal_by: str | None = None,
     ) -> None:
         """Note an event about `pod`; never blocks.
 
@@ -132,10 +134,11 @@ class ApiEventRecorder:
             action: what was being done, in one word.
             note: one sentence, cut at 1,024 bytes.
             reporting_controller: the scheduler's name.
+            equal_by: compared with that of earlier events, instead of the note.
         """
         now = self._clock.now()
         text = (str(event_type.value), reason, action, _cut(note), reporting_controller)
-        key = (pod.uid, text)
+        key = (pod.uid, text if equal_by is None else (*text[:3], equal_by, reporting_controller))
         event = self._series.repeat(key, now)
         if event is not None:
             if event.is_due(now):

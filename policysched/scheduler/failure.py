@@ -35,6 +35,7 @@ class Failure:
             it alone.
         made_room: what PostFilter answered, with the victims that have to go.
         is_told: whether the owner of the pod hears of it.
+        evidence: values behind it, for the event alone: they are others with each attempt.
     """
 
     message: str
@@ -44,6 +45,7 @@ class Failure:
     nominated_node_name: str | None = ""
     made_room: interface.PostFilterResult | None = None
     is_told: bool = True
+    evidence: tuple[str, ...] = ()
 
 
 CANCELLED = Failure("the scheduler is stopping", is_rejection=False, is_told=False)
@@ -157,13 +159,15 @@ class FailureHandler:
     def _tell(
         self, queued: queued_pod.QueuedPodInfo, prof: profile.Profile, failure: Failure
     ) -> None:
+        message = event_notes.note(failure.message, prof)
         self._recorder.record(
             queued.info,
             ports.EventType.WARNING,
             FAILED_SCHEDULING,
             SCHEDULING,
-            event_notes.note(failure.message, prof),
+            event_notes.note(" ".join((failure.message, *failure.evidence)), prof),
             prof.scheduler_name,
+            equal_by=message,
         )
         reason = UNSCHEDULABLE if failure.is_rejection else SCHEDULER_ERROR
         condition = ports.PodCondition("False", reason, failure.message)

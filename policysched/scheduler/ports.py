@@ -69,7 +69,7 @@ class EventType(enum.Enum):
 class EventRecorder(Protocol):
     """Writes Kubernetes events (events.k8s.io/v1) in order, bounded, behind everything else."""
 
-    def record(
+    def record(  # noqa: PLR0913 - the fields of an event
         self,
         pod: pod_shape.PodInfo,
         event_type: EventType,
@@ -77,8 +77,14 @@ class EventRecorder(Protocol):
         action: str,
         note: str,
         reporting_controller: str,
+        *,
+        equal_by: str | None = None,
     ) -> None:
-        """Queue one event about `pod`; dropped (and counted) when too many are waiting."""
+        """Queue one event about `pod`; dropped (and counted) when too many are waiting.
+
+        Events that are equal become one with a count; `equal_by` is compared instead of the note,
+        where the note has details that differ each time. The first one's note stays.
+        """
         ...
 
 

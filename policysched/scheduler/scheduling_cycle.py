@@ -158,8 +158,10 @@ def _make_room(
     if diagnosis is None:
         # Without any node nobody rejected the pod: it is tried again after backoff.
         return failure.Failure(result.message, is_rejection=True)
+    evidence = framework.evidence(info, snap, diagnosis)
     made_room = framework.run_post_filter(result.state, info, snap, diagnosis)
     if made_room is not None:
         diagnosis.post_filter_message = ", ".join(made_room.status.reasons)
         result.message = messages.fit_error(diagnosis, snap.is_alive, snap.node_count)
-    return failure.does_not_fit(result.message, diagnosis, made_room)
+    failed = failure.does_not_fit(result.message, diagnosis, made_room)
+    return dataclasses.replace(failed, evidence=tuple(evidence))

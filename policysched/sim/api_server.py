@@ -182,7 +182,7 @@ class ApiServer:
         self.terminations.begin(self._current(victim) or current)
         return True
 
-    def record(
+    def record(  # noqa: PLR0913 - the fields of an event
         self,
         pod: pod_shape.PodInfo,
         event_type: ports.EventType,
@@ -190,6 +190,8 @@ class ApiServer:
         action: str,
         note: str,
         reporting_controller: str,
+        *,
+        equal_by: str | None = None,
     ) -> None:
         """Keep an event."""
         self.events.append(

@@ -234,6 +234,8 @@ class Recorder:
         action: str,
         note: str,
         reporting_controller: str,
+        *,
+        equal_by: str | None = None,
     ) -> None:
         """Write an event down."""
         self.events.append((pod.key, event_type.value, reason, action, note, reporting_controller))

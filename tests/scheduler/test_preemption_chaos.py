@@ -92,6 +92,8 @@ class Chaos:
         action: str,
         note: str,
         reporting_controller: str,
+        *,
+        equal_by: str | None = None,
     ) -> None:
         """Look at evictions at the moment when they are told."""
         found = PREEMPTED.match(note)

@@ -31,6 +31,7 @@ class Reject(base.PolicyRule):
         reads: what the answers depend on.
         condition: the plan.
         outage: tells whether a metric is lost.
+        told: puts into words what it saw of its metrics; None if it reads none.
         hysteresis: which nodes stay rejected once they are; None without `until`.
     """
 
@@ -46,6 +47,7 @@ class Reject(base.PolicyRule):
         self.condition = lower.condition(condition)
         self.reads = reads_of_rule(condition)
         self.outage = lower.outage(condition)
+        self.told = lower.evidence(rule.head, rule.condition)
         self.hysteresis: hysteresis.Hysteresis | None = None
         if rule.until is not None:
             self.hysteresis = hysteresis.Hysteresis(rule.condition, rule.until, lower)
@@ -77,6 +79,19 @@ class Reject(base.PolicyRule):
         """Return one answer for each of the n nodes."""
         rejecting = self.rejecting(physical.Batch(nodes, pod.shape, state))
         return status.NodeStatuses.where(rejecting, self._rejected)
+
+    def evidence(
+        self, pod: pod_shape.PodInfo, snap: snapshot.Snapshot, diagnosis: interface.Diagnosis
+    ) -> str:
+        """Return what the rule saw of its metrics on the nodes that it rejected."""
+        if self.told is None or not self.applies_to(cycle_state.CycleState(), pod.shape, snap):
+            return ""
+        lost = self.outage(snap)
+        if lost is not None:
+            return self.told.skipped(lost, snap)
+        own = [n for n, each in enumerate(diagnosis.statuses) if each == self._rejected]
+        rows = np.flatnonzero(np.isin(diagnosis.ids, own))
+        return self.told.on_nodes(snap.at_rows(rows)) if len(rows) else ""
 
     @base.evaluates
     def rejecting(self, batch: physical.Batch) -> columns.NodeMask:

@@ -29,6 +29,7 @@ class ConditionScore(base.ScoreRule):
         self.value = lower.condition(condition)
         self.reads = reject.reads_of_rule(condition)
         self.outage = lower.outage(condition)
+        self.told = lower.evidence(rule.head, rule.value)
         self._missing = _missing_hundredths(rule)
 
     @base.evaluates
@@ -56,6 +57,7 @@ class NumberScore(base.ScoreRule):
         self.reads = reject.reads_of_rule(number)
         self._prefers_low = rule.prefer == "low"
         self.outage = lower.outage(number)
+        self.told = lower.evidence(rule.head, rule.value)
         self._missing = _missing_hundredths(rule)
 
     def numbers(
