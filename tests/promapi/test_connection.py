@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from policysched.promapi import connection, failures
 from policysched.promapi import settings as source_settings
 from tests.promapi import fake_prometheus as fake
+from tests.promapi import hostile
 from tests.realcluster import process
 
 SECRET = "s3cr3t-t0k3n"
@@ -128,31 +129,6 @@ def test_compressed_answers_are_read() -> None:
         assert _ask(server.url).series == ()
 
 
-_JSON = st.recursive(
-    st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner),
-    max_leaves=8,
-)
-_VALUES = st.sampled_from(["1", "NaN", "+Inf", "-Inf", "-1e308", "x", "", "1e999"]) | _JSON
-_SERIES = st.fixed_dictionaries(
-    {"metric": st.just({"instance": "a"}) | _JSON},
-    optional={"value": st.tuples(st.just(1000.0) | _JSON, _VALUES) | _JSON, "histogram": _JSON},
-)
-_BODIES = st.one_of(
-    st.binary(max_size=60),
-    _JSON.map(lambda value: json.dumps(value).encode()),
-    st.fixed_dictionaries(
-        {
-            "status": st.just("success") | _JSON,
-            "data": st.fixed_dictionaries(
-                {"resultType": st.just("vector") | _JSON, "result": st.lists(_SERIES) | _JSON}
-            ),
-        },
-        optional={"warnings": _JSON, "infos": _JSON, "isPartial": _JSON, "error": _JSON},
-    ).map(lambda value: json.dumps(value).encode()),
-)
-
-
 @pytest.fixture(scope="module")
 def answering() -> Any:
     """A server whose answers a test sets."""
@@ -161,7 +137,9 @@ def answering() -> Any:
 
 
 @settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
-@given(body=_BODIES, status=st.sampled_from([200, 200, 200, 204, 302, 400, 404, 422, 500, 503]))
+@given(
+    body=hostile.bodies, status=st.sampled_from([200, 200, 200, 204, 302, 400, 404, 422, 500, 503])
+)
 def test_whatever_comes_is_an_answer_or_one_error(
     answering: fake.FakePrometheus, body: bytes, status: int
 ) -> None:

@@ -6,12 +6,15 @@ import itertools
 import logging
 from collections.abc import AsyncIterator
 
+import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from policysched import errors
 from policysched.promapi import answers, failures, followed_metric, freshness
 from tests.kube.asynchronous import asynchronous
-from tests.promapi import worlds
+from tests.promapi import hostile, worlds
 
 Cause = failures.Cause
 
@@ -402,3 +405,29 @@ async def test_the_start_waits_for_the_first_answers_of_sources_that_answer() ->
 def test_the_jitter_is_no_more_than_a_tenth() -> None:
     """A metric that is refreshed every second is asked within that second."""
     assert followed_metric._JITTER <= 0.1
+
+
+@settings(max_examples=60)
+@given(bodies=st.lists(hostile.bodies, min_size=1, max_size=4))
+def test_no_answer_makes_up_a_sample(bodies: list[bytes]) -> None:
+    """Whatever a server says, what arrives at the scheduler is finite, past, or missing."""
+
+    @asynchronous
+    async def scenario() -> None:
+        world = worlds.World()
+        left = list(bodies)
+
+        def reply(_: str) -> answers.Answer:
+            return answers.decode(left.pop() if left else b"", "application/json")
+
+        world.server.reply = reply
+        async with running(world):
+            await world.time.advance(45)
+            column = world.table.column("cpu", ["n1", "n2"], 0)
+            assert np.isfinite(column.values).all()
+            assert (column.measured_at_seconds <= world.now_seconds).all()
+            assert not np.isnan(column.measured_at_seconds).any()
+            assert not left
+        assert sum(world.stats().counts.values()) > 0
+
+    scenario()
