@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import dataclasses
 import enum
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Protocol, TypeAlias
 
@@ -157,6 +157,7 @@ class PodCounts:
         self._placements: dict[int, _Placement] = {}
         self._queries: OrderedDict[PodQuery, count_column.CountColumn] = OrderedDict()
         self._owned: dict[TermKind, OwnedTerms] = {kind: {} for kind in TermKind}
+        self._owners: Counter[tuple[TermKind, pod_shape.WeightedAffinityTerm]] = Counter()
         self.owned_generation = 0
         """Grows when a term appears or disappears (not when its count changes)."""
         self.namespaces_generation = 0
@@ -204,7 +205,7 @@ class PodCounts:
     def _drop_if_empty(self, placement: _Placement) -> None:
         if placement.is_empty:
             del self._placements[placement.shape.index]
-            self._drop_unowned(placement.shape)
+            self._disown_terms(placement.shape)
 
     def _count(self, placement: _Placement, row: int, change: int, *, is_terminating: bool) -> None:
         placement.shift((row,), change, is_terminating=is_terminating)
@@ -263,14 +264,15 @@ class PodCounts:
             if term not in terms:
                 terms[term] = count_column.CountColumn()
                 self.owned_generation += 1
+            self._owners[kind, term] += 1
             columns.append(terms[term])
         return columns
 
-    def _drop_unowned(self, shape: pod_shape.PodShape) -> None:
+    def _disown_terms(self, shape: pod_shape.PodShape) -> None:
         for kind, term in _terms_of(shape):
-            column = self._owned[kind].get(term)
-            if column is not None and column.total == 0:
-                del self._owned[kind][term]
+            self._owners[kind, term] -= 1
+            if not self._owners[kind, term]:
+                del self._owners[kind, term], self._owned[kind][term]
                 self.owned_generation += 1
 
     # --- namespaces -------------------------------------------------------------------------------

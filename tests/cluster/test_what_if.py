@@ -135,6 +135,24 @@ def test_a_port_that_two_pods_claim_is_free_when_one_is_supposed_to_leave() -> N
     assert facts(made)["ports"] == [True, False]
 
 
+def test_a_question_within_a_question_leaves_terms_of_those_who_left() -> None:
+    """A term that a pod shares with one that is supposed to have left is there when it is back."""
+    made = cluster()
+    before = facts(made)
+    twin = made.info(builders.make_pod("twin").labels(x="y").rejects_pods(TERM))
+    snap = made.cache.snapshot()
+    with what_if.WhatIf(snap) as world:
+        leaving = pods(made, "b")
+        world.take_off(leaving)
+        with what_if.WhatIf(snap) as inner:
+            inner.put_on([(twin, 1)])
+            assert facts(made)["anti"] == {"zone": [0, 1]}
+        assert facts(made)["anti"] == {}
+        world.put_on(leaving)
+        assert facts(made)["anti"] == before["anti"] == {"zone": [1, 0]}
+    assert facts(made) == before
+
+
 def test_changes_are_logged_and_logged_again_when_undone() -> None:
     """What somebody keeps of a row is asked for again: it may have been computed meanwhile."""
     made = cluster()
