@@ -116,9 +116,10 @@ class Cache:
                 follower.refreshed(self.snapshot())
 
     def _note_placement(self, state: _PodState) -> None:
-        if state.placed_at_seconds is None:
-            state.placed_at_seconds = just_placed.scheduled_at_seconds(state.info.pod)
         now_seconds = self._clock.now().timestamp()
+        if state.placed_at_seconds is None:
+            said_seconds = just_placed.scheduled_at_seconds(state.info.pod)
+            state.placed_at_seconds = min(said_seconds, now_seconds)
         self._placed.recent.add(state.info, state.row, state.placed_at_seconds, now_seconds)
 
     # --- assumed pods -----------------------------------------------------------------------------

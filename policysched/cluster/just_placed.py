@@ -49,11 +49,10 @@ class JustPlaced:
     def add(
         self, info: pod_shape.PodInfo, row: int, placed_at_seconds: float, now_seconds: float
     ) -> None:
-        """Let a pod count that came to a row; the future counts as now."""
-        at = min(placed_at_seconds, now_seconds)
+        """Let a pod count that came to a row."""
         for counting in self._counting.values():
-            if at + counting.seconds > now_seconds:
-                counting.add(info, row, at)
+            if placed_at_seconds + counting.seconds > now_seconds:
+                counting.add(info, row, placed_at_seconds)
 
     def remove(self, info: pod_shape.PodInfo) -> None:
         """Let a pod no longer count; its row is noted by whoever takes it away."""

@@ -102,8 +102,8 @@ def pod_limits(pod: objects.Pod) -> Amounts:
     """Return what the pod is limited to; a resource that is not in it has no limit.
 
     Of cpu, memory and ephemeral storage there is a limit only if every container, init containers
-    included, has one, or the pod as a whole. Of all others containers get nothing without a limit,
-    so that there always is one, 0 where nothing is said; these are left out too.
+    included, has one that is not 0, or the pod as a whole. Of all others containers get nothing
+    without a limit, so that there always is one, 0 where nothing is said; these are left out too.
 
     Sources: `resource/helpers.go` (PodLimits, AggregateContainerLimits) for the sum, kubelet
     `cm/helpers_linux.go` (ResourceConfigForPod) for when the sum is a limit of the pod.
@@ -124,7 +124,7 @@ def pod_limits(pod: objects.Pod) -> Amounts:
             _raise_to(peak, wanted)
     _raise_to(total, peak)
     for name in _NATIVE:
-        if not all(name in c.resources.limits for c in _all_containers(pod)):
+        if not all(_exact(c.resources.limits).get(name) for c in _all_containers(pod)):
             total.pop(name, None)
     if pod.spec.resources is not None:
         total.update(_supported(_exact(pod.spec.resources.limits)))

@@ -49,13 +49,11 @@ class AddedLoad:
             self._put(snap, changed.tolist())
         return self._added
 
-    def pod_counts(self, snap: snapshot.Snapshot) -> npt.NDArray[np.int64]:
-        """Return int64 (N,): how many pods count on each row; for people, not for rules."""
-        counts = np.zeros(snap.size, np.int64)
-        recent = snap.placed.recent
-        for row in recent.rows(self.seconds):
-            counts[row] = len(recent.on(self.seconds, row))
-        return counts
+    def pod_counts(self, nodes: snapshot.NodeView) -> npt.NDArray[np.int64]:
+        """Return int64 (n,): how many pods count on each node; for people, not for rules."""
+        recent = nodes.snapshot.placed.recent
+        counts = [len(recent.on(self.seconds, row)) for row in nodes.row_numbers.tolist()]
+        return np.array(counts, np.int64)
 
     def _put(self, snap: snapshot.Snapshot, rows: Iterable[int]) -> None:
         """Add up what the pods on rows add, whose sums are 0, shape by shape."""

@@ -101,7 +101,7 @@ class MetricReader:
         added, added_pods = np.zeros(len(nodes)), np.zeros(len(nodes), np.int64)
         if self.added is not None:
             added = self.added.current(snap)[nodes.rows]
-            added_pods = self.added.pod_counts(snap)[nodes.rows]
+            added_pods = self.added.pod_counts(nodes)
         return Readings(
             is_ok,
             is_known,

@@ -38,6 +38,7 @@ class Desk:
         self.clock = clocks.ManualClock(builders.EPOCH)
         self.program = compiler.compile_program(check(text))
         self.cache = caches.Cache(self.clock)
+        self.cache.follow_metrics(self.program.metric_needs)
         self.shapes = pod_shape.PodShapes(self.program.annotation_keys)
         for name, labels in (namespaces or {}).items():
             self.cache.set_namespace(name, labels)

@@ -18,7 +18,8 @@ NODE_NAMES = tuple(f"n{i}" for i in range(5))
 POD_NAMES = tuple(f"p{i}" for i in range(6))
 NAMESPACES = ("default", "prod", "ghost")
 """`ghost` has no Namespace object."""
-METRICS = ("load", "heat")
+METRICS = ("load", "heat", "grown")
+"""To `grown` just-placed pods add."""
 PROFILES = ("one", "two")
 START_SECONDS = builders.EPOCH.timestamp()
 
@@ -86,6 +87,19 @@ def containers(draw: st.DrawFn) -> objects.Container:
     )
 
 
+_statuses = st.sampled_from((None, -200, -60, -10, 30)).map(
+    lambda age: objects.PodStatus() if age is None else _scheduled(age)
+)
+
+
+def _scheduled(after_seconds: int) -> objects.PodStatus:
+    moment = builders.EPOCH + datetime.timedelta(seconds=after_seconds)
+    condition = objects.Condition(
+        "PodScheduled", "True", last_transition_time=moment.isoformat().replace("+00:00", "Z")
+    )
+    return objects.PodStatus(conditions=(condition,))
+
+
 @st.composite
 def pods(draw: st.DrawFn, name: str, node_name: str = "") -> objects.Pod:
     """Return a pod on `node_name`, or a pending one."""
@@ -113,7 +127,7 @@ def pods(draw: st.DrawFn, name: str, node_name: str = "") -> objects.Pod:
         ),
         containers=draw(several(containers(), least=1)),
     )
-    return objects.Pod(metadata=meta, spec=spec)
+    return objects.Pod(metadata=meta, spec=spec, status=draw(_statuses))
 
 
 namespace_labels = labels(team=("a", "b"))
@@ -241,11 +255,26 @@ def pod_sets(draw: st.DrawFn) -> checked_selector.PodSet:
 # --- expressions ---------------------------------------------------------------------------------
 
 _N = units.NUMBER
+windows = st.sampled_from(
+    (
+        None,
+        None,
+        checked_expr.Window(100.0, "avg"),
+        checked_expr.Window(60.0, "max"),
+        checked_expr.Window(300.0, "min"),
+        checked_expr.Window(200.0, "quantile", 0.75),
+    )
+)
+metric_refs = st.builds(
+    lambda key, window: checked_expr.MetricRef(key, _N, SPAN, window, key == "grown"),
+    st.sampled_from(METRICS),
+    windows,
+)
 _number_leaves = st.one_of(
     st.sampled_from((0.0, 0.5, 1.0, 7.0, 1000.0, -3.0, 1e300)).map(
         lambda value: checked_expr.Const(value, _N, SPAN)
     ),
-    st.sampled_from(METRICS).map(lambda key: checked_expr.MetricRef(key, _N, SPAN)),
+    metric_refs,
     st.builds(
         checked_expr.NodeResource,
         st.sampled_from(("free", "allocatable", "requested")),
@@ -255,6 +284,9 @@ _number_leaves = st.one_of(
     ),
     st.sampled_from(("cpu", "example.com/gpu", "none.com/such")).map(
         lambda resource: checked_expr.PodRequests(resource, _N, SPAN)
+    ),
+    st.sampled_from(("cpu", "memory", "pods", "example.com/gpu")).map(
+        lambda resource: checked_expr.PodLimits(resource, _N, SPAN)
     ),
     st.just(checked_expr.PodPriority(_N, SPAN)),
     st.sampled_from(("size", "zone")).map(lambda key: checked_expr.NodeLabelNumber(key, _N, SPAN)),
@@ -283,6 +315,7 @@ numbers = st.recursive(
             st.just(SPAN),
         ),
         _calls(inner),
+        st.builds(checked_expr.Else, inner, inner, st.just(_N), st.just(SPAN)),
     ),
     max_leaves=4,
 )
@@ -391,9 +424,20 @@ def _tolerate(head: checked.RuleHead) -> st.SearchStrategy[Any]:
     return st.builds(checked.TolerateRule, st.just(head), several(taint_patterns, least=1))
 
 
+_thresholds = st.builds(
+    checked_expr.Compare,
+    st.sampled_from(("<", ">")),
+    metric_refs,
+    st.sampled_from((0.5, 7.0, 1000.0)).map(lambda v: checked_expr.Const(v, _N, SPAN)),
+    st.just(SPAN),
+)
+
+
 def _reject(head: checked.RuleHead) -> st.SearchStrategy[Any]:
-    return st.builds(
-        checked.RejectRule, st.just(head), conditions, st.sampled_from((None, "allow", "reject"))
+    actions = st.sampled_from((None, "allow", "reject"))
+    return st.one_of(
+        st.builds(checked.RejectRule, st.just(head), conditions, actions),
+        st.builds(checked.RejectRule, st.just(head), _thresholds, actions, _thresholds),
     )
 
 
@@ -460,11 +504,25 @@ def _metric(key: str) -> checked.CheckedMetric:
         span=SPAN,
         low=-100.0 if key == "heat" else None,
         high=5000.0 if key == "heat" else None,
+        placed=_cost if key == "grown" else None,
     )
 
 
+_cost = checked.PlacedCost(
+    checked_expr.Arithmetic(
+        "-",
+        checked_expr.PodRequests("cpu", _N, SPAN),
+        checked_expr.NodeResource("allocatable", "example.com/gpu", _N, SPAN),
+        _N,
+        SPAN,
+    ),
+    100.0,
+)
+"""Negative for a pod without requests on a node with GPUs: that adds nothing."""
+
+
 def profile(name: str, own: tuple[checked.CheckedPolicy, ...]) -> checked.CheckedProfile:
-    """Return a profile with these policies and both metrics."""
+    """Return a profile with these policies and all metrics."""
     return checked.CheckedProfile(
         name=name,
         policies=own,

@@ -17,7 +17,7 @@ NOW = builders.EPOCH.timestamp()
 
 
 def _metric(low: float | None = None, high: float | None = None) -> checked.CheckedMetric:
-    (metric, _) = strategies.profile("p", ()).metrics
+    metric, *_ = strategies.profile("p", ()).metrics
     return dataclasses.replace(metric, low=low, high=high)
 
 

@@ -30,6 +30,7 @@ class Twin:
         compiled = compiler.compile_program(program)
         self.clock = clocks.ManualClock(strategies.EPOCH)
         self.cache = caches.Cache(self.clock)
+        self.cache.follow_metrics(compiled.metric_needs)
         self.shapes = pod_shape.PodShapes(compiled.annotation_keys)
         self.plain = policy_world.World(now_seconds=strategies.START_SECONDS)
         self.judge = policy_pods.Judge(program, self.plain)
@@ -52,7 +53,7 @@ class Twin:
 
     def _pod(self, pod: objects.Pod) -> None:
         self.cache.update_pod(self.shapes.info(pod))
-        self.plain.pods[pod.metadata.uid] = pod
+        self.plain.place(pod)
 
     def _no_pod(self, uid: str) -> None:
         pod = self.plain.pods.pop(uid, None)
@@ -64,7 +65,8 @@ class Twin:
         now = self.plain.now_seconds
         taken = {name: metric_table.Sample(v, now - age) for name, (v, age) in samples.items()}
         self.cache.metrics.refresh(key, taken)
-        self.plain.metrics[key] = taken
+        self.plain.refresh(key, taken)
+        policy_filters.refreshed(self.judge, key)
 
     def _time(self, seconds: float) -> None:
         self.clock.advance(seconds)

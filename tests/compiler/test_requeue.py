@@ -278,3 +278,85 @@ def test_before_the_first_attempt_everything_helps() -> None:
         ),
     ]
     assert [ask() for ask in asked] == [True, True]
+
+
+# --- metrics, by the time -------------------------------------------------------------------------
+
+BUSY = "metric busy: ratio = `x` node instance refresh 15s maxAge 2m"
+ONE = [desk.node("n1").capacity(cpu="10", pods=110)]
+
+
+def _look(there: Waiting) -> bool:
+    there.cache.look_at_metrics()
+    return there.hint(REFRESH)
+
+
+def test_a_sample_that_turns_stale_is_worth_another_attempt_where_that_helps() -> None:
+    """Without any refresh: under `missing allow` with another node that has data."""
+    text = f"{BUSY} policy p {{ for pods reject when busy > 80% missing allow }}"
+    there = Waiting(text, [*ONE, desk.node("n2")])
+    there.sample("busy", {"n1": 60.0}, n1=0.9, n2=0.9)
+    there.begin(desk.pod())
+    assert not _look(there)
+    change = there.program.next_metric_change(there.cache.snapshot())
+    assert change is not None
+    assert 59 < (change - there.clock.now()).total_seconds() <= 60
+    there.clock.advance(61)
+    assert _look(there)
+    assert there.feasible(desk.pod()) == ["n1"]
+
+
+def test_a_sample_that_turns_stale_is_not_worth_it_where_it_helps_nobody() -> None:
+    """Under `missing reject` the node stays rejected."""
+    text = f"{BUSY} policy p {{ for pods reject when busy > 80% missing reject }}"
+    there = Waiting(text, [*ONE, desk.node("n2")])
+    there.sample("busy", {"n1": 60.0}, n1=0.9, n2=0.9)
+    there.begin(desk.pod())
+    there.clock.advance(61)
+    assert not _look(there)
+
+
+def test_a_placed_pod_that_ceases_to_count_is_worth_another_attempt() -> None:
+    """As soon as its time is over, without a refresh; and when it goes before that."""
+    text = f"""{BUSY} placed adds requests(cpu) / allocatable(cpu) for 90s
+    policy p {{ for pods reject when busy > 80% missing allow }}"""
+    there = Waiting(text, ONE)
+    there.sample("busy", n1=0.5)
+    info = there.shapes.info(desk.pod("burst").requests(cpu="4").build())
+    there.cache.assume_pod(info, "n1")
+    there.begin(desk.pod())
+    there.clock.advance(80)
+    assert not _look(there)
+    there.clock.advance(10)
+    assert _look(there)
+    there.cache.forget_pod(info)
+    placed = desk.pod("other").requests(cpu="4").node("n1")
+    there.cache.assume_pod(there.shapes.info(placed.build()), "n1")
+    there.attempt()
+    assert there.delete_pod(placed)
+
+
+def test_a_pod_that_waits_for_a_metric_is_tried_again_when_that_is_back() -> None:
+    """The refresh has to bring a valid sample; a look at the time changes nothing."""
+    text = f"""{BUSY} policy p {{ for pods score busy prefer low missing score 0 as s }}
+    profile x {{ policies p onOutage hold }}"""
+    there = Waiting(text, ONE)
+    there.frameworks[None] = there.frameworks["x"]
+    there.begin(desk.pod())
+    assert not _look(there)
+    there.sample("busy", n1=float("nan"))
+    assert not there.hint(REFRESH)
+    there.sample("busy", n1=0.5)
+    assert there.hint(REFRESH)
+
+
+def test_a_node_that_hysteresis_lets_go_is_worth_another_attempt() -> None:
+    """Between the bounds a refresh is worth nothing."""
+    text = f"{BUSY} policy p {{ for pods reject when busy > 80% until busy < 70% missing allow }}"
+    there = Waiting(text, ONE)
+    there.sample("busy", n1=0.9)
+    there.begin(desk.pod())
+    there.sample("busy", n1=0.75)
+    assert not there.hint(REFRESH)
+    there.sample("busy", n1=0.65)
+    assert there.hint(REFRESH)

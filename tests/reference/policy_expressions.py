@@ -20,6 +20,7 @@ class Place:
     node: objects.Node
     world: policy_world.World
     metrics: Mapping[str, checked.CheckedMetric]
+    grows: bool = True
 
 
 def finite(number: float) -> float | None:
@@ -32,14 +33,15 @@ def number(expr: checked_expr.TypedExpr, place: Place) -> float | None:
     match expr:
         case checked_expr.Const(value=value):
             return value
-        case checked_expr.MetricRef(metric=key):
-            return place.world.valid_value(place.metrics[key], place.node.name)
+        case checked_expr.MetricRef():
+            return metric_value(expr, place)
+        case checked_expr.Else(value=value, fallback=fallback):
+            own = number(value, place)
+            return number(fallback, place) if own is None else own
         case checked_expr.NodeResource(kind=kind, resource=resource):
             return float(node_resource(kind, resource, place))
-        case checked_expr.PodRequests(resource=resource):
-            return float(requests.requested(place.pod).get(resource, 0))
-        case checked_expr.PodPriority():
-            return float(place.pod.spec.priority or 0)
+        case checked_expr.PodRequests() | checked_expr.PodLimits() | checked_expr.PodPriority():
+            return pod_number(expr, place.pod)
         case checked_expr.NodeLabelNumber(key=key):
             return decimal(place.node.metadata.labels.get(key))
         case checked_expr.Arithmetic(operator=operator, left=left, right=right):
@@ -48,6 +50,51 @@ def number(expr: checked_expr.TypedExpr, place: Place) -> float | None:
             return call(function, [number(each, place) for each in arguments])
         case _:
             raise AssertionError(expr)
+
+
+def pod_number(
+    expr: checked_expr.PodRequests | checked_expr.PodLimits | checked_expr.PodPriority,
+    pod: objects.Pod,
+) -> float | None:
+    """Return a number of the pod."""
+    match expr:
+        case checked_expr.PodRequests(resource=resource):
+            return float(requests.requested(pod).get(resource, 0))
+        case checked_expr.PodLimits(resource=resource):
+            limit = requests.limited(pod, resource)
+            return None if limit is None else float(limit)
+        case checked_expr.PodPriority():
+            return float(pod.spec.priority or 0)
+
+
+def metric_value(ref: checked_expr.MetricRef, place: Place) -> float | None:
+    """Return the value of a metric, with what just-placed pods add."""
+    metric = place.metrics[ref.metric]
+    measured = place.world.valid_value(metric, place.node.name, ref.window)
+    if measured is None or metric.placed is None or not place.grows:
+        return measured
+    return finite(measured + added(metric.placed, place))
+
+
+def added(cost: checked.PlacedCost, place: Place) -> float:
+    """Return what pods add to a metric of the node that were placed a short time ago."""
+    total = 0.0
+    for pod in place.world.pods_on(place.node):
+        if place.world.placed_at_seconds[pod.metadata.uid] + cost.seconds > place.world.now_seconds:
+            own = number(cost.value, dataclasses.replace(place, pod=pod))
+            total += max(own or 0.0, 0.0)
+    return total
+
+
+def is_out(expr: checked_expr.TypedExpr, place: Place) -> bool:
+    """Return whether an expression reads a metric without any valid sample, or a fallback does."""
+    match expr:
+        case checked_expr.MetricRef(metric=key, window=window):
+            return place.world.is_out(place.metrics[key], window)
+        case checked_expr.Else(value=value, fallback=fallback):
+            return is_out(value, place) and is_out(fallback, place)
+        case _:
+            return any(is_out(child, place) for child in checked_expr.children(expr))
 
 
 def node_resource(kind: str, resource: str, place: Place) -> int:

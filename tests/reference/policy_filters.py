@@ -11,6 +11,7 @@ from tests.reference import policy_expressions, policy_pods, policy_selectors, s
 Rejection = tuple[str, str]
 """(name of the rule, code)."""
 
+NO_POD = objects.Pod(objects.ObjectMeta())
 NEVER = "UnschedulableAndUnresolvable"
 NOT_NOW = "Unschedulable"
 
@@ -61,14 +62,37 @@ def _reject(
     node: objects.Node,
 ) -> str | None:
     metrics = {metric.key: metric for metric in profile.metrics}
-    read = [e for e in checked_expr.walk(rule.condition) if isinstance(e, checked_expr.MetricRef)]
-    if any(judge.world.is_out(metrics[e.metric]) for e in read):
-        return None
     place = policy_expressions.Place(pod, node, judge.world, metrics)
+    if policy_expressions.is_out(rule.condition, place):
+        return None
     holds = policy_expressions.condition(rule.condition, place)
+    if holds is False and node.name in judge.world.held.get((rule.condition, rule.until), ()):
+        holds = True
     if holds is False or (holds is None and rule.on_missing != "reject"):
         return None
     return NOT_NOW if checked_expr.reads_pods_on_node(rule.condition) else NEVER
+
+
+def refreshed(judge: policy_pods.Judge, metric: str) -> None:
+    """Move the hysteresis of all rules that read a metric which has new samples."""
+    found = {
+        (rule.condition, rule.until): profile
+        for profile in judge.program.profiles
+        for policy in profile.policies
+        for rule in policy.rules
+        if isinstance(rule, checked.RejectRule) and rule.until is not None
+    }
+    for (when, until), profile in found.items():
+        if metric not in (*checked_expr.metrics_of(when), *checked_expr.metrics_of(until)):
+            continue
+        held = judge.world.held.setdefault((when, until), set())
+        metrics = {each.key: each for each in profile.metrics}
+        for node in judge.world.nodes.values():
+            place = policy_expressions.Place(NO_POD, node, judge.world, metrics, grows=False)
+            if policy_expressions.condition(when, place):
+                held.add(node.name)
+            elif policy_expressions.condition(until, place):
+                held.discard(node.name)
 
 
 def _affinity(

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Sequence
 
 from policysched.cluster import objects
-from policysched.lang import checked, checked_expr
+from policysched.lang import checked
 from tests.reference import (
     policy_expressions,
     policy_filters,
@@ -114,11 +114,10 @@ def _score(
     feasible: Sequence[objects.Node],
 ) -> Points:
     metrics = {metric.key: metric for metric in profile.metrics}
-    read = [e for e in checked_expr.walk(rule.value) if isinstance(e, checked_expr.MetricRef)]
     names = [node.name for node in feasible]
-    if any(judge.world.is_out(metrics[e.metric]) for e in read):
-        return dict.fromkeys(names, 0)
     places = [policy_expressions.Place(pod, node, judge.world, metrics) for node in feasible]
+    if policy_expressions.is_out(rule.value, places[0]):
+        return dict.fromkeys(names, 0)
     missing = dict.fromkeys(names, 100 * (rule.missing_points or 0))
     if rule.normalization is None:
         held = [policy_expressions.condition(rule.value, place) for place in places]

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import datetime
 import math
+from typing import Any
 
-from policysched.cluster import metric_table
-from policysched.lang import activation, checked
+from policysched.cluster import metric_table, objects
+from policysched.lang import activation, checked, checked_expr
 from tests.reference import cluster
 
 
@@ -17,28 +19,104 @@ class World(cluster.Cluster):
     Attributes:
         now_seconds: since the epoch.
         metrics: samples by key of the metric, then by node.
+        histories: all samples in the order in which they came, likewise.
+        placed_at_seconds: when placed pods were scheduled, by uid.
+        held: nodes that rules with hysteresis hold, by their two conditions.
     """
 
     now_seconds: float = 0.0
     metrics: dict[str, dict[str, metric_table.Sample]] = dataclasses.field(default_factory=dict)
+    histories: dict[str, dict[str, list[metric_table.Sample]]] = dataclasses.field(
+        default_factory=dict
+    )
+    placed_at_seconds: dict[str, float] = dataclasses.field(default_factory=dict)
+    held: dict[Any, set[str]] = dataclasses.field(default_factory=dict)
 
-    def valid_value(self, metric: checked.CheckedMetric, node_name: str) -> float | None:
+    def refresh(self, metric: str, samples: dict[str, metric_table.Sample]) -> None:
+        """Take in new samples."""
+        self.metrics[metric] = samples
+        for node, sample in samples.items():
+            self.histories.setdefault(metric, {}).setdefault(node, []).append(sample)
+
+    def place(self, pod: objects.Pod) -> None:
+        """Take in a placed pod, or a newer version of it."""
+        known = self.pods.get(pod.metadata.uid)
+        self.pods[pod.metadata.uid] = pod
+        if known is None or known.spec.node_name != pod.spec.node_name:
+            at_seconds = min(scheduled_at_seconds(pod), self.now_seconds)
+            self.placed_at_seconds[pod.metadata.uid] = at_seconds
+
+    def valid_value(
+        self,
+        metric: checked.CheckedMetric,
+        node_name: str,
+        window: checked_expr.Window | None = None,
+    ) -> float | None:
         """Return the value of a metric on a node, None if missing, too old or out of range."""
+        if window is not None:
+            return self._over(metric, node_name, window)
         sample = self.metrics.get(metric.key, {}).get(node_name)
-        if sample is None or not math.isfinite(sample.value):
+        if sample is None or not is_in_range(metric, sample.value):
             return None
-        if self.now_seconds - sample.measured_at_seconds > metric.max_age_seconds:
-            return None
-        if metric.low is not None and sample.value < metric.low:
-            return None
-        if metric.high is not None and sample.value > metric.high:
-            return None
-        return sample.value
+        is_old = self.now_seconds - sample.measured_at_seconds > metric.max_age_seconds
+        return None if is_old else sample.value
 
-    def is_out(self, metric: checked.CheckedMetric) -> bool:
+    def _over(
+        self, metric: checked.CheckedMetric, node_name: str, window: checked_expr.Window
+    ) -> float | None:
+        known: list[metric_table.Sample] = []
+        for sample in self.histories.get(metric.key, {}).get(node_name, []):
+            if not is_in_range(metric, sample.value):
+                continue
+            newest_seconds = known[-1].measured_at_seconds if known else -math.inf
+            if sample.measured_at_seconds < newest_seconds - metric.max_age_seconds:
+                known = [sample]
+            elif sample.measured_at_seconds > newest_seconds:
+                known.append(sample)
+        if not known:
+            return None
+        newest_seconds = known[-1].measured_at_seconds
+        if self.now_seconds - newest_seconds > metric.max_age_seconds:
+            return None
+        since_seconds = newest_seconds - window.seconds
+        inside = [s.value for s in known if s.measured_at_seconds > since_seconds]
+        return in_window(window, inside)
+
+    def is_out(
+        self, metric: checked.CheckedMetric, window: checked_expr.Window | None = None
+    ) -> bool:
         """Return whether no node has a valid sample of a metric."""
-        return all(self.valid_value(metric, name) is None for name in self.nodes)
+        return all(self.valid_value(metric, name, window) is None for name in self.nodes)
 
     def is_active(self, active: activation.Activation | None) -> bool:
         """Return whether a rule acts now."""
         return active is None or active.is_active(self.now_seconds)
+
+
+def is_in_range(metric: checked.CheckedMetric, value: float) -> bool:
+    """Return whether a value is finite and inside of the declared range."""
+    if not math.isfinite(value) or (metric.low is not None and value < metric.low):
+        return False
+    return metric.high is None or value <= metric.high
+
+
+def in_window(window: checked_expr.Window, values: list[float]) -> float:
+    """Return what a window makes of values."""
+    if window.function == "avg":
+        return sum(values) / len(values)
+    if window.function in ("min", "max"):
+        return min(values) if window.function == "min" else max(values)
+    ordered = sorted(values)
+    rank = (window.quantile or 0.0) * (len(ordered) - 1)
+    low = math.floor(rank)
+    high = min(low + 1, len(ordered) - 1)
+    share = rank - low
+    return ordered[low] * (1 - share) + ordered[high] * share
+
+
+def scheduled_at_seconds(pod: objects.Pod) -> float:
+    """Return when a pod was scheduled, by what its status says."""
+    for condition in pod.status.conditions:
+        if condition.type == "PodScheduled" and condition.last_transition_time:
+            return datetime.datetime.fromisoformat(condition.last_transition_time).timestamp()
+    return -math.inf

@@ -34,6 +34,30 @@ def incoming_scored(pod: objects.Pod) -> dict[str, int]:
     return _whole(_total(pod, DEFAULTS, with_pod_level=False))
 
 
+def limited(pod: objects.Pod, resource: str) -> int | None:
+    """Return what a pod is limited to of a resource, None for no limit."""
+    spec = pod.spec
+    every = [*spec.init_containers, *spec.containers]
+    is_native = resource in ("cpu", "memory", "ephemeral-storage")
+    whole = _exact(spec.resources.limits) if spec.resources is not None else {}
+    is_pod_level = resource in whole and resource not in ("ephemeral-storage", "pods")
+    said = [_exact(c.resources.limits).get(resource, Fraction(0)) for c in every]
+    if resource == "pods" or (is_native and not is_pod_level and not all(said)):
+        return None
+    phases = [
+        [c for c in every if c in spec.containers or _is_sidecar(c)],
+        *(
+            [*(c for c in spec.init_containers[:n] if _is_sidecar(c)), own]
+            for n, own in enumerate(spec.init_containers)
+        ),
+    ]
+    sums = [sum(_exact(c.resources.limits).get(resource, Fraction(0)) for c in p) for p in phases]
+    total = whole[resource] if is_pod_level else max(sums)
+    if total or is_native or is_pod_level:
+        total += _exact(spec.overhead).get(resource, Fraction(0))
+    return _whole({resource: Fraction(total)})[resource]
+
+
 def _total(pod: objects.Pod, defaults: Exact, *, with_pod_level: bool) -> Exact:
     """Return running containers and sidecars together, or the peak while starting up, if larger."""
     spec = pod.spec

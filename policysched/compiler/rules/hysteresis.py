@@ -49,7 +49,10 @@ class Hysteresis:
         batch = physical.Batch(snap.all_rows(), _NO_POD, cycle_state.CycleState(), keeps=False)
         holds = column.on_each(physical.evaluate(self._when, batch).is_true, snap.size)
         ends = column.on_each(physical.evaluate(self._until, batch).is_true, snap.size)
-        snap.metrics.latches.move(self.latch, snap.nodes.names, holds, ends & ~holds)
+        alive = snap.is_alive
+        snap.metrics.latches.move(
+            self.latch, snap.nodes.names, holds & alive, ends & ~holds & alive
+        )
 
 
 _NO_POD = pod_shape.PodShape(objects.Pod(objects.ObjectMeta()), {}, -1)

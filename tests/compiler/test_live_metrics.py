@@ -1,0 +1,295 @@
+"""What policies make of metrics: ranges, fallbacks, windows, added load, hysteresis, outages."""
+
+from __future__ import annotations
+
+import pytest
+
+from policysched.cluster import objects
+from tests import builders
+from tests.compiler import desk
+
+THREE = [desk.node(name).capacity(cpu="10", memory="16Gi", pods=110) for name in ("n1", "n2", "n3")]
+
+
+def _metric(options: str, name: str = "busy", unit: str = "ratio") -> str:
+    return f"metric {name}: {unit} = `{name}` node instance refresh 15s maxAge 2m {options}\n"
+
+
+# --- ranges, fallbacks ---------------------------------------------------------------------------
+
+
+def test_values_out_of_range_are_missing() -> None:
+    """Bounds are in the unit of the metric, whole cores of the query among them."""
+    text = _metric("between 500m and 4", unit="cores")
+    there = desk.Desk(f"{text} policy p {{ for pods reject when busy > 1 missing reject }}", THREE)
+    there.sample("busy", n1=0.5, n2=4.5, n3=0.4)
+    assert there.feasible(desk.pod()) == ["n1"]
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        pytest.param("reject when busy else 95% > 90%", id="else"),
+        pytest.param("reject when told > 90%", id="fallback"),
+    ],
+)
+def test_a_fallback_stands_for_what_is_missing(rule: str) -> None:
+    """On one node without a sample, where it is stale, and where the whole source is down."""
+    text = _metric("") + _metric("fallback 95%", "told") + f"policy p {{ for pods {rule} }}"
+    there = desk.Desk(text, THREE)
+    assert there.feasible(desk.pod()) == []
+    for metric in ("busy", "told"):
+        there.sample(metric, {"n3": 300.0}, n1=0.5, n3=0.5)
+    assert there.feasible(desk.pod()) == ["n1"]
+
+
+def test_a_fallback_may_be_another_metric_and_what_pods_request() -> None:
+    """The first that is there: fast, else slow, else what is requested."""
+    slow = _metric("fallback requested(cpu) / allocatable(cpu)", "slow")
+    text = slow + _metric("fallback slow", "fast")
+    there = desk.Desk(
+        f"{text} policy p {{ for pods score fast prefer low missing score 0 as s }}", THREE
+    )
+    there.place(desk.pod("old").requests(cpu="8").node("n3"))
+    there.sample("fast", n1=0.9)
+    there.sample("slow", n1=0.1, n2=0.4)
+    assert there.points(desk.pod(), "p/s") == {"n1": 10, "n2": 60, "n3": 20}
+
+
+# --- windows -------------------------------------------------------------------------------------
+
+
+def test_a_window_is_kept_by_the_scheduler() -> None:
+    """On the metric, at the clause, and in `until`; without a sample in time it is missing."""
+    text = _metric("over 1m max") + _metric("", "plain")
+    there = desk.Desk(
+        f"""{text} policy p {{
+          for pods
+          reject when busy > 90% missing allow as own
+          reject when plain > 50% over 2m avg missing reject as average
+        }}""",
+        THREE,
+    )
+    for value in (0.95, 0.2, 0.2):
+        for metric in ("busy", "plain"):
+            there.sample(metric, n1=value, n2=0.2, n3=0.2)
+        there.clock.advance(20)
+    rejected = desk.reasons(there.explain(desk.pod()))
+    assert list(rejected) == ["n1"]
+    there.sample("busy", n1=0.2, n2=0.2, n3=0.2)
+    there.sample("plain", n1=0.2, n2=0.9, n3=0.2)
+    assert there.feasible(desk.pod()) == ["n1", "n2", "n3"]
+    there.clock.advance(121)
+    there.sample("plain", n1=0.2)
+    assert there.feasible(desk.pod()) == ["n1"]
+
+
+# --- just-placed pods ----------------------------------------------------------------------------
+
+HERD = _metric("placed adds requests(cpu) / allocatable(cpu) for 90s missing allow")
+
+
+def _assume(there: desk.Desk, name: str, node: str, cpu: str = "3") -> None:
+    info = there.shapes.info(desk.pod(name).requests(cpu=cpu).build())
+    there.cache.assume_pod(info, node)
+
+
+def test_a_burst_does_not_meet_one_idle_node() -> None:
+    """Each pod sees what those before it add, in scores and in filters, until the time is over."""
+    there = desk.Desk(
+        f"""{HERD} policy p {{
+          for pods
+          reject when busy > 75% as full
+          score busy prefer low missing score 0 as s
+        }}""",
+        THREE,
+    )
+    there.sample("busy", n1=0.0, n2=0.1, n3=0.5)
+    chosen = []
+    for number in range(8):
+        said = there.explain(desk.pod())
+        node = said.best[0] if said.best else ""
+        chosen.append(node)
+        if node:
+            _assume(there, f"p{number}", node)
+    assert chosen == ["n1", "n2", "n1", "n2", "n3", "n1", "n2", ""]
+    there.clock.advance(90)
+    assert there.feasible(desk.pod()) == ["n1", "n2", "n3"]
+
+
+def test_missing_stays_missing_whatever_is_placed() -> None:
+    """No load is made of placed pods alone, and a pod that adds less than nothing adds nothing."""
+    text = _metric("placed adds 10% - requests(cpu) / allocatable(cpu) for 90s", "odd")
+    there = desk.Desk(
+        f"""{HERD}{text} policy p {{
+          for pods
+          score busy prefer low missing score 3 as s
+          score odd prefer low missing score 3 as t
+        }}""",
+        THREE,
+    )
+    there.sample("busy", n1=0.5)
+    there.sample("odd", n1=0.5)
+    _assume(there, "a", "n1")
+    _assume(there, "b", "n2")
+    assert there.points(desk.pod(), "p/s") == {"n1": 20, "n2": 3, "n3": 3}
+    assert there.points(desk.pod(), "p/t") == {"n1": 50, "n2": 3, "n3": 3}
+
+
+def test_what_a_pod_adds_follows_its_node() -> None:
+    """A node that grows is loaded less by the same pod; cores are whole cores of the query."""
+    text = HERD + _metric("placed adds requests(cpu) for 90s missing score 0", "used", "cores")
+    there = desk.Desk(
+        f"""{text} policy p {{
+          for pods
+          score busy prefer low missing score 0 as s
+          score used prefer low normalize linear(0, 10) as u
+        }}""",
+        THREE,
+    )
+    there.sample("busy", n1=0.0, n2=0.0, n3=0.0)
+    there.sample("used", n1=1.0, n2=1.0, n3=1.0)
+    _assume(there, "a", "n1", cpu="5")
+    assert there.points(desk.pod(), "p/s")["n1"] == 50
+    assert there.points(desk.pod(), "p/u") == {"n1": 40, "n2": 90, "n3": 90}
+    there.cache.set_node(desk.node("n1").capacity(cpu="20", memory="16Gi", pods=110).build())
+    assert there.points(desk.pod(), "p/s")["n1"] == 75
+
+
+# --- hysteresis ----------------------------------------------------------------------------------
+
+STEADY = _metric("") + "policy p { for pods reject when busy > 80% until busy < 70% missing allow }"
+
+
+def test_a_node_is_let_go_below_the_lower_bound_only() -> None:
+    """Between the bounds it stays as it was; each node by itself."""
+    there = desk.Desk(STEADY, THREE)
+    seen = []
+    for n1, n2 in ((0.75, 0.9), (0.85, 0.75), (0.75, 0.69), (0.6, 0.75)):
+        there.sample("busy", n1=n1, n2=n2, n3=0.1)
+        seen.append(there.feasible(desk.pod()))
+    assert seen == [["n1", "n3"], ["n3"], ["n2", "n3"], ["n1", "n2", "n3"]]
+
+
+def test_two_refreshes_between_two_pods_both_count() -> None:
+    """What was seen while no pod came is not forgotten."""
+    there = desk.Desk(STEADY, THREE)
+    there.sample("busy", n1=0.9, n2=0.1, n3=0.1)
+    there.sample("busy", n1=0.75, n2=0.1, n3=0.1)
+    assert there.feasible(desk.pod()) == ["n2", "n3"]
+
+
+def test_a_node_without_data_is_answered_by_missing_and_waits() -> None:
+    """It is not held for ever by an exporter that died, and held again when that is back."""
+    there = desk.Desk(STEADY, THREE)
+    there.sample("busy", n1=0.9, n2=0.1, n3=0.1)
+    there.sample("busy", n2=0.1, n3=0.1)
+    assert there.feasible(desk.pod()) == ["n1", "n2", "n3"]
+    there.sample("busy", n1=0.75, n2=0.1, n3=0.1)
+    assert there.feasible(desk.pod()) == ["n2", "n3"]
+
+
+def test_placed_pods_reject_a_node_and_never_hold_it() -> None:
+    """What they add counts while they count; at the next refresh the samples alone decide."""
+    text = STEADY.replace(
+        "maxAge 2m", "maxAge 2m placed adds requests(cpu) / allocatable(cpu) for 90s"
+    )
+    there = desk.Desk(text, THREE)
+    there.sample("busy", n1=0.6, n2=0.1, n3=0.1)
+    _assume(there, "a", "n1")
+    assert there.feasible(desk.pod()) == ["n2", "n3"]
+    there.sample("busy", n1=0.72, n2=0.1, n3=0.1)
+    there.clock.advance(90)
+    assert there.feasible(desk.pod()) == ["n1", "n2", "n3"]
+
+
+def test_other_policies_with_the_same_rule_go_on() -> None:
+    """A reload keeps the nodes that are held; a rule that is gone forgets them."""
+    there = desk.Desk(STEADY, THREE)
+    there.sample("busy", n1=0.9, n2=0.1, n3=0.1)
+    again = desk.Desk(STEADY.replace("for pods", 'description "new" for pods'), THREE)
+    there.cache.follow_metrics(again.program.metric_needs)
+    there.frameworks = again.frameworks
+    there.sample("busy", n1=0.75, n2=0.1, n3=0.1)
+    assert there.feasible(desk.pod()) == ["n2", "n3"]
+    there.cache.follow_metrics(desk.Desk("policy p { for pods }").program.metric_needs)
+    back = desk.Desk(STEADY, THREE)
+    there.cache.follow_metrics(back.program.metric_needs)
+    there.frameworks = back.frameworks
+    assert there.feasible(desk.pod()) == ["n1", "n2", "n3"]
+
+
+# --- outages -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("missing", ["missing reject", "missing allow"])
+def test_an_outage_under_skip_rejects_nobody(missing: str) -> None:
+    """However missing data is read, a source that is down does not stop scheduling."""
+    text = f"{_metric('')} policy p {{ for pods reject when busy > 80% {missing} }}"
+    there = desk.Desk(text, THREE)
+    assert there.feasible(desk.pod()) == ["n1", "n2", "n3"]
+    there.sample("busy", {"n1": 121.0}, n1=0.9)
+    assert there.feasible(desk.pod()) == ["n1", "n2", "n3"]
+
+
+@pytest.mark.parametrize(
+    "rule",
+    ["reject when busy > 80% missing allow as r", "score busy prefer low missing score 0 as r"],
+)
+def test_an_outage_under_hold_lets_pods_wait(rule: str) -> None:
+    """The pods that a rule about the metric acts on wait and say why; others do not."""
+    text = f"""{_metric("")} policy p {{ for pods where app = web {rule} }}
+    profile x {{ policies p onOutage hold }}"""
+    there = desk.Desk(text, THREE)
+    said = there.explain(desk.pod(app="web"), "x")
+    assert said.pre_filter is not None
+    assert said.pre_filter.code.value == "UnschedulableAndUnresolvable"
+    assert said.message == (
+        "0/3 nodes are available: pod waits for metric busy, which policy p/r reads: "
+        "no node has a valid sample."
+    )
+    assert there.feasible(desk.pod(app="db"), "x") == ["n1", "n2", "n3"]
+    there.sample("busy", n1=0.1)
+    assert there.feasible(desk.pod(app="web"), "x") == ["n1", "n2", "n3"]
+
+
+def test_hold_does_not_wait_where_something_stands_in() -> None:
+    """A rule whose metric has a fallback stays in force."""
+    text = f"""{_metric("fallback 10%")} policy p {{ for pods reject when busy > 80% }}
+    profile x {{ policies p onOutage hold }}"""
+    assert desk.Desk(text, THREE).feasible(desk.pod(), "x") == ["n1", "n2", "n3"]
+
+
+# --- limits --------------------------------------------------------------------------------------
+
+
+def _limited(**limits: str) -> builders.PodBuilder:
+    resources = objects.ResourceRequirements(limits=dict(limits))
+    return desk.pod().spec(containers=(objects.Container(resources=resources),))
+
+
+@pytest.mark.parametrize(
+    "pod, feasible",
+    [
+        pytest.param(_limited(cpu="4"), ["n1", "n2"], id="4-cores"),
+        pytest.param(_limited(cpu="8"), ["n1"], id="8-cores"),
+        pytest.param(_limited(), ["n1", "n2"], id="no-limit-is-missing"),
+        pytest.param(_limited(cpu="0"), ["n1", "n2"], id="0-is-no-limit"),
+    ],
+)
+def test_limits_of_pods(pod: builders.PodBuilder, feasible: list[str]) -> None:
+    """A pod that may take more than a node has to give is rejected; no limit is no number."""
+    nodes = [desk.node("n1").capacity(cpu="8", pods=9), desk.node("n2").capacity(cpu="4", pods=9)]
+    text = "policy p { for pods reject when limits(cpu) > allocatable(cpu) missing allow }"
+    assert desk.Desk(text, nodes).feasible(pod) == feasible
+
+
+def test_policies_choose_pods_by_their_limits() -> None:
+    """A pod without a limit matches no comparison."""
+    text = """policy p {
+      for pods where limits(memory) > 4Gi or limits(memory) <= 4Gi
+      nodeAffinity required disk Exists
+    }"""
+    there = desk.Desk(text, THREE)
+    assert there.feasible(desk.pod()) == ["n1", "n2", "n3"]
+    assert there.feasible(_limited(memory="1Gi")) == []
