@@ -70,11 +70,6 @@ class Cluster:
         """All pods."""
         return self.placed + self.pending
 
-    def pods_of(self, node: Manifest) -> list[Manifest]:
-        """Return the pods placed on a node."""
-        name = node["metadata"]["name"]
-        return [p for p in self.placed if p["spec"]["nodeName"] == name]
-
 
 def complete_topologies(found: Cluster) -> None:
     """Give every node the labels of all topologies, so that rules about them can hold."""

@@ -14,7 +14,6 @@ from tests.conformance.generate import (
 )
 
 _PRIORITIES = (-100, 0, 0, 10, 10, 100, 2147483647)
-_STABLE_SORT = 12
 _OBSTACLES = (ports.shape, pod_affinity.shape, spread.shape, taints.shape, node_affinity.shape)
 
 
@@ -38,8 +37,6 @@ def shape(found: cluster.Cluster) -> None:
         if are_alike:  # then nodes can be equally good
             pod["spec"]["priority"] = 0
             pod["status"]["startTime"] = "2026-01-05T00:00:00Z"
-    for node in found.nodes:
-        _stagger(found.pods_of(node))
     if found.placed and source.chance(0.15):
         source.pick(found.placed)["status"].pop("startTime", None)
     for pod in found.pending:
@@ -64,13 +61,6 @@ def _fill(source: draw.Draw, pod: cluster.Manifest) -> None:
                     "reason": source.pick(("PreemptionByScheduler", "EvictionByEvictionAPI")),
                 }
             ]
-
-
-def _stagger(pods: list[cluster.Manifest]) -> None:
-    """Let many pods of a node start at different times: Go sorts up to twelve in a stable way."""
-    if len(pods) > _STABLE_SORT:
-        for number, pod in enumerate(pods):
-            pod["status"]["startTime"] = f"2026-01-05T00:{number:02}:00Z"
 
 
 def _wait(found: cluster.Cluster, pod: cluster.Manifest) -> None:
