@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
+import math
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
@@ -74,7 +75,7 @@ class MetricTable:
 
     def refresh(self, metric: str, samples: Mapping[str, Sample]) -> None:
         """Replace all samples of `metric`; values that are not finite count as missing."""
-        self._samples[metric] = {n: s for n, s in samples.items() if np.isfinite(s.value)}
+        self._samples[metric] = {n: s for n, s in samples.items() if math.isfinite(s.value)}
         history = self._histories.get(metric)
         if history is not None:
             history.add(samples)

@@ -106,16 +106,34 @@ class SampleHistory:
 
     def add_older(self, history: Mapping[str, Sequence[Sample]]) -> None:
         """Take in samples from before those that are known, as a range query gives them."""
-        known = self._by_node()
-        for name, samples in history.items():
-            oldest = min((s.measured_at_seconds for s in known.get(name, ())), default=math.inf)
-            distinct = {s.measured_at_seconds: s for s in samples if self.need.takes(s)}
-            older = [distinct[at] for at in sorted(distinct) if at < oldest]
-            known[name] = older + known.get(name, [])
-        depth = max((len(samples) for samples in known.values()), default=0)
-        self._index, self._layers, self._newest = {}, [], np.zeros(0)
-        for back in range(min(depth, self._most_layers), 0, -1):
-            self.add({n: samples[-back] for n, samples in known.items() if len(samples) >= back})
+        known_times, known_values = self._stacked()
+        names = list(dict.fromkeys((*self._index, *history)))
+        found = []
+        for name in names:
+            own = known_times[:, self._index.get(name, -1)]
+            is_known = np.isfinite(own)
+            times, values = self._in_order(history.get(name, ()))
+            is_older = times < own[is_known].min(initial=np.inf)
+            own_values = known_values[is_known, self._index.get(name, -1)]
+            times = np.append(times[is_older], own[is_known])
+            found.append((times, np.append(values[is_older], own_values)))
+        depth = min(max((len(times) for times, _ in found), default=0), self._most_layers)
+        all_times, all_values = _nothing(depth, len(names))
+        for place, (times, values) in enumerate(found):
+            first = depth - min(depth, len(times))
+            all_times[first:, place] = times[first - depth :] if depth > first else ()
+            all_values[first:, place] = values[first - depth :] if depth > first else ()
+        self._layers = [_Layer(*both) for both in zip(all_times, all_values, strict=True)]
+        self._newest = all_times.max(axis=0, initial=-np.inf)
+        self._index = {name: place for place, name in enumerate(names)}
+
+    def _in_order(self, samples: Sequence[Sample]) -> tuple[_Floats, _Floats]:
+        """Return times and values of the samples that count, by time, each time once."""
+        good = [sample for sample in samples if self.need.takes(sample)]
+        times = np.array([sample.measured_at_seconds for sample in good], np.float64)
+        values = np.array([sample.value for sample in good], np.float64)
+        times, first = np.unique(times, return_index=True)
+        return times, values[first]
 
     def values(
         self, aggregate: Aggregate, names: Sequence[str]
@@ -125,11 +143,7 @@ class SampleHistory:
         Both are float64 (N,), the time -inf where there is no sample.
         """
         size = len(self._newest)
-        times = np.full((len(self._layers), size + 1), -np.inf)
-        values = np.zeros((len(self._layers), size + 1))
-        for number, layer in enumerate(self._layers):
-            times[number, : len(layer.times)] = layer.times
-            values[number, : len(layer.values)] = layer.values
+        times, values = self._stacked()
         newest = np.append(self._newest, -np.inf)
         found = aggregated(aggregate, values, times > newest - aggregate.seconds)
         places = np.array([self._index.get(name, size) for name in names], np.intp)
@@ -191,14 +205,17 @@ class SampleHistory:
         times = np.append(layer.times, np.full(missing, -np.inf))
         return _Layer(times[places], np.append(layer.values, np.zeros(missing))[places])
 
-    def _by_node(self) -> dict[str, list[Sample]]:
-        names = list(self._index)
-        found: dict[str, list[Sample]] = {}
-        for layer in self._layers:
-            for place in np.flatnonzero(np.isfinite(layer.times)).tolist():
-                sample = Sample(float(layer.values[place]), float(layer.times[place]))
-                found.setdefault(names[place], []).append(sample)
-        return found
+    def _stacked(self) -> tuple[_Floats, _Floats]:
+        """Return times and values of all refreshes, (K, M + 1), the last node without any."""
+        times, values = _nothing(len(self._layers), len(self._newest) + 1)
+        for number, layer in enumerate(self._layers):
+            times[number, : len(layer.times)] = layer.times
+            values[number, : len(layer.values)] = layer.values
+        return times, values
+
+
+def _nothing(depth: int, size: int) -> tuple[_Floats, _Floats]:
+    return np.full((depth, size), -np.inf), np.zeros((depth, size))
 
 
 def aggregated(aggregate: Aggregate, values: _Floats, is_in: _Bools) -> _Floats:
