@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from policysched.cluster import metric_table, objects, owner_objects, owner_selectors, pod_shape
+from policysched.cluster import (
+    metric_needs,
+    metric_table,
+    metric_windows,
+    objects,
+    owner_objects,
+    owner_selectors,
+    pod_shape,
+)
 from policysched.framework import events
 from tests import builders
 from tests.scheduler import fakes
@@ -218,6 +226,34 @@ def test_metrics_are_one_event_a_refresh(world: fakes.World, heard: Heard) -> No
     sample = metric_table.Sample(0.5, 1.0)
     world.scheduler.events.refresh_metrics({"cpu": {"n1": sample}, "disk": {}})
     assert world.cache.metrics.sample("cpu", "n1") == sample
+    assert heard.labels == ["MetricUpdate"]
+
+
+def test_older_samples_fill_a_window(world: fakes.World, heard: Heard) -> None:
+    """What a range query gives counts like samples that came in time."""
+    need = metric_windows.HistoryNeed(600.0, 120.0, 15.0)
+    world.cache.follow_metrics(metric_needs.MetricNeeds({"cpu": need}))
+    handlers = world.scheduler.events
+    handlers.refresh_metrics({"cpu": {"n1": metric_table.Sample(0.5, 60.0)}})
+    older = [metric_table.Sample(0.75, 45.0), metric_table.Sample(1.0, 30.0)]
+    handlers.backfill_metrics({"cpu": {"n1": older}, "disk": {"n1": older}})
+    window = metric_windows.Aggregate(600.0, "avg")
+    assert world.cache.metrics.column("cpu", ["n1"], 0, window).values.tolist() == [0.75]
+    assert heard.labels == ["MetricUpdate", "MetricUpdate"]
+
+
+def test_a_look_at_the_time_lets_pods_cease_to_count(world: fakes.World, heard: Heard) -> None:
+    """The queue is told, as after a refresh, and hints see the time."""
+    world.cache.follow_metrics(metric_needs.MetricNeeds(placed_seconds=frozenset({60.0})))
+    info = pod_shape.PodShapes().info(POD.build())
+    world.cache.assume_pod(info, "n1")
+    recent = world.cache.snapshot().placed.recent
+    row = world.cache.nodes.row_of["n1"]
+    assert list(recent.on(60.0, row)) == [info.uid]
+    world.clock.advance(60)
+    world.scheduler.events.look_at_metrics()
+    assert list(recent.on(60.0, row)) == []
+    assert world.cache.metrics.moment == world.clock.now()
     assert heard.labels == ["MetricUpdate"]
 
 
