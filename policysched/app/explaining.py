@@ -5,12 +5,14 @@ The form is that of schemas/explain.schema.json.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import msgspec
 
 from policysched import errors
-from policysched.app import offline_cluster
-from policysched.cluster import pod_shape
-from policysched.framework import explanation, score_table, status
+from policysched.app import explaining_metrics, offline_cluster
+from policysched.cluster import columns, pod_shape, snapshot
+from policysched.framework import explanation, runtime, score_table, status
 from policysched.lang import spelling
 
 _MAX_NAMES_COMPARED = 2000
@@ -47,18 +49,30 @@ def _unknown_pod(cluster: offline_cluster.OfflineCluster, name: str) -> errors.I
     return errors.InputError(f"`{name}`", "no such pod waits or runs in the cluster", help=advice)
 
 
-def as_json(found: explanation.Explanation, names: list[str]) -> dict[str, object]:
-    """Return what is known about one pod in the documented form; `names` are those of all rows."""
+def report(
+    framework: runtime.Framework, info: pod_shape.PodInfo, snap: snapshot.Snapshot
+) -> dict[str, object]:
+    """Return what is known about one pod in the documented form, measured values with it."""
+    measured = explaining_metrics.MetricReport(framework.profile.plugins, info.shape, snap)
+    return as_json(framework.explain_pod(info, snap), snap.nodes, measured)
+
+
+def as_json(
+    found: explanation.Explanation,
+    nodes: columns.NodeColumns,
+    measured: explaining_metrics.MetricReport,
+) -> dict[str, object]:
+    """Return an explanation in the documented form; `nodes` are those that it is about."""
     report: dict[str, object] = {"pod": found.pod.key}
     if found.gate is not None:
         report["gated"] = _status(found.gate)
     report["prefilter"] = None if found.pre_filter is None else _status(found.pre_filter)
-    report["nodes"] = _nodes(found.verdicts)
+    report["nodes"] = _nodes(found.verdicts, nodes, measured)
     report["feasible"] = found.feasible_count
-    report["scores"] = {} if found.scores is None else _scores(found.scores, names)
+    report["scores"] = {} if found.scores is None else _scores(found.scores, nodes.names)
     report["best"] = found.best
     report["message"] = found.message
-    return report
+    return report | measured.as_json()
 
 
 def _status(answer: status.Status) -> dict[str, object]:
@@ -69,23 +83,31 @@ def _status(answer: status.Status) -> dict[str, object]:
     }
 
 
-def _nodes(verdicts: list[explanation.NodeVerdict]) -> dict[str, object]:
-    """Return node → verdict; verdicts of the same statuses, which most nodes share, are one."""
-    made: dict[tuple[int, ...], object] = {}
-    nodes: dict[str, object] = {}
+def _nodes(
+    verdicts: list[explanation.NodeVerdict],
+    nodes: columns.NodeColumns,
+    measured: explaining_metrics.MetricReport,
+) -> dict[str, object]:
+    """Return node → verdict; equal verdicts, which most nodes share, are one."""
+    made: dict[tuple[object, ...], object] = {}
+    found: dict[str, object] = {}
     for verdict in verdicts:
-        key = (id(verdict.first), *map(id, verdict.all_failures))
+        answers = failures_of(verdict)
+        row = nodes.row_of[verdict.name]
+        details = tuple(measured.detail(answer.rule, row) for answer in answers)
+        key = (id(verdict.first), *map(id, verdict.all_failures), *details)
         if key not in made:
-            made[key] = _verdict(verdict)
-        nodes[verdict.name] = made[key]
-    return nodes
+            made[key] = _verdict(verdict.first, zip(answers, details, strict=True))
+        found[verdict.name] = made[key]
+    return found
 
 
-def _verdict(verdict: explanation.NodeVerdict) -> dict[str, object]:
-    first = verdict.first
+def _verdict(
+    first: status.Status, answers: Iterable[tuple[status.Status, str | None]]
+) -> dict[str, object]:
     if first.is_success:
         return {"ok": True, "plugin": "", "code": "", "reasons": [], "all": []}
-    failures = [failure for answer in failures_of(verdict) for failure in _failures(answer)]
+    failures = [failure for answer, detail in answers for failure in _failures(answer, detail)]
     return {"ok": False, **_status(first), "all": failures}
 
 
@@ -96,8 +118,9 @@ def failures_of(verdict: explanation.NodeVerdict) -> tuple[status.Status, ...]:
     return (verdict.first, *verdict.all_failures)
 
 
-def _failures(answer: status.Status) -> list[dict[str, object]]:
+def _failures(answer: status.Status, detail: str | None) -> list[dict[str, object]]:
     rule = answer.rule
+    measured = {} if detail is None else {"measured": detail}
     return [
         {
             "plugin": answer.plugin,
@@ -106,6 +129,7 @@ def _failures(answer: status.Status) -> list[dict[str, object]]:
             "policy": rule.policy if rule else None,
             "rule": rule.rule if rule else None,
             "line": rule.line if rule else None,
+            **measured,
         }
         for reason in answer.reasons
     ]

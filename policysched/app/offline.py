@@ -153,4 +153,4 @@ class Decider:
 
     def _report(self, framework: runtime.Framework, info: pod_shape.PodInfo) -> dict[str, Any]:
         cache = self.cluster.cache
-        return explaining.as_json(framework.explain_pod(info, cache.snapshot()), cache.nodes.names)
+        return explaining.report(framework, info, cache.snapshot())

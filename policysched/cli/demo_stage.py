@@ -130,7 +130,11 @@ class Stage:
     def _measure(self) -> None:
         self._samples = self._load.sample(self._server.nodes, self._server.pods)
         self._scheduler.events.refresh_metrics(
-            {m.key: self._samples[m.name] for m in self._policies.metrics}
+            {
+                metric.key: self._samples[metric.name]
+                for metric in self._policies.metrics
+                if metric.name in self._samples  # those of other policies have no source here
+            }
         )
 
     def _hear(
@@ -144,9 +148,7 @@ class Stage:
         if info is None:
             return
         name = decision.scheduler_name
-        report = explaining.as_json(
-            self._frameworks[name].explain_pod(info, snap), snap.nodes.names
-        )
+        report = explaining.report(self._frameworks[name], info, snap)
         found = demo_facts.decided(report, name, decision.node_name)
         if name in self._before_edit:
             best = self._before_edit[name].explain_pod(info, snap).best

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
-from policysched.cli import output
+from policysched.cli import explain_metrics_text, output
 
 Report: TypeAlias = Mapping[str, Any]
 Points: TypeAlias = Mapping[str, int | float]
@@ -30,6 +30,7 @@ def pod_text(report: Report) -> str:
         parts += ["", _reasons(rejected)]
     if report["scores"]:
         parts += ["", *_winner(report), "", _score_table(report["scores"], _ranking(report))]
+    parts += explain_metrics_text.of_pod(report)
     return "\n".join(parts)
 
 
@@ -45,11 +46,18 @@ def node_text(report: Report, node: str) -> str:
         head = f"{report['pod']} fits on {node}: rank {rank:,} of {len(ranking):,} by points"
         shown = [node, *(name for name in ranking if name != node)]
         parts = [head, *_gate(report), "", _score_table(report["scores"], shown)]
-        return "\n".join(parts)
-    rows = [(_who(failure), failure["code"], failure["reason"]) for failure in verdict["all"]]
+        return "\n".join([*parts, *explain_metrics_text.of_node(report, node)])
+    rows = [(_who(failure), failure["code"], _reason(failure)) for failure in verdict["all"]]
     head = f"{report['pod']} does not fit on {node}"
     table = output.table(("REJECTED BY", "CODE", "REASON"), rows, _INDENT)
-    return "\n".join([head, *_gate(report), "", table])
+    measured = explain_metrics_text.of_node(report, node)
+    return "\n".join([head, *_gate(report), "", table, *measured])
+
+
+def _reason(failure: Mapping[str, Any]) -> str:
+    """Return the reason, and what the rule saw of its metrics."""
+    measured = failure.get("measured")
+    return f"{failure['reason']}: {measured}" if measured else failure["reason"]
 
 
 def _gate(report: Report) -> list[str]:

@@ -9,6 +9,8 @@ that changes with every sample would write a condition with every attempt.
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 
 from policysched.cluster import columns, snapshot
@@ -16,6 +18,29 @@ from policysched.compiler import metric_samples, readings
 from policysched.lang import amounts, checked, checked_expr, units
 
 _FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "!=": "!="}
+_HOLDS = {
+    "<": np.less,
+    "<=": np.less_equal,
+    ">": np.greater,
+    ">=": np.greater_equal,
+    "=": np.equal,
+    "!=": np.not_equal,
+}
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Bound:
+    """What a metric is compared with, in the scale of its query."""
+
+    comparator: str
+    value: float
+    unit: units.Unit
+
+    def told(self, values: columns.FloatArray) -> str:
+        """Return ` > 80%` where that is so for all values."""
+        text = f"{self.comparator} {amounts.text(self.value, self.unit)}"
+        is_so = bool(_HOLDS[self.comparator](values, self.value).all())
+        return f" {text}" if is_so else f" (bound {text})"
 
 
 class RuleEvidence:
@@ -50,7 +75,7 @@ class RuleEvidence:
         return f"{self._place} is skipped: {outage(lost, snap)}"
 
     def _metric(self, reader: readings.MetricReader, found: readings.Readings) -> str:
-        bound = self._bounds.get(reader.metric.key, "")
+        bound = self._bounds.get(reader.metric.key)
         parts = []
         if found.is_ok.any():
             parts.append(_values(reader, found, bound))
@@ -72,14 +97,15 @@ def outage(lost: metric_samples.MetricSamples, snap: snapshot.Snapshot) -> str:
     return f"{text}: all are out of range"
 
 
-def _values(reader: readings.MetricReader, found: readings.Readings, bound: str) -> str:
+def _values(reader: readings.MetricReader, found: readings.Readings, bound: _Bound | None) -> str:
     """Return range of values, age and what just-placed pods add, where there is a value."""
     ok = found.is_ok
     unit = reader.metric.unit
     lowest, highest = (amounts.text(v, unit) for v in _ends(found.values[ok]))
     youngest, oldest = (_age(v) for v in _ends(found.age_seconds[ok]))
     samples = "sample" if np.count_nonzero(ok) == 1 else "samples"
-    text = f"{reader.name} {_range(lowest, highest)}{bound}"
+    text = f"{reader.name} {_range(lowest, highest)}"
+    text += bound.told(found.values[ok]) if bound else ""
     text += f", {samples} {_range(youngest, oldest)} old"
     added = found.added[ok]
     if reader.added is not None and added.any():
@@ -145,9 +171,9 @@ def _max_age(metric: checked.CheckedMetric) -> str:
     return amounts.age_text(metric.max_age_seconds)
 
 
-def _bounds(expr: checked_expr.TypedExpr) -> dict[str, str]:
-    """Return ` > 80%` by metric, for comparisons of a metric alone with a constant."""
-    found: dict[str, str] = {}
+def _bounds(expr: checked_expr.TypedExpr) -> dict[str, _Bound]:
+    """Return bounds by metric, where a metric alone is compared with a constant."""
+    found: dict[str, _Bound] = {}
     for each in checked_expr.walk(expr):
         if not isinstance(each, checked_expr.Compare):
             continue
@@ -157,7 +183,9 @@ def _bounds(expr: checked_expr.TypedExpr) -> dict[str, str]:
         ):
             key = _alone(metric)
             if key is not None and isinstance(other, checked_expr.Const):
-                found[key] = f" {comparator} {_constant(other, metric.unit)}"
+                unit = metric.unit or other.unit
+                scale = units.CORES_SCALE if unit == units.CORES else 1.0
+                found[key] = _Bound(comparator, other.value / scale, unit)
     return found
 
 
@@ -176,8 +204,3 @@ def _alone(expr: checked_expr.TypedExpr) -> str | None:
             return key
         case _:
             return None
-
-
-def _constant(const: checked_expr.Const, unit: units.Unit | None) -> str:
-    value = const.value / units.CORES_SCALE if unit == units.CORES else const.value
-    return amounts.text(value, unit or const.unit)

@@ -22,7 +22,8 @@ def text(value: float, unit: units.Unit) -> str:
         return f"{_digits(value)}s"
     if unit == units.PER_SECOND:
         return f"{_digits(value)}/s"
-    return f"{_digits(value)} {unit}"
+    digits = _digits(value)
+    return "1 core" if (digits, unit) == ("1", units.CORES) else f"{digits} {unit}"
 
 
 def age_text(seconds: float) -> str:

@@ -247,6 +247,9 @@ prod/web fits on 2 of 5 nodes
   TaintToleration                   300   300
   web/low-cpu                       180   119
   total                             634   573
+
+  MEASURED  VALUES    SAMPLES  JUST PLACED  WITHOUT A VALUE
+  cpu_busy  10%..91%  0s old   -            2 no sample
 """
     )
 

@@ -54,7 +54,12 @@ class Bench:
         self.recorder = recorder
         self.sweeps: Sweeps = recorder._sleep  # type: ignore[assignment]  # made below
 
-    def record(self, name: str = "web", note: str = "0/5 nodes are available") -> None:
+    def record(
+        self,
+        name: str = "web",
+        note: str = "0/5 nodes are available",
+        equal_by: str | None = None,
+    ) -> None:
         """Record a failure to schedule a pod."""
         self.recorder.record(
             pod(name),
@@ -63,6 +68,7 @@ class Bench:
             "Scheduling",
             note,
             "policysched",
+            equal_by=equal_by,
         )
 
     def bodies(self, method: str = "POST") -> list[dict[str, Any]]:
@@ -156,6 +162,21 @@ async def test_repetitions_before_the_first_is_written() -> None:
         await b.recorder.flush()
         (event,) = b.bodies()
         assert event["series"]["count"] == 3
+
+
+@asynchronous
+async def test_details_that_change_make_no_new_event() -> None:
+    """Where something else than the note is compared, the first note stays and the count grows."""
+    async with bench(CREATED) as b:
+        for value in ("81%", "85%", "97%"):
+            b.record(note=f"0/5 nodes are available. cpu_busy {value}", equal_by="0/5")
+        b.record(note="0/6 nodes are available. cpu_busy 97%", equal_by="0/6")
+        await b.recorder.flush()
+        counts = {e["note"]: e.get("series", {}).get("count", 1) for e in b.bodies()}
+        assert counts == {
+            "0/5 nodes are available. cpu_busy 81%": 3,
+            "0/6 nodes are available. cpu_busy 97%": 1,
+        }
 
 
 @asynchronous

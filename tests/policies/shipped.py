@@ -98,5 +98,4 @@ def explain(
         samples = {node: metric_table.Sample(value, now) for node, value in by_node.items()}
         cluster.cache.metrics.refresh(metric, samples)
     snap = cluster.cache.snapshot()
-    explained = decider.explain_pod(cluster.info(pod), snap)
-    return Answer(explaining.as_json(explained, snap.nodes.names))
+    return Answer(explaining.report(decider, cluster.info(pod), snap))

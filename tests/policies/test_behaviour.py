@@ -284,12 +284,12 @@ def test_node_load_refuses_nodes_over_their_limit(metric: str, rule: str) -> Non
 
 
 def test_node_load_falls_back_on_requests() -> None:
-    """A node without samples is scored by what its pods request, and gets nothing for the rest."""
+    """Without samples a node counts as half busy, by requests as busier; it gets no more points."""
     placed = [builders.make_pod("p").requests(cpu="5", memory="5Gi").node("silent")]
     loads = _node_loads(known=0.75)
     answer = shipped.decide("node-load", _pod(), [_node("known"), _node("silent")], placed, loads)
-    assert answer.points("node-load/cpu") == {"known": 75, "silent": 150}
-    assert answer.points("node-load/memory") == {"known": 100, "silent": 200}
+    assert answer.points("node-load/cpu") == {"known": 75, "silent": 75}
+    assert answer.points("node-load/memory") == {"known": 100, "silent": 100}
     assert {answer.points(f"node-load/{rule}")["silent"] for rule in NODE_RULES[2:]} == {0}
 
 

@@ -77,6 +77,26 @@ class Room:
         return tuple(events.ClusterEventWithHint(event) for event in waits_for)
 
 
+class Sees:
+    """Rejects every node by a value that is another one each time."""
+
+    name = "Sees"
+    value = 81
+
+    def filter(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
+    ) -> status.NodeStatuses:
+        """Reject the nodes."""
+        too_busy = status.unschedulable(self.name, "too busy")
+        return status.NodeStatuses.where(nodes.allowed_pods >= 0, too_busy)
+
+    def evidence(
+        self, pod: pod_shape.PodInfo, snap: snapshot.Snapshot, diagnosis: interface.Diagnosis
+    ) -> str:
+        """Return the value."""
+        return f"saw {self.value}%"
+
+
 @dataclasses.dataclass
 class Scripted:
     """Reserve, Permit and PreBind answer what the script says; everything is written down."""
@@ -225,6 +245,7 @@ class Recorder:
         default_factory=list
     )
     nominations: list[tuple[str, str]] = dataclasses.field(default_factory=list)
+    compared: list[str] = dataclasses.field(default_factory=list)
 
     def record(
         self,
@@ -239,6 +260,7 @@ class Recorder:
     ) -> None:
         """Write an event down."""
         self.events.append((pod.key, event_type.value, reason, action, note, reporting_controller))
+        self.compared.append(note if equal_by is None else equal_by)
 
     def set_condition(
         self,

@@ -185,6 +185,26 @@ class TestDoesNotFit:
 
         fakes.play(scenario())
 
+    def test_evidence_stands_in_the_event_only(self) -> None:
+        """Values differ with each attempt; the condition is written once, the event is told all."""
+
+        async def scenario() -> None:
+            plugin = fakes.Sees()
+            world = fakes.World(plugin)
+            world.add_node("n1")
+            world.add_pod("a")
+            await world.settle()
+            plugin.value = 97
+            world.nodes.upsert(builders.make_node("n1").labels(changed="yes").build())
+            world.clock.advance(10)
+            await world.settle()
+            rejected = "0/1 nodes are available: 1 too busy."
+            assert [c.message for _, c, _ in world.recorder.conditions] == [rejected]
+            assert world.recorder.notes == [f"{rejected} saw 81%", f"{rejected} saw 97%"]
+            assert world.recorder.compared == [rejected, rejected]
+
+        fakes.play(scenario())
+
     def test_without_nodes_it_is_retried(self) -> None:
         """Nobody rejected the pod, so it is tried again after backoff (ErrNoNodesAvailable)."""
 

@@ -1,0 +1,96 @@
+"""`explain`: what the rules over metrics that act on a pod saw of each node.
+
+The form is that of schemas/explain.schema.json: each metric once, in the scale of its query, and
+the rules that read it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from policysched.cluster import pod_shape, snapshot
+from policysched.compiler import evidence, readings
+from policysched.compiler.rules import base, outage_hold, reject, score
+from policysched.framework import cycle_state, interface, status
+
+_KINDS = reject.Reject | score.ConditionScore | score.NumberScore
+
+
+class MetricReport:
+    """What is known of the metrics that count for one pod."""
+
+    def __init__(
+        self,
+        plugins: Iterable[interface.Plugin],
+        shape: pod_shape.PodShape,
+        snap: snapshot.Snapshot,
+    ) -> None:
+        """Look at the rules among `plugins` that act on pods of `shape` now."""
+        self._snap = snap
+        state = cycle_state.CycleState()
+        self._rules = [
+            (plugin, plugin.told)
+            for plugin in plugins
+            if isinstance(plugin, _KINDS) and plugin.told is not None
+            if plugin.scope.applies_to(state, shape, snap)
+        ]
+        self._by_ref = {base.rule_ref(rule.head): (rule, told) for rule, told in self._rules}
+
+    def as_json(self) -> dict[str, object]:
+        """Return the fields `rules` and `metrics`; nothing where no rule reads metrics."""
+        if not self._rules:
+            return {}
+        readers = {reader.name: reader for _, told in self._rules for reader in told.metrics}
+        return {
+            "rules": [self._rule(rule, told) for rule, told in self._rules],
+            "metrics": {name: self._metric(reader) for name, reader in readers.items()},
+        }
+
+    def detail(self, ref: status.RuleRef | None, row: int) -> str | None:
+        """Return what a rule saw when it rejected a node; None if it reads no metric."""
+        known = None if ref is None else self._by_ref.get(ref)
+        if known is None:
+            return None
+        rule, told = known
+        node = self._snap.at_rows(np.array([row], np.intp))
+        hysteresis = rule.hysteresis if isinstance(rule, reject.Reject) else None
+        is_held = hysteresis is not None and bool(hysteresis.is_held(node)[0])
+        return told.on_node(node) + (", held by `until`" if is_held else "")
+
+    def _rule(self, rule: outage_hold.MetricRule, told: evidence.RuleEvidence) -> dict[str, object]:
+        ref = base.rule_ref(rule.head)
+        lost = rule.outage(self._snap)
+        return {
+            "policy": ref.policy,
+            "rule": ref.rule,
+            "line": ref.line,
+            "kind": rule.head.kind,
+            "metrics": [reader.name for reader in told.metrics],
+            "outage": None if lost is None else evidence.outage(lost, self._snap),
+        }
+
+    def _metric(self, reader: readings.MetricReader) -> dict[str, object]:
+        snap = self._snap
+        found = reader.read(snap.all_rows())
+        return {
+            "unit": str(reader.metric.unit),
+            "maxAgeSeconds": reader.metric.max_age_seconds,
+            "nodes": {
+                snap.nodes.names[row]: _reading(found, row)
+                for row in np.flatnonzero(snap.is_alive).tolist()
+            },
+        }
+
+
+def _reading(found: readings.Readings, row: int) -> dict[str, object]:
+    is_known = bool(found.is_known[row])
+    return {
+        "state": found.state(row).value,
+        "value": float(found.values[row]) if found.is_ok[row] else None,
+        "measured": float(found.measured[row]) if is_known else None,
+        "ageSeconds": round(float(found.age_seconds[row]), 3) if is_known else None,
+        "added": float(found.added[row]),
+        "addedPods": int(found.added_pods[row]),
+    }
