@@ -211,3 +211,54 @@ def test_requests_equal_the_reference(pod: objects.Pod, status: objects.PodStatu
     assert found.nonzero_cpu_milli == nonzero.get("cpu", 0)
     assert found.nonzero_memory_bytes == nonzero.get("memory", 0)
     assert found.scored == reference.incoming_scored(pod)
+
+
+def _with_limits(pod: objects.Pod) -> objects.Pod:
+    """Return the pod with limits where it has requests."""
+
+    def limited(
+        resources: objects.ResourceRequirements | None,
+    ) -> objects.ResourceRequirements | None:
+        return resources and msgspec.structs.replace(resources, limits=resources.requests)
+
+    def each(containers: tuple[objects.Container, ...]) -> tuple[objects.Container, ...]:
+        return tuple(msgspec.structs.replace(c, resources=limited(c.resources)) for c in containers)
+
+    spec = msgspec.structs.replace(
+        pod.spec,
+        containers=each(pod.spec.containers),
+        init_containers=each(pod.spec.init_containers),
+        resources=limited(pod.spec.resources),
+    )
+    return msgspec.structs.replace(pod, spec=spec)
+
+
+@hypothesis.given(
+    strategies.pods("a").map(_with_limits),
+    st.sampled_from(("cpu", "memory", "ephemeral-storage", "example.com/gpu", "pods")),
+)
+def test_limits_equal_the_reference(pod: objects.Pod, resource: str) -> None:
+    """Whatever the pod is made of: containers, init containers, sidecars, pod level, overhead."""
+    limits = pod_requests.pod_limits(pod)
+    assert pod_requests.limit(limits, resource) == reference.limited(pod, resource)
+
+
+@pytest.mark.parametrize(
+    "containers, memory",
+    [
+        pytest.param(({"memory": "1Gi"}, {"memory": "2Gi"}), 3 * GIB, id="they-add-up"),
+        pytest.param(({"memory": "1Gi"}, {}), None, id="one-without-may-take-everything"),
+        pytest.param(({"memory": "1Gi"}, {"memory": "0"}), None, id="0-is-no-limit"),
+    ],
+)
+def test_a_pod_is_limited_if_all_of_it_is(
+    containers: tuple[dict[str, str], ...], memory: int | None
+) -> None:
+    """Of memory; a container without a limit of GPUs gets none."""
+    made = tuple(
+        objects.Container(resources=objects.ResourceRequirements(limits=dict(limits)))
+        for limits in containers
+    )
+    limits = pod_requests.pod_limits(make_pod("a").spec(containers=made).build())
+    assert pod_requests.limit(limits, "memory") == memory
+    assert pod_requests.limit(limits, "example.com/gpu") == 0

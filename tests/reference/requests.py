@@ -53,7 +53,7 @@ def limited(pod: objects.Pod, resource: str) -> int | None:
     ]
     sums = [sum(_exact(c.resources.limits).get(resource, Fraction(0)) for c in p) for p in phases]
     total = whole[resource] if is_pod_level else max(sums)
-    if total or is_native or is_pod_level:
+    if is_pod_level or any(resource in c.resources.limits for c in every):
         total += _exact(spec.overhead).get(resource, Fraction(0))
     return _whole({resource: Fraction(total)})[resource]
 
