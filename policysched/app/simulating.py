@@ -131,10 +131,14 @@ class _Simulation:
     def _feasible_count(
         self, framework: runtime.Framework, info: pod_shape.PodInfo, result: runtime.ScheduleResult
     ) -> int:
-        """Return how many nodes take the pod, also if it went to its nominated node untried."""
+        """Return how many nodes take the pod, also if it went to its nominated node untried.
+
+        That node takes it even if nothing can be said of others: no scores are asked for.
+        """
         if result.node_name != info.pod.status.nominated_node_name:
             return result.feasible_count
-        return framework.explain_pod(info, self._cache.snapshot()).feasible_count
+        explained = framework.explain_pod(info, self._cache.snapshot())
+        return max(explained.feasible_count, result.feasible_count)
 
 
 def _nominated(info: pod_shape.PodInfo, node_name: str) -> pod_shape.PodInfo:
