@@ -299,14 +299,17 @@ def _missing_action(
         action = check_metrics.missing_action(own.env, clause)
         return action is not None, action
     parts = [] if condition is None else list(check_exprs.missing_parts(condition))
-    if not parts:
+    if condition is None or not parts:
         return True, None
-    action = _inherited_action(parts, node, own.env)
+    action = _inherited_action(condition, parts, node, own.env)
     return action is not None, action
 
 
 def _inherited_action(
-    parts: Sequence[checked_expr.TypedExpr], node: syntax.Reject, env: constants.Environment
+    condition: checked_expr.TypedExpr,
+    parts: Sequence[checked_expr.TypedExpr],
+    node: syntax.Reject,
+    env: constants.Environment,
 ) -> Literal["allow", "reject"] | None:
     """Return what the metrics say; None if they do not say it or not the same (reported)."""
     only_metrics, read = check_scores.metrics_among(parts)
@@ -318,6 +321,6 @@ def _inherited_action(
         node.condition,
         node.span,
         ("missing allow", "missing reject"),
-        "its metrics differ in what they say" if len(actions) > 1 and None not in actions else "",
+        check_scores.why_missing(condition, actions),
     )
     return None

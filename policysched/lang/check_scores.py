@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, Literal, cast
 
 from policysched.lang import (
@@ -235,10 +235,17 @@ def _missing(
     answers = {each.missing_points for each in own.env.metrics.values() if each.key in read}
     if only_metrics and len(answers) == 1 and (points := answers.pop()) is not None:
         return True, points
-    why = "its metrics differ in what they say" if len(answers) > 1 and None not in answers else ""
     choices = ("missing score 0", "missing score 50")
-    report_missing(own.env, node.value, node.span, choices, why)
+    report_missing(own.env, node.value, node.span, choices, why_missing(value, answers))
     return False, None
+
+
+def why_missing(value: checked_expr.TypedExpr, answers: Collection[object]) -> str:
+    """Return why what metrics say of missing data, `answers`, does not settle it, or ""."""
+    if len(answers) > 1 and None not in answers:
+        return "its metrics differ in what they say"
+    has_fallback = any(isinstance(part, checked_expr.Else) for part in checked_expr.walk(value))
+    return "what stands for missing data may be missing too" if has_fallback else ""
 
 
 def metrics_among(parts: Sequence[checked_expr.TypedExpr]) -> tuple[bool, set[str]]:
