@@ -11,6 +11,7 @@ import orjson
 
 from policysched import _resources, errors
 from policysched.app import cluster_file, plain_yaml
+from policysched.app import election as elections
 from policysched.lang import spelling
 from policysched.promapi import settings
 
@@ -32,6 +33,18 @@ class ProfileConfig(msgspec.Struct, frozen=True, rename="camel"):
     disabled_scores: tuple[str, ...] = ()
 
 
+class ClientConnection(msgspec.Struct, frozen=True, rename="camel"):
+    """How the API server is spoken to.
+
+    Attributes:
+        qps: requests a second, None for no limit of our own.
+        burst: how many may come at once, None for twice as many as in a second.
+    """
+
+    qps: float | None = None
+    burst: int | None = None
+
+
 class Config(msgspec.Struct, frozen=True, rename="camel"):
     """A configuration; the defaults are those of kube-scheduler where it has them."""
 
@@ -42,6 +55,8 @@ class Config(msgspec.Struct, frozen=True, rename="camel"):
     pod_max_in_unschedulable_pods_seconds: float = 300.0
     parallel_binds: int = 128
     prometheus: dict[str, settings.PrometheusSource] = {}
+    leader_election: elections.LeaderElectionConfig = elections.LeaderElectionConfig()
+    client_connection: ClientConnection = ClientConnection()
 
 
 def read(path: str) -> Config:
@@ -133,6 +148,14 @@ def _semantic_faults(document: plain_yaml.Document) -> Iterable[_Fault]:
         problem = settings.problem(source)
         if problem:
             yield document.line(("prometheus", name)), f"`prometheus.{name}`: {problem}"
+    election = value.get("leaderElection", {})
+    for field, problem in elections.problems(config.leader_election):
+        said = (field,) if field in election else ()
+        yield document.line(("leaderElection", *said)), f"`leaderElection`: {problem}"
+    connection = value.get("clientConnection", {})
+    if "burst" in connection and "qps" not in connection:
+        line = document.line(("clientConnection", "burst"))
+        yield line, "`clientConnection.burst` has no meaning without `qps`"
 
 
 def _dotted(path: tuple[str | int, ...]) -> str:

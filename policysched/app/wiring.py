@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import logging
+import math
 import platform
 import random
 from collections.abc import Coroutine, Mapping, Sequence
@@ -13,7 +14,15 @@ from typing import Any, NoReturn
 import policysched
 from policysched import clock as clocks
 from policysched import errors
-from policysched.app import config, logs, metrics_source, policies, process
+from policysched.app import (
+    config,
+    logs,
+    metrics_source,
+    policies,
+    process,
+    terms,
+)
+from policysched.app import election as elections
 from policysched.cluster import cache as caches
 from policysched.cluster import node_names
 from policysched.framework import events, interface, runtime
@@ -24,6 +33,7 @@ from policysched.kube import (
     eviction,
     kubeconfig,
     pod_status,
+    rate_limit,
     reflector,
     resources,
     volume_writing,
@@ -60,6 +70,7 @@ class RunOptions:
         scheduler_name: name of the profile where the policies declare none.
         metrics_file: see `metrics_source.FileSource`; it stands for all of Prometheus.
         prometheus: `[NAME=]URL`, over the servers of the configuration.
+        leader_election: over what the configuration says of it.
     """
 
     kubeconfig: str | None = None
@@ -70,6 +81,7 @@ class RunOptions:
     scheduler_name: str | None = None
     metrics_file: str | None = None
     prometheus: tuple[str, ...] = ()
+    leader_election: elections.Overrides = dataclasses.field(default_factory=dict)
 
 
 class Service:
@@ -89,6 +101,9 @@ class Service:
         self._clock = clock
         self._rng = random.Random()
         self._config = config.read(options.config) if options.config else config.Config()
+        self._election = elections.with_overrides(
+            self._config.leader_election, options.leader_election
+        )
         self.policy_set = policies.load(
             options.policies, options.params, options.scheduler_name, self._config
         )
@@ -123,7 +138,19 @@ class Service:
             self._options.kubeconfig, self._options.context, self._clock
         )
         connections = self._config.parallel_binds + _OTHER_CONNECTIONS
-        async with client.ApiClient(connection, rng=self._rng, max_connections=connections) as api:
+        writes = elections.new_fence(self._election, self._clock)
+        async with (
+            client.ApiClient(
+                connection,
+                rng=self._rng,
+                max_connections=connections,
+                limit=self._request_limit(),
+                fence=writes,
+            ) as api,
+            elections.elector(
+                self._election, connection, writes, self._clock, self._rng
+            ) as elector,
+        ):
             _log.info(
                 "starting %s",
                 logs.fields(
@@ -133,10 +160,19 @@ class Service:
                     hash=self.policy_set.content_hash or "none",
                 ),
             )
-            await self._serve(api, stopping)
+            await self._serve(api, elector, stopping)
         _log.info("stopped")
 
-    async def _serve(self, api: client.ApiClient, stopping: asyncio.Event) -> None:
+    def _request_limit(self) -> rate_limit.TokenBucket | None:
+        limits = self._config.client_connection
+        if limits.qps is None:
+            return None
+        burst = limits.burst or math.ceil(2 * limits.qps)
+        return rate_limit.TokenBucket(limits.qps, burst, self._clock)
+
+    async def _serve(
+        self, api: client.ApiClient, elector: terms.Elector, stopping: asyncio.Event
+    ) -> None:
         instance = f"policysched-{platform.node()}"
         recorder = event_recorder.ApiEventRecorder(api, self._clock, instance=instance)
         status_writer = pod_status.PodStatusWriter(api, self._clock)
@@ -152,20 +188,39 @@ class Service:
         if self._metrics is not None:
             nodes = _ClusterNodes(scheduler.cache, reflectors[0].synced)
             background.append(self._metrics.run(scheduler.events.refresh_metrics, nodes))
+        leading = self._terms(elector, scheduler, reflectors[-1])
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(each) for each in background]
-            tasks.append(group.create_task(self._schedule(scheduler, reflectors)))
+            tasks.append(group.create_task(self._schedule(scheduler, reflectors, leading)))
             await stopping.wait()
             _log.info("stopping")
-            await scheduler.stop()
-            await _flush(recorder, status_writer)
+            await leading.end(lambda: _flush(recorder, status_writer))
             for task in tasks:
                 task.cancel()
+        await leading.hand_over()
+
+    def _terms(
+        self,
+        elector: terms.Elector,
+        scheduler: schedulers.Scheduler,
+        pods: reflector.Reflector[Any],
+    ) -> terms.Terms:
+        if not self._election.leader_elect:
+            return terms.Terms(elector, scheduler)
+        return terms.Terms(
+            elector,
+            scheduler,
+            refresh=pods.refresh,
+            last_writes_seconds=elections.times(self._election).last_writes_seconds,
+        )
 
     async def _schedule(
-        self, scheduler: schedulers.Scheduler, reflectors: Sequence[reflector.Reflector[Any]]
+        self,
+        scheduler: schedulers.Scheduler,
+        reflectors: Sequence[reflector.Reflector[Any]],
+        leading: terms.Terms,
     ) -> None:
-        """Schedule pods once everything has been listed."""
+        """Schedule pods whenever this process leads, once everything has been listed."""
         started_seconds = self._clock.monotonic_seconds()
         await asyncio.gather(*(each.synced.wait() for each in reflectors))
         await self._wait_for_metrics()
@@ -178,7 +233,7 @@ class Service:
                 nodes=cache.nodes.alive_count, pods=cache.pod_count, seconds=f"{seconds:.1f}"
             ),
         )
-        await scheduler.run()
+        await leading.run()
 
     async def _wait_for_metrics(self) -> None:
         """Give metrics a moment: pods that wait since before the start should not go blind."""
@@ -277,7 +332,7 @@ def _reflectors(
         *((resources.OWNERS[kind], sink) for kind, sink in handlers.owners.items()),
         *((resources.STORAGE[kind], sink) for kind, sink in handlers.storage.items()),
         (resources.BUDGETS, handlers.budgets),
-        (resources.PODS, handlers.pods),
+        (resources.PODS, handlers.pods),  # the last: a new leader lists them again
     ]
     return [reflector.Reflector(api, resource, sink, rng=rng) for resource, sink in sinks]
 

@@ -46,7 +46,53 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="where metrics come from; repeatable, NAME is what `source` of a metric says; "
         "credentials, TLS and headers are in --config",
     )
+    _add_leader_election(parser)
     parser.add_argument("--log-level", choices=logs.LEVELS, default="info", help="default: info")
+
+
+def _add_leader_election(parser: argparse.ArgumentParser) -> None:
+    """Add kube-scheduler's options of that name."""
+    group = parser.add_argument_group("leader election", "one of several processes schedules")
+    group.add_argument(
+        "--leader-elect",
+        metavar="true|false",
+        nargs="?",
+        const=True,
+        type=_truth,
+        help="schedule only while holding a Lease; default: false",
+    )
+    for option, metavar, text in (
+        ("lease-duration", "15s", "after so long without a sign of the leader another takes over"),
+        ("renew-deadline", "10s", "so long a leader goes on that cannot renew its lease"),
+        ("retry-period", "2s", "how often the leader renews, and others try"),
+        ("resource-name", "NAME", "name of the Lease; default: policysched"),
+        ("resource-namespace", "NAMESPACE", "default: the pod's own, else kube-system"),
+    ):
+        group.add_argument(f"--leader-elect-{option}", metavar=metavar, help=text)
+
+
+_ELECTION_FIELDS = {
+    "leader_elect": "leader_elect",
+    "leader_elect_lease_duration": "lease_duration",
+    "leader_elect_renew_deadline": "renew_deadline",
+    "leader_elect_retry_period": "retry_period",
+    "leader_elect_resource_name": "resource_name",
+    "leader_elect_resource_namespace": "resource_namespace",
+}
+"""Fields of the configuration, by option."""
+
+
+def _leader_election(args: argparse.Namespace) -> dict[str, str | bool]:
+    given = {field: getattr(args, option) for option, field in _ELECTION_FIELDS.items()}
+    return {field: value for field, value in given.items() if value is not None}
+
+
+def _truth(text: str) -> bool:
+    """Return what a word means to Go's flags (strconv.ParseBool)."""
+    words = {"true": True, "t": True, "1": True, "false": False, "f": False, "0": False}
+    if text.lower() not in words:
+        raise argparse.ArgumentTypeError(f"`{text}` is neither `true` nor `false`")
+    return words[text.lower()]
 
 
 def run(args: argparse.Namespace) -> int:
@@ -57,6 +103,7 @@ def run(args: argparse.Namespace) -> int:
     from policysched.app import wiring  # noqa: PLC0415 - as above
 
     offline_options.refuse_empty(args, "kubeconfig", "context", "config", "metrics_file")
+    offline_options.refuse_empty(args, *_ELECTION_FIELDS)
     _check_name(args.scheduler_name)
     clock = clocks.SystemClock()
     logs.configure(clock, args.log_level)
@@ -69,6 +116,7 @@ def run(args: argparse.Namespace) -> int:
         scheduler_name=args.scheduler_name,
         metrics_file=args.metrics_file,
         prometheus=tuple(args.prometheus or ()),
+        leader_election=_leader_election(args),
     )
     service = wiring.Service(options, clock)
     asyncio.run(service.run())

@@ -6,7 +6,9 @@
 A call is repeated, with growing and jittered pauses, when repeating it is safe: always after 429
 (the server has not looked at it) and when no connection came about; after 5xx and lost answers only
 where the call says that it is idempotent. A 401 leads to one more try with another credential, if
-there is one. There is no client-side rate limit: the server's priority and fairness decides.
+there is one. Requests are not limited here, for the server's priority and fairness decides, unless
+a `rate_limit.TokenBucket` is given. With a `fence.Fence` everything but GET is sent only while this
+process may write, and ends before another one may.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import dataclasses
+import math
 import random
 import types
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -24,7 +27,7 @@ import yarl
 
 import policysched
 from policysched import backoff
-from policysched.kube import errors, kubeconfig
+from policysched.kube import errors, fence, kubeconfig, rate_limit
 
 JSON = "application/json"
 MERGE_PATCH = "application/merge-patch+json"
@@ -43,6 +46,7 @@ _FAILURES = (aiohttp.ClientError, OSError)  # timeouts are OSErrors
 _READ_FAILURES = (*_FAILURES, RuntimeError)  # aiohttp's word for a connection closed on our side
 
 Sleep = Callable[[float], Awaitable[None]]
+_Sent = aiohttp.TraceRequestHeadersSentParams | aiohttp.TraceRequestChunkSentParams
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -71,6 +75,13 @@ class _Call(NamedTuple):
     timeout: aiohttp.ClientTimeout
 
 
+@dataclasses.dataclass(slots=True)
+class _Write:
+    """One attempt of a call, for the last look at the fence."""
+
+    is_held_back: bool = False
+
+
 class ApiClient:
     """One user's connections to one API server; an asynchronous context manager."""
 
@@ -81,6 +92,8 @@ class ApiClient:
         rng: random.Random,
         sleep: Sleep = asyncio.sleep,
         max_connections: int = 128,
+        limit: rate_limit.TokenBucket | None = None,
+        fence: fence.Fence | None = None,
     ) -> None:
         """Prepare; connections are opened when they are needed.
 
@@ -89,12 +102,16 @@ class ApiClient:
             rng: spreads the pauses between attempts.
             sleep: how to pause.
             max_connections: further calls wait for one to become free; watches hold one each.
+            limit: each attempt and each stream waits for a token.
+            fence: says whether this process may write now, and how long that may take.
         """
         self._connection = connection
         self._credentials = connection.credentials
         self._rng = rng
         self._sleep = sleep
         self._max_connections = max_connections
+        self._limit = limit
+        self._fence = fence
         self._session: aiohttp.ClientSession | None = None
         self._certificate_generation = self._credentials.certificate_generation
         self._headers: dict[str, dict[str, str]] = {}
@@ -135,6 +152,7 @@ class ApiClient:
         Raises:
             ApiError: the server refused, in the last attempt.
             TransportError: no answer came, in the last attempt.
+            FencedError: this process may not write any more; the last attempt was not sent.
         """
         timeout = aiohttp.ClientTimeout(
             total=policy.timeout_seconds, sock_connect=CONNECT_TIMEOUT_SECONDS
@@ -142,6 +160,7 @@ class ApiClient:
         call = _Call(method, path, body, content_type, timeout)
         failures = 0
         while True:
+            await self._wait_for_token()
             try:
                 return await self._read(await self._open(call), call)
             except errors.KubeError as error:
@@ -173,11 +192,18 @@ class ApiClient:
             total=None, sock_connect=CONNECT_TIMEOUT_SECONDS, sock_read=stall_seconds
         )
         call = _Call("GET", path, b"", JSON, timeout)
+        await self._wait_for_token()
         response = await self._open(call)
         try:
             yield self._chunks(response, call)
         finally:
             _abandon(response)
+
+    async def _wait_for_token(self) -> None:
+        if self._limit is not None:
+            wait_seconds = self._limit.take()
+            if wait_seconds > 0:
+                await self._sleep(wait_seconds)
 
     async def _open(self, call: _Call) -> aiohttp.ClientResponse:
         """Send the call and return an answer that is not a failure."""
@@ -194,8 +220,11 @@ class ApiClient:
         return await self._send(call)
 
     async def _send(self, call: _Call) -> aiohttp.ClientResponse:
+        if self._fence is not None and call.method != "GET":
+            call = _limited(call, self._fence.write_seconds())
         session = self._opened_session()
         connection = self._connection
+        write = _Write()
         try:
             response = await session.request(
                 call.method,
@@ -206,8 +235,11 @@ class ApiClient:
                 allow_redirects=False,
                 proxy=connection.proxy,
                 server_hostname=connection.server_hostname,
+                trace_request_ctx=write,
             )
         except _FAILURES as error:
+            if write.is_held_back:
+                raise errors.FencedError("the right to write ended before it was sent") from error
             raise self._transport_error(error, call) from error
         if response.status < _FIRST_FAILURE_STATUS:
             return response
@@ -281,7 +313,11 @@ class ApiClient:
             limit=self._max_connections,
             keepalive_timeout=KEEPALIVE_SECONDS,
         )
-        return aiohttp.ClientSession(connector=connector, cookie_jar=aiohttp.DummyCookieJar())
+        return aiohttp.ClientSession(
+            connector=connector,
+            cookie_jar=aiohttp.DummyCookieJar(),
+            trace_configs=None if self._fence is None else [_last_look(self._fence)],
+        )
 
     def _opened_session(self) -> aiohttp.ClientSession:
         if self._session is None:
@@ -302,6 +338,38 @@ class ApiClient:
             case _:
                 text = f"{what}: the connection was lost: {str(error) or type(error).__name__}"
         return errors.TransportError(text, may_have_arrived=True)
+
+
+def _limited(call: _Call, limit_seconds: float) -> _Call:
+    """Return the call so that it ends in time, in the server too (`timeout`, a Go duration)."""
+    seconds = min(limit_seconds, call.timeout.total or limit_seconds)
+    sign = "&" if "?" in call.path else "?"
+    timeout = aiohttp.ClientTimeout(
+        total=seconds,
+        sock_connect=CONNECT_TIMEOUT_SECONDS,
+        ceil_threshold=math.inf,  # else it is rounded up to a whole second
+    )
+    return call._replace(path=f"{call.path}{sign}timeout={seconds:.3f}s", timeout=timeout)
+
+
+def _last_look(writes: fence.Fence) -> aiohttp.TraceConfig:
+    """Return what looks at the fence again right before bytes leave.
+
+    A connection had to be made, perhaps, or the whole process was stopped for a while.
+    """
+
+    async def look(_: object, context: types.SimpleNamespace, sent: _Sent) -> None:
+        if sent.method != "GET":
+            try:
+                writes.write_seconds()
+            except errors.FencedError:
+                context.trace_request_ctx.is_held_back = True
+                raise
+
+    trace = aiohttp.TraceConfig()
+    trace.on_request_headers_sent.append(look)
+    trace.on_request_chunk_sent.append(look)
+    return trace
 
 
 def _abandon(response: aiohttp.ClientResponse) -> None:

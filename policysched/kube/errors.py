@@ -7,6 +7,7 @@
         ├── CredentialError          a credential plugin or identity provider gave no credential
         ├── TransportError           no answer: refused, cut, timed out
         │   └── CertificateError         the server's certificate is not trusted
+        ├── FencedError              we are not the leader, so nothing was sent
         ├── AnswerError              an answer that is not what the API promises
         └── ApiError                 the server says no (a v1 Status)
             ├── UnauthorizedError        401
@@ -59,6 +60,10 @@ class TransportError(KubeError):
 
 class CertificateError(TransportError):
     """The server's certificate is not signed by the authority we trust, or not for its name."""
+
+
+class FencedError(KubeError):
+    """A write that was not sent, because another process may hold the lease of the leader."""
 
 
 class AnswerError(KubeError):

@@ -193,6 +193,8 @@ class ApiEventRecorder:
             try:
                 await self._write(event)
                 self._newest_failure = ""
+            except errors.FencedError:
+                pass  # it is the next leader's to say
             except errors.KubeError as error:
                 self._note_failure(error)
             finally:

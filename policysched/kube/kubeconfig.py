@@ -25,6 +25,7 @@ from kubernetes.aio.config import config_exception, incluster_config, kube_confi
 from policysched import clock as clocks
 from policysched.kube import credential_sources, credentials, errors
 
+_SERVICE_NAMESPACE_FILENAME = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 _IN_CLUSTER = "in-cluster configuration"
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 _SPOILED = credential_sources.SPOILED
@@ -64,6 +65,7 @@ class Connection:
         server_hostname: name expected in the server's certificate, None for that of the URL.
         proxy: URL of a proxy, None for a direct connection; it may hold a password.
         namespace: the context's default namespace.
+        own_namespace: the namespace of the pod that we run in, "" where a kubeconfig was read.
     """
 
     server: str
@@ -72,6 +74,7 @@ class Connection:
     server_hostname: str | None = None
     proxy: str | None = dataclasses.field(default=None, repr=False)
     namespace: str = "default"
+    own_namespace: str = ""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -80,6 +83,7 @@ class ServiceAccountFiles:
 
     token: pathlib.Path = pathlib.Path(incluster_config.SERVICE_TOKEN_FILENAME)
     certificate: pathlib.Path = pathlib.Path(incluster_config.SERVICE_CERT_FILENAME)
+    namespace: pathlib.Path = pathlib.Path(_SERVICE_NAMESPACE_FILENAME)
 
 
 async def load(
@@ -173,7 +177,15 @@ async def in_cluster(
         server=loader.host,
         ssl_context=trust,
         credentials=credentials.Credentials(source, first, clock),
+        own_namespace=_own_namespace(files.namespace),
     )
+
+
+def _own_namespace(file: pathlib.Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError):  # a service account may be mounted without it
+        return ""
 
 
 def _existing(paths: str) -> list[pathlib.Path]:

@@ -185,8 +185,8 @@ class PodStatusWriter:
         self._in_work.add(uid)
         try:
             await self._write_or_drop(note)
-        except errors.NotFoundError:
-            pass  # nobody will ask
+        except (errors.NotFoundError, errors.FencedError):
+            pass  # nobody will ask, or it is the next leader's to say
         except errors.KubeError as error:
             self.failed += 1
             _logger.warning("the status of pod %s was not written: %s", note.pod.key, error)

@@ -102,6 +102,8 @@ class Reflector(Generic[decoding.T]):
         self._decoder = decoding.Decoder(resource.kind)
         self._resource_version = ""
         self._failures = 0
+        self._interruption = asyncio.timeout(None)
+        self._refreshes = 0
 
     @property
     def skipped(self) -> int:
@@ -113,10 +115,29 @@ class Reflector(Generic[decoding.T]):
         while True:
             await self.step()
 
+    async def refresh(self) -> None:
+        """List anew; return once the sink has got a collection that is not older than this call.
+
+        `run` must be running. A watch may be behind, or dead without our knowing it yet.
+        """
+        self.synced.clear()
+        self._refreshes += 1
+        self._resource_version = ""
+        self._interruption.reschedule(asyncio.get_running_loop().time())
+        await self.synced.wait()
+
     async def step(self) -> None:
         """List if that is needed, watch until the watch ends, wait if it ended badly."""
         try:
-            if not self._resource_version:
+            async with asyncio.timeout(None) as self._interruption:
+                await self._list_and_watch()
+        except TimeoutError:
+            if not self._interruption.expired():
+                raise
+
+    async def _list_and_watch(self) -> None:
+        try:
+            while not self._resource_version:
                 await self.list_once()
             await self.watch_once()
         except errors.KubeError as error:
@@ -130,6 +151,7 @@ class Reflector(Generic[decoding.T]):
         Raises:
             KubeError: it could not be read; the sink was not called.
         """
+        refreshes = self._refreshes
         try:
             page = await self._list(PAGE_SIZE)
         except errors.GoneError:  # the first pages are too old by now: take all at once
@@ -137,8 +159,9 @@ class Reflector(Generic[decoding.T]):
         if not page.resource_version:
             raise errors.AnswerError(f"the list of {self.resource.name} has no resourceVersion")
         self._sink.replace(page.items)
-        self._resource_version = page.resource_version
-        self.synced.set()
+        if refreshes == self._refreshes:  # else this one was asked for too early
+            self._resource_version = page.resource_version
+            self.synced.set()
 
     async def watch_once(self) -> None:
         """Give changes to the sink until the server ends the watch.

@@ -217,9 +217,18 @@ class Scheduler:
     # --- the loop ---------------------------------------------------------------------------------
 
     async def run(self) -> None:
-        """Schedule until `stop` is called."""
+        """Schedule until `stop` is called; after that it may be run again."""
+        if self._is_stopping:
+            self._start_over()
         while not self._is_stopping:
             await self._turn()
+
+    def _start_over(self) -> None:
+        """Try all pods that wait anew, for others may have scheduled and written meanwhile."""
+        self._is_stopping = False
+        for queued in self.queue.pods():
+            queued.reported = ("", "")
+        self.queue.set_profiles(self._frameworks)
 
     async def _turn(self) -> None:
         self.run_timers()
@@ -255,10 +264,13 @@ class Scheduler:
             await asyncio.sleep(0)
             self._yielded_at_seconds = self._clock.monotonic_seconds()
 
-    async def stop(self, grace_seconds: float = 5.0) -> None:
+    async def stop(self, grace_seconds: float = 5.0) -> bool:
         """End `run`; finish what is being bound, undo what is not finished in time.
 
         Pods that wait for Permit are undone at once.
+
+        Returns:
+            Whether all was finished, so that no call is under way any more.
         """
         self._is_stopping = True
         self._awake.set()
@@ -269,3 +281,4 @@ class Scheduler:
         for task in unfinished:
             task.cancel()
         await asyncio.gather(*unfinished, return_exceptions=True)
+        return not unfinished

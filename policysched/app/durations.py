@@ -1,0 +1,16 @@
+"""Durations as Kubernetes configuration writes them: `15s`, `1m30s`, `500ms` (metav1.Duration)."""
+
+from __future__ import annotations
+
+import re
+
+_UNIT_SECONDS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
+_PART = r"(\d+(?:\.\d+)?)(h|ms|m|s)"
+_DURATION = re.compile(f"(?:{_PART})+")
+
+
+def seconds(text: str) -> float | None:
+    """Return the seconds of a duration, None where the text is none."""
+    if not _DURATION.fullmatch(text):
+        return None
+    return sum(float(number) * _UNIT_SECONDS[unit] for number, unit in re.findall(_PART, text))

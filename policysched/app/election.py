@@ -1,0 +1,127 @@
+"""Leader election as it is configured: `leaderElection`, options over it, the elector.
+
+Names, defaults and limits are kube-scheduler's (`component-base/config`,
+LeaderElectionConfiguration; `tools/leaderelection`, NewLeaderElector), but for two: the lease has a
+name of its own, and leader election is off unless it is asked for.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import platform
+import random
+import uuid
+from collections.abc import AsyncIterator, Iterable, Mapping
+
+import msgspec
+
+from policysched import clock as clocks
+from policysched import errors
+from policysched.app import durations, terms
+from policysched.kube import client, fence, kubeconfig, leader_election, lease
+
+_log = logging.getLogger("policysched")
+
+DEFAULT_NAMESPACE = "kube-system"
+"""Where the lease is kept when we do not run in a pod of the cluster."""
+
+_NAME_OF_KUBE_SCHEDULER = "kube-scheduler"
+_LEASE_CONNECTIONS = 2
+_SHORTEST_LEASE_SECONDS = 1.0  # `leaseDurationSeconds` is a whole number, and not 0
+
+
+class LeaderElectionConfig(msgspec.Struct, frozen=True, rename="camel"):
+    """Whether and how one of several processes is elected; times are as `15s`."""
+
+    leader_elect: bool = False
+    lease_duration: str = "15s"
+    renew_deadline: str = "10s"
+    retry_period: str = "2s"
+    resource_name: str = "policysched"
+    resource_namespace: str = ""
+    """`""` for the namespace of the pod that we run in, else DEFAULT_NAMESPACE."""
+
+
+Overrides = Mapping[str, str | bool]
+"""Values by field, such as `lease_duration`; they come from the command line."""
+
+
+def problems(config: LeaderElectionConfig) -> Iterable[tuple[str, str]]:
+    """Yield what makes no sense: (field as it is written in a file, what is wrong with it)."""
+    by_field = {
+        "leaseDuration": durations.seconds(config.lease_duration),
+        "renewDeadline": durations.seconds(config.renew_deadline),
+        "retryPeriod": durations.seconds(config.retry_period),
+    }
+    for field, seconds in by_field.items():
+        if not seconds:
+            yield field, f"`{field}` is a duration of more than nothing, such as `15s` or `1m30s`"
+    lease, deadline, period = by_field.values()
+    if not lease or not deadline or not period:
+        return
+    if lease < _SHORTEST_LEASE_SECONDS:
+        yield "leaseDuration", "`leaseDuration` is at least `1s`"
+    if lease <= deadline:
+        yield "leaseDuration", "`leaseDuration` must be greater than `renewDeadline`"
+    if deadline <= leader_election.JITTER_FACTOR * period:
+        factor = leader_election.JITTER_FACTOR
+        yield "renewDeadline", f"`renewDeadline` must be greater than {factor} times `retryPeriod`"
+
+
+def with_overrides(config: LeaderElectionConfig, overrides: Overrides) -> LeaderElectionConfig:
+    """Return the configuration with what the command line says.
+
+    Raises:
+        UsageError: it makes no sense together.
+    """
+    changed = msgspec.structs.replace(config, **overrides)
+    for _, problem in problems(changed):
+        raise errors.UsageError(f"leader election: {problem}")
+    return changed
+
+
+def times(config: LeaderElectionConfig) -> leader_election.Times:
+    """Return the times of a configuration without problems."""
+    return leader_election.Times(
+        durations.seconds(config.lease_duration) or 0.0,
+        durations.seconds(config.renew_deadline) or 0.0,
+        durations.seconds(config.retry_period) or 0.0,
+    )
+
+
+def new_fence(config: LeaderElectionConfig, clock: clocks.Clock) -> fence.Fence | None:
+    """Return what holds back writes of all but the leader, None where nobody is elected."""
+    return fence.Fence(clock) if config.leader_elect else None
+
+
+@contextlib.asynccontextmanager
+async def elector(
+    config: LeaderElectionConfig,
+    connection: kubeconfig.Connection,
+    writes: fence.Fence | None,
+    clock: clocks.Clock,
+    rng: random.Random,
+) -> AsyncIterator[terms.Elector]:
+    """Make the elector that opens and closes the fence `writes`.
+
+    It has connections of its own, so that renewals wait for nothing else, and no limit.
+    """
+    if writes is None:
+        _log.info("leader election is off: no other process may serve the same profiles")
+        yield terms.Unopposed()
+        return
+    if config.resource_name == _NAME_OF_KUBE_SCHEDULER:
+        _log.warning("the lease `kube-scheduler` is kube-scheduler's: only one of both schedules")
+    async with client.ApiClient(connection, rng=rng, max_connections=_LEASE_CONNECTIONS) as api:
+        known = times(config)
+        leases = lease.LeaseStore(
+            api,
+            config.resource_namespace or connection.own_namespace or DEFAULT_NAMESPACE,
+            config.resource_name,
+            # As component-base's clients for leader election: half the deadline, a second at least.
+            timeout_seconds=max(1.0, known.renew_deadline_seconds / 2),
+        )
+        identity = f"{platform.node()}_{uuid.uuid4()}"
+        candidate = leader_election.Candidate(identity, known, clock)
+        yield leader_election.Elector(leases, candidate, writes, rng=rng)

@@ -1,0 +1,126 @@
+"""Terms of a leader: scheduling goes on from the election to the loss of the lease.
+
+Standing by is all the rest: watches keep the cache and the queue as they are for the leader, and
+nothing is decided or written. A term begins with a new list of all pods, for the watch may not yet
+have shown what the former leader bound last. It ends, when the lease is lost, with the undoing of
+all that is not bound by then; after that this process stands by again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Protocol
+
+from policysched.scheduler import scheduler as schedulers
+
+_log = logging.getLogger("policysched")
+
+Refresh = Callable[[], Awaitable[None]]
+
+
+class Elector(Protocol):
+    """Who says when this process leads; see `kube.leader_election.Elector`."""
+
+    async def acquire(self) -> None:
+        """Return once this process leads."""
+        ...
+
+    async def renew(self) -> None:
+        """Return once it does not lead any more."""
+        ...
+
+    async def release(self) -> None:
+        """Let the next one lead at once."""
+        ...
+
+
+class Unopposed:
+    """The elector of a process that leads without asking anybody."""
+
+    async def acquire(self) -> None:
+        """Lead at once."""
+
+    async def renew(self) -> None:
+        """Lead for ever."""
+        await asyncio.Event().wait()
+
+    async def release(self) -> None:
+        """Nothing was held."""
+
+
+class Terms:
+    """The terms of one process, one after the other."""
+
+    def __init__(
+        self,
+        elector: Elector,
+        scheduler: schedulers.Scheduler,
+        *,
+        refresh: Refresh | None = None,
+        last_writes_seconds: float = 5.0,
+    ) -> None:
+        """Schedule whenever this process leads.
+
+        Args:
+            elector: says when that is.
+            scheduler: runs and stops with each term.
+            refresh: brings all pods up to date before a term.
+            last_writes_seconds: how long writes of a leader that has lost the lease may take.
+        """
+        self._elector = elector
+        self._scheduler = scheduler
+        self._refresh = refresh
+        self._last_writes_seconds = last_writes_seconds
+        self._is_ending = False
+        self._is_finished = False
+
+    async def run(self) -> None:
+        """Stand by and lead, in turns, until `end` is called or it is cancelled."""
+        while not self._is_ending:
+            await self._elector.acquire()
+            await self._serve()
+
+    async def _serve(self) -> None:
+        """Schedule until the lease is lost; hold it while the process ends."""
+        renewing = asyncio.create_task(self._elector.renew())
+        scheduling = asyncio.create_task(self._schedule())
+        try:
+            await asyncio.wait((renewing, scheduling), return_when=asyncio.FIRST_COMPLETED)
+            if scheduling.done():
+                scheduling.result()
+                await renewing
+            else:
+                renewing.result()
+                await self._step_down(scheduling)
+        finally:
+            renewing.cancel()
+            scheduling.cancel()
+            await asyncio.gather(renewing, scheduling, return_exceptions=True)
+
+    async def _schedule(self) -> None:
+        if self._refresh is not None:
+            await self._refresh()
+        if not self._is_ending:
+            await self._scheduler.run()
+
+    async def _step_down(self, scheduling: asyncio.Task[None]) -> None:
+        _log.warning("scheduling ends; what is being bound is finished or undone")
+        await self._scheduler.stop(self._last_writes_seconds)
+        if scheduling.done():
+            scheduling.result()
+
+    async def end(self, flush: Callable[[], Awaitable[None]]) -> None:
+        """Schedule no more, and `flush` what was decided; the lease is held meanwhile."""
+        self._is_ending = True
+        self._is_finished = await self._scheduler.stop()
+        await flush()
+
+    async def hand_over(self) -> None:
+        """Release the lease, when `run` has been cancelled after `end`.
+
+        Where a call may still be under way in the server the lease is left to run out.
+        """
+        if self._is_finished:
+            await self._elector.release()
