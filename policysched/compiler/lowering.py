@@ -59,7 +59,7 @@ class Lowering:
 
     def outage(self, expr: checked_expr.TypedExpr) -> outages.Outage:
         """Return what tells whether an expression lost a metric."""
-        return outages.lower(expr, self._metrics.samples)
+        return outages.Outage(expr, self._metrics.samples)
 
     def evidence(
         self, head: checked.RuleHead, expr: checked_expr.TypedExpr

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from policysched.compiler import added_load, lowering, metric_samples
+from policysched.compiler import added_load, lowering, metric_samples, readings
 from policysched.lang import checked, checked_expr, units
 
 
@@ -41,6 +41,11 @@ class MetricParts:
     def placed_seconds(self) -> frozenset[float]:
         """Return for how long just-placed pods count."""
         return frozenset(added.seconds for added in self._added.values())
+
+    def readers(self) -> Iterator[readings.MetricReader]:
+        """Yield what tells people of the metrics that rules read."""
+        for samples in self._samples.values():
+            yield readings.MetricReader(samples, self._added.get(samples.metric.key))
 
     def in_use(self) -> Iterator[metric_samples.MetricSamples]:
         """Yield what rules read."""

@@ -10,38 +10,61 @@ from typing import TypeAlias
 
 from policysched.cluster import snapshot
 from policysched.compiler import metric_samples
+from policysched.framework import cycle_state
 from policysched.lang import checked_expr
 
 SamplesOf: TypeAlias = Callable[[checked_expr.MetricRef], metric_samples.MetricSamples]
-Outage: TypeAlias = Callable[[snapshot.Snapshot], metric_samples.MetricSamples | None]
-"""Returns a metric that is out and for which nothing stands in; None if there is none."""
+_Lost: TypeAlias = Callable[[snapshot.Snapshot], metric_samples.MetricSamples | None]
 
 
-def lower(expr: checked_expr.TypedExpr, samples_of: SamplesOf) -> Outage:
-    """Return what tells whether `expr` lost a metric."""
+class Outage:
+    """Tells whether an expression lost a metric."""
+
+    def __init__(self, expr: checked_expr.TypedExpr, samples_of: SamplesOf) -> None:
+        """Watch the metrics that `expr` reads."""
+        refs = {
+            each for each in checked_expr.walk(expr) if isinstance(each, checked_expr.MetricRef)
+        }
+        self._samples = [samples_of(ref) for ref in refs]
+        self._lost = _lower(expr, samples_of)
+
+    def __call__(self, snap: snapshot.Snapshot) -> metric_samples.MetricSamples | None:
+        """Return a metric that is out and for which nothing stands in; None if there is none."""
+        return self._lost(snap)
+
+    def is_on(self, snap: snapshot.Snapshot, state: cycle_state.CycleState) -> bool:
+        """Return whether there is one; answers end when the age of a sample may begin one."""
+        for samples in self._samples:
+            valid_until = samples.current(snap).valid_until
+            if valid_until is not None:
+                state.expire_at(valid_until)
+        return self._lost(snap) is not None
+
+
+def _lower(expr: checked_expr.TypedExpr, samples_of: SamplesOf) -> _Lost:
     match expr:
         case checked_expr.MetricRef():
             return _of_metric(samples_of(expr))
         case checked_expr.Else(value=value, fallback=fallback):
-            return _of_both(lower(value, samples_of), lower(fallback, samples_of))
+            return _of_both(_lower(value, samples_of), _lower(fallback, samples_of))
         case _:
             parts = [
-                lower(child, samples_of)
+                _lower(child, samples_of)
                 for child in checked_expr.children(expr)
                 if checked_expr.metrics_of(child)
             ]
             return _of_any(parts)
 
 
-def _of_metric(samples: metric_samples.MetricSamples) -> Outage:
+def _of_metric(samples: metric_samples.MetricSamples) -> _Lost:
     return lambda snap: samples if samples.current(snap).is_out else None
 
 
-def _of_both(value: Outage, fallback: Outage) -> Outage:
+def _of_both(value: _Lost, fallback: _Lost) -> _Lost:
     return lambda snap: value(snap) and fallback(snap)
 
 
-def _of_any(parts: list[Outage]) -> Outage:
+def _of_any(parts: list[_Lost]) -> _Lost:
     if len(parts) == 1:
         return parts[0]
 

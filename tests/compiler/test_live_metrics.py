@@ -233,6 +233,26 @@ def test_an_outage_under_skip_rejects_nobody(missing: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "condition",
+    [
+        pytest.param("pod(app = web) or busy > 80%", id="settled-by-the-pod"),
+        pytest.param("not (pod(app = db) and busy > 80%)", id="settled-below-a-negation"),
+        pytest.param("busy > 80% or busy <= 80%", id="read"),
+    ],
+)
+def test_an_outage_that_begins_with_the_time_is_noticed(condition: str) -> None:
+    """Also where the truth did not depend on the metric: answers that are kept end in time."""
+    text = f"{_metric('')} policy p {{ for pods reject when {condition} missing allow }}"
+    there = desk.Desk(text, THREE)
+    there.sample("busy", {"n1": 60.0}, n1=0.5)
+    web = there.shapes.info(desk.pod(app="web").build())
+    (framework,) = there.frameworks.values()
+    assert framework.schedule_pod(web, there.cache.snapshot()).feasible_count in (0, 2)
+    there.clock.advance(61)
+    assert framework.schedule_pod(web, there.cache.snapshot()).feasible_count == 3
+
+
+@pytest.mark.parametrize(
     "rule",
     ["reject when busy > 80% missing allow as r", "score busy prefer low missing score 0 as r"],
 )

@@ -97,7 +97,7 @@ class Reject(base.PolicyRule):
     def rejecting(self, batch: physical.Batch) -> columns.NodeMask:
         """Return bool (n,): the nodes of the batch that the rule rejects."""
         size = len(batch.nodes)
-        if self.outage(batch.nodes.snapshot):
+        if self.outage.is_on(batch.nodes.snapshot, batch.state):
             return np.zeros(size, np.bool_)
         truths = physical.evaluate(self.condition, batch)
         rejecting = ~truths.is_false if self._rejects_unknown else truths.is_true

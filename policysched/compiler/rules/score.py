@@ -37,7 +37,7 @@ class ConditionScore(base.ScoreRule):
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
     ) -> columns.IntArray:
         """Return int64 (n,) hundredths, all 0 in an outage."""
-        if self.outage(nodes.snapshot):
+        if self.outage.is_on(nodes.snapshot, state):
             return np.zeros(len(nodes), np.int64)
         truths = physical.evaluate(self.value, physical.Batch(nodes, pod.shape, state))
         hundredths = np.where(truths.is_true, points.FULL, self._missing)
@@ -88,7 +88,7 @@ class PointwiseScore(NumberScore):
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
     ) -> columns.IntArray:
         """Return int64 (n,) hundredths, all 0 in an outage."""
-        if self.outage(nodes.snapshot):
+        if self.outage.is_on(nodes.snapshot, state):
             return np.zeros(len(nodes), np.int64)
         values, is_valid = self.numbers(state, pod.shape, nodes)
         known = np.where(is_valid, values, 0.0)
@@ -124,7 +124,7 @@ class RelativeScore(NumberScore):
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
     ) -> columns.FloatArray:
         """Return float64 (n,), NaN where missing; all 0, which gives no points, in an outage."""
-        if self.outage(nodes.snapshot):
+        if self.outage.is_on(nodes.snapshot, state):
             return np.zeros(len(nodes))
         values, is_valid = self.numbers(state, pod.shape, nodes)
         return np.where(is_valid, values, np.nan)
