@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from policysched import errors
 from policysched.app import config, plugin_sets, policy_sources, profile_choice
 from policysched.cluster import metric_needs, snapshot
-from policysched.compiler import compiler
+from policysched.compiler import compiler, readings
 from policysched.compiler.rules import base
 from policysched.framework import interface, profile, scoring
 from policysched.lang import checked, checker, diagnostics, rendering, source, spelling
@@ -201,6 +201,7 @@ class Profiles:
         next_metric_change: returns when verdicts may next change because samples grow old or
             just-placed pods cease to count, None for never.
         metric_needs: what is to be kept of metrics.
+        metric_readers: tell people of the metrics that rules read.
     """
 
     by_name: Mapping[str, profile.Profile]
@@ -208,6 +209,7 @@ class Profiles:
     next_change: Callable[[datetime.datetime], datetime.datetime | None]
     next_metric_change: Callable[[snapshot.Snapshot], datetime.datetime | None]
     metric_needs: metric_needs.MetricNeeds
+    metric_readers: tuple[readings.MetricReader, ...] = ()
 
 
 def make(policy_set: PolicySet, handle: interface.Handle) -> Profiles | list[plugin_sets.Fault]:
@@ -232,6 +234,7 @@ def make(policy_set: PolicySet, handle: interface.Handle) -> Profiles | list[plu
         functools.partial(_next_change, compiled),
         compiled.next_metric_change if compiled else lambda _snap: None,
         compiled.metric_needs if compiled else metric_needs.MetricNeeds(),
+        tuple(compiled.metric_parts.readers()) if compiled else (),
     )
 
 

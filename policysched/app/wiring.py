@@ -16,10 +16,13 @@ from policysched import clock as clocks
 from policysched import errors
 from policysched.app import (
     config,
+    http_server,
     logs,
     metrics_source,
+    own_metrics,
     policies,
     process,
+    source_watch,
     terms,
 )
 from policysched.app import election as elections
@@ -70,6 +73,7 @@ class RunOptions:
         scheduler_name: name of the profile where the policies declare none.
         metrics_file: see `metrics_source.FileSource`; it stands for all of Prometheus.
         prometheus: `[NAME=]URL`, over the servers of the configuration.
+        metrics_address: where metrics of our own are served; None for nowhere.
         leader_election: over what the configuration says of it.
     """
 
@@ -81,6 +85,7 @@ class RunOptions:
     scheduler_name: str | None = None
     metrics_file: str | None = None
     prometheus: tuple[str, ...] = ()
+    metrics_address: http_server.Address | None = None
     leader_election: elections.Overrides = dataclasses.field(default_factory=dict)
 
 
@@ -107,6 +112,8 @@ class Service:
         self.policy_set = policies.load(
             options.policies, options.params, options.scheduler_name, self._config
         )
+        self._own_metrics = own_metrics.OwnMetrics()
+        self._source_watch = source_watch.SourceWatch(self._own_metrics)
         self._metrics = self._metrics_source()
 
     def _metrics_source(self) -> metrics_source.MetricsSource | None:
@@ -117,7 +124,8 @@ class Service:
             return metrics_source.FileSource(options.metrics_file, declared)
         servers = self._config.prometheus | dict(map(settings.from_option, options.prometheus))
         if servers:
-            around = source.Surroundings(self._clock, self._rng)
+            watch = self._source_watch
+            around = source.Surroundings(self._clock, self._rng, observer=watch)
             return live_source.LiveSource(servers, declared, around)
         if declared:
             _log.warning(
@@ -185,6 +193,11 @@ class Service:
         background += [recorder.run(), status_writer.run()]
         background.append(self._retry_by_time(scheduler, profiles))
         background.append(self._look_at_metrics(scheduler, profiles))
+        self._source_watch.recorder = recorder
+        if self._options.metrics_address is not None:
+            self._own_metrics.follow(scheduler, profiles.metric_readers, self._metrics)
+            pages = {own_metrics.PATH: self._own_metrics.page}
+            background.append(http_server.HttpServer(self._options.metrics_address, pages).run())
         if self._metrics is not None:
             nodes = _ClusterNodes(scheduler.cache, reflectors[0].synced)
             background.append(self._metrics.run(scheduler.events.refresh_metrics, nodes))

@@ -47,6 +47,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "credentials, TLS and headers are in --config",
     )
     _add_leader_election(parser)
+    parser.add_argument(
+        "--metrics-address",
+        metavar="HOST:PORT",
+        help="where to serve metrics of its own, such as 127.0.0.1:9153 (default: nowhere)",
+    )
     parser.add_argument("--log-level", choices=logs.LEVELS, default="info", help="default: info")
 
 
@@ -100,9 +105,11 @@ def run(args: argparse.Namespace) -> int:
     import asyncio  # noqa: PLC0415 - `--help` does without all of these
 
     from policysched import clock as clocks  # noqa: PLC0415 - as above
-    from policysched.app import wiring  # noqa: PLC0415 - as above
+    from policysched.app import http_server, wiring  # noqa: PLC0415 - as above
 
-    offline_options.refuse_empty(args, "kubeconfig", "context", "config", "metrics_file")
+    offline_options.refuse_empty(
+        args, "kubeconfig", "context", "config", "metrics_file", "metrics_address"
+    )
     offline_options.refuse_empty(args, *_ELECTION_FIELDS)
     _check_name(args.scheduler_name)
     clock = clocks.SystemClock()
@@ -116,6 +123,7 @@ def run(args: argparse.Namespace) -> int:
         scheduler_name=args.scheduler_name,
         metrics_file=args.metrics_file,
         prometheus=tuple(args.prometheus or ()),
+        metrics_address=http_server.address(args.metrics_address) if args.metrics_address else None,
         leader_election=_leader_election(args),
     )
     service = wiring.Service(options, clock)

@@ -1,4 +1,4 @@
-"""Kubernetes events (events.k8s.io/v1) about pods, written behind everything else.
+"""Kubernetes events (events.k8s.io/v1), nearly all about pods, written behind everything else.
 
 `record` only takes a note; `run` writes. Events of one pod are written in order, those of different
 pods several at a time (LANES, each pod in one of them). When more than QUEUE_LIMIT are waiting, new
@@ -31,6 +31,11 @@ WORD_LIMIT = 128
 """Limits of the API (pkg/apis/core/validation/events.go): reason, action, reportingInstance."""
 
 _CUT_MARK = " ..."
+_CONTROLLER = "policysched"
+_SYSTEM_NAMESPACE = "kube-system"
+_CLUSTER = event_series.ObjectReference(
+    _SYSTEM_NAMESPACE, _SYSTEM_NAMESPACE, uid="", resource_version="", kind="Namespace"
+)
 _POD_NAME_LIMIT = 230  # of 253 for the event's name; the rest is the time
 
 WRITE_POLICY = client.CallPolicy(timeout_seconds=15.0, max_attempts=12)
@@ -54,7 +59,7 @@ class _Event(msgspec.Struct, frozen=True, rename="camel"):
     reporting_instance: str
     action: str
     reason: str
-    regarding: event_series.PodReference
+    regarding: event_series.ObjectReference
     note: str
     type: str
     series: _Series | msgspec.UnsetType = msgspec.UNSET
@@ -136,9 +141,32 @@ class ApiEventRecorder:
             reporting_controller: the scheduler's name.
             equal_by: compared with that of earlier events, instead of the note.
         """
-        now = self._clock.now()
+        meta = pod.pod.metadata
+        about = event_series.ObjectReference(
+            meta.namespace, meta.name, meta.uid, meta.resource_version
+        )
         text = (str(event_type.value), reason, action, _cut(note), reporting_controller)
-        key = (pod.uid, text if equal_by is None else (*text[:3], equal_by, reporting_controller))
+        compared = text if equal_by is None else (*text[:3], equal_by, reporting_controller)
+        self._record(about, text, compared)
+
+    def record_of_cluster(self, event_type: str, reason: str, action: str, note: str) -> None:
+        """Note an event that is about no object of the cluster; never blocks.
+
+        It is about the namespace of the cluster's own components, for an event has to be about
+        something.
+        """
+        text = (event_type, reason, action, _cut(note), _CONTROLLER)
+        self._record(_CLUSTER, text, text)
+
+    def _record(
+        self,
+        about: event_series.ObjectReference,
+        text: tuple[str, str, str, str, str],
+        compared: tuple[str, ...],
+    ) -> None:
+        """Queue an event, or count an earlier one up that is equal in what is compared."""
+        now = self._clock.now()
+        key = (about.uid, compared)
         event = self._series.repeat(key, now)
         if event is not None:
             if event.is_due(now):
@@ -147,12 +175,8 @@ class ApiEventRecorder:
         if self.waiting >= self._queue_limit:
             self.dropped += 1
             return
-        meta = pod.pod.metadata
-        about = event_series.PodReference(
-            meta.namespace, meta.name, meta.uid, meta.resource_version
-        )
         event = event_series.Occurrence(
-            self._name(meta.name, now), about, text, first_at=now, last_at=now
+            self._name(about.name, now), about, text, first_at=now, last_at=now
         )
         self._enqueue(event)
         self._enqueue_last(self._series.add(key, event))

@@ -23,8 +23,8 @@ LIMIT = 8192
 """So many events are remembered; the ones that were repeated last stay."""
 
 
-class PodReference(msgspec.Struct, frozen=True, rename="camel"):
-    """Which pod an event is about: its `regarding`."""
+class ObjectReference(msgspec.Struct, frozen=True, rename="camel"):
+    """Which object an event is about: its `regarding`."""
 
     namespace: str
     name: str
@@ -51,7 +51,7 @@ class Occurrence:
     """
 
     name: str
-    pod: PodReference
+    pod: ObjectReference
     text: tuple[str, str, str, str, str]
     first_at: datetime.datetime
     last_at: datetime.datetime

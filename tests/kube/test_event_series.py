@@ -11,7 +11,7 @@ from tests import builders
 
 NOW = builders.EPOCH
 MINUTE = datetime.timedelta(minutes=1)
-POD = event_series.PodReference("default", "web", "uid", "7")
+POD = event_series.ObjectReference("default", "web", "uid", "7")
 
 
 def occurrence(name: str = "web.1", at: datetime.datetime = NOW) -> event_series.Occurrence:

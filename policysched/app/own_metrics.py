@@ -1,0 +1,175 @@
+"""What `run` tells of itself, in Prometheus' exposition format (docs/metrics.md has the list).
+
+Everything but durations is read where it is kept, when somebody asks: nothing is counted twice, and
+scheduling pays nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator
+
+import numpy as np
+import prometheus_client
+from prometheus_client import core, exposition, registry
+
+import policysched
+from policysched.app import http_server, metrics_source
+from policysched.cluster import snapshot
+from policysched.compiler import readings
+from policysched.promapi import status
+from policysched.scheduler import scheduler as schedulers
+
+PATH = "/metrics"
+
+_DURATION_BUCKETS_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+
+Families = Iterator[core.Metric]
+
+
+class OwnMetrics:
+    """A registry of our own, so that several schedulers in one process do not meet."""
+
+    def __init__(self) -> None:
+        """Start with what does not depend on anything."""
+        self.registry = prometheus_client.CollectorRegistry()
+        self._durations = prometheus_client.Histogram(
+            "policysched_metric_query_duration_seconds",
+            "How long queries for metrics took, whatever came of them.",
+            ("metric", "source"),
+            buckets=_DURATION_BUCKETS_SECONDS,
+            registry=self.registry,
+        )
+        info = prometheus_client.Gauge(
+            "policysched_build_info", "Always 1.", ("version",), registry=self.registry
+        )
+        info.labels(policysched.__version__).set(1)
+
+    def observe_query(self, stats: status.MetricStats) -> None:
+        """Count the query that has just ended."""
+        if stats.last_duration_seconds is not None:
+            self._durations.labels(stats.key, stats.source).observe(stats.last_duration_seconds)
+
+    def add(self, collect: Callable[[], Iterable[core.Metric]]) -> None:
+        """Ask `collect` whenever the page is asked for."""
+        self.registry.register(_Collector(collect))
+
+    def follow(
+        self,
+        scheduler: schedulers.Scheduler,
+        readers: tuple[readings.MetricReader, ...],
+        source: metrics_source.MetricsSource | None,
+    ) -> None:
+        """Tell of a scheduler, of the metrics that its rules read, and of where they come from."""
+        self.add(lambda: of_scheduler(scheduler))
+        self.add(lambda: of_samples(readers, scheduler.cache.snapshot()))
+        if source is not None:
+            self.add(lambda: of_sources(source.health()))
+            self.add(lambda: of_queries(source.stats()))
+
+    def page(self) -> http_server.Page:
+        """Return all of it."""
+        body = exposition.generate_latest(self.registry)
+        return http_server.Page(body, exposition.CONTENT_TYPE_PLAIN_0_0_4)
+
+
+class _Collector(registry.Collector):
+    def __init__(self, collect: Callable[[], Iterable[core.Metric]]) -> None:
+        self._collect = collect
+
+    def collect(self) -> Iterable[core.Metric]:
+        return self._collect()
+
+
+def of_scheduler(scheduler: schedulers.Scheduler) -> Families:
+    """Yield attempts and waiting pods, under kube-scheduler's names."""
+    attempts = core.CounterMetricFamily(
+        "scheduler_schedule_attempts",
+        "Attempts to schedule pods, by how they ended.",
+        labels=("profile", "result"),
+    )
+    for (profile, result), count in scheduler.counters.attempts.items():
+        attempts.add_metric((profile, result.value), count)
+    yield attempts
+    pending = core.GaugeMetricFamily(
+        "scheduler_pending_pods", "Pods that wait, by queue.", labels=("queue",)
+    )
+    for queue, count in scheduler.queue.pending_pods().items():
+        pending.add_metric((queue,), count)
+    yield pending
+
+
+def of_sources(health: Iterable[status.SourceHealth]) -> Families:
+    """Yield which sources are up."""
+    up = core.GaugeMetricFamily(
+        "policysched_metrics_source_up",
+        "1 where the last answers of a source came, 0 while it is down.",
+        labels=("source",),
+    )
+    for each in health:
+        up.add_metric((each.name,), int(each.is_up))
+    yield up
+
+
+def of_queries(stats: Iterable[status.MetricStats]) -> Families:
+    """Yield what came of the queries for each metric."""
+    labels = ("metric", "source")
+    queries = core.CounterMetricFamily(
+        "policysched_metric_queries", "Queries that were sent.", labels=labels
+    )
+    answers = core.CounterMetricFamily(
+        "policysched_metric_answer_remarks",
+        "How often each rule for bad answers was needed (docs/metrics.md).",
+        labels=(*labels, "cause"),
+    )
+    success = core.GaugeMetricFamily(
+        "policysched_metric_last_success_timestamp_seconds",
+        "When the last answer came that could be used.",
+        labels=labels,
+    )
+    for each in stats:
+        key = (each.key, each.source)
+        queries.add_metric(key, each.queries)
+        for cause, count in each.counts.items():
+            answers.add_metric((*key, cause.value), count)
+        if each.last_success is not None:
+            success.add_metric(key, each.last_success.timestamp())
+    yield from (queries, answers, success)
+
+
+def of_samples(readers: Iterable[readings.MetricReader], snap: snapshot.Snapshot) -> Families:
+    """Yield what rules find of each metric on the nodes now, whether it is asked for or not."""
+    nodes = _gauge("policysched_metric_nodes", "Nodes by whether they have a value.", "state")
+    newest = _gauge("policysched_metric_newest_sample_age_seconds", "Age of the newest sample.")
+    oldest = _gauge("policysched_metric_oldest_sample_age_seconds", "Age of the oldest sample.")
+    outage = _gauge("policysched_metric_outage", "1 while no node has a valid sample.")
+    added = _gauge(
+        "policysched_metric_added_load", "What just-placed pods add, over all nodes, in its unit."
+    )
+    pods = _gauge("policysched_metric_added_pods", "Just-placed pods that count.")
+    alive = snap.at_rows(np.flatnonzero(snap.is_alive))
+    for reader in _one_a_metric(readers):
+        key = (reader.metric.key,)
+        found = reader.read(alive)
+        states = [found.state(index) for index in range(len(alive))]
+        for state in readings.State:
+            nodes.add_metric((*key, state.value), states.count(state))
+        ages = found.age_seconds[found.is_known]
+        newest.add_metric(key, float(ages.min(initial=math.inf)))
+        oldest.add_metric(key, float(ages.max(initial=0.0)) if len(ages) else math.inf)
+        outage.add_metric(key, int(bool(states) and readings.State.OK not in states))
+        added.add_metric(key, float(found.added.sum()))
+        pods.add_metric(key, int(found.added_pods.sum()))
+    yield from (nodes, newest, oldest, outage, added, pods)
+
+
+def _gauge(name: str, text: str, *labels: str) -> core.GaugeMetricFamily:
+    return core.GaugeMetricFamily(name, text, labels=("metric", *labels))
+
+
+def _one_a_metric(readers: Iterable[readings.MetricReader]) -> list[readings.MetricReader]:
+    """Return one reader for each metric: windows have the same ages and nodes."""
+    found: dict[str, readings.MetricReader] = {}
+    for reader in readers:
+        found.setdefault(reader.metric.key, reader)
+    return list(found.values())

@@ -1,0 +1,139 @@
+from __future__ import annotations
+
+import datetime
+import re
+
+import pytest
+from prometheus_client import parser
+
+from policysched.app import own_metrics, source_watch
+from policysched.compiler import compiler
+from policysched.promapi import failures, status
+from tests import builders
+from tests.compiler import desk
+
+POLICY = """
+metric busy: ratio = `x` node instance refresh 15s maxAge 2m between 0% and 105%
+  placed adds requests(cpu) / allocatable(cpu) for 90s
+policy p {
+  for pods
+  reject when busy > 80% missing allow
+  score busy over 10m avg prefer low missing score 0
+}
+"""
+
+
+def _stats() -> status.MetricStats:
+    stats = status.MetricStats("busy", "busy", "default", queries=7)
+    stats.last_success = datetime.datetime.fromtimestamp(1000, datetime.UTC)
+    stats.last_duration_seconds = 0.03
+    stats.counts[failures.Cause.DUPLICATE] = 2
+    return stats
+
+
+def _samples(own: own_metrics.OwnMetrics) -> dict[str, float]:
+    """Return what the page says, as `name{labels}` → value, read by Prometheus' own rules."""
+    page = own.page()
+    assert page.content_type.startswith("text/plain; version=0.0.4")
+    found = {}
+    for family in parser.text_string_to_metric_families(page.body.decode()):
+        for sample in family.samples:
+            labels = ",".join(f"{k}={v}" for k, v in sorted(sample.labels.items()))
+            found[f"{sample.name}{{{labels}}}"] = sample.value
+    return found
+
+
+@pytest.fixture
+def nodes() -> desk.Desk:
+    """Four nodes: a fresh sample, an old one, one out of range, none."""
+    names = ("fresh", "old", "odd", "none")
+    made = desk.Desk(POLICY, [desk.node(n).capacity(cpu="4", pods=10) for n in names])
+    made.sample("busy", {"fresh": 12.0, "old": 300.0}, fresh=0.5, old=0.5, odd=1.3)
+    return made
+
+
+def _own(scene: desk.Desk) -> own_metrics.OwnMetrics:
+    own = own_metrics.OwnMetrics()
+    program: compiler.CompiledProgram = scene.program
+    readers = tuple(program.metric_parts.readers())
+    own.add(lambda: own_metrics.of_samples(readers, scene.cache.snapshot()))
+    return own
+
+
+def test_nodes_are_told_by_whether_they_have_a_value(nodes: desk.Desk) -> None:
+    """The four states, the ages of the newest and the oldest sample."""
+    found = _samples(_own(nodes))
+    states = {s: found[f"policysched_metric_nodes{{metric=busy,state={s}}}"] for s in _STATES}
+    assert states == {"ok": 1, "stale": 1, "outOfRange": 1, "missing": 1}
+    assert found["policysched_metric_newest_sample_age_seconds{metric=busy}"] == 0
+    assert found["policysched_metric_oldest_sample_age_seconds{metric=busy}"] == 300
+    assert found["policysched_metric_outage{metric=busy}"] == 0
+
+
+_STATES = ("ok", "stale", "outOfRange", "missing")
+
+
+def test_samples_age_while_nobody_asks(nodes: desk.Desk) -> None:
+    """In an outage nothing is refreshed; what the page says moves on all the same."""
+    own = _own(nodes)
+    nodes.clock.advance(121)
+    found = _samples(own)
+    assert found["policysched_metric_nodes{metric=busy,state=ok}"] == 0
+    assert found["policysched_metric_outage{metric=busy}"] == 1
+    assert found["policysched_metric_newest_sample_age_seconds{metric=busy}"] == 121
+
+
+def test_added_load_is_told(nodes: desk.Desk) -> None:
+    """In the unit of the metric, over all nodes, with the pods that make it up."""
+    own = _own(nodes)
+    for number, node in enumerate(("fresh", "fresh", "none")):
+        pod = builders.make_pod(f"p{number}").requests(cpu="200m").node(node).build()
+        nodes.cache.assume_pod(nodes.shapes.info(pod), node)
+    found = _samples(own)
+    assert found["policysched_metric_added_load{metric=busy}"] == pytest.approx(0.15)
+    assert found["policysched_metric_added_pods{metric=busy}"] == 3
+
+
+def test_queries_and_sources_are_told() -> None:
+    """How many, how long they took, what was wrong with answers, which source is down."""
+    own = own_metrics.OwnMetrics()
+    stats = _stats()
+    own.add(lambda: own_metrics.of_queries([stats]))
+    health = [status.SourceHealth("default", is_up=True), status.SourceHealth("b", is_up=False)]
+    own.add(lambda: own_metrics.of_sources(health))
+    source_watch.SourceWatch(own).metric_asked(stats)
+    found = _samples(own)
+    key = "metric=busy,source=default"
+    assert found[f"policysched_metric_queries_total{{{key}}}"] == 7
+    assert found[f"policysched_metric_answer_remarks_total{{cause=duplicate,{key}}}"] == 2
+    assert found[f"policysched_metric_last_success_timestamp_seconds{{{key}}}"] == 1000
+    assert found[f"policysched_metric_query_duration_seconds_count{{{key}}}"] == 1
+    assert found[f"policysched_metric_query_duration_seconds_bucket{{le=0.05,{key}}}"] == 1
+    assert found[f"policysched_metric_query_duration_seconds_bucket{{le=0.025,{key}}}"] == 0
+    assert found["policysched_metrics_source_up{source=default}"] == 1
+    assert found["policysched_metrics_source_up{source=b}"] == 0
+
+
+class _Recorder:
+    def __init__(self) -> None:
+        self.told: list[tuple[str, str, str, str]] = []
+
+    def record_of_cluster(self, event_type: str, reason: str, action: str, note: str) -> None:
+        """Write an event down."""
+        self.told.append((event_type, reason, action, note))
+
+
+def test_events_tell_when_a_source_goes_down_and_comes_back() -> None:
+    """The first says what happens to samples, and why; before the start nobody listens."""
+    watch = source_watch.SourceWatch(own_metrics.OwnMetrics())
+    down = status.SourceHealth("default", is_up=False, problem="connection refused")
+    watch.source_changed(down)
+    watch.recorder = recorder = _Recorder()
+    watch.source_changed(down)
+    watch.source_changed(status.SourceHealth("default", is_up=True))
+    assert [(kind, reason) for kind, reason, _, _ in recorder.told] == [
+        ("Warning", "MetricsSourceDown"),
+        ("Normal", "MetricsSourceUp"),
+    ]
+    note = recorder.told[0][3]
+    assert re.fullmatch(r"metrics source default is down, .*: connection refused", note)
