@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from policysched.cluster import objects
+from policysched.cluster import objects, what_if
 from tests import builders
 from tests.compiler import desk
 
@@ -154,6 +154,20 @@ def test_what_a_pod_adds_follows_its_node() -> None:
     assert there.points(desk.pod(), "p/u") == {"n1": 40, "n2": 90, "n3": 90}
     there.cache.set_node(desk.node("n1").capacity(cpu="20", memory="16Gi", pods=110).build())
     assert there.points(desk.pod(), "p/s")["n1"] == 75
+
+
+def test_the_load_of_supposed_victims_is_not_credited() -> None:
+    """A what-if question about pods changes what is requested, not what is measured or expected."""
+    there = desk.Desk(f"{HERD} policy p {{ for pods reject when busy > 75% }}", THREE)
+    there.sample("busy", n1=0.5, n2=0.1, n3=0.1)
+    _assume(there, "victim", "n1")
+    assert there.feasible(desk.pod()) == ["n2", "n3"]
+    snap = there.cache.snapshot()
+    (victim,) = there.cache.pods_on(snap.nodes.row_of["n1"])
+    with what_if.WhatIf(snap) as world:
+        world.take_off([(victim, snap.nodes.row_of["n1"])])
+        assert there.feasible(desk.pod()) == ["n2", "n3"]
+    assert there.feasible(desk.pod()) == ["n2", "n3"]
 
 
 # --- hysteresis ----------------------------------------------------------------------------------

@@ -32,19 +32,24 @@ def _condition(expr: str) -> checked_expr.TypedExpr:
     return rule.condition
 
 
+def _shown_metric(ref: checked_expr.MetricRef) -> str:
+    window = ref.window
+    return f"${ref.metric}" + (f"[{window.seconds:g} {window.function}]" if window else "")
+
+
 def _shown(expr: checked_expr.TypedExpr) -> str:
     """Write a typed expression in one line."""
     match expr:
         case checked_expr.Const(value=value, unit=unit):
             return f"{value:g}:{unit}"
-        case checked_expr.MetricRef(metric=metric):
-            return f"${metric}"
+        case checked_expr.MetricRef():
+            return _shown_metric(expr)
+        case checked_expr.Else(value=value, fallback=fallback):
+            return f"({_shown(value)} else {_shown(fallback)})"
         case checked_expr.NodeResource(kind=kind, resource=resource):
             return f"{kind}({resource})"
         case checked_expr.PodRequests(resource=resource):
             return f"requests({resource})"
-        case checked_expr.PodPriority():
-            return "priority"
         case checked_expr.NodeLabelNumber(key=key):
             return f"label({key})"
         case checked_expr.Call(function=function, arguments=arguments):
@@ -69,7 +74,7 @@ def _shown(expr: checked_expr.TypedExpr) -> str:
             "((free(memory) - requests(memory)) >= 1.07374e+09:bytes)",
             id="bytes",
         ),
-        pytest.param("-priority > 5", "((0:number - priority) > 5:number)", id="minus"),
+        pytest.param("-priority > 5", "((0:number - PodPriority) > 5:number)", id="minus"),
         pytest.param(
             'mod(free("a.b/c"), 1000) = 0', "(mod(free(a.b/c), 1000:number) = 0:number)", id="mod"
         ),
@@ -357,3 +362,83 @@ def test_units_of_metrics_stay_on_the_leaf() -> None:
     condition = _condition("used > 1")
     leaf = next(e for e in checked_expr.walk(condition) if isinstance(e, checked_expr.MetricRef))
     assert leaf.unit == units.CORES
+
+
+# --- options of metrics ---------------------------------------------------------------------------
+
+DERIVED = """
+metric guess: ratio = `z[$range]` node instance missing reject
+metric told: ratio = `t` node instance over 10m avg fallback guess else 5% source europe
+metric cores: cores = `c` node instance between 500m and 64 placed adds requests(cpu) for 2m
+"""
+
+
+@pytest.mark.parametrize(
+    "statement, shown",
+    [
+        pytest.param(
+            "reject when told > 50%",
+            "(($told[600 avg] else ($guess else 0.05:ratio)) > 0.5:ratio)",
+            id="metric",
+        ),
+        pytest.param(
+            "reject when told > 50% over 1m max",
+            "(($told[60 max] else ($guess else 0.05:ratio)) > 0.5:ratio)",
+            id="clause-not-in-the-fallback",
+        ),
+        pytest.param(
+            "reject when cores else 500m > 2 missing allow",
+            "((($cores * 1000:number) else 500:cores) > 2000:cores)",
+            id="canonical-scale",
+        ),
+    ],
+)
+def test_fallbacks_and_windows_are_put_in_where_a_metric_is_read(
+    statement: str, shown: str
+) -> None:
+    """The compiler sees references and `else`, and no rules of names."""
+    rule = _program(f"{DERIVED} policy p {{ for pods {statement} }}").policies[0].rules[0]
+    assert isinstance(rule, checked.RejectRule)
+    assert _shown(rule.condition) == shown
+
+
+def test_options_of_metrics_are_in_the_scale_of_the_query() -> None:
+    """Bounds of cores are whole cores; what pods add is canonical; sources are told."""
+    program = _program(f"{DERIVED} policy p {{ for pods reject when told > 50% }}")
+    metrics = {metric.name: metric for metric in program.metrics}
+    assert (metrics["cores"].low, metrics["cores"].high) == (0.5, 64.0)
+    assert metrics["cores"].placed is not None
+    assert _shown(metrics["cores"].placed.value) == "requests(cpu)"
+    assert metrics["cores"].placed.seconds == 120
+    assert program.sources == ("europe",)
+    assert {metric.key for metric in program.profiles[0].metrics} == {"told", "guess"}
+
+
+def test_a_profile_that_changes_a_fallback_has_a_metric_of_its_own() -> None:
+    """The key of a metric stands for all that makes its value, what it falls back on too."""
+    program = _program(
+        f"""{DERIVED} policy p {{ for pods reject when told > 50% }}
+        profile plain {{ policies p }}
+        profile other {{ policies p param range = 10m }}"""
+    )
+    plain, other = ({m.name: m.key for m in each.metrics} for each in program.profiles)
+    assert plain == {"told": "told", "guess": "guess"}
+    assert other["guess"].startswith("guess@")
+    assert other["told"].startswith("told@")
+    rule = program.profiles[1].policies[0].rules[0]
+    assert isinstance(rule, checked.RejectRule)
+    assert set(checked_expr.metrics_of(rule.condition)) == set(other.values())
+
+
+def test_fallbacks_cannot_grow_without_end() -> None:
+    """Each metric that doubles the one before is put in once too often."""
+    chain = ["metric m0: ratio = `q` node instance missing allow"]
+    chain += [
+        f"metric m{n}: ratio = `q` node instance fallback 0.5 * m{n - 1} + 0.5 * m{n - 1}"
+        for n in range(1, 40)
+    ]
+    result = checker.check([source.SourceText("x.policy", "\n".join(chain))])
+    assert {each.code for each in result.diagnostics} == {"PS004"}
+    chain[2:] = [f"metric m{n}: ratio = `q` node instance fallback m{n - 1}" for n in range(2, 400)]
+    result = checker.check([source.SourceText("x.policy", "\n".join(chain))])
+    assert {each.code for each in result.diagnostics} == {"PS004"}
