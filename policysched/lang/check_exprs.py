@@ -6,7 +6,6 @@ gives the unit in which the literal is read.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TypeAlias
 
 from policysched.lang import (
@@ -378,33 +377,3 @@ class ExprChecker:
             return None
         make = checked_expr.And if isinstance(expr, syntax_expr.ExprAnd) else checked_expr.Or
         return make(good, expr.span)
-
-
-def missing_parts(expr: Typed) -> Iterator[Typed]:
-    """Yield the parts for which the value can be missing, but for those with a fallback.
-
-    They are metrics, labels read as numbers, limits, and divisions by what may be zero.
-    """
-    match expr:
-        case checked_expr.Else(value=value, fallback=fallback):
-            if any(True for _ in missing_parts(value)):
-                yield from missing_parts(fallback)
-            return
-        case (
-            checked_expr.MetricRef()
-            | checked_expr.NodeLabelNumber()
-            | checked_expr.PodLimits()
-            | checked_expr.Arithmetic(operator="/")
-            | checked_expr.Call(function="mod")
-        ):
-            if not _divides_by_constant(expr):
-                yield expr
-        case _:
-            pass
-    for child in checked_expr.children(expr):
-        yield from missing_parts(child)
-
-
-def _divides_by_constant(expr: Typed) -> bool:
-    operands = checked_expr.children(expr)
-    return bool(operands) and isinstance(operands[-1], checked_expr.Const)

@@ -12,6 +12,7 @@ from typing import Literal, NamedTuple, cast
 from policysched.lang import (
     check_exprs,
     check_metrics,
+    check_missing,
     check_pods,
     check_scores,
     check_selectors,
@@ -298,7 +299,7 @@ def _missing_action(
     if clause is not None:
         action = check_metrics.missing_action(own.env, clause)
         return action is not None, action
-    parts = [] if condition is None else list(check_exprs.missing_parts(condition))
+    parts = [] if condition is None else list(check_missing.missing_parts(condition))
     if condition is None or not parts:
         return True, None
     action = _inherited_action(condition, parts, node, own.env)
@@ -312,15 +313,15 @@ def _inherited_action(
     env: constants.Environment,
 ) -> Literal["allow", "reject"] | None:
     """Return what the metrics say; None if they do not say it or not the same (reported)."""
-    only_metrics, read = check_scores.metrics_among(parts)
+    only_metrics, read = check_missing.metrics_among(parts)
     actions = {metric.missing_action for metric in env.metrics.values() if metric.key in read}
     if only_metrics and len(actions) == 1 and (action := actions.pop()) is not None:
         return action
-    check_scores.report_missing(
+    check_missing.report_missing(
         env,
         node.condition,
         node.span,
         ("missing allow", "missing reject"),
-        check_scores.why_missing(condition, actions),
+        check_missing.why_missing(condition, actions),
     )
     return None

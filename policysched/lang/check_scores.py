@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import Any, Literal, cast
 
 from policysched.lang import (
     check_exprs,
     check_metric_parts,
     check_metrics,
+    check_missing,
     check_selectors,
     checked,
     checked_expr,
     clauses,
-    constants,
-    diagnostics,
     kubernetes_names,
     source,
     syntax,
@@ -228,30 +227,18 @@ def _missing(
     if clause is not None:
         points = check_metrics.missing_points(own.env, clause)
         return points is not None, points
-    missing = list(check_exprs.missing_parts(value))
+    missing = list(check_missing.missing_parts(value))
     if not missing:
         return True, None
-    only_metrics, read = metrics_among(missing)
+    only_metrics, read = check_missing.metrics_among(missing)
     answers = {each.missing_points for each in own.env.metrics.values() if each.key in read}
     if only_metrics and len(answers) == 1 and (points := answers.pop()) is not None:
         return True, points
     choices = ("missing score 0", "missing score 50")
-    report_missing(own.env, node.value, node.span, choices, why_missing(value, answers))
+    check_missing.report_missing(
+        own.env, node.value, node.span, choices, check_missing.why_missing(value, answers)
+    )
     return False, None
-
-
-def why_missing(value: checked_expr.TypedExpr, answers: Collection[object]) -> str:
-    """Return why what metrics say of missing data, `answers`, does not settle it, or ""."""
-    if len(answers) > 1 and None not in answers:
-        return "its metrics differ in what they say"
-    has_fallback = any(isinstance(part, checked_expr.Else) for part in checked_expr.walk(value))
-    return "what stands for missing data may be missing too" if has_fallback else ""
-
-
-def metrics_among(parts: Sequence[checked_expr.TypedExpr]) -> tuple[bool, set[str]]:
-    """Return whether all of these parts are metrics, and the keys of those that are."""
-    metrics = [part for part in parts if isinstance(part, checked_expr.MetricRef)]
-    return len(metrics) == len(parts), {metric.metric for metric in metrics}
 
 
 # ---------------------------------------------------------------------------- windows
@@ -273,27 +260,6 @@ def has_metric(own: clauses.ClauseSet, value: checked_expr.TypedExpr) -> bool:
         return True
     own.env.found.error("PS108", "`over` is about metrics, and none is read here", over.span)
     return False
-
-
-def report_missing(
-    env: constants.Environment,
-    expr: syntax_expr.Expr,
-    statement: source.Span,
-    choices: Sequence[str],
-    why: str,
-) -> None:
-    """Report that a statement reads data that may be missing and does not say what then."""
-    text = env.found.texts[statement.file]
-    end = text.span(statement.end, statement.end)
-    first, second = choices
-    env.found.error(
-        "PS304",
-        f"`{env.found.text(expr.span)}` may be missing, and nothing says what then",
-        expr.span,
-        label=why or "a node without data has no value here",
-        help=f"add `{first}` or `{second}`",
-        fix=diagnostics.Fix((diagnostics.Edit(end, f" {first}"),), safe=False),
-    )
 
 
 # ---------------------------------------------------------------------------- strategies
