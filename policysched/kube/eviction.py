@@ -4,6 +4,10 @@ First the `DisruptionTarget` condition says why, so that controllers do not take
 the pod, then the pod is deleted, gracefully. Both calls carry the pod's uid: a pod that was created
 anew under the same name is left alone. Both may be repeated, so an outage is waited out for a while
 (`framework/preemption/executor.go`, PreemptPod).
+
+A conflict may mean that another pod has the name by now, but also that an admission webhook objects
+or that the server gave up patching a busy pod. Only the first is the end of the victim, so the pod
+is read to find out.
 """
 
 from __future__ import annotations
@@ -12,7 +16,7 @@ import msgspec
 
 from policysched import clock as clocks
 from policysched.cluster import objects, pod_shape
-from policysched.kube import client, errors, paths, pod_status, status_patch
+from policysched.kube import client, decoding, errors, paths, pod_status, status_patch
 
 DISRUPTION_TARGET = "DisruptionTarget"
 
@@ -59,16 +63,30 @@ class PodEvictor:
             False when the pod, known by its uid, was gone already.
 
         Raises:
-            KubeError: the API server refused, or could not be reached for a while.
+            KubeError: the API server refused, or could not be reached for a while; the pod may
+                still be there.
         """
         pod = victim.pod
         try:
             if not _shows(pod, condition):
                 await self._mark(pod, condition)
             await self._delete(pod)
-        except (errors.NotFoundError, errors.ConflictError):
+        except errors.NotFoundError:
+            return False
+        except errors.ConflictError:
+            if await self._is_there(pod):
+                raise
             return False
         return True
+
+    async def _is_there(self, pod: objects.Pod) -> bool:
+        """Return whether the server has this pod, and not none or another one of that name."""
+        path = paths.pod(pod.metadata.namespace, pod.metadata.name)
+        try:
+            body = await self._api.request("GET", path, policy=EVICT_POLICY)
+        except errors.NotFoundError:
+            return False
+        return decoding.decode_object(body, objects.Pod).metadata.uid == pod.metadata.uid
 
     async def _mark(self, pod: objects.Pod, condition: pod_status.Condition) -> None:
         metadata = pod.metadata

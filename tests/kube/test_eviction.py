@@ -76,26 +76,56 @@ async def test_a_pod_is_marked_once() -> None:
         assert [one.method for one in server.requests] == ["DELETE"]
 
 
+ANOTHER = json_body({"metadata": {"name": "web", "uid": "uid-of-another"}})
+THE_SAME = json_body({"metadata": {"name": "web", "uid": "uid-default-web"}})
+
+
 @pytest.mark.parametrize(
-    "marked, deleted",
+    "marked, deleted, read",
     [
-        pytest.param([status(404)], [], id="gone"),
-        pytest.param([status(409)], [], id="another pod of that name"),
-        pytest.param([DONE], [status(404)], id="gone meanwhile"),
-        pytest.param([DONE], [status(409)], id="replaced meanwhile"),
+        pytest.param([status(404)], [], [], id="gone"),
+        pytest.param([DONE], [status(404)], [], id="gone meanwhile"),
+        pytest.param([status(409)], [], [ANOTHER], id="another pod of that name"),
+        pytest.param([DONE], [status(409)], [ANOTHER], id="replaced meanwhile"),
+        pytest.param([status(409)], [], [status(404)], id="gone after the conflict"),
     ],
 )
 @asynchronous
 async def test_a_pod_that_is_gone_is_no_failure(
-    marked: list[Answer], deleted: list[Answer]
+    marked: list[Answer], deleted: list[Answer], read: list[Answer]
 ) -> None:
     """Somebody else has made the room already, and nobody else is deleted by mistake."""
     async with FakeServer() as server:
         server.on("PATCH", STATUS, *marked)
+        for method, answers in (("DELETE", deleted), ("GET", read)):
+            if answers:
+                server.on(method, PATH, *answers)
+        assert not await evict(server)
+        assert len(server.requests) == len(marked) + len(deleted) + len(read)
+
+
+@pytest.mark.parametrize(
+    "marked, deleted, read, kind",
+    [
+        pytest.param([status(409)], [], THE_SAME, errors.ConflictError, id="a busy pod"),
+        pytest.param([DONE], [status(409)], THE_SAME, errors.ConflictError, id="a webhook objects"),
+        pytest.param(
+            [DONE], [status(409)], status(403), errors.ForbiddenError, id="not allowed to read"
+        ),
+    ],
+)
+@asynchronous
+async def test_a_conflict_about_the_same_pod_is_a_failure(
+    marked: list[Answer], deleted: list[Answer], read: Answer, kind: type[Exception]
+) -> None:
+    """A pod that the server still has, or may have, is not taken for gone."""
+    async with FakeServer() as server:
+        server.on("PATCH", STATUS, *marked)
+        server.on("GET", PATH, read)
         if deleted:
             server.on("DELETE", PATH, *deleted)
-        assert not await evict(server)
-        assert len(server.requests) == (2 if deleted else 1)
+        with pytest.raises(kind):
+            await evict(server)
 
 
 @pytest.mark.parametrize(
