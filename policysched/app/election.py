@@ -92,7 +92,9 @@ def times(config: LeaderElectionConfig) -> leader_election.Times:
 
 def new_fence(config: LeaderElectionConfig, clock: clocks.Clock) -> fence.Fence | None:
     """Return what holds back writes of all but the leader, None where nobody is elected."""
-    return fence.Fence(clock) if config.leader_elect else None
+    if not config.leader_elect:
+        return None
+    return fence.Fence(clock, times(config).last_writes_seconds)
 
 
 @contextlib.asynccontextmanager

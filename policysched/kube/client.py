@@ -18,6 +18,7 @@ import contextlib
 import dataclasses
 import math
 import random
+import socket
 import types
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import NamedTuple, Self
@@ -312,6 +313,7 @@ class ApiClient:
             ssl=True if context is None else context,
             limit=self._max_connections,
             keepalive_timeout=KEEPALIVE_SECONDS,
+            socket_factory=None if self._fence is None else _impatient_sockets(self._fence),
         )
         return aiohttp.ClientSession(
             connector=connector,
@@ -350,6 +352,20 @@ def _limited(call: _Call, limit_seconds: float) -> _Call:
         ceil_threshold=math.inf,  # else it is rounded up to a whole second
     )
     return call._replace(path=f"{call.path}{sign}timeout={seconds:.3f}s", timeout=timeout)
+
+
+def _impatient_sockets(writes: fence.Fence) -> Callable[[aiohttp.AddrInfoType], socket.socket]:
+    """Return what makes sockets that give up sending what is not acknowledged in time (Linux)."""
+
+    def make(address: aiohttp.AddrInfoType) -> socket.socket:
+        family, kind, protocol, *_ = address
+        made = socket.socket(family, kind, protocol)
+        if hasattr(socket, "TCP_USER_TIMEOUT"):
+            limit_milliseconds = int(writes.last_writes_seconds * 1000)
+            made.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, limit_milliseconds)
+        return made
+
+    return make
 
 
 def _last_look(writes: fence.Fence) -> aiohttp.TraceConfig:

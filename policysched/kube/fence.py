@@ -8,7 +8,8 @@ monotonic clock, unless a renewal of the lease has moved the end.
     │                                ├─ writes still end ──┤   ├─ another one may be elected
 
 Times count from before the renewal was sent, so they are early, never late. What is asked too late
-is refused before it is sent; what is sent in time carries a limit that ends in time.
+is refused before it is sent; what is sent in time carries a limit that ends in time, for us, for
+the kernel that sends it again and again, and for the server that works on it.
 """
 
 from __future__ import annotations
@@ -20,18 +21,21 @@ from policysched.kube import errors
 
 
 class Fence:
-    """Closed at first; who has got or renewed the lease extends it."""
+    """Closed at first; who has got or renewed the lease extends it.
 
-    def __init__(self, clock: clocks.Clock) -> None:
+    Attributes:
+        last_writes_seconds: how long the last write may take.
+    """
+
+    def __init__(self, clock: clocks.Clock, last_writes_seconds: float) -> None:
         """Go by the monotonic time of `clock`."""
+        self.last_writes_seconds = last_writes_seconds
         self._clock = clock
         self._begin_until_seconds = -math.inf
-        self._end_at_seconds = -math.inf
 
-    def extend(self, begin_until_seconds: float, end_at_seconds: float) -> None:
-        """Let writes begin before one time of the monotonic clock; they end before the other."""
+    def extend(self, begin_until_seconds: float) -> None:
+        """Let writes begin before this time of the monotonic clock."""
         self._begin_until_seconds = begin_until_seconds
-        self._end_at_seconds = end_at_seconds
 
     def close(self) -> None:
         """Let no further write begin."""
@@ -46,4 +50,4 @@ class Fence:
         now_seconds = self._clock.monotonic_seconds()
         if now_seconds >= self._begin_until_seconds:
             raise errors.FencedError("nothing is written without the lease of the leader")
-        return self._end_at_seconds - now_seconds
+        return self._begin_until_seconds + self.last_writes_seconds - now_seconds

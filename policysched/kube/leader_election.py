@@ -273,10 +273,7 @@ class Elector:
         except (errors.ConflictError, errors.NotFoundError):
             return False
         candidate.written(newest, sent_at_seconds)
-        self._writes.extend(
-            sent_at_seconds + self._times.renew_deadline_seconds,
-            sent_at_seconds + self._times.renew_deadline_seconds + self._times.last_writes_seconds,
-        )
+        self._writes.extend(sent_at_seconds + self._times.renew_deadline_seconds)
         return True
 
     async def _within(self, seconds: float, attempt: Coroutine[None, None, bool]) -> None:

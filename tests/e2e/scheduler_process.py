@@ -30,9 +30,16 @@ class PolicyScheduler:
         folder: pathlib.Path,
         *,
         flags: Sequence[str] = (),
+        server: str | None = None,
     ) -> None:
-        """Write its kubeconfig; its log goes to `folder`, too."""
+        """Write its kubeconfig; its log goes to `folder`, too.
+
+        `server` is another address of the API server than its own.
+        """
         kubeconfig = plane.write_kubeconfig(folder / "policysched.kubeconfig")
+        if server is not None:
+            text = kubeconfig.read_text(encoding="utf-8")
+            kubeconfig.write_text(text.replace(plane.server, server), encoding="utf-8")
         command = [sys.executable, "-m", "policysched", "run", "--kubeconfig", str(kubeconfig)]
         self.process = process.ServerProcess([*command, *flags], log=folder / "policysched.log")
 

@@ -24,7 +24,8 @@ from typing import Any, Self
 from aiohttp import web
 
 from policysched import clock as clocks
-from policysched.kube import client, credentials, kubeconfig
+from policysched.kube import client, credentials, kubeconfig, rate_limit
+from policysched.kube import fence as fences
 from tests import builders
 from tests.kube import asynchronous
 
@@ -102,7 +103,12 @@ class FakeServer:
 
     @contextlib.asynccontextmanager
     async def client(
-        self, source: credentials.CredentialSource | None = None, *, max_connections: int = 128
+        self,
+        source: credentials.CredentialSource | None = None,
+        *,
+        max_connections: int = 128,
+        limit: rate_limit.TokenBucket | None = None,
+        fence: fences.Fence | None = None,
     ) -> AsyncIterator[client.ApiClient]:
         """Connect a client whose pauses take no time."""
         source = source or StaticSource("token-1")
@@ -115,6 +121,8 @@ class FakeServer:
             rng=random.Random(1),
             sleep=self.sleeps,
             max_connections=max_connections,
+            limit=limit,
+            fence=fence,
         ) as api:
             yield api
 
