@@ -9,6 +9,7 @@ import argparse
 import difflib
 import errno
 import importlib
+import keyword
 import os
 import sys
 from typing import TYPE_CHECKING, NoReturn, Protocol, TextIO, cast
@@ -26,6 +27,7 @@ _HELP = {
     "fmt": "print policy files in canonical form",
     "explain": "say for a pod why each node fits or not, and which scores it gets",
     "simulate": "schedule the pending pods of a cluster file",
+    "import": "write what another scheduler is configured with as policies",
 }
 _CANNOT_WRITE = (errno.EBADF, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.ENOSPC)
 _EXIT_BROKEN_PIPE = 141  # 128 + SIGPIPE, the shell's convention for a reader that went away
@@ -131,7 +133,8 @@ def _parsers() -> tuple[_Parser, dict[str, _Parser]]:
 
 
 def _load(name: str) -> _Command:
-    return cast("_Command", importlib.import_module(f"policysched.cli.{name}"))
+    module = f"{name}_" if keyword.iskeyword(name) else name
+    return cast("_Command", importlib.import_module(f"policysched.cli.{module}"))
 
 
 def _unknown_command(name: str, known: list[str]) -> str:

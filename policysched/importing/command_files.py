@@ -1,0 +1,49 @@
+"""Reading the input of an import, and the files that a command line names."""
+
+from __future__ import annotations
+
+import sys
+
+from policysched import errors
+from policysched.app import cluster_file
+from policysched.importing import command_line, findings, inputs
+
+STDIN, STDIN_NAME = "-", "<stdin>"
+_FILES = ("config", "policy-config-file")
+
+
+def read(path: str) -> tuple[str, str]:
+    """Return the text of a file, `-` for standard input, and what to call it.
+
+    Raises:
+        InputError: it cannot be read, or is not UTF-8.
+        UsageError: the path is empty.
+    """
+    if not path:
+        raise errors.UsageError("the path of the input is empty")
+    where = STDIN_NAME if path == STDIN else path
+    try:
+        content = sys.stdin.buffer.read() if path == STDIN else cluster_file.read_bytes(path)
+        return content.decode("utf-8-sig"), where
+    except OSError as error:
+        raise errors.InputError(where, f"cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise errors.InputError(where, "is not UTF-8 text") from error
+
+
+def sources(words: list[str], report: findings.Report) -> list[inputs.Source]:
+    """Return a command line and the files that it names.
+
+    Only who types the command line can mean files of this machine: those that a manifest names are
+    not looked for.
+
+    Raises:
+        InputError: such a file cannot be read, or is not what it should be.
+    """
+    command = inputs.command(words, "command line")
+    found = [command]
+    for flag in command_line.flags(command.value):
+        if flag.name in _FILES:
+            text, where = read(flag.value)
+            found += inputs.find(text, where, report, None)
+    return found

@@ -1,0 +1,242 @@
+"""The command line of kube-scheduler, any version up to 1.36."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Sequence
+
+from policysched.importing import (
+    feature_gates,
+    findings,
+    kube_scheduler_config,
+    outcome,
+    profile_plan,
+)
+
+PROGRAMS = ("kube-scheduler", "scheduler")
+_PROVIDERS = {"DefaultProvider": "LeastAllocated", "ClusterAutoscalerProvider": "MostAllocated"}
+_SWITCHES = frozenset(
+    {
+        *("leader-elect", "profiling", "contention-profiling", "use-legacy-policy-config"),
+        *("logtostderr", "alsologtostderr", "skip-headers", "skip-log-headers", "one-output"),
+        *("authentication-skip-lookup", "authentication-tolerate-lookup-failure", "version"),
+        *("permit-address-sharing", "permit-port-sharing", "help", "log-flush-on-exit"),
+        *("disable-http2-serving", "allow-verification-with-non-compliant-keys"),
+    }
+)
+"""Flags that stand alone."""
+
+_LOGGING = (
+    *("v", "vmodule", "log", "logging", "logtostderr", "alsologtostderr", "stderrthreshold"),
+    *("skip-headers", "skip-log-headers", "one-output", "add-dir-header", "add_dir_header"),
+)
+_SERVING = (
+    *("address", "port", "bind-address", "secure-port", "cert-dir", "tls", "profiling"),
+    *("contention-profiling", "authentication", "authorization", "client-ca-file", "requestheader"),
+    *("http2", "permit", "show-hidden-metrics", "disabled-metrics", "allow-metric-labels"),
+    *("disable-http2-serving", "min-compatibility-version", "emulated-version"),
+)
+_HARD_WEIGHT = "hard-pod-affinity-symmetric-weight"
+_LEASE = {
+    "leader-elect": "leaderElect",
+    "leader-elect-lease-duration": "leaseDuration",
+    "leader-elect-renew-deadline": "renewDeadline",
+    "leader-elect-retry-period": "retryPeriod",
+    "leader-elect-resource-namespace": "resourceNamespace",
+}
+_OWN_LEASE = (
+    *("leader-elect-resource-lock", "leader-elect-resource-name"),
+    *("lock-object-name", "lock-object-namespace"),
+)
+_OPERATIONS = "operations, not placement: see `policysched run --help` and docs/import.md"
+_NAMES_FILE = "import it too; what is here holds for the default profile"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Flag:
+    """`--name=value`, or `--name value`; without dashes, value "true" for a switch alone."""
+
+    name: str
+    value: str
+    at: findings.Place
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Files:
+    """Files and ConfigMaps that a command line refers to.
+
+    Attributes:
+        configs: `--config`, and `--policy-config-file`, with where that is said.
+        config_maps: `--policy-configmap`, likewise.
+        scheduler_name: what a legacy Policy's profile is called.
+    """
+
+    configs: tuple[Flag, ...]
+    config_maps: tuple[Flag, ...]
+    scheduler_name: str
+
+
+def flags(words: Sequence[tuple[str, findings.Place]]) -> list[Flag]:
+    """Return the flags among the words of a command line, what comes before them apart."""
+    found: list[Flag] = []
+    rest = list(words)
+    while rest:
+        text, at = rest.pop(0)
+        if not text.startswith("-"):
+            continue
+        name, equals, value = text.lstrip("-").partition("=")
+        if not equals and name not in _SWITCHES and rest and not rest[0][0].startswith("-"):
+            value = rest.pop(0)[0]
+        found.append(Flag(name, value if equals or value else "true", at))
+    return found
+
+
+def files(found: Sequence[Flag]) -> Files:
+    """Return what the command line refers to."""
+    names = [flag.value for flag in found if flag.name == "scheduler-name"]
+    return Files(
+        tuple(flag for flag in found if flag.name in ("config", "policy-config-file")),
+        tuple(flag for flag in found if flag.name == "policy-configmap"),
+        names[-1] if names else kube_scheduler_config.DEFAULT_NAME,
+    )
+
+
+def read(
+    found: Sequence[Flag], at: findings.Place, made: outcome.Outcome, *, has_files: bool
+) -> None:
+    """Add what the flags say; files that they name are read by who calls.
+
+    Args:
+        found: see `flags`.
+        at: the place of the command line.
+        made: the outcome.
+        has_files: whether the profile comes from a file that is imported too.
+    """
+    names = files(found).scheduler_name
+    _elect(found, made)
+    for flag in found:
+        _flag(flag, made)
+    provider = _last(found, "algorithm-provider")
+    hard_weight = _last(found, _HARD_WEIGHT)
+    if has_files:
+        for ignored in (provider, hard_weight):
+            if ignored is not None:
+                problem = f"`--{ignored.name}` does not count beside a file"
+                made.report.note(ignored.at, problem, "kube-scheduler goes by the file")
+        return
+    version = "v1beta1" if provider or hard_weight else "v1"
+    plan = profile_plan.Plan(names, version, at)
+    _provide(plan, provider, made)
+    if hard_weight is not None:
+        affinity = plan.choices["InterPodAffinity"]
+        affinity.args = {"hardPodAffinityWeight": _number(hard_weight.value)}
+        affinity.comment = f"{hard_weight.at.comment} --{hard_weight.name}"
+    made.add_plan(plan)
+
+
+def _last(found: Sequence[Flag], name: str) -> Flag | None:
+    return next((flag for flag in reversed(found) if flag.name == name), None)
+
+
+def _provide(plan: profile_plan.Plan, provider: Flag | None, made: outcome.Outcome) -> None:
+    if provider is None:
+        return
+    strategy = _PROVIDERS.get(provider.value)
+    if strategy is None:
+        problem = f"there is no algorithm provider `{provider.value}`; the default one is written"
+        made.report.warn(provider.at, problem, f"there are {', '.join(_PROVIDERS)}")
+        return
+    if strategy != "LeastAllocated":
+        fit = plan.choices["NodeResourcesFit"]
+        fit.args = {"scoringStrategy": {"type": strategy}}
+        fit.comment = f"{provider.at.comment} --algorithm-provider {provider.value}"
+
+
+def _elect(found: Sequence[Flag], made: outcome.Outcome) -> None:
+    group: dict[str, tuple[findings.Place, object]] = {}
+    for flag in found:
+        field = _LEASE.get(flag.name)
+        if field is not None:
+            is_switch = flag.name == "leader-elect"
+            group[field] = (flag.at, flag.value == "true" if is_switch else flag.value)
+    made.offer_group("leaderElection", group)
+
+
+def _flag(flag: Flag, made: outcome.Outcome) -> None:
+    report = made.report
+    match flag.name:
+        case "kubeconfig":
+            made.run_options["--kubeconfig"] = flag.value
+        case "feature-gates":
+            feature_gates.read(flag.value, flag.at, report)
+        case "kube-api-qps" | "kube-api-burst":
+            field = flag.name.removeprefix("kube-api-")
+            made.offer_group("clientConnection", {field: (flag.at, _number(flag.value))})
+        case name if name in _OWN_LEASE:
+            kube_scheduler_config.tell_own_lease(f"--{name}={flag.value}", flag.at, report)
+        case "pod-max-in-unschedulable-pods-duration":
+            made.offer("podMaxInUnschedulablePodsSeconds", flag.at, _seconds(flag.value))
+        case "master":
+            problem = f"`--master {flag.value}` cannot be given"
+            report.warn(flag.at, problem, "name the server in a kubeconfig")
+        case name if name in _KNOWN or name in _LEASE:
+            pass
+        case name if _begins(name, _LOGGING):
+            report.note(flag.at, f"`--{name}` is left out", "see `policysched run --log-level`")
+        case name if _begins(name, _SERVING):
+            report.note(flag.at, f"`--{name}` is left out", _OPERATIONS)
+        case name:
+            problem = f"`--{name}` has no counterpart"
+            report.warn(flag.at, problem, "see whether it changes where pods go")
+
+
+_KNOWN = frozenset(
+    {
+        *("scheduler-name", "algorithm-provider", "config", "policy-config-file"),
+        *("policy-configmap", "policy-configmap-namespace", "use-legacy-policy-config"),
+        _HARD_WEIGHT,
+    }
+)
+
+
+def _begins(name: str, known: Sequence[str]) -> bool:
+    return any(name == each or name.startswith(f"{each}-") for each in known)
+
+
+def _number(text: str) -> int | float | str:
+    try:
+        return int(text)
+    except ValueError:
+        return float(text) if text.replace(".", "", 1).isdigit() else text
+
+
+def _seconds(text: str) -> float | str:
+    """Return the seconds of a Go duration of one or more parts, the text if it is none."""
+    total, digits = 0.0, ""
+    for part in _parts(text):
+        number, unit = part
+        if unit not in _UNITS:
+            return text
+        total += float(number) * _UNITS[unit]
+        digits += number
+    return total if digits else text
+
+
+_UNITS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
+
+
+def _parts(text: str) -> Iterator[tuple[str, str]]:
+    number, unit = "", ""
+    for char in f"{text}0":
+        if char.isdigit() or char == ".":
+            if unit:
+                yield number, unit
+                number, unit = "", ""
+            number += char
+        else:
+            unit += char
+
+
+def tell_unread(flag: Flag, report: findings.Report) -> None:
+    """Tell of a file or ConfigMap that is named and not part of the input."""
+    report.warn(flag.at, f"`--{flag.name}` names `{flag.value}`, which is not read", _NAMES_FILE)

@@ -1,0 +1,31 @@
+"""Fields of kube-scheduler's configuration that the configuration of policysched has too."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import yaml
+
+from policysched import errors
+from policysched.app import config
+
+ADVICE = "policysched works without it; docs/import.md says what becomes of each field"
+_HEAD = {"apiVersion": "policysched.io/v1alpha1", "kind": "PolicySchedulerConfiguration"}
+
+
+def refusal(fields: dict[str, Any]) -> str | None:
+    """Return why fields cannot be set, None if they can.
+
+    The configuration's own schema and reader decide, so that a field that policysched comes to
+    have is imported from then on.
+    """
+    try:
+        config.parse(as_yaml(fields), "config.yaml")
+    except errors.InputError as error:
+        return error.problem.split("\n", maxsplit=1)[0]
+    return None
+
+
+def as_yaml(fields: dict[str, Any]) -> str:
+    """Return the configuration file that has these fields."""
+    return yaml.safe_dump(_HEAD | fields, sort_keys=False, allow_unicode=True)

@@ -1,0 +1,34 @@
+"""Extenders: servers that kube-scheduler asks; policysched asks none."""
+
+from __future__ import annotations
+
+from policysched.importing import fields, findings
+
+_ADVICE = "write as a policy what it decides, or as a plugin in Python"
+_TAS_ADVICE = "import its TASPolicy objects, they say what it decides"
+
+
+def read(given: fields.Fields, report: findings.Report) -> list[str]:
+    """Report each extender, and return the resources that only extenders know about.
+
+    Pods request these resources although no node has them, so NodeResourcesFit has to overlook
+    them (`framework/plugins/noderesources/fit.go`, by `ignoredByScheduler`).
+    """
+    ignored: list[str] = []
+    for extender in given.objects("extenders"):
+        url = extender.text("urlPrefix", "without an address")
+        verbs = [
+            verb.removesuffix("Verb")
+            for verb in ("filterVerb", "prioritizeVerb", "preemptVerb", "bindVerb")
+            if extender.take(verb)
+        ]
+        for resource in extender.objects("managedResources"):
+            name = resource.text("name")
+            if resource.flag("ignoredByScheduler", default=False):
+                ignored.append(name)
+            resource.skip("name")
+        extender.plain()  # told as a whole
+        does = f" ({', '.join(verbs)})" if verbs else ""
+        advice = _TAS_ADVICE if "tas-service" in url or "telemetry" in url else _ADVICE
+        report.warn(extender.place, f"the extender {url}{does} cannot be asked", advice)
+    return list(dict.fromkeys(ignored))

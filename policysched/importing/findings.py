@@ -1,0 +1,108 @@
+"""What an import has to say: what cannot be expressed, and what is worth knowing."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+from typing import Any
+
+from policysched.app import plain_yaml
+
+
+class Severity(enum.StrEnum):
+    """A warning is a decision that may differ; a note is not."""
+
+    WARNING = "warning"
+    NOTE = "note"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that the result does not say, or says in another way.
+
+    Attributes:
+        where: the file as the user named it.
+        line: 1-based.
+        problem: what it is, lowercase and without a final period.
+        help: what to do about it.
+    """
+
+    severity: Severity
+    where: str
+    line: int
+    problem: str
+    help: str
+
+    def __str__(self) -> str:
+        """Return it on one line, with its place."""
+        return f"{self.where}:{self.line}: {self.severity}: {self.told}"
+
+    @property
+    def told(self) -> str:
+        """The problem and what to do about it, without the place."""
+        return f"{self.problem} ({self.help})"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Place:
+    """A value in a document.
+
+    Attributes:
+        where: the file.
+        document: what the file says, with its lines.
+        path: of the value.
+        offset: lines before the document, if it stands within another one.
+    """
+
+    where: str
+    document: plain_yaml.Document
+    path: plain_yaml.Path = ()
+    offset: int = 0
+
+    @property
+    def line(self) -> int:
+        """The 1-based line of the value, or of the nearest one around it."""
+        return self.document.line(self.path) + self.offset
+
+    @property
+    def name(self) -> str:
+        """The path as people write it: `profiles[0].plugins`."""
+        text = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in self.path)
+        return text.removeprefix(".")
+
+    @property
+    def comment(self) -> str:
+        """The place as a comment tells it."""
+        return f"line {self.line}: {self.name}" if self.path else f"line {self.line}"
+
+    def at(self, *keys: str | int) -> Place:
+        """Return the place of a value within this one."""
+        return dataclasses.replace(self, path=(*self.path, *keys))
+
+
+def place(where: str, value: Any) -> Place:  # noqa: ANN401 - any YAML value
+    """Return the place of a value that has no lines of its own."""
+    return Place(where, plain_yaml.Document(value, {}))
+
+
+class Report:
+    """Collects findings, each once."""
+
+    def __init__(self) -> None:
+        self._found: dict[Finding, None] = {}
+
+    def warn(self, at: Place, problem: str, advice: str) -> None:
+        """Tell what cannot be expressed."""
+        self._add(Severity.WARNING, at, problem, advice)
+
+    def note(self, at: Place, problem: str, advice: str) -> None:
+        """Tell what is worth knowing but changes no decision."""
+        self._add(Severity.NOTE, at, problem, advice)
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """All findings, in the order of the lines."""
+        return tuple(sorted(self._found, key=lambda each: (each.where, each.line)))
+
+    def _add(self, severity: Severity, at: Place, problem: str, advice: str) -> None:
+        self._found[Finding(severity, at.where, at.line, problem, advice)] = None

@@ -1,0 +1,172 @@
+"""From a text to policies, configuration and findings."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+from policysched import errors
+from policysched.app import offline, policies
+from policysched.importing import (
+    command_line,
+    config_fields,
+    fields,
+    findings,
+    inputs,
+    kube_scheduler_config,
+    legacy_policy,
+    outcome,
+    policy_text,
+    tas_policy,
+    workload,
+)
+from policysched.lang import source
+
+POLICY_NAME = "imported.policy"
+CONFIG_NAME = "config.yaml"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Imported:
+    """What an import comes to.
+
+    Attributes:
+        policy: a policy text in canonical form, which the checker accepts.
+        text: the same with configuration and options as comments at its end.
+        config: a configuration file, None where the defaults do.
+        run_options: options of `policysched run`, with their values.
+        findings: what is not expressed, and what is worth knowing.
+    """
+
+    policy: str
+    text: str
+    config: str | None
+    run_options: dict[str, str]
+    findings: tuple[findings.Finding, ...]
+
+    @property
+    def warnings(self) -> int:
+        """How many findings say that a decision may differ."""
+        return sum(each.severity is findings.Severity.WARNING for each in self.findings)
+
+
+def convert(sources: Sequence[inputs.Source], report: findings.Report, title: str) -> Imported:
+    """Return the policy and configuration that the sources amount to.
+
+    Args:
+        sources: see `inputs.find`.
+        report: what was found on the way to them.
+        title: what the first line of the policy says they are.
+
+    Raises:
+        InputError: there is nothing to import, or something in it makes no policy.
+    """
+    made = outcome.Outcome(report)
+    named = _named_files(sources)
+    for each in sources:
+        _add(each, sources, named, made)
+    if made.is_empty:
+        told = "; ".join(each.told for each in report.findings)
+        problem = "there is nothing in it that can be imported" + (f": {told}" if told else "")
+        raise errors.InputError(title, problem, help="docs/import.md says what can")
+    imported = _written(made, title, sources[0].place)
+    _prove(imported, title)
+    return imported
+
+
+def _named_files(sources: Sequence[inputs.Source]) -> dict[str, str]:
+    """Return the schedulerName of each legacy Policy that a command line names, by file."""
+    found = {}
+    for each in sources:
+        if each.kind == inputs.COMMAND:
+            files = command_line.files(command_line.flags(each.value))
+            for flag in (*files.configs, *files.config_maps):
+                found[_base(flag.value)] = files.scheduler_name
+            found[""] = files.scheduler_name
+    return found
+
+
+def _add(
+    each: inputs.Source,
+    sources: Sequence[inputs.Source],
+    named: dict[str, str],
+    made: outcome.Outcome,
+) -> None:
+    if each.kind == inputs.COMMAND:
+        _add_command(each, sources, made)
+        return
+    given = fields.Fields(each.value, each.place, made.report)
+    match each.kind:
+        case inputs.CONFIG:
+            kube_scheduler_config.read(given, made)
+        case inputs.POLICY:
+            name = named.get(each.key) or named.get("") or kube_scheduler_config.DEFAULT_NAME
+            legacy_policy.read(given, made, name)
+        case inputs.TAS:
+            tas_policy.read(given, made)
+        case _:
+            workload.read(given, made)
+
+
+def _add_command(
+    each: inputs.Source, sources: Sequence[inputs.Source], made: outcome.Outcome
+) -> None:
+    found = command_line.flags(each.value)
+    files = command_line.files(found)
+    keys = {other.key for other in sources if other.kind in (inputs.CONFIG, inputs.POLICY)}
+    named = [*files.configs, *files.config_maps]
+    unread = [flag for flag in named if _base(flag.value) not in keys and not _is_only(keys)]
+    for flag in unread:
+        command_line.tell_unread(flag, made.report)
+    has_files = bool(named) and len(unread) < len(named)
+    command_line.read(found, each.place, made, has_files=has_files)
+
+
+def _is_only(keys: set[str]) -> bool:
+    """Say whether there is a configuration beside the command line, whatever its name."""
+    return bool(keys)
+
+
+def _base(path: str) -> str:
+    return path.rsplit("/", 1)[-1]
+
+
+# ---------------------------------------------------------------------------- writing
+
+
+def _written(made: outcome.Outcome, title: str, at: findings.Place) -> Imported:
+    items = made.items(at)
+    found = made.report.findings
+    header = [f"Imported by policysched from {title}."]
+    if found:
+        header += ["", "What is not said here, or in another way:"]
+        header += [f"  line {each.line}: {each.told}" for each in found]
+    config = config_fields.as_yaml(made.config) if made.config else None
+    policy = policy_text.render(header, items)
+    text = policy_text.render(header, items, _footer(config, made.run_options))
+    return Imported(policy, text, config, made.run_options, found)
+
+
+def _footer(config: str | None, run_options: dict[str, str]) -> list[str]:
+    """Return the lines of what is no policy."""
+    lines: list[str] = []
+    if config is not None:
+        lines += [f"{CONFIG_NAME}, which `--out DIR` writes:", "", *config.splitlines()]
+    if run_options:
+        options = " ".join(f"{name} {value}" for name, value in run_options.items())
+        lines += ["", f"policysched run {options}"] if lines else [f"policysched run {options}"]
+    return lines
+
+
+def _prove(imported: Imported, title: str) -> None:
+    """See that the policy is accepted and that its profiles could start.
+
+    Raises:
+        InputError: something in the input makes no policy here, such as an impossible label.
+    """
+    text = source.SourceText(POLICY_NAME, imported.policy)
+    try:
+        offline.require_profiles(policies.from_sources([text], {}))
+    except errors.InputError as error:
+        problem = "what it asks for makes no policy; mend it there"
+        raise errors.InputError(title, f"{problem}: {error.problem}") from error

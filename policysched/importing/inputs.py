@@ -1,0 +1,190 @@
+"""Finding what can be imported in a text: documents, Lists, ConfigMaps, containers' commands."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import shlex
+from collections.abc import Iterator, Mapping
+
+from policysched import errors
+from policysched.app import plain_yaml
+from policysched.importing import (
+    command_line,
+    findings,
+    kube_scheduler_config,
+    legacy_policy,
+    tas_policy,
+    workload,
+)
+
+CONFIG, POLICY, TAS, WORKLOAD, COMMAND = (
+    *("kube-scheduler-config", "legacy-policy", "tas-policy", "workload"),
+    "command-line",
+)
+KINDS = (CONFIG, COMMAND, POLICY, TAS, WORKLOAD)
+_LISTS = ("List", "ConfigMapList", "TASPolicyList", "PodList", "DeploymentList")
+_YAML_KEYS = (".yaml", ".yml", ".json", ".cfg", ".conf", "")
+_BLOCK = re.compile(r"[|>][0-9+-]*\s*(?:#.*)?$")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Source:
+    """One thing to import.
+
+    Attributes:
+        kind: one of `KINDS`.
+        value: the object; the words of a command line.
+        key: the key of the ConfigMap, or the file, that it stands in; what a command line names.
+    """
+
+    kind: str
+    value: plain_yaml.Value
+    place: findings.Place
+    key: str = ""
+
+
+def find(text: str, where: str, report: findings.Report, forced: str | None = None) -> list[Source]:
+    """Return what a text holds.
+
+    Raises:
+        InputError: it is no YAML or JSON, or not what `forced` says.
+    """
+    if forced == COMMAND and not _is_manifest(text):
+        return [command(shlex.split(text, comments=True), where)]
+    plain = text.replace("\t", " ") if text.lstrip()[:1] == "{" else text  # a blank to JSON
+    finder = _Finder(where, plain, report, forced)
+    documents = list(plain_yaml.load_all(plain, where, with_lines=True))
+    found = [
+        source
+        for document in documents
+        for source in finder.sources(document.value, findings.Place(where, document))
+    ]
+    return [each for each in found if forced in (None, each.kind)]
+
+
+def command(words: list[str], where: str) -> Source:
+    """Return a command line that stands in no manifest."""
+    return Source(
+        COMMAND,
+        [(word, findings.place(where, words)) for word in words],
+        findings.place(where, words),
+    )
+
+
+def _is_manifest(text: str) -> bool:
+    return re.search(r"^\s*[{\"]|^\s*(?:apiVersion|kind)\s*:", text, re.MULTILINE) is not None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Finder:
+    """Looks into one text."""
+
+    where: str
+    text: str
+    report: findings.Report
+    forced: str | None
+
+    def sources(
+        self, value: plain_yaml.Value, place: findings.Place, key: str = ""
+    ) -> Iterator[Source]:
+        """Yield what a value holds."""
+        if not isinstance(value, Mapping):
+            raise errors.InputError(
+                f"{place.where}:{place.line}", "holds no object", help="see docs/import.md"
+            )
+        kind = value.get("kind")
+        if kind in _LISTS and isinstance(value.get("items"), list):
+            for index, item in enumerate(value["items"]):
+                yield from self.sources(item, place.at("items", index), key)
+        elif kind == "ConfigMap":
+            yield from self._config_map(value, place)
+        else:
+            yield from self._object(value, place, key)
+
+    def _object(
+        self, value: Mapping[str, plain_yaml.Value], place: findings.Place, key: str
+    ) -> Iterator[Source]:
+        kind = _kind(value, self.forced)
+        if kind is not None:
+            words = _words(value, place) if kind == WORKLOAD else []
+            if words:
+                yield Source(COMMAND, words, words[0][1], key)
+            else:
+                yield Source(kind, value, place, key)
+        elif self.forced is None:
+            named = value.get("kind") or "an object without a kind"
+            problem = f"{named} is nothing that can be imported"
+            self.report.note(place, problem, "it is left out")
+
+    def _config_map(
+        self, value: Mapping[str, plain_yaml.Value], place: findings.Place
+    ) -> Iterator[Source]:
+        data = value.get("data")
+        for key, text in data.items() if isinstance(data, Mapping) else ():
+            at = place.at("data", key)
+            if not isinstance(text, str):
+                raise errors.InputError(f"{at.where}:{at.line}", f"the key `{key}` is not text")
+            yield from self._inner(key, text, at)
+
+    def _inner(self, key: str, text: str, at: findings.Place) -> Iterator[Source]:
+        """Yield what a key of a ConfigMap holds."""
+        try:
+            plain = text.replace("\t", " ") if text.lstrip()[:1] == "{" else text
+            documents = list(plain_yaml.load_all(plain, at.where, with_lines=True))
+        except errors.InputError:
+            documents = []
+        offset = self._offset(at.line)
+        known = [d for d in documents if isinstance(d.value, Mapping) and "kind" in d.value]
+        if not known:
+            problem = f"the key `{key}` holds nothing that can be imported"
+            self.report.note(at, problem, "it is left out")
+        for document in known:
+            inner = findings.Place(at.where, document, offset=offset)
+            yield from self.sources(document.value, inner, key)
+
+    def _offset(self, line: int) -> int:
+        """Return how many lines stand before the text of a scalar that begins on a line."""
+        begins = self.text.splitlines()[line - 1] if line <= self.text.count("\n") + 1 else ""
+        return line if _BLOCK.search(begins) else line - 1
+
+
+def _kind(value: Mapping[str, plain_yaml.Value], forced: str | None) -> str | None:
+    """Return the kind of source that an object is, None for none."""
+    kind, api_version = value.get("kind"), str(value.get("apiVersion") or "")
+    if kind == kube_scheduler_config.KIND:
+        return CONFIG
+    if kind == legacy_policy.KIND and api_version in legacy_policy.API_VERSIONS:
+        return POLICY
+    if kind == tas_policy.KIND and api_version.startswith(tas_policy.GROUP):
+        return TAS
+    if kind in workload.TEMPLATES:
+        return WORKLOAD
+    if kind is None and (forced == POLICY or "predicates" in value or "priorities" in value):
+        return POLICY
+    return None
+
+
+def _words(
+    value: Mapping[str, plain_yaml.Value], place: findings.Place
+) -> list[tuple[str, findings.Place]]:
+    """Return the command line of the container that runs kube-scheduler, [] if none does."""
+    pod: plain_yaml.Value = value
+    path = workload.TEMPLATES[str(value.get("kind"))]
+    for key in path:
+        pod = pod.get(key) if isinstance(pod, Mapping) else None
+    spec = pod.get("spec") if isinstance(pod, Mapping) else None
+    containers = spec.get("containers") if isinstance(spec, Mapping) else None
+    for index, container in enumerate(containers if isinstance(containers, list) else []):
+        if not isinstance(container, Mapping):
+            continue
+        at = place.at(*path, "spec", "containers", index)
+        words = [
+            (word, at.at(name, number))
+            for name in ("command", "args")
+            for number, word in enumerate(container.get(name) or [])
+            if isinstance(word, str)
+        ]
+        if any(word.rsplit("/", 1)[-1] in command_line.PROGRAMS for word, _ in words[:2]):
+            return words
+    return []

@@ -1,0 +1,93 @@
+"""What an import has made so far."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+from policysched.importing import config_fields, findings, plugin_facts, policy_text, profile_plan
+
+IMPLIED = "policysched"
+"""Name of a profile that no source names: what `run` takes where nothing is said."""
+
+
+@dataclasses.dataclass(slots=True)
+class Outcome:
+    """Collects policies, profiles, configuration and options of `run`.
+
+    Attributes:
+        metrics: by name.
+        policies: in the order of the input; they act in all profiles.
+        plans: profiles by name.
+        ignored_resources: those that pods request for the sake of another scheduler's extension.
+        config: fields of the configuration file.
+        run_options: what `policysched run` is to be given, as written on a command line.
+        names: of policies.
+        report: what is not expressed.
+    """
+
+    report: findings.Report = dataclasses.field(default_factory=findings.Report)
+    metrics: dict[str, policy_text.MetricItem] = dataclasses.field(default_factory=dict)
+    policies: list[policy_text.Block] = dataclasses.field(default_factory=list)
+    plans: dict[str, profile_plan.Plan] = dataclasses.field(default_factory=dict)
+    ignored_resources: list[str] = dataclasses.field(default_factory=list)
+    config: dict[str, Any] = dataclasses.field(default_factory=dict)
+    run_options: dict[str, str] = dataclasses.field(default_factory=dict)
+    names: policy_text.Names = dataclasses.field(default_factory=policy_text.Names)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to write."""
+        return not (self.policies or self.plans or self.config or self.run_options)
+
+    def add_plan(self, plan: profile_plan.Plan) -> None:
+        """Add a profile; of two with one name the first stays, and that is told."""
+        if plan.name in self.plans:
+            problem = f"the profile `{plan.name}` is already there; this one is left out"
+            self.report.warn(plan.at, problem, "import the two apart, or give one another name")
+            return
+        self.plans[plan.name] = plan
+
+    def items(self, at: findings.Place) -> list[policy_text.Item]:
+        """Return everything that stands in the policy text.
+
+        Where there are profiles, or one is needed for `ignored_resources`, all policies act in
+        each; without any, the text has one implied profile.
+
+        Args:
+            at: the place of a profile that nobody wrote.
+        """
+        if self.ignored_resources and not self.plans:
+            self.add_plan(profile_plan.Plan(IMPLIED, plugin_facts.NEWEST, at))
+        acting = [block.name for block in self.policies]
+        blocks: list[policy_text.Block] = []
+        for plan in self.plans.values():
+            if self.ignored_resources:
+                plan.ignore_resources(self.ignored_resources, "no node has this resource")
+            blocks += plan.blocks(acting, self.names, self.report)
+        return [*self.metrics.values(), *self.policies, *blocks]
+
+    def offer(self, name: str, at: findings.Place, value: object) -> None:
+        """Set a field of the configuration, or tell that it does not take the value."""
+        problem = config_fields.refusal({name: value})
+        if problem is None:
+            self.config[name] = value
+        else:
+            self.report.warn(
+                at, f"`{name}: {value}` cannot be set: {problem}", config_fields.ADVICE
+            )
+
+    def offer_group(self, name: str, group: Mapping[str, tuple[findings.Place, object]]) -> None:
+        """Set fields of a group, together if they fit together, else those that fit alone."""
+        whole = {key: value for key, (_, value) in group.items()}
+        if whole and config_fields.refusal({name: whole}) is None:
+            self.config[name] = self.config.get(name, {}) | whole
+            return
+        for key, (at, value) in group.items():
+            problem = config_fields.refusal({name: {key: value}})
+            if problem is None:
+                self.config.setdefault(name, {})[key] = value
+            else:
+                told = f"`{name}.{key}: {value}` cannot be set: {problem}"
+                self.report.note(at, told, config_fields.ADVICE)

@@ -1,0 +1,200 @@
+"""TASPolicy (`telemetry.intel.com/v1alpha1`): Intel's Telemetry Aware Scheduling.
+
+What the strategies are meant to do is written, not what TAS makes of it where that is a defect;
+docs/import.md names these. Source: telemetry-aware-scheduling `pkg/strategies`, `pkg/metrics` and
+`pkg/telemetryscheduler`, and its README.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+from policysched.importing import fields, findings, outcome, policy_text
+from policysched.lang import syntax, syntax_clause, syntax_expr, vocabulary
+
+KIND = "TASPolicy"
+GROUP = "telemetry.intel.com/"
+_LABEL = "telemetry-policy"
+_RESOURCE = "telemetry/scheduling"
+_REFRESH, _MAX_AGE = "15s", "2m"
+_COMPARISONS: dict[str, Literal["<", ">", "="]] = {
+    "LessThan": "<",
+    "GreaterThan": ">",
+    "Equals": "=",
+}
+_NOT_A_NAME = re.compile(r"[^A-Za-z0-9_]")
+_DESCHEDULE = "evict by the descheduler, and keep `reject … until …` on the same metric here"
+_LABELING = "let pods be rejected or scored by the metric itself, not by a label made of it"
+
+
+def read(given: fields.Fields, made: outcome.Outcome) -> None:
+    """Add the metrics and the policy, and let its pods fit without TAS.
+
+    They ask for TAS by requesting `telemetry/scheduling`, a resource that no node has.
+
+    Raises:
+        InputError: a field has the wrong type.
+    """
+    given.skip("apiVersion", "kind", "status")
+    metadata = given.object("metadata")
+    name = metadata.text("name") if metadata else ""
+    namespace = metadata.text("namespace", "default") if metadata else "default"
+    if metadata is not None:
+        metadata.plain()
+    spec = given.object("spec")
+    strategies = spec.object("strategies") if spec is not None else None
+    statements = [] if strategies is None else _statements(strategies, made)
+    given.finish()
+    if not statements:
+        made.report.warn(
+            given.place, f"the TASPolicy `{name}` places no pod", "nothing is written for it"
+        )
+        return
+    scope = _scope(namespace, name)
+    block = policy_text.Block(
+        "policy",
+        made.names.take(name, "tas-policy"),
+        (policy_text.Statement(scope), *statements),
+        f"from the TASPolicy `{namespace}/{name}`, {given.place.comment}",
+    )
+    made.policies.append(block)
+    if _RESOURCE not in made.ignored_resources:
+        made.ignored_resources.append(_RESOURCE)
+
+
+def _scope(namespace: str, name: str) -> syntax.Scope:
+    """Return the pods that TAS's own label binds to the policy."""
+    where = policy_text.requirement(_LABEL, "=", (name,))
+    names = syntax.NamespaceScope(policy_text.SPAN, (policy_text.word(namespace),), None)
+    return syntax.Scope(policy_text.SPAN, "pods", names, where)
+
+
+# ---------------------------------------------------------------------------- strategies
+
+
+def _statements(strategies: fields.Fields, made: outcome.Outcome) -> list[policy_text.Statement]:
+    found: list[policy_text.Statement] = []
+    dont = strategies.object("dontschedule")
+    if dont is not None:
+        found += _dont_schedule(dont, made)
+    on_metric = strategies.object("scheduleonmetric")
+    if on_metric is not None:
+        found += _schedule_on_metric(on_metric, made)
+    for name, advice in (("deschedule", _DESCHEDULE), ("labeling", _LABELING)):
+        other = strategies.object(name)
+        if other is not None:
+            other.plain()
+            problem = f"the strategy `{name}` acts on what is placed already"
+            made.report.warn(other.place, problem, advice)
+    return found
+
+
+def _dont_schedule(strategy: fields.Fields, made: outcome.Outcome) -> list[policy_text.Statement]:
+    """Return rules that reject nodes: one a condition, or one for all of them together.
+
+    A condition each, so that an outage of one metric does not take the others out of force.
+    """
+    conditions = []
+    for rule in strategy.objects("rules"):
+        condition = _condition(rule, made)
+        if condition is not None:
+            conditions.append((condition, rule.place))
+    logic = strategy.text("logicalOperator", "anyOf")
+    strategy.skip("policyName")
+    if logic not in ("anyOf", "allOf"):
+        problem = f"`logicalOperator: {logic}` is neither anyOf nor allOf; anyOf is written"
+        made.report.warn(strategy.at("logicalOperator"), problem, "write one of them")
+    if logic == "allOf" and len(conditions) > 1:
+        both = syntax_expr.ExprAnd(policy_text.SPAN, tuple(each for each, _ in conditions))
+        return [_reject(both, strategy.place, "dontschedule")]
+    numbers = range(1, len(conditions) + 1)
+    return [
+        _reject(each, place, f"dontschedule-{n}" if len(conditions) > 1 else "dontschedule")
+        for n, (each, place) in zip(numbers, conditions, strict=True)
+    ]
+
+
+def _reject(condition: syntax_expr.Expr, place: findings.Place, name: str) -> policy_text.Statement:
+    clauses = (policy_text.missing("allow"), policy_text.choice("as", name))
+    return policy_text.Statement(syntax.Reject(policy_text.SPAN, condition, clauses), place.comment)
+
+
+def _condition(rule: fields.Fields, made: outcome.Outcome) -> syntax_expr.Comparison | None:
+    operator = rule.text("operator")
+    name, target = rule.text("metricname"), rule.whole("target")
+    if operator not in _COMPARISONS:
+        problem = f"the operator `{operator}` is unknown; TAS takes the rule for never met"
+        known = ", ".join(_COMPARISONS)
+        made.report.warn(rule.at("operator"), problem, f"write one of {known}")
+        return None
+    value: syntax_expr.Expr = policy_text.number(abs(target or 0))
+    if target is not None and target < 0:
+        value = syntax_expr.Negate(policy_text.SPAN, value)
+    metric = _metric(name, rule.at("metricname"), made)
+    return syntax_expr.Comparison(
+        policy_text.SPAN, _COMPARISONS[operator], metric, value, policy_text.SPAN
+    )
+
+
+def _schedule_on_metric(
+    strategy: fields.Fields, made: outcome.Outcome
+) -> list[policy_text.Statement]:
+    """Return the score by the first rule, the only one that TAS goes by."""
+    rules = strategy.objects("rules")
+    strategy.skip("policyName", "logicalOperator")
+    for further in rules[1:]:
+        further.plain()
+        problem = "TAS goes by the first rule of `scheduleonmetric` only; this one is left out"
+        made.report.warn(further.place, problem, "write a `score` with a weight for it")
+    if not rules:
+        return []
+    first = rules[0]
+    operator = first.text("operator")
+    first.skip("target")  # of no meaning to an order
+    if operator not in ("LessThan", "GreaterThan"):
+        problem = f"`scheduleonmetric` by `{operator}` orders nothing"
+        first.skip("metricname")
+        made.report.warn(first.place, problem, "write LessThan or GreaterThan")
+        return []
+    metric = _metric(first.text("metricname"), first.at("metricname"), made)
+    clauses: tuple[syntax_clause.Clause, ...] = (
+        policy_text.choice("prefer", "low" if operator == "LessThan" else "high"),
+        syntax_clause.NormalizeClause(
+            policy_text.SPAN, "normalize", policy_text.keyword("rank"), ()
+        ),
+        policy_text.missing("score", 0),
+        policy_text.choice("as", "scheduleonmetric"),
+    )
+    node = syntax.Score(policy_text.SPAN, metric, clauses)
+    return [policy_text.Statement(node, first.place.comment)]
+
+
+# ---------------------------------------------------------------------------- metrics
+
+
+def _metric(name: str, at: findings.Place, made: outcome.Outcome) -> syntax_expr.Ref:
+    """Return the metric of a name, declaring it at its first use."""
+    known = _NOT_A_NAME.sub("_", name)
+    if not known or known[0].isdigit() or known in vocabulary.RESERVED_NAMES:
+        known = f"metric_{known}"
+    if known not in made.metrics:
+        made.metrics[known] = policy_text.MetricItem(_declaration(known, name), at.comment)
+        problem = f"`{name}` is taken to be a series of Prometheus with the label `instance`"
+        advice = "compare the query with the rule of the custom metrics adapter"
+        made.report.note(at, problem, advice)
+    return syntax_expr.Ref(policy_text.SPAN, policy_text.keyword(known))
+
+
+def _declaration(known: str, name: str) -> syntax.Metric:
+    span, keyword = policy_text.SPAN, policy_text.keyword
+    plain = re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) is not None
+    query = name if plain else '{__name__="' + re.sub(r'["\\`]', "_", name) + '"}'
+    options = (
+        policy_text.choice("node", "instance"),
+        syntax_clause.AmountClause(span, "refresh", policy_text.numeral(_REFRESH)),
+        syntax_clause.AmountClause(span, "maxAge", policy_text.numeral(_MAX_AGE)),
+    )
+    return syntax.Metric(
+        span, keyword(known), keyword("number"), syntax.PromQL(span, query), options
+    )
