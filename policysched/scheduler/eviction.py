@@ -10,7 +10,8 @@ preemptor tried again, as nothing else would wake it.
 Where kube-scheduler leaves a gap this goes further:
 - Nobody is evicted any more for a pod that is gone or has a node by then, and nobody twice.
 - The gate stays closed until the watch has shown of all victims that they go, not of the last one
-  only: else the preemptor might be tried before, and choose others.
+  only: else the preemptor might be tried before, and choose others. But it does not stay closed for
+  ever: a watch that goes on showing a victim for a minute is believed, and it is evicted anew.
 - After a failure the preemptor backs off, so that a server that refuses is not asked without end.
 - A preemptor that was woken in vain, as all its victims went while it was gated, is tried again.
 """
@@ -22,6 +23,7 @@ import dataclasses
 import logging
 from collections.abc import Callable, Coroutine, Sequence
 
+from policysched import clock as clocks
 from policysched import errors
 from policysched.cluster import pod_shape
 from policysched.framework import preemptions, profile
@@ -32,7 +34,17 @@ from policysched.scheduler import event_notes, nominations, ports, pre_binding
 _log = logging.getLogger(__name__)
 
 MAX_PARALLEL_EVICTIONS = 16
-"""So many victims are evicted at a time (config/v1, Parallelism, there for each preemptor)."""
+"""So many victims of one preemptor are evicted at a time (config/v1, Parallelism)."""
+
+MAX_ALL_EVICTIONS = 64
+"""So many victims of all preemptors are evicted at a time: half of the connections that there are.
+
+Preemptors wait in line for these, each with no more than its own at a time, so that one whose
+evictions hang delays nobody else.
+"""
+
+SHOWN_WITHIN_SECONDS = 60.0
+"""A watch is not later than this: a victim that it shows running after that was not deleted."""
 
 PREEMPTED = "Preempted"
 PREEMPTING = "Preempting"
@@ -70,13 +82,15 @@ class Evictions:
         in_progress: the gate of preemptors.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the parts of the loop that a preemption touches
         self,
         queue: scheduling_queue.SchedulingQueue,
         on_their_way: pre_binding.OnTheirWay,
         pods: ports.PodLookup,
         outside: ports.Outside,
         counters: counts.Counters,
+        *,
+        clock: clocks.Clock,
         start_task: Callable[[Coroutine[None, None, None]], None],
     ) -> None:
         """Look at `pods` for what became of them; `start_task` runs what evicts victims."""
@@ -88,20 +102,31 @@ class Evictions:
         self._status_writer = outside.status_writer
         self._recorder = outside.recorder
         self._counters = counters
+        self._clock = clock
         self._start_task = start_task
-        self._deleted: set[str] = set()  # uids that the watch shows running for a little longer
-        self._limit = asyncio.Semaphore(MAX_PARALLEL_EVICTIONS)
+        # When (monotonic) we deleted pods, by uid, that the watch shows running a little longer.
+        self._deleted_at_seconds: dict[str, float] = {}
+        self._limit = asyncio.Semaphore(MAX_ALL_EVICTIONS)
 
     def start(self, preemption: Preemption) -> None:
         """Begin to evict; to be called before the preemptor goes back to the queue.
 
         Victims that are going already are left alone. If all are, there is nothing to do.
         """
-        self._deleted = {uid for uid in self._deleted if self._pods.current(uid) is not None}
+        self._forget_deleted()
         staying = tuple(v for v in preemption.victims if not self._is_leaving(v))
         if staying:
             self.in_progress.start(preemption.preemptor.uid)
             self._start_task(self._carry_out(dataclasses.replace(preemption, victims=staying)))
+
+    def _forget_deleted(self) -> None:
+        """Keep those whose end the watch has still to show."""
+        earliest_seconds = self._clock.monotonic_seconds() - SHOWN_WITHIN_SECONDS
+        self._deleted_at_seconds = {
+            uid: at_seconds
+            for uid, at_seconds in self._deleted_at_seconds.items()
+            if at_seconds > earliest_seconds and self._pods.current(uid) is not None
+        }
 
     async def _carry_out(self, preemption: Preemption) -> None:
         uid = preemption.preemptor.uid
@@ -116,7 +141,9 @@ class Evictions:
                 self.in_progress.finish(uid)
         if not is_done:
             self._queue.retry_after_error(uid)
-        elif self._was_woken_in_vain(preemption):
+            return
+        self._limit_wait(preemption)
+        if self._was_woken_in_vain(preemption):
             self._queue.activate([uid])
 
     def _take_nominations_back(self, preemption: Preemption) -> None:
@@ -135,15 +162,26 @@ class Evictions:
         async with self._limit:
             return await self._evict(preemption, last)
 
+    def _limit_wait(self, preemption: Preemption) -> None:
+        """Let the watch show the end of the victims, but do not wait for it for ever."""
+        until_seconds = self._clock.monotonic_seconds() + SHOWN_WITHIN_SECONDS
+
+        def is_over() -> bool:
+            is_late = self._clock.monotonic_seconds() >= until_seconds
+            return is_late or self._is_over(preemption)
+
+        self.in_progress.wait_until(preemption.preemptor.uid, is_over)
+
     async def _evict_several(
         self, preemption: Preemption, victims: Sequence[pod_shape.PodInfo]
     ) -> bool:
         """Evict victims several at a time, begin with no further one after a failure."""
+        own_limit = asyncio.Semaphore(MAX_PARALLEL_EVICTIONS)
         is_failed = False
 
         async def evict(victim: pod_shape.PodInfo) -> None:
             nonlocal is_failed
-            async with self._limit:
+            async with own_limit, self._limit:
                 if not is_failed and not await self._evict(preemption, victim):
                     is_failed = True
 
@@ -154,7 +192,7 @@ class Evictions:
         """Let one victim go; False when that failed or is not wanted any more."""
         if not self._is_wanted(preemption):
             return False
-        if victim.uid in self._deleted:
+        if victim.uid in self._deleted_at_seconds:
             return True
         note = f"Preempted by pod {preemption.preemptor.uid} on node {preemption.node_name}"
         if self._on_their_way.turn_away(victim.uid, preemption.plugin):
@@ -168,12 +206,17 @@ class Evictions:
             key = preemption.preemptor.key
             _log.warning("evicting %s to make room for %s failed: %s", victim.key, key, error)
             return False
-        self._deleted.add(victim.uid)
         if was_there:
+            self._deleted_at_seconds[victim.uid] = self._clock.monotonic_seconds()
             self._tell(preemption, victim, note)
         return True
 
     def _tell(self, preemption: Preemption, victim: pod_shape.PodInfo, note: str) -> None:
+        """Count a victim and tell its owner.
+
+        The event has no `related` object: kube-scheduler 1.36 writes none for a preemptor that is a
+        pod (`Obj` of its wrapper is of no kind that its scheme knows).
+        """
         prof = preemption.profile
         self._counters.victims[prof.scheduler_name] += 1
         self._recorder.record(

@@ -13,7 +13,7 @@ from collections.abc import Coroutine, Mapping
 from policysched import clock as clocks
 from policysched.cluster import cache as caches
 from policysched.cluster import metric_needs, pod_shape
-from policysched.framework import queued_pod, runtime, waiting_pods
+from policysched.framework import preemptions, queued_pod, runtime, waiting_pods
 from policysched.queue import scheduling_queue
 from policysched.scheduler import (
     binding_cycle,
@@ -102,20 +102,36 @@ class Scheduler:
             pod_shape.PodShapes(annotation_keys),
             serves=self.serves,
         )
+        self.preemptions, self._cycle, self._binding = self._make_cycles(outside)
+
+    def _make_cycles(
+        self, outside: ports.Outside
+    ) -> tuple[
+        preemptions.PreemptionsInProgress,
+        scheduling_cycle.SchedulingCycle,
+        binding_cycle.BindingCycle,
+    ]:
+        """Return the gate of preemptors and what schedules and binds, which share evictions."""
         on_their_way = pre_binding.OnTheirWay(self.waiting_pods)
         evictions = eviction.Evictions(
-            self.queue, on_their_way, self.events.pods, outside, self.counters, self._start
+            self.queue,
+            on_their_way,
+            self.events.pods,
+            outside,
+            self.counters,
+            clock=self._clock,
+            start_task=self._start,
         )
-        self.preemptions = evictions.in_progress
         failures = failure.FailureHandler(
             self.queue, self.events.pods, evictions, outside, self.counters
         )
-        self._cycle = scheduling_cycle.SchedulingCycle(
-            self.cache, self.queue, self.waiting_pods, failures, self.decisions, clock
+        cycle = scheduling_cycle.SchedulingCycle(
+            self.cache, self.queue, self.waiting_pods, failures, self.decisions, self._clock
         )
-        self._binding = binding_cycle.BindingCycle(
+        binding = binding_cycle.BindingCycle(
             self.cache, self.queue, on_their_way, failures, outside, self.counters
         )
+        return evictions.in_progress, cycle, binding
 
     # --- profiles ---------------------------------------------------------------------------------
 

@@ -108,6 +108,26 @@ class TestVictims:
 
         fakes.play(scenario())
 
+    def test_one_preemptor_does_not_delay_another(self) -> None:
+        """However many evictions hang for one pod, the victims of the next one go."""
+
+        async def scenario() -> None:
+            names = [f"v{number:02}" for number in range(3 * eviction.MAX_PARALLEL_EVICTIONS)]
+            world = full_world(*names)
+            hanging = asyncio.Event()
+            world.evictor.holds = dict.fromkeys(names, hanging)
+            await preempt(world)
+            world.add_node("n2")
+            world.add_pod(builders.make_pod("z").node("n2"))
+            world.preempts.script["q"] = [("n2", ("z",))]
+            world.add_pod(builders.make_pod("q").priority(9))
+            await world.settle()
+            assert [name for name, _ in world.evictor.evicted] == ["z"]
+            hanging.set()
+            await world.settle()
+
+        fakes.play(scenario())
+
     def test_those_that_go_already_are_left_alone(self) -> None:
         """A terminating victim is not deleted again; without others there is nothing to do."""
 
@@ -378,6 +398,44 @@ class TestFailures:
             assert world.preempts.asked == ["p", "p"]
             assert world.evictor.begun == ["a", "b", "b"]
             assert preempted_events(world) == [event("a"), event("b")]
+
+        fakes.play(scenario())
+
+    @pytest.mark.parametrize(
+        "was_there", [pytest.param(True, id="deleted"), pytest.param(False, id="said to be gone")]
+    )
+    def test_a_victim_that_stays_is_evicted_again(self, was_there: bool) -> None:
+        """A preemptor waits for the watch, but not for ever for a pod that goes on being shown."""
+
+        async def scenario() -> None:
+            world = full_world("a")
+            if not was_there:
+                world.evictor.gone.add("a")
+            await preempt(world)
+            world.scheduler.queue.activate([P])
+            await world.settle()
+            assert (world.where("p"), world.evictor.begun) == ("unschedulable", ["a"])
+            world.evictor.gone.clear()
+            world.clock.advance(eviction.SHOWN_WITHIN_SECONDS)
+            world.scheduler.queue.activate([P])
+            await world.settle()
+            assert world.evictor.begun == ["a", "a"]
+            assert world.evictor.evicted[-1][0] == "a"
+
+        fakes.play(scenario())
+
+    def test_another_preemptor_evicts_one_that_was_said_to_be_gone(self) -> None:
+        """What was not deleted by us, and is still shown, is not taken for deleted."""
+
+        async def scenario() -> None:
+            world = full_world("a")
+            world.evictor.gone.add("a")
+            await preempt(world)
+            world.evictor.gone.clear()
+            world.preempts.script["q"] = [("n1", ("a",))]
+            world.add_pod(builders.make_pod("q").priority(10))
+            await world.settle()
+            assert [name for name, _ in world.evictor.evicted] == ["a"]
 
         fakes.play(scenario())
 
