@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 import orjson
 import urllib3
 import yaml
+from prometheus_client import parser
 
 from tests.realcluster import components, process
 
@@ -100,6 +101,17 @@ class Prometheus:
         assert body["status"] == "success", body
         result: list[dict[str, Any]] = body["data"]["result"]
         return result
+
+    def served_queries(self) -> float:
+        """Return how many instant queries it has answered, by its own count."""
+        answer = self._pool.request("GET", f"{self.url}/metrics")
+        return sum(
+            sample.value
+            for family in parser.text_string_to_metric_families(answer.data.decode())
+            for sample in family.samples
+            if sample.name == "prometheus_http_requests_total"
+            and sample.labels["handler"] == "/api/v1/query"
+        )
 
     def _is_ready(self) -> bool:
         try:

@@ -1,0 +1,244 @@
+"""Placement by what a real Prometheus scrapes: where load moves pods to, and when data is gone."""
+
+from __future__ import annotations
+
+import collections
+import functools
+import re
+from typing import TYPE_CHECKING, TypeAlias
+
+import pytest
+
+from tests.e2e import metrics_scene
+from tests.realcluster import node_exporter
+
+if TYPE_CHECKING:
+    import contextlib
+    import pathlib
+    from collections.abc import Callable
+
+    from tests.realcluster import control_plane as control_planes
+
+    Play: TypeAlias = Callable[..., contextlib.AbstractContextManager[metrics_scene.Scene]]
+
+pytestmark = pytest.mark.e2e
+
+NODES = 50
+
+
+@pytest.fixture
+def play(
+    control_plane: control_planes.ControlPlane, namespace: str, tmp_path: pathlib.Path
+) -> Play:
+    """Starts a scene with a policy; a context manager."""
+    return functools.partial(metrics_scene.playing, control_plane, namespace, tmp_path)
+
+
+def _gradient() -> dict[str, node_exporter.Load]:
+    """Return loads that no two nodes share, mixed so that no single metric has the order."""
+    return {
+        f"n{number:03}": node_exporter.Load(
+            cpu=0.1 + 0.7 * (number * 7 % NODES) / NODES,
+            memory=0.1 + 0.7 * (number * 11 % NODES) / NODES,
+            disk_space=0.1 + 0.7 * (number * 13 % NODES) / NODES,
+        )
+        for number in range(NODES)
+    }
+
+
+def test_nodes_are_filled_in_the_order_of_prometheus_own_answer(play: Play) -> None:
+    """Pods that each need a node of their own go to the best, the second best, and so on.
+
+    Rates jitter a little, so points are computed by hand before and after; nodes may swap only as
+    far as their points moved meanwhile.
+    """
+    with play(metrics_scene.policy_text(), loads=_gradient()) as scene:
+        before = scene.points_by_hand()
+        order = []
+        for number in range(12):
+            scene.create_pods([f"one-{number}"], spec=_host_port(), cpu="0")
+            order.append(scene.wait_bound(f"one-{number}", 1)[f"one-{number}"])
+        after = scene.points_by_hand()
+    moved = max(abs(after[node] - before[node]) for node in before)
+    points = [before[node] for node in order]
+    for place, here in enumerate(points):
+        rest = [p for node, p in before.items() if node not in order[: place + 1]]
+        assert here >= max(rest) - 2 * moved - 1
+    assert len(set(order)) == len(order)
+    assert max(before.values()) - min(before.values()) > 20 * moved
+
+
+def _host_port() -> dict[str, object]:
+    container = {
+        "name": "main",
+        "image": "pause:3.10",
+        "ports": [{"containerPort": 80, "hostPort": 8080}],
+    }
+    return {"containers": [container]}
+
+
+def test_load_moves_new_pods_away(play: Play) -> None:
+    """Within one scrape and one refresh after load was put on nodes no pod goes there any more."""
+    busy = {f"n{number:03}" for number in range(10)}
+    loads = {node: node_exporter.Load(cpu=0.05, memory=0.05) for node in busy}
+    with play(metrics_scene.policy_text(), loads=loads) as scene:
+        scene.create_pods([f"early-{n}" for n in range(20)])
+        assert set(scene.wait_bound("early-", 20).values()) <= busy
+        scene.exporter.put(busy, node_exporter.Load(cpu=0.98, memory=0.5))
+        scene.scheduler.wait_until(
+            lambda: all(scene.loads("node_cpu")[node] > 0.92 for node in busy)
+        )
+        scene.wait_refreshed()
+        scene.create_pods([f"late-{n}" for n in range(40)])
+        assert not set(scene.wait_bound("late-", 40).values()) & busy
+
+
+def test_a_node_whose_exporter_died_is_missing_and_not_idle(play: Play) -> None:
+    """The idlest node gets pods; once its samples are too old it is the last to get any."""
+    loads = {f"n{number:03}": node_exporter.Load(0.3, 0.3, 0.3, 0.3, 0.3) for number in range(10)}
+    loads["n003"] = node_exporter.Load(0.0, 0.01, 0.0, 0.05, 0.0)
+    with play(metrics_scene.policy_text(), loads=loads, node_count=10) as scene:
+        scene.create_pods([f"early-{n}" for n in range(3)])
+        assert set(scene.wait_bound("early-", 3).values()) == {"n003"}
+        scene.exporter.dead.add("n003")
+        name = "policysched_metric_nodes"
+        scene.scheduler.wait_until(
+            lambda: (
+                scene.own_of(name, "node_memory", state="stale") == 1
+                and scene.own_of(name, "node_cpu", state="stale") == 1
+            )
+        )
+        assert scene.own_of("policysched_metric_outage") == 0
+        scene.create_pods([f"late-{n}" for n in range(20)])
+        assert "n003" not in scene.wait_bound("late-", 20).values()
+        scene.exporter.dead.clear()
+        scene.scheduler.wait_until(lambda: scene.own_of(name, state="ok") == 10)
+
+
+def test_pods_keep_binding_while_prometheus_is_down(play: Play) -> None:
+    """Under `onOutage skip`: the burst ends, the outage can be seen, and it ends by itself."""
+    with play(metrics_scene.policy_text()) as scene:
+        known = len(scene.events())
+        scene.create_pods([f"burst-{n:03}" for n in range(150)])
+        scene.prometheus.process.kill()
+        scene.create_pods([f"burst-{n:03}" for n in range(150, 300)])
+        scene.wait_bound("burst-", 300)
+        _wait_for_outage(scene)
+        scene.create_pods([f"blind-{n}" for n in range(NODES)])
+        spread = collections.Counter(scene.wait_bound("blind-", NODES).values())
+        assert max(spread.values()) <= 5, "pods are placed by what is requested"
+        _wait_for_event(scene, known + 1)
+        down = scene.events()[-1]
+        assert (down["reason"], down["type"]) == ("MetricsSourceDown", "Warning")
+        assert "default is down" in down["note"]
+
+        scene.prometheus.start()
+        _wait_for_recovery(scene)
+        _wait_for_event(scene, known + 2)
+        assert scene.events()[-1]["reason"] == "MetricsSourceUp"
+        scene.exporter.put([f"n{n:03}" for n in range(10, NODES)], node_exporter.Load(cpu=0.99))
+        scene.scheduler.wait_until(lambda: scene.loads("node_cpu")["n049"] > 0.95)
+        scene.wait_refreshed()
+        scene.create_pods([f"again-{n}" for n in range(20)])
+        assert set(scene.wait_bound("again-", 20).values()) <= {f"n{n:03}" for n in range(10)}
+
+
+def test_pods_wait_while_prometheus_is_down(play: Play) -> None:
+    """Under `onOutage hold`: a pod waits and says what for, and is placed after the recovery."""
+    with play(metrics_scene.policy_text(on_outage="hold"), node_count=10) as scene:
+        scene.create_pods(["early"])
+        scene.wait_bound("early", 1)
+        scene.prometheus.process.kill()
+        _wait_for_outage(scene)
+        scene.create_pods(["waits"])
+        scene.scheduler.wait_until(lambda: bool(scene.condition("waits")))
+        message = scene.condition("waits")["message"]
+        assert message.startswith("0/10 nodes are available: pod waits for metric node_")
+        assert not scene.placements("waits")
+        scene.prometheus.start()
+        scene.wait_bound("waits", 1)
+
+
+def _wait_for_outage(scene: metrics_scene.Scene) -> None:
+    """Return when the source is down and every sample is too old."""
+    up = "policysched_metrics_source_up{source=default}"
+    scene.scheduler.wait_until(
+        lambda: (
+            scene.own()[up] == 0
+            and all(scene.own_of("policysched_metric_outage", m) for m in metrics_scene.METRICS)
+        )
+    )
+
+
+def _wait_for_recovery(scene: metrics_scene.Scene) -> None:
+    up = "policysched_metrics_source_up{source=default}"
+    scene.scheduler.wait_until(
+        lambda: (
+            scene.own()[up] == 1
+            and not any(scene.own_of("policysched_metric_outage", m) for m in metrics_scene.METRICS)
+        )
+    )
+
+
+def _wait_for_event(scene: metrics_scene.Scene, count: int) -> None:
+    scene.scheduler.wait_until(lambda: len(scene.events()) >= count)
+
+
+@pytest.mark.parametrize(
+    "is_protected, most",
+    [pytest.param(True, 7, id="protected"), pytest.param(False, None, id="unprotected")],
+)
+def test_a_burst_between_two_scrapes(play: Play, is_protected: bool, most: int | None) -> None:
+    """500 pods, 100 nearly equal nodes, no new sample: `placed adds` keeps them even.
+
+    The fullest node holds at most 1.5 times the mean. Without it the burst meets the same quiet
+    nodes all the time, which is what the protection is for.
+    """
+    text = metrics_scene.policy_text(refresh="120s", max_age="600s", is_protected=is_protected)
+    loads = {
+        f"n{number:03}": node_exporter.Load(memory=0.2 + 0.0002 * number) for number in range(100)
+    }
+    with play(text, loads=loads, node_count=100) as scene:
+        asked = scene.queries()
+        scene.create_pods([f"burst-{n:03}" for n in range(500)])
+        per_node = collections.Counter(scene.wait_bound("burst-", 500).values())
+        assert scene.queries() == asked, "no sample came in between"
+        fullest = max(per_node.values())
+        if most is not None:
+            assert fullest <= most
+            assert scene.own_of("policysched_metric_added_pods") == 500
+        else:
+            assert fullest > 2 * 7.5
+
+
+def test_queries_do_not_grow_with_pods(play: Play) -> None:
+    """Prometheus itself counts: a query a metric and refresh, whatever is scheduled meanwhile."""
+    with play(metrics_scene.policy_text(), node_count=20) as scene:
+        scene.create_pods([f"many-{n:03}" for n in range(400)], cpu="10m")
+        scene.wait_bound("many-", 400)
+        scene.wait_refreshed()
+        told_before = scene.queries()
+        served = scene.prometheus.served_queries() - scene.served_before
+        assert told_before <= served <= scene.queries() + len(metrics_scene.METRICS)
+        assert served <= len(metrics_scene.METRICS) * scene.refreshes_at_most()
+
+
+def test_an_event_shows_what_rules_saw(play: Play) -> None:
+    """Values and ages stand in one event; the condition stays as it was, however values change."""
+    with play(metrics_scene.policy_text(), node_count=10) as scene:
+        client, busy = scene.plane.client, node_exporter.Load(cpu=0.97)
+        scene.exporter.put(scene.nodes.values(), busy)
+        scene.scheduler.wait_until(lambda: min(scene.loads("node_cpu").values()) > 0.93)
+        scene.wait_refreshed()
+        scene.create_pods(["waits"])
+        scene.scheduler.wait_until(lambda: bool(scene.condition("waits")))
+        path = f"/apis/events.k8s.io/v1/namespaces/{scene.namespace}/events"
+        scene.scheduler.wait_until(lambda: bool(client.items(path)))
+        scene.wait_refreshed()
+        scene.wait_refreshed()
+        (event,) = client.items(path)
+        message = "0/10 nodes are available: 10 node is too busy."
+        assert scene.condition("waits")["message"].startswith(message)
+        assert event["note"].startswith(message)
+        saw = r"node-load/too-hot \(line \d+\): node_cpu 9[\d.]+%\.\.9[\d.]+% > 90%, samples .* old"
+        assert re.search(saw, event["note"]), event["note"]

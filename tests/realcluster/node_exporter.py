@@ -1,0 +1,176 @@
+"""One process that is the node_exporter of many nodes, with loads as a test wants them.
+
+Each node is a target of its own: `/metrics/NODE` on one address, whose `instance` is the node's
+address with the usual port, as service discovery would write it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import http.server
+import threading
+import time
+from typing import TYPE_CHECKING, Any, Self
+
+if TYPE_CHECKING:
+    import types
+    from collections.abc import Iterable
+
+NIC_BYTES_PER_SECOND = 1.25e9
+_GIB = float(2**30)
+_SIZE_BYTES = 32 * _GIB
+
+
+@dataclasses.dataclass(frozen=True)
+class Load:
+    """Shares (0..1) of what a node has."""
+
+    cpu: float = 0.2
+    memory: float = 0.2
+    disk_io: float = 0.1
+    disk_space: float = 0.3
+    network: float = 0.05
+
+
+@dataclasses.dataclass
+class _Counters:
+    """What has been used so far, in seconds at full load; `at` is a monotonic time."""
+
+    at: float
+    cpu: float = 0.0
+    idle: float = 0.0
+    disk_io: float = 0.0
+    network: float = 0.0
+
+    def advance(self, load: Load, now: float) -> None:
+        seconds = now - self.at
+        self.at = now
+        self.cpu += load.cpu * seconds
+        self.idle += (1 - load.cpu) * seconds
+        self.disk_io += load.disk_io * seconds
+        self.network += load.network * seconds
+
+
+class NodeExporter:
+    """The exporters of all nodes; a context manager.
+
+    Attributes:
+        dead: nodes whose exporter answers no more.
+    """
+
+    def __init__(self, instances: dict[str, str]) -> None:
+        """Serve the nodes named by `instances`: name → value of `instance`."""
+        self.dead: set[str] = set()
+        self._instances = instances
+        self._lock = threading.Lock()
+        started = time.monotonic()
+        self._loads = dict.fromkeys(instances, Load())
+        self._counters = {name: _Counters(started) for name in instances}
+        self._server = _Server(self)
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,))
+
+    def __enter__(self) -> Self:
+        """Start."""
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: types.TracebackType | None,
+    ) -> None:
+        """Stop."""
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+    def put(self, names: Iterable[str], load: Load) -> None:
+        """Let nodes have this load from now on."""
+        with self._lock:
+            for name in names:
+                self._counters[name].advance(self._loads[name], time.monotonic())
+                self._loads[name] = load
+
+    def prometheus_config(self, scrape_interval: str) -> dict[str, Any]:
+        """Return a configuration that scrapes every node."""
+        address = f"127.0.0.1:{self._server.server_address[1]}"
+        targets = [
+            {
+                "targets": [address],
+                "labels": {"instance": instance, "__metrics_path__": f"/metrics/{name}"},
+            }
+            for name, instance in self._instances.items()
+        ]
+        job = {"job_name": "node-exporter", "static_configs": targets}
+        times = {"scrape_interval": scrape_interval, "scrape_timeout": scrape_interval}
+        return {"global": times, "scrape_configs": [job]}
+
+    def text(self, path: str) -> str | None:
+        """Return what the exporter behind a path says, None for a dead or unknown one."""
+        name = path.removeprefix("/metrics/")
+        if name in self.dead or name not in self._loads:
+            return None
+        with self._lock:
+            load, counters = self._loads[name], self._counters[name]
+            counters.advance(load, time.monotonic())
+            return _exposition(name, load, counters)
+
+
+def _exposition(name: str, load: Load, counters: _Counters) -> str:
+    """Return series as node_exporter has them: two cpus, two file systems, two devices of each."""
+    traffic = counters.network * NIC_BYTES_PER_SECOND
+    available = _SIZE_BYTES * (1 - load.memory)
+    lines = [
+        f'node_uname_info{{nodename="{name}",sysname="Linux"}} 1',
+        *(
+            f'node_cpu_seconds_total{{cpu="{cpu}",mode="{mode}"}} {value}'
+            for cpu in range(2)
+            for mode, value in (("idle", counters.idle), ("user", counters.cpu))
+        ),
+        f"node_memory_MemTotal_bytes {_SIZE_BYTES}",
+        f"node_memory_MemAvailable_bytes {available}",
+        f'node_disk_io_time_seconds_total{{device="nvme0n1"}} {counters.disk_io}',
+        'node_disk_io_time_seconds_total{device="loop0"} 1e6',
+        *(
+            f'node_filesystem_{what}_bytes{{device="{device}",fstype="{kind}",mountpoint="{at}"}} '
+            f"{value}"
+            for device, kind, at, used in (
+                ("/dev/nvme0n1p1", "ext4", "/", load.disk_space),
+                ("tmpfs", "tmpfs", "/run", 0.99),
+            )
+            for what, value in (("size", _SIZE_BYTES), ("avail", _SIZE_BYTES * (1 - used)))
+        ),
+        f'node_network_receive_bytes_total{{device="eth0"}} {traffic}',
+        f'node_network_transmit_bytes_total{{device="eth0"}} {traffic / 2}',
+        f'node_network_receive_bytes_total{{device="lo"}} {traffic * 100}',
+        f'node_network_transmit_bytes_total{{device="lo"}} {traffic * 100}',
+    ]
+    return "\n".join(lines) + "\n"
+
+
+class _Server(http.server.ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 256
+
+    def __init__(self, exporter: NodeExporter) -> None:
+        self.exporter = exporter
+        super().__init__(("127.0.0.1", 0), _Handler)
+
+
+class _Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"  # keeps connections, so that scrapes are cheap
+
+    def do_GET(self) -> None:
+        """Answer a scrape."""
+        assert isinstance(self.server, _Server)
+        text = self.server.exporter.text(self.path)
+        body = (text or "").encode()
+        self.send_response(503 if text is None else 200)
+        self.send_header("Content-Type", "text/plain; version=0.0.4")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *args: object) -> None:
+        """Say nothing."""
