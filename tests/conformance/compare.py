@@ -145,12 +145,28 @@ def _preempt(pod: str, ours: Manifest, theirs: Manifest) -> Iterator[Difference]
     mine, its = ours.get("message") or None, theirs.get("message") or None
     if mine != its:
         yield Difference("preempt message", pod, mine, its)
+    for node in sorted(ours["candidates"].keys() | theirs["candidates"].keys()):
+        one, other = ours["candidates"].get(node), theirs["candidates"].get(node)
+        if one != other:
+            yield Difference(f"preempt {_what_of(one, other)}", f"{pod} on {node}", one, other)
     node = ours["nominated"] or None
     if node not in (theirs["best"] or [None]):
         yield Difference("preempt nominated", pod, node, theirs["best"])
     elif node:
         expected = theirs["candidates"][node]["victims"]
         if ours["victims"] != expected:
-            is_order = sorted(ours["victims"]) == sorted(expected)
-            aspect = "preempt order of victims" if is_order else "preempt victims"
+            aspect = f"preempt {_what_of_victims(ours['victims'], expected)}"
             yield Difference(aspect, f"{pod} on {node}", ours["victims"], expected)
+
+
+def _what_of(ours: Manifest | None, theirs: Manifest | None) -> str:
+    """Return in what two candidates differ."""
+    if ours is None or theirs is None:
+        return "candidates"
+    if ours["victims"] != theirs["victims"]:
+        return f"candidates' {_what_of_victims(ours['victims'], theirs['victims'])}"
+    return "violated budgets"
+
+
+def _what_of_victims(ours: list[str], theirs: list[str]) -> str:
+    return "order of victims" if sorted(ours) == sorted(theirs) else "victims"

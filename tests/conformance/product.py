@@ -14,13 +14,15 @@ import pathlib
 import tempfile
 from collections.abc import Iterator
 from typing import Any
+from unittest import mock
 
 import orjson
 
 from policysched.app import offline, simulating
 from policysched.cluster import pod_shape
 from policysched.framework import messages, runtime
-from policysched.plugins import defaults
+from policysched.plugins import default_preemption, defaults
+from policysched.plugins.kernels import victims
 from tests import builders
 
 Manifest = dict[str, Any]
@@ -96,7 +98,7 @@ def policy_text(config: Manifest, disabled: tuple[str, ...] = ()) -> str:
 def _preempt(decider: offline.Decider, info: pod_shape.PodInfo) -> Manifest:
     """Return where room would be made if the pod were the only one to be scheduled, gates apart."""
     framework = decider.choice.required(info)
-    answer: Manifest = {"pod": info.key, "feasible": 0, "nominated": None, "victims": []}
+    answer: Manifest = {"pod": info.key, "nominated": None, "victims": [], "candidates": {}}
     snap = decider.cluster.cache.snapshot()
     result = framework.schedule_pod(info, snap)
     answer |= {"feasible": result.feasible_count, "message": result.message}
@@ -114,11 +116,36 @@ def _room(
     diagnosis = result.diagnosis
     snap = decider.cluster.cache.snapshot()
     assert diagnosis is not None
-    found = framework.run_post_filter(result.state, info, snap, diagnosis)
+    with _candidates() as candidates:
+        found = framework.run_post_filter(result.state, info, snap, diagnosis)
     if found is None:
         return {}
+    answer: Manifest = {
+        "candidates": {snap.nodes.names[c.row]: _candidate(c) for c in candidates},
+    }
     if found.status.is_success:
-        victims = [victim.key for victim in found.victims]
-        return {"nominated": found.nominated_node_name, "victims": victims}
+        evicted = [victim.key for victim in found.victims]
+        return answer | {"nominated": found.nominated_node_name, "victims": evicted}
     diagnosis.post_filter_message = ", ".join(found.status.reasons)
-    return {"message": messages.fit_error(diagnosis, snap.is_alive, snap.node_count)}
+    return answer | {"message": messages.fit_error(diagnosis, snap.is_alive, snap.node_count)}
+
+
+@contextlib.contextmanager
+def _candidates() -> Iterator[list[victims.Candidate]]:
+    """Yield the list of all nodes that DefaultPreemption finds, as it does."""
+    noted: list[victims.Candidate] = []
+    find = default_preemption.DefaultPreemption.candidates
+
+    def observed(plugin: default_preemption.DefaultPreemption, *args: Any) -> Any:
+        found = find(plugin, *args)
+        noted.extend(found[0])
+        return found
+
+    with mock.patch.object(default_preemption.DefaultPreemption, "candidates", observed):
+        yield noted
+
+
+def _candidate(found: victims.Candidate) -> Manifest:
+    """Return a candidate as the oracle tells of it."""
+    made: Manifest = {"victims": [victim.key for victim in found.victims]}
+    return made | {"pdbViolations": found.violations} if found.violations else made

@@ -32,6 +32,13 @@ def _preemption(answer: Manifest) -> Manifest:
     return found
 
 
+def _candidate(answer: Manifest) -> Manifest:
+    """Return the candidate that it is nominated to."""
+    preemption = _preemption(answer)
+    found: Manifest = preemption["candidates"][preemption["nominated"]]
+    return found
+
+
 def _raise_score(answer: Manifest) -> None:
     node = next(iter(_verdict(answer)["scores"]))
     _verdict(answer)["scores"][node]["ImageLocality"] += 1
@@ -72,8 +79,12 @@ def _reject_in_pre_filter(answer: Manifest) -> None:
         (lambda a: _preemption(a)["victims"].pop(), "preempt victims"),
         (lambda a: _preemption(a)["victims"].reverse(), "preempt order of victims"),
         (lambda a: _preemption(a).update(message="other"), "preempt message"),
+        (lambda a: _preemption(a)["candidates"].popitem(), "preempt candidates"),
+        (lambda a: _candidate(a).update(victims=[]), "preempt candidates' victims"),
+        (lambda a: _candidate(a)["victims"].reverse(), "preempt candidates' order of victims"),
+        (lambda a: _candidate(a).update(pdbViolations=9), "preempt violated budgets"),
     ],
-    ids=range(22),
+    ids=range(26),
 )
 def test_a_difference_is_noticed(change: Callable[[Manifest], object], aspect: str) -> None:
     """One change of an answer is one kind of difference."""

@@ -88,6 +88,31 @@ def make(draw: draws.Draw, size: Size) -> Cluster:
     return Cluster(draw, draw.shuffled(nodes), placed, pending, _namespaces(draw))
 
 
+def leave_out(found: Cluster) -> None:
+    """Leave out of some objects what they need not have; name another scheduler for some pods."""
+    draw = found.draw
+    for made in found.nodes:
+        if draw.chance(0.02):
+            made["metadata"].pop("labels")
+        if not made["spec"] and draw.chance(0.3):
+            made.pop("spec")
+        if draw.chance(0.1):
+            made["status"].pop("capacity")
+        if draw.chance(0.01):
+            made["status"] = {}
+        if draw.chance(0.01):
+            made.pop("status")
+    for pod in found.pods:
+        if draw.chance(0.03):
+            pod["metadata"].pop("labels")
+        if pod["spec"]["priority"] == 0 and draw.chance(0.2):
+            pod["spec"].pop("priority")
+        if pod["status"] == {"phase": "Pending"} and draw.chance(0.05):
+            pod.pop("status")
+        if draw.chance(0.03):
+            pod["spec"]["schedulerName"] = "another-scheduler"
+
+
 def node(draw: draws.Draw, name: str) -> Manifest:
     """Return a node with labels and ample room."""
     labels = {

@@ -12,13 +12,18 @@ T = TypeVar("T")
 class Draw:
     """A seeded source of choices; the same seed draws the same cluster."""
 
-    def __init__(self, seed: str) -> None:
-        """Begin at the seed, any text."""
+    def __init__(self, seed: str, *, is_lenient: bool = False) -> None:
+        """Begin at the seed, any text; `is_lenient` lets objects be invalid."""
         self._random = random.Random(seed)
+        self._is_lenient = is_lenient
 
     def chance(self, share: float) -> bool:
         """Return true in `share` of all cases."""
         return self._random.random() < share
+
+    def invalid(self, share: float) -> bool:
+        """Return true in `share` of the cases that may hold what an API server now refuses."""
+        return self._is_lenient and self.chance(share)
 
     def number(self, low: int, high: int) -> int:
         """Return a whole number from `low` to `high`, both included."""

@@ -10,6 +10,7 @@ from tests.conformance.generate import (
     features,
     gates,
     images,
+    lenient,
     node_affinity,
     normalise,
     pod_affinity,
@@ -18,6 +19,7 @@ from tests.conformance.generate import (
     resources,
     spread,
     taints,
+    validity,
     volumes,
 )
 from tests.conformance.generate import (
@@ -37,6 +39,9 @@ class Family:
     Attributes:
         share: how many of all cases, beside other families.
         ask: what is asked about each cluster.
+        crowd: the size of one cluster in `1 / _CROWDED`, if that is another.
+        is_lenient: whether objects occur that an API server does not take today, but may hold
+            since older versions or with other feature gates.
     """
 
     name: str
@@ -44,6 +49,8 @@ class Family:
     size: cluster.Size = dataclasses.field(default_factory=cluster.Size)
     share: int = 1
     ask: tuple[str, ...] = (VERDICT, PLACE)
+    crowd: cluster.Size | None = None
+    is_lenient: bool = False
 
 
 def _mixed(found: cluster.Cluster) -> None:
@@ -67,6 +74,12 @@ def _mixed(found: cluster.Cluster) -> None:
     _vary_weights(found)
 
 
+def _lenient(found: cluster.Cluster) -> None:
+    """Shape a cluster by several families, then break some of its objects."""
+    _mixed(found)
+    lenient.shape(found)
+
+
 def _vary_weights(found: cluster.Cluster) -> None:
     """Weigh scores otherwise, or do without some plugins."""
     draw = found.draw
@@ -86,6 +99,8 @@ def _preemption_with_volumes(found: cluster.Cluster) -> None:
 
 _OPTIONAL = ("NodePorts", "NodeUnschedulable", "PodTopologySpread", "InterPodAffinity", "NodeName")
 _SCARCE = cluster.Size(nodes=(1, 6), placed=(4, 30), pending=(1, 4))
+_CROWD = cluster.Size(nodes=(8, 30), placed=(100, 600), pending=(1, 3))
+_CROWDED = 0.04
 _LARGE = cluster.Size(nodes=(20, 60), placed=(30, 150), pending=(1, 6))
 _LONG = cluster.Size(nodes=(3, 12), placed=(0, 10), pending=(50, 50))
 
@@ -108,8 +123,10 @@ FAMILIES = {
             _SCARCE,
             share=5,
             ask=(VERDICT, PREEMPT),
+            crowd=_CROWD,
         ),
         Family("mixed", _mixed, share=5),
+        Family("lenient", _lenient, share=2, is_lenient=True),
         Family("large", _mixed, _LARGE),
     )
 }
@@ -128,17 +145,28 @@ def family(name: str) -> Family:
     return SEQUENCES if name == SEQUENCES.name else FAMILIES[name]
 
 
+def created(family_name: str, seed: int, number: int) -> cluster.Cluster:
+    """Return the cluster of a case as its users have created it."""
+    chosen = family(family_name)
+    draw = draws.Draw(f"{family_name}-{seed}-{number}", is_lenient=chosen.is_lenient)
+    is_crowded = chosen.crowd is not None and draw.chance(_CROWDED)
+    size = chosen.crowd if is_crowded and chosen.crowd else chosen.size
+    found = cluster.make(draw, size)
+    chosen.shape(found)
+    validity.mend(found)
+    cluster.leave_out(found)
+    return found
+
+
 def case(family_name: str, seed: int, number: int) -> Manifest:
     """Return a generated case in the form that the oracle reads: the same one every time."""
     chosen = family(family_name)
-    name = f"{family_name}-{seed}-{number}"
-    found = cluster.make(draws.Draw(name), chosen.size)
-    chosen.shape(found)
+    found = created(family_name, seed, number)
     for pod in found.pods:
         normalise.pod(pod)
     items = [*found.nodes, *found.others, *_in_any_order(found)]
     made: Manifest = {
-        "name": name,
+        "name": f"{family_name}-{seed}-{number}",
         "cluster": {"apiVersion": "v1", "kind": "List", "items": items},
         "ask": list(chosen.ask),
     }

@@ -42,7 +42,7 @@ def _container(container: Manifest, *, is_host_network: bool) -> None:
 
 
 def _pod_level(spec: Manifest) -> None:
-    """Default requests of the pod to what its containers ask for, where it says nothing."""
+    """Default requests of the pod to its limits."""
     resources = spec["resources"]
     requests = resources.get("requests", {})
     if resources.get("limits"):

@@ -14,6 +14,8 @@ from tests.conformance.generate import (
 )
 
 _PRIORITIES = (-100, 0, 0, 10, 10, 100, 2147483647)
+_CROWD = 60
+"""As many placed pods are in crowded clusters only."""
 _OBSTACLES = (ports.shape, pod_affinity.shape, spread.shape, taints.shape, node_affinity.shape)
 
 
@@ -24,6 +26,9 @@ def shape(found: cluster.Cluster) -> None:
     looks, so that two such pods have no order.
     """
     source = found.draw
+    if len(found.placed) >= _CROWD:
+        _crowd(found)
+        return
     if source.chance(0.5):
         source.pick(_OBSTACLES)(found)
     all_cpu = source.pick(("2", "3", ""))
@@ -41,10 +46,29 @@ def shape(found: cluster.Cluster) -> None:
         source.pick(found.placed)["status"].pop("startTime", None)
     for pod in found.pending:
         _wait(found, pod)
-    found.others += source.many(0, 4, lambda: _budget(source, found))
-    _number(found.others, "PodDisruptionBudget")
+    _add_budgets(found)
     if source.chance(0.1):
         found.plugin_config["DefaultPreemption"] = {"minCandidateNodesPercentage": 100}
+
+
+def _crowd(found: cluster.Cluster) -> None:
+    """Fill many nodes with many small pods: ties in priority and start time are the rule."""
+    source = found.draw
+    if source.chance(0.3):
+        source.pick(_OBSTACLES)(found)
+    for node in found.nodes:
+        allocatable = node["status"]["allocatable"]
+        allocatable["cpu"] = source.pick(("1", "2", "3"))
+        allocatable["pods"] = source.pick(("15", "40", "110"))
+    priorities = source.pick(((0,), (0, 10), (-100, 0, 0, 0, 10)))
+    for pod in found.placed:
+        _fill(source, pod)
+        pod["spec"]["priority"] = source.pick(priorities)
+        pod["spec"]["containers"][0]["resources"]["requests"] = {"cpu": "100m"}
+        pod["status"]["startTime"] = f"2026-01-05T0{source.number(0, 2)}:00:00Z"
+    for pod in found.pending:
+        _wait(found, pod)
+    _add_budgets(found)
 
 
 def _fill(source: draw.Draw, pod: cluster.Manifest) -> None:
@@ -73,6 +97,12 @@ def _wait(found: cluster.Cluster, pod: cluster.Manifest) -> None:
     if source.chance(0.2):
         names = [node["metadata"]["name"] for node in found.nodes]
         pod["status"]["nominatedNodeName"] = source.pick([*names, "gone"])
+
+
+def _add_budgets(found: cluster.Cluster) -> None:
+    source = found.draw
+    found.others += source.many(0, 4, lambda: _budget(source, found))
+    _number(found.others, "PodDisruptionBudget")
 
 
 def _budget(source: draw.Draw, found: cluster.Cluster) -> cluster.Manifest:

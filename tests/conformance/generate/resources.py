@@ -9,8 +9,8 @@ _FPGA = "vendor.io/fpga"
 _HUGE = "hugepages-2Mi"
 _NATIVE = "kubernetes.io/batch"
 """Of Kubernetes' own domain: it is not among those that a profile can ignore."""
-_MOST = (2**63 - 1) // 100
-"""Shares of more than this overflow in kube-scheduler, whose scores are out of range then."""
+_MOST = (2**63 - 1) // 1000
+"""The API server takes no more of a resource that is counted in whole numbers."""
 _NODE_AMOUNTS = {
     "cpu": ("0", "1", "2", "1500m", "4", "64"),
     "memory": ("0", "1Gi", "2Gi", "4000000000", "2500M", "1Ti"),

@@ -90,7 +90,7 @@ def claim(
     made["metadata"] |= {"namespace": namespace, "uid": f"claim-{namespace}-{name}"}
     size = source.pick((1, 2, 5, 10)) * _GIB
     made["spec"] = {
-        "accessModes": sorted({source.pick(MODES) for _ in range(source.pick((1, 1, 1, 2)))}),
+        "accessModes": _modes(source, source.pick((1, 1, 1, 2))),
         "resources": {"requests": {"storage": f"{size}Mi"}},
         "volumeMode": source.weighted({"Filesystem": 9, "Block": 1}),
     }
@@ -113,6 +113,14 @@ def claim(
     return made
 
 
+def _modes(source: draw.Draw, count: int) -> list[str]:
+    """Return up to `count` access modes; the one for single pods goes with no other."""
+    made = sorted({source.pick(MODES) for _ in range(count)})
+    if MODES[-1] in made and not source.invalid(0.5):
+        return [MODES[-1]]
+    return made
+
+
 def _object(version: str, kind: str, name: str, **parts: object) -> cluster.Manifest:
     return {"apiVersion": version, "kind": kind, "metadata": {"name": name}, **parts}
 
@@ -121,12 +129,24 @@ def _class(source: draw.Draw, name: str) -> cluster.Manifest:
     provisioner, mode = CLASSES[name]
     made = _object("storage.k8s.io/v1", "StorageClass", name)
     made |= {"provisioner": provisioner, "volumeBindingMode": mode, "reclaimPolicy": "Delete"}
-    if source.chance(0.25):
-        key = source.pick((cluster.ZONE, cluster.REGION, "disk"))
-        values = source.some([v for v in cluster.NODE_LABELS[key] if v], 1, 2)
-        expressions = [{"key": key, "values": values}]
-        made["allowedTopologies"] = [{"matchLabelExpressions": expressions}]
+    if source.chance(0.3):
+        made["allowedTopologies"] = _allowed_topologies(source)
     return made
+
+
+def _allowed_topologies(source: draw.Draw) -> list[cluster.Manifest]:
+    """Return one term or two about one or two labels each; no label is in both."""
+    keys = source.some((cluster.ZONE, cluster.REGION, "disk", "rack"), 3, 3)
+    terms = source.pick((keys[:1], keys[:1], keys[:2])), source.pick(((), (), keys[2:]))
+    return [
+        {"matchLabelExpressions": [{"key": k, "values": _label_values(source, k)} for k in term]}
+        for term in terms
+        if term
+    ]
+
+
+def _label_values(source: draw.Draw, key: str) -> list[str]:
+    return source.some([value for value in cluster.NODE_LABELS[key] if value], 1, 2)
 
 
 def _capacity(source: draw.Draw, name: str) -> cluster.Manifest:
@@ -134,14 +154,26 @@ def _capacity(source: draw.Draw, name: str) -> cluster.Manifest:
     made["metadata"]["namespace"] = "default"
     made["storageClassName"] = source.pick(tuple(CLASSES))
     if source.chance(0.9):
-        zone = source.pick(cluster.ZONES)
-        topology = {"matchLabels": {cluster.ZONE: zone}}
-        made["nodeTopology"] = topology if source.chance(0.8) else {}
+        made["nodeTopology"] = _node_topology(source)
     if source.chance(0.85):
         made["capacity"] = source.pick(("0", "1Gi", "4Gi", "100Gi"))
     if source.chance(0.3):
         made["maximumVolumeSize"] = source.pick(("1Gi", "5Gi", "50Gi"))
     return made
+
+
+def _node_topology(source: draw.Draw) -> cluster.Manifest:
+    """Return a selector of nodes: by a zone, by expressions, or all."""
+    how = source.weighted({"zone": 6, "expressions": 3, "all": 2})
+    if how == "zone":
+        return {"matchLabels": {cluster.ZONE: source.pick(cluster.ZONES)}}
+    if how == "all":
+        return {}
+    key = source.pick((cluster.ZONE, "rack", "disk"))
+    made: cluster.Manifest = {"key": key, "operator": source.pick(("In", "NotIn", "Exists"))}
+    if made["operator"] != "Exists":
+        made["values"] = _label_values(source, key)
+    return {"matchExpressions": [made]}
 
 
 def _csi_node(source: draw.Draw, node: cluster.Manifest) -> cluster.Manifest:
@@ -171,7 +203,7 @@ def _volume(found: cluster.Cluster, name: str, number: int) -> cluster.Manifest:
     size = source.pick((1, 2, 5, 10, 20)) * _GIB + number
     made["spec"] = {
         "capacity": {"storage": f"{size}Mi"},
-        "accessModes": source.some(MODES[1:], 1, 3),
+        "accessModes": _modes(source, source.pick((1, 2, 3))),
         "volumeMode": source.weighted({"Filesystem": 9, "Block": 1}),
         "persistentVolumeReclaimPolicy": "Retain",
         **_source(source, number),

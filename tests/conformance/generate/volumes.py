@@ -7,6 +7,7 @@ from tests.conformance.generate import cluster, draw, storage
 _DISKS = ("disk-1", "disk-2")
 _PLUGINS = ("VolumeRestrictions", "NodeVolumeLimits", "VolumeZone")
 """They and VolumeBinding say things that another one says first while all are on."""
+_TEMPLATE = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
 
 
 def shape(found: cluster.Cluster) -> None:
@@ -46,7 +47,7 @@ def _volume(
         is_there = not source.chance(0.03)
     else:
         claim_name = f"{pod['metadata']['name']}-{name}"
-        made = {"ephemeral": {"volumeClaimTemplate": {"spec": {}}}}
+        made = {"ephemeral": {"volumeClaimTemplate": {"spec": dict(_TEMPLATE)}}}
         is_there = not source.chance(0.12)
     key = (namespace, claim_name)
     if is_there and key not in claims:
@@ -84,7 +85,9 @@ def _disk(source: draw.Draw) -> cluster.Manifest:
         return {kind: {"volumeID": address, "readOnly": is_read_only}}
     if kind == "iscsi":
         portal = {"targetPortal": "10.0.0.1:3260", "lun": source.number(0, 1)}
-        return {kind: {**portal, "iqn": f"iqn.2026:{name}", "readOnly": is_read_only}}
+        return {
+            kind: {**portal, "iqn": f"iqn.2026-01.com.example:{name}", "readOnly": is_read_only}
+        }
     monitors = source.some(("m1", "m2", "m3"), 1, 2)
     pool = source.pick(("rbd", "other"))
     return {kind: {"monitors": monitors, "pool": pool, "image": name, "readOnly": is_read_only}}
