@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import datetime
+import pathlib
 import re
 
 import pytest
@@ -9,8 +10,12 @@ from prometheus_client import parser
 from policysched.app import own_metrics, source_watch
 from policysched.compiler import compiler
 from policysched.promapi import failures, status
+from policysched.scheduler import counters
 from tests import builders
 from tests.compiler import desk
+from tests.scheduler import fakes
+
+PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs" / "metrics.md"
 
 POLICY = """
 metric busy: ratio = `x` node instance refresh 15s maxAge 2m between 0% and 105%
@@ -137,3 +142,32 @@ def test_events_tell_when_a_source_goes_down_and_comes_back() -> None:
     ]
     note = recorder.told[0][3]
     assert re.fullmatch(r"metrics source default is down, .*: connection refused", note)
+
+
+class _Source:
+    """A metrics source that nothing has been asked."""
+
+    def health(self) -> tuple[status.SourceHealth, ...]:
+        return (status.SourceHealth("default", is_up=True),)
+
+    def stats(self) -> tuple[status.MetricStats, ...]:
+        return (_stats(),)
+
+
+def test_the_docs_name_every_metric() -> None:
+    """The table of docs/metrics.md has the names and labels that are served, and no others."""
+    world = fakes.World()
+    own = own_metrics.OwnMetrics()
+    readers = tuple(compiler.compile_program(desk.check(POLICY)).metric_parts.readers())
+    own.follow(world.scheduler, readers, _Source())  # type: ignore[arg-type]  # it need not run
+    own.observe_query(_stats())
+    world.scheduler.counters.attempts["p", counters.AttemptResult.SCHEDULED] += 1
+    served = {}
+    for family in parser.text_string_to_metric_families(own.page().body.decode()):
+        name = family.name + ("_total" if family.type == "counter" else "")
+        labels = {label for sample in family.samples for label in sample.labels} - {"le"}
+        if not name.endswith("_created"):
+            served[name] = labels
+    section = PAGE.read_text(encoding="utf-8").split("## Metrics of its own")[1]
+    rows = re.findall(r"^\| `(\w+)` \| ([^|]*) \|", section, re.MULTILINE)
+    assert {name: set(labels.split(", ")) for name, labels in rows} == served

@@ -240,5 +240,5 @@ def test_an_event_shows_what_rules_saw(play: Play) -> None:
         message = "0/10 nodes are available: 10 node is too busy."
         assert scene.condition("waits")["message"].startswith(message)
         assert event["note"].startswith(message)
-        saw = r"node-load/too-hot \(line \d+\): node_cpu 9[\d.]+%\.\.9[\d.]+% > 90%, samples .* old"
+        saw = r"node-load/too-hot \(line \d+\): node_cpu 9.*% > 90%, samples .* old"
         assert re.search(saw, event["note"]), event["note"]

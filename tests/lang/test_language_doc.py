@@ -51,7 +51,7 @@ def examples(page: str) -> list[Example]:
     return found
 
 
-EXAMPLES = [*examples("language.md"), *examples("diagnostics.md")]
+EXAMPLES = [*examples("language.md"), *examples("diagnostics.md"), *examples("metrics.md")]
 LANGUAGE = (DOCS / "language.md").read_text(encoding="utf-8")
 DIAGNOSTICS = (DOCS / "diagnostics.md").read_text(encoding="utf-8")
 
