@@ -16,6 +16,7 @@ import random
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from typing import NoReturn
 
 from tests.conformance import oracle_process, product, run
 from tests.conformance.generate import families
@@ -31,11 +32,11 @@ _SHRUNK_EACH = 2
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Compare; return 0 without disagreements, else 1."""
+    """Compare; return 0 without disagreements, else 1; 2 for unreadable input, 3 for usage."""
     args = _parse(arguments)
     if args.replay:
         return _replay(args.replay, is_shrunk=args.shrink)
-    names = args.families.split(",") if args.families else list(families.FAMILIES)
+    names = args.families or list(families.FAMILIES)
     print(f"seed {args.seed}", flush=True)
     tallies = _compare_all(list(run.shares(names, args.cases)), args)
     _print_table(tallies)
@@ -45,15 +46,42 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 1 if failures else 0
 
 
+class _Parser(argparse.ArgumentParser):
+    """Tells wrong usage with exit code 3, as the commands of policysched do."""
+
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong, and end."""
+        self.exit(3, f"{self.prog}: {message}\n")
+
+
+def _positive(text: str) -> int:
+    if not text.isdecimal() or int(text) == 0:
+        raise argparse.ArgumentTypeError(f"`{text}` is not a whole number above 0")
+    return int(text)
+
+
+def _families(text: str) -> list[str]:
+    known = [*families.FAMILIES, families.SEQUENCES.name]
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    for name in names:
+        if name not in known:
+            raise argparse.ArgumentTypeError(
+                f"there is no family `{name}`; choose from {', '.join(known)}"
+            )
+    if not names:
+        raise argparse.ArgumentTypeError("name a family, or leave `--families` out for all")
+    return list(dict.fromkeys(names))
+
+
 def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m tests.conformance")
-    parser.add_argument("--cases", type=int, default=2000, help="how many clusters")
+    parser = _Parser(prog="python -m tests.conformance")
+    parser.add_argument("--cases", type=_positive, default=2000, help="how many clusters")
     parser.add_argument(
         "--seed", type=int, default=random.SystemRandom().randrange(10**6), help="default: any"
     )
-    parser.add_argument("--families", help="separated by commas; default: all")
+    parser.add_argument("--families", type=_families, help="separated by commas; default: all")
     parser.add_argument("--keep-going", action="store_true", help="do not stop at the first few")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes")
+    parser.add_argument("--jobs", type=_positive, default=os.cpu_count() or 1, help="processes")
     parser.add_argument("--replay", type=pathlib.Path, help="compare one case from a file")
     parser.add_argument("--shrink", action="store_true", help="with --replay: make it smaller")
     return parser.parse_args(arguments)
@@ -137,7 +165,11 @@ def _tell(failures: list[run.Failure]) -> None:
 
 
 def _replay(path: pathlib.Path, *, is_shrunk: bool) -> int:
-    case = json.loads(path.read_bytes())
+    try:
+        case = json.loads(path.read_bytes())
+    except (OSError, ValueError) as error:
+        print(f"`{path}` is no case: {error}", file=sys.stderr)
+        return 2
     with oracle_process.Oracle() as oracle, product.opened() as ours:
         judge = run.Judge(oracle, ours)
         failure = run.Failure(case, judge.compare(case)[1])

@@ -3,6 +3,7 @@
 python -m tests.conformance.reach --cases 3000 --seed 1
 
 prints how many verdicts have each reason, and every line of `policysched/plugins` that no case ran.
+`test_reach.py` holds the generator to the reasons that docs/conformance.md lists.
 """
 
 from __future__ import annotations
@@ -26,12 +27,20 @@ Said: TypeAlias = tuple[str, str, str]
 PLUGINS = pathlib.Path(__file__).parents[2] / "policysched" / "plugins"
 _QUOTED = re.compile(r'"[^"]*"|\b(?:default|prod|dev)/[\w.-]+|\[[^\]]*\]|\bv\d\b|aws://[\w-]+')
 _COUNTED = re.compile(r"0/\d+ nodes are available: |\b\d+ (?=[A-Za-z])")
+_UNPARSABLE = re.compile(r"(?<=Terms: |aints: )(?=values|\").*|(?<=got: ).*")
 _RESOURCE = re.compile(r"(?<=Insufficient )[\w.-]+/[\w.-]+")
+
+
+_OWN = ("not eligible", "Preemption is not helpful", "No preemption victims")
+NOMINATED = "a node is nominated"
+OF_FILTER = "what Filter says of a node without the victims"
 
 
 def template(reason: str) -> str:
     """Return a reason without names of objects."""
-    return _RESOURCE.sub("…", _QUOTED.sub("…", reason))
+    for varying in (_UNPARSABLE, _QUOTED, _RESOURCE):
+        reason = varying.sub("…", reason)
+    return reason
 
 
 def said(theirs: Manifest) -> Iterator[Said]:
@@ -50,12 +59,13 @@ def said(theirs: Manifest) -> Iterator[Said]:
 
 def _said_by_preemption(answer: Manifest) -> Iterator[Said]:
     if answer["nominated"]:
-        yield "DefaultPreemption", "Success", "a node is nominated"
+        yield "DefaultPreemption", "Success", NOMINATED
     _, is_told, told = (answer.get("message") or "").partition("preemption: ")
     if is_told:
         reasons = _COUNTED.sub("", told).removesuffix(".").split(", ")
         for reason in reasons:
-            yield "DefaultPreemption", "Unschedulable", template(reason)
+            is_own = reason.startswith(_OWN)
+            yield "DefaultPreemption", "Unschedulable", reason if is_own else OF_FILTER
 
 
 class Lines:

@@ -90,18 +90,9 @@ def make(draw: draws.Draw, size: Size) -> Cluster:
 
 def leave_out(found: Cluster) -> None:
     """Leave out of some objects what they need not have; name another scheduler for some pods."""
-    draw = found.draw
     for made in found.nodes:
-        if draw.chance(0.02):
-            made["metadata"].pop("labels")
-        if not made["spec"] and draw.chance(0.3):
-            made.pop("spec")
-        if draw.chance(0.1):
-            made["status"].pop("capacity")
-        if draw.chance(0.01):
-            made["status"] = {}
-        if draw.chance(0.01):
-            made.pop("status")
+        _leave_out_of_node(found.draw, made)
+    draw = found.draw
     for pod in found.pods:
         if draw.chance(0.03):
             pod["metadata"].pop("labels")
@@ -111,6 +102,19 @@ def leave_out(found: Cluster) -> None:
             pod.pop("status")
         if draw.chance(0.03):
             pod["spec"]["schedulerName"] = "another-scheduler"
+
+
+def _leave_out_of_node(draw: draws.Draw, made: Manifest) -> None:
+    if draw.chance(0.02):
+        made["metadata"].pop("labels")
+    if not made["spec"] and draw.chance(0.3):
+        made.pop("spec")
+    if draw.chance(0.1):
+        made["status"].pop("capacity")
+    if draw.chance(0.01):
+        made["status"] = {}
+    if draw.chance(0.01):
+        made.pop("status")
 
 
 def node(draw: draws.Draw, name: str) -> Manifest:

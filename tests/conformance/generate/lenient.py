@@ -1,4 +1,4 @@
-"""Objects that no API server takes today, but that one may hold: broken selectors, missing parts."""
+"""Objects that an API server does not take today, but may hold: broken selectors, missing parts."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ def shape(found: cluster.Cluster) -> None:
     """Break selectors of a few pods, and leave out what the API server fills in."""
     source = found.draw
     for pod in found.pods:
-        if source.chance(0.04):
+        if source.chance(0.1):
             _break_affinity(source, pod)
-        if source.chance(0.04):
+        if source.chance(0.1):
             _break_spread(source, pod["spec"])
         for volume in pod["spec"].get("volumes", ()):
-            if "persistentVolumeClaim" in volume and source.chance(0.03):
+            if "persistentVolumeClaim" in volume and source.chance(0.08):
                 volume["persistentVolumeClaim"]["claimName"] = ""
             if "ephemeral" in volume and source.chance(0.2):
                 volume["ephemeral"]["volumeClaimTemplate"]["spec"] = {}
     for made in found.others:
-        if made["kind"] == "StorageClass" and source.chance(0.1):
+        if made["kind"] == "StorageClass" and source.chance(0.2):
             made.pop("volumeBindingMode")
         if made["kind"] == "PersistentVolume" and source.chance(0.1):
             made["spec"]["nodeAffinity"] = {}

@@ -47,7 +47,7 @@ _BETA_ZONE = "failure-domain.beta.kubernetes.io/zone"
 _BETA_REGION = "failure-domain.beta.kubernetes.io/region"
 _MIGRATED = "storage.alpha.kubernetes.io/migrated-plugins"
 _A, _B, _C = cluster.ZONES
-_ZONE_LABELS = (_A, _A, _B, _B, f"{_A}__{_B}", _C, f"{_B}__", "", "nowhere")
+_ZONE_LABELS = (_A, _A, _B, _B, f"{_A}__{_B}", _C, f"{_A}__nowhere", f"{_B}__", "", "nowhere")
 """Of volumes: several zones in one, and some that are none."""
 _GIB = 1024
 """In MiB."""

@@ -15,6 +15,8 @@ def shape(found: cluster.Cluster) -> None:
     source = found.draw
     if source.chance(0.15):
         found.disabled += ["VolumeBinding", *source.some(_PLUGINS, 0, 2)]
+    elif source.chance(0.1):
+        found.disabled.append("VolumeZone")  # it says of missing volumes what others would say
     storage.add_drivers(found)
     volumes = storage.add_volumes(found, source.number(0, 10))
     claims: dict[tuple[str, str], cluster.Manifest] = {}
@@ -44,7 +46,7 @@ def _volume(
     if kind == "claim":
         claim_name = f"claim-{source.number(0, 5)}"
         made: cluster.Manifest = {"persistentVolumeClaim": {"claimName": claim_name}}
-        is_there = not source.chance(0.03)
+        is_there = not source.chance(0.06)
     else:
         claim_name = f"{pod['metadata']['name']}-{name}"
         made = {"ephemeral": {"volumeClaimTemplate": {"spec": dict(_TEMPLATE)}}}
