@@ -8,6 +8,7 @@ import random
 from collections.abc import AsyncIterator, Sequence
 
 import pytest
+from aiohttp import web
 
 from policysched.cluster import objects
 from policysched.kube import errors, reflector, resources
@@ -27,6 +28,7 @@ from tests.kube.fake_server import (
 
 PATH = resources.NODES.path
 GONE = line("ERROR", status_object(410, "Expired", "too old resource version: 5 (9)"))
+GONE_WATCH = stream(GONE)
 
 
 def nodes(*versions: int, list_version: int = 10, continue_token: str = "") -> Answer:
@@ -428,3 +430,60 @@ class Ignore:
 
     def delete(self, obj: objects.Pod, /) -> None:
         """Forget."""
+
+
+def telling(arrived: asyncio.Event, answer: Answer) -> Answer:
+    """Answer, and tell that the request has arrived."""
+
+    async def tell_and_answer(request: web.Request) -> web.StreamResponse:
+        arrived.set()
+        return await answer(request)
+
+    return tell_and_answer
+
+
+@pytest.mark.parametrize(
+    "watch",
+    [
+        pytest.param(stream(line("ADDED", node("n2", 11)), hang=True), id="while it watches"),
+        pytest.param(status(503), id="while it pauses"),
+    ],
+)
+@asynchronous
+async def test_refresh_lists_anew(watch: Answer) -> None:
+    """A collection that was asked for after the call arrives, and is followed from there."""
+    first_watch, second_watch = asyncio.Event(), asyncio.Event()
+    answers = (
+        nodes(1),
+        telling(first_watch, watch),
+        nodes(1, 2, 3, list_version=20),
+        telling(second_watch, stream(hang=True)),
+    )
+    async with bench(*answers) as b:
+
+        async def sleep_for_ever(_: float) -> None:
+            await asyncio.Event().wait()
+
+        b.reflector._sleep = sleep_for_ever
+        running = asyncio.create_task(b.reflector.run())
+        await first_watch.wait()
+        await b.reflector.refresh()
+        assert b.sink.calls[-1] == ("replace", "n1 n2 n3")
+        await second_watch.wait()
+        assert b.watched_from() == ["10", "20"]
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+
+
+@asynchronous
+async def test_a_list_that_was_under_way_does_not_count_as_a_refresh() -> None:
+    """It may be older than the call; another one is made."""
+    under_way = asyncio.Event()
+    answers = (nodes(1), GONE_WATCH, telling(under_way, nodes(1)), nodes(1, 2), stream(hang=True))
+    async with bench(*answers) as b:
+        running = asyncio.create_task(b.reflector.run())
+        await under_way.wait()
+        await b.reflector.refresh()
+        assert b.sink.calls[-1] == ("replace", "n1 n2")
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)

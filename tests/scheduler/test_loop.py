@@ -189,6 +189,54 @@ class TestStop:
         fakes.play(scenario())
 
 
+class TestRunAgain:
+    """A leader that lost its lease, and leads again."""
+
+    def test_schedules_what_was_undone_and_what_came(self) -> None:
+        """Pods undone by the stop, pods that came and pods that others bound: all are seen to."""
+
+        async def scenario() -> None:
+            world = fakes.World()
+            world.bind.hold = asyncio.Event()
+            world.add_node("n1", pods=3)
+            world.add_pod("undone")
+            running = asyncio.create_task(world.scheduler.run())
+            await until(lambda: world.scheduler.bindings_in_flight == 1)
+            assert not await world.scheduler.stop(grace_seconds=0.0)
+            await running
+            world.add_pod("came")
+            world.add_pod("elsewhere")
+            world.confirm("elsewhere", "n1")
+            await asyncio.sleep(0)
+            assert world.bind.bound == []
+            world.bind.hold.set()
+            running = asyncio.create_task(world.scheduler.run())
+            await until(lambda: len(world.bind.bound) == 1)
+            world.clock.advance(10.0)  # the end of the backoff of the one that was undone
+            await until(lambda: len(world.bind.bound) == 2)
+            assert sorted(world.bind.bound) == [("came", "n1"), ("undone", "n1")]
+            assert await world.scheduler.stop()
+            await running
+
+        fakes.play(scenario())
+
+    def test_tells_the_owners_of_waiting_pods_again(self) -> None:
+        """Pods that fit nowhere are tried again; their condition may not have been written."""
+
+        async def scenario() -> None:
+            world = fakes.World()
+            world.add_node("n1", pods=0)
+            world.add_pod("a")
+            for terms in (1, 2):
+                running = asyncio.create_task(world.scheduler.run())
+                world.clock.advance(60.0)
+                await until(lambda terms=terms: len(world.recorder.conditions) == terms)  # type: ignore[misc]  # a lambda's default has no type
+                await world.scheduler.stop()
+                await running
+
+        fakes.play(scenario())
+
+
 class TestProfiles:
     """Other policies from one pod to the next."""
 
