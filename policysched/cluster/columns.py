@@ -159,8 +159,9 @@ class NodeColumns:
         ids, amounts = self.request_vector(shape)
         self.requested[row, ids] += sign * amounts
         requests = shape.requests
-        self.nonzero_requested[row, 0] += sign * requests.nonzero_cpu_milli
-        self.nonzero_requested[row, 1] += sign * requests.nonzero_memory_bytes
+        nonzero = (requests.nonzero_cpu_milli, requests.nonzero_memory_bytes)
+        # Sums of arrays, other than those of single numbers, overflow without a warning, like Go's.
+        self.nonzero_requested[row] += sign * np.array(nonzero, np.int64)
         self.pod_count[row] += sign
         if shape.host_ports:
             self.ports.count(row, shape.host_ports, sign)

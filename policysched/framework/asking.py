@@ -1,8 +1,8 @@
 """Asks plugins, and answers for those of others: what breaks or makes no sense names its plugin.
 
 Plugins of this package are asked without ceremony: a fault of theirs is a bug that shows its
-traceback, and property tests hold their scores to 0..100. So the checks cost third-party plugins
-alone.
+traceback. So these checks cost third-party plugins alone; the range of the others' final scores is
+looked at in `scoring`.
 """
 
 from __future__ import annotations

@@ -21,6 +21,9 @@ from policysched.framework import (
     status,
 )
 
+_INVALID = -(2**58)
+"""Weighted sum of a row with a score out of range, below what others could make up for."""
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Scorer:
@@ -30,7 +33,7 @@ class Scorer:
         factor: what one unit of its final scores adds to the total, in hundredths of a point.
         keeps: whether its raw scores are kept for equal pods.
         normalizes: whether they depend on which nodes are feasible.
-        is_checked: whether the final scores of the feasible nodes are, see `asking`.
+        is_third_party: whether its final scores are checked as `asking` says.
     """
 
     number: int
@@ -39,7 +42,7 @@ class Scorer:
     factor: int
     keeps: bool
     normalizes: bool
-    is_checked: bool
+    is_third_party: bool
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -55,8 +58,8 @@ class Plan:
     others: Sequence[Scorer]
 
 
-class _PreScoreError(Exception):
-    """What ends scoring from within the plan of a shape; it does not leave this module."""
+class _ScoringError(Exception):
+    """What ends scoring from within; it does not leave this module."""
 
     def __init__(self, answer: status.Status) -> None:
         super().__init__(answer.message)
@@ -79,7 +82,7 @@ class ScoreRunner:
                 factor=weights[name] * _hundredths_per_unit(p),
                 keeps=filtering.keeps_answers(p),
                 normalizes=hasattr(p, "normalize_score"),
-                is_checked=asking.is_third_party(p),
+                is_third_party=asking.is_third_party(p),
             )
             for n, p, name in named
             if weights.get(name, 0)
@@ -90,11 +93,12 @@ class ScoreRunner:
     ) -> score_table.ScoreTable | status.Status:
         """Return the totals of the feasible `rows`, intp (f,), and nothing about plugins.
 
-        An error that a plugin answers at PreScore comes in place of them.
+        An error that a plugin answers at PreScore comes in place of them, or the one about a final
+        score out of range.
         """
         try:
             return self._totals(cycle, rows)
-        except _PreScoreError as error:
+        except _ScoringError as error:
             return error.answer
 
     def explain(
@@ -103,7 +107,7 @@ class ScoreRunner:
         """Return the points of the feasible `rows`, plugin by plugin, or an error as above."""
         try:
             return self._points(cycle, rows)
-        except _PreScoreError as error:
+        except _ScoringError as error:
             return error.answer
 
     def _totals(self, cycle: filtering.Cycle, rows: npt.NDArray[np.intp]) -> score_table.ScoreTable:
@@ -113,6 +117,8 @@ class ScoreRunner:
         for kept in plan.sums:
             totals += kept.scores(cycle.answers.state, cycle.pod, cycle.snap)
         totals = totals[rows]
+        if totals.min(initial=0) < 0:
+            return self._points(cycle, rows)  # which knows whose score it is
         for scorer in plan.others:
             weighted = self._weighted(scorer, cycle, feasible)
             if weighted is not None:
@@ -163,15 +169,17 @@ class ScoreRunner:
         else:
             raw = asking.ask_score(scorer.plugin, cycle.state, cycle.pod, feasible)
         final = _normalized(scorer, cycle, raw)
-        if scorer.is_checked:
+        if scorer.is_third_party:
             units = _units_per_point(scorer.plugin)
             asking.check_final_scores(scorer.plugin, final, len(feasible), units)
+        elif not _is_in_range(final, scorer):
+            raise _ScoringError(_out_of_range(final, scorer))
         return final * scorer.factor
 
 
 def _adds_up(scorer: Scorer) -> bool:
-    """Return whether scores are summed up on all rows; those to be checked are when feasible."""
-    return scorer.keeps and not scorer.normalizes and not scorer.is_checked
+    """Return whether scores are summed up on all rows; those of others are asked when feasible."""
+    return scorer.keeps and not scorer.normalizes and not scorer.is_third_party
 
 
 def _sum_of(scorers: Sequence[Scorer]) -> shape_answers.ScoreFn:
@@ -181,11 +189,39 @@ def _sum_of(scorers: Sequence[Scorer]) -> shape_answers.ScoreFn:
         state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
     ) -> columns.IntArray:
         totals = np.zeros(len(nodes), np.int64)
+        is_invalid = np.zeros(len(nodes), np.bool_)
         for scorer in scorers:
-            totals += scorer.plugin.score(state, pod, nodes) * scorer.factor
+            scores = scorer.plugin.score(state, pod, nodes)
+            if not _is_in_range(scores, scorer):
+                is_invalid |= (scores < 0) | (scores > _highest(scorer))
+            totals += scores * scorer.factor
+        totals[is_invalid] = _INVALID
         return totals
 
     return add_up
+
+
+def _highest(scorer: Scorer) -> int:
+    return interface.MAX_NODE_SCORE * _units_per_point(scorer.plugin)
+
+
+def _is_in_range(scores: interface.RawScores, scorer: Scorer) -> bool:
+    return not len(scores) or bool(scores.min() >= 0 and scores.max() <= _highest(scorer))
+
+
+def _out_of_range(scores: columns.IntArray, scorer: Scorer) -> status.Status:
+    """Return the error about the first score out of range (runtime/framework.go, RunScorePlugins).
+
+    Amounts near 2⁶³ bytes make the scores of built-in plugins overflow, as kube-scheduler's do.
+    """
+    highest = _highest(scorer)
+    wrong = scores[(scores < 0) | (scores > highest)]
+    reason = (
+        "applying score defaultWeights on Score plugins: "
+        f'plugin "{scorer.plugin.name}" returns an invalid score {int(wrong[0])}, '
+        f"it should in the range of [0, {highest}] after normalizing"
+    )
+    return status.Status(status.Code.ERROR, (reason,))
 
 
 def score_name(plugin: interface.Plugin) -> str:
@@ -214,7 +250,7 @@ def _pre_score_skips(
     )
     if not (answer.is_skip or answer.is_success):
         doing = f'running PreScore plugin "{plugin.name}"'
-        raise _PreScoreError(status.error(plugin.name, doing, answer))
+        raise _ScoringError(status.error(plugin.name, doing, answer))
     return answer.is_skip
 
 

@@ -1,7 +1,8 @@
 """Scores from requested and allocatable resources.
 
 Arrays are int64 (k, n): k resources of n nodes, `requested` with the incoming pod counted. A
-resource that a node does not have (allocatable 0) is left out for that node.
+resource that a node does not have (allocatable 0) is left out for that node. Amounts near 2⁶³
+overflow as kube-scheduler's do, and scores are out of range then.
 """
 
 from __future__ import annotations
@@ -41,8 +42,8 @@ def least_allocated(
     Twice: each resource, then the mean. More requested than allocatable counts 0.
     Source: `noderesources/least_allocated.go`. Example: 1 of 4 CPUs, weight 1 → 75.
     """
-    free = np.maximum(allocatable - requested, 0)
-    points = free * interface.MAX_NODE_SCORE // np.maximum(allocatable, 1)
+    free = np.where(requested > allocatable, 0, allocatable - requested)
+    points = go_math.divide(free * interface.MAX_NODE_SCORE, np.maximum(allocatable, 1))
     return _weighted_mean(points, allocatable != 0, weights)
 
 
@@ -54,7 +55,7 @@ def most_allocated(
     Source: `noderesources/most_allocated.go`. Example: 1 of 4 CPUs, weight 1 → 25.
     """
     used = np.minimum(requested, allocatable)
-    points = used * interface.MAX_NODE_SCORE // np.maximum(allocatable, 1)
+    points = go_math.divide(used * interface.MAX_NODE_SCORE, np.maximum(allocatable, 1))
     return _weighted_mean(points, allocatable != 0, weights)
 
 
@@ -77,7 +78,7 @@ class RequestedToCapacityRatio:
         """Return `round(Σ weight × points / Σ weight)`, halves up."""
         used = np.minimum(requested, allocatable)
         percent = used * FULL_UTILIZATION // np.maximum(allocatable, 1)
-        points = self._points[percent]
+        points = self._points[np.clip(percent, 0, FULL_UTILIZATION)]
         counted = (allocatable != 0) & (points > 0)
         weight_sum = weights @ counted
         total = weights @ (points * counted)
@@ -117,7 +118,7 @@ def balanced_allocation(
     """
     half = interface.MAX_NODE_SCORE // 2
     gain = balance(requested, allocatable) - balance(allocated, allocatable)
-    return half + (half + gain) // 2
+    return half + go_math.divide(half + gain, np.array(2))
 
 
 def balance(requested: columns.IntArray, allocatable: columns.IntArray) -> columns.IntArray:
@@ -161,5 +162,4 @@ def _weighted_mean(
     points: columns.IntArray, counted: columns.BoolArray, weights: columns.IntArray
 ) -> columns.IntArray:
     weight_sum = weights @ counted
-    mean: columns.IntArray = weights @ (points * counted) // np.maximum(weight_sum, 1)
-    return mean
+    return go_math.divide(weights @ (points * counted), np.maximum(weight_sum, 1))

@@ -1,4 +1,4 @@
-"""Float functions that round exactly as Go's do, where a score depends on the last bit."""
+"""Functions that round exactly as Go's do, where a score depends on the last bit or on overflow."""
 
 from __future__ import annotations
 
@@ -51,3 +51,14 @@ def round_half_up(values: columns.FloatArray) -> columns.IntArray:
     """
     whole = np.trunc(values)
     return (whole + (values - whole >= 0.5)).astype(np.int64)  # noqa: PLR2004 - one half
+
+
+def divide(dividend: columns.IntArray, divisor: columns.IntArray) -> columns.IntArray:
+    """Return int64 quotients rounded towards 0, of divisors > 0.
+
+    Dividends are negative only after an overflow, so that rounding down is nearly always the same.
+    """
+    quotient: columns.IntArray = dividend // divisor
+    if quotient.size and quotient.min() < 0:
+        quotient += (quotient < 0) & (quotient * divisor != dividend)
+    return quotient
