@@ -3,7 +3,8 @@ from __future__ import annotations
 import pytest
 
 from policysched import errors
-from policysched.app import config
+from policysched.app import config, election
+from policysched.kube import leader_election
 from policysched.promapi import settings
 
 HEAD = "apiVersion: policysched.io/v1alpha1\nkind: PolicySchedulerConfiguration\n"
@@ -22,6 +23,15 @@ def test_everything_that_can_be_said() -> None:
         "podMaxBackoffSeconds: 20\n"
         "podMaxInUnschedulablePodsSeconds: 60\n"
         "parallelBinds: 32\n"
+        "leaderElection:\n"
+        "  leaderElect: true\n"
+        "  leaseDuration: 1m\n"
+        "  renewDeadline: 40s\n"
+        "  retryPeriod: 500ms\n"
+        "  resourceLock: leases\n"
+        "  resourceName: other\n"
+        "  resourceNamespace: ops\n"
+        "clientConnection: {qps: 50, burst: 100}\n"
         "profiles:\n"
         "- schedulerName: batch\n"
         "  plugins:\n"
@@ -40,6 +50,15 @@ def test_everything_that_can_be_said() -> None:
         pod_max_backoff_seconds=20.0,
         pod_max_in_unschedulable_pods_seconds=60.0,
         parallel_binds=32,
+        leader_election=election.LeaderElectionConfig(
+            leader_elect=True,
+            lease_duration="1m",
+            renew_deadline="40s",
+            retry_period="500ms",
+            resource_name="other",
+            resource_namespace="ops",
+        ),
+        client_connection=config.ClientConnection(50, 100),
     )
 
 
@@ -128,6 +147,55 @@ def test_everything_that_can_be_said() -> None:
             id="password-in-url",
         ),
         pytest.param(
+            HEAD + "leaderElection:\n  leaseDuration: 15\n",
+            "c.yaml:4: `leaderElection.leaseDuration` must be a string",
+            id="duration-without-unit",
+        ),
+        pytest.param(
+            HEAD + "leaderElection:\n  retryPeriod: often\n",
+            "c.yaml:4: `leaderElection`: `retryPeriod` is a duration of more than nothing, such as "
+            "`15s` or `1m30s`",
+            id="no-duration",
+        ),
+        pytest.param(
+            HEAD + "leaderElection:\n  renewDeadline: 0s\n",
+            "c.yaml:4: `leaderElection`: `renewDeadline` is a duration of more than nothing, such "
+            "as `15s` or `1m30s`",
+            id="no-time-at-all",
+        ),
+        pytest.param(
+            HEAD + "leaderElection:\n  leaderElect: true\n  leaseDuration: 10s\n",
+            "c.yaml:5: `leaderElection`: `leaseDuration` must be greater than `renewDeadline`",
+            id="lease-too-short",
+        ),
+        pytest.param(
+            HEAD + "leaderElection:\n  retryPeriod: 9s\n",
+            "c.yaml:4: `leaderElection`: `renewDeadline` must be greater than 1.2 times "
+            "`retryPeriod`",
+            id="retries-too-rare",
+        ),
+        pytest.param(
+            HEAD
+            + "leaderElection: {leaseDuration: 900ms, renewDeadline: 500ms, retryPeriod: 100ms}",
+            "c.yaml:3: `leaderElection`: `leaseDuration` is at least `1s`",
+            id="lease-of-no-second",
+        ),
+        pytest.param(
+            HEAD + "leaderElection:\n  resourceLock: configmaps\n",
+            "c.yaml:4: `leaderElection.resourceLock` must be `leases`",
+            id="other-lock",
+        ),
+        pytest.param(
+            HEAD + "clientConnection:\n  qps: 0\n",
+            "c.yaml:4: `clientConnection.qps` must be more than 0",
+            id="no-requests",
+        ),
+        pytest.param(
+            HEAD + "clientConnection:\n  burst: 5\n",
+            "c.yaml:4: `clientConnection.burst` has no meaning without `qps`",
+            id="burst-alone",
+        ),
+        pytest.param(
             HEAD + "parallelBinds: 0\npodMaxBackoffSeconds: x\n",
             "c.yaml:3: `parallelBinds` must be at least 1\n"
             "c.yaml:4: `podMaxBackoffSeconds` must be a number",
@@ -171,3 +239,16 @@ def test_servers_of_metrics_and_how_to_speak_to_them() -> None:
             method="GET",
         ),
     }
+
+
+def test_the_command_line_stands_over_the_configuration() -> None:
+    """Single values are replaced, others stay; the defaults are kube-scheduler's, and a name."""
+    configured = election.LeaderElectionConfig(retry_period="1s")
+    changed = election.with_overrides(configured, {"leader_elect": True, "lease_duration": "30s"})
+    assert changed == election.LeaderElectionConfig(
+        leader_elect=True, lease_duration="30s", retry_period="1s"
+    )
+    assert election.times(election.LeaderElectionConfig()) == leader_election.Times(15.0, 10.0, 2.0)
+    assert election.LeaderElectionConfig().resource_name == "policysched"
+    with pytest.raises(errors.UsageError, match="`leaseDuration` must be greater"):
+        election.with_overrides(configured, {"renew_deadline": "15s"})

@@ -85,6 +85,34 @@ def test_metric_values_of_a_prometheus_decide(
 
 
 @pytest.mark.e2e
+def test_who_may_not_have_the_lease_schedules_nothing(
+    control_plane: control_planes.ControlPlane, namespace: str, tmp_path: pathlib.Path
+) -> None:
+    """Without rights on leases nothing is bound, and the log says why; with them it goes on."""
+    for role in ("system:kube-scheduler", "system:volume-scheduler"):
+        control_plane.give_role("scheduler", role)
+    client = control_plane.client
+    client.create_nodes([manifests.node("node-1")])
+    client.create_pods(namespace, [manifests.pod("a", scheduler_name="policysched")])
+    flags = ("--leader-elect", "--leader-elect-retry-period=100ms")
+    with scheduler_process.PolicyScheduler(
+        control_plane, tmp_path, flags=flags, user="scheduler"
+    ) as scheduler:
+        scheduler.wait_until(lambda: "could not be had" in scheduler.process.log_tail())
+        assert 'cannot get resource "leases"' in scheduler.process.log_tail()
+        assert _node_of(control_plane, namespace, "a") == ""
+        leases = {
+            "apiGroups": ["coordination.k8s.io"],
+            "resources": ["leases"],
+            "resourceNames": ["policysched"],
+            "verbs": ["get", "update"],
+        }
+        control_plane.grant("scheduler", [leases])
+        scheduler.wait_until(lambda: _node_of(control_plane, namespace, "a") == "node-1")
+    client.delete("/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/policysched")
+
+
+@pytest.mark.e2e
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_it_stops_in_order_when_it_is_told_to(
     number: signal.Signals,
@@ -151,6 +179,15 @@ def test_what_cannot_be_read_ends_it_at_the_start(argv: list[str], message: str)
             ["--prometheus", "http://h", "--metrics-file", "m.yaml"],
             "give either --metrics-file or --prometheus",
             id="file-too",
+        ),
+        pytest.param(["--leader-elect=perhaps"], "neither `true` nor `false`", id="no-truth"),
+        pytest.param(
+            ["--leader-elect-resource-name="], "--leader-elect-resource-name is empty", id="no-name"
+        ),
+        pytest.param(
+            ["--leader-elect", "--leader-elect-lease-duration=5s"],
+            "leader election: `leaseDuration` must be greater than `renewDeadline`",
+            id="lease-too-short",
         ),
     ],
 )

@@ -6,13 +6,11 @@ import pathlib
 import sys
 from typing import TYPE_CHECKING, Self
 
-from tests.realcluster import process
+from tests.realcluster import control_plane, process
 
 if TYPE_CHECKING:
     import types
     from collections.abc import Callable, Sequence
-
-    from tests.realcluster import control_plane
 
 SHIPPED_POLICIES = pathlib.Path(__file__).resolve().parents[2] / "policies"
 
@@ -31,12 +29,13 @@ class PolicyScheduler:
         *,
         flags: Sequence[str] = (),
         server: str | None = None,
+        user: str = control_plane.ADMIN,
     ) -> None:
         """Write its kubeconfig; its log goes to `folder`, too.
 
-        `server` is another address of the API server than its own.
+        `server` is another address of the API server than its own, `user` whom it speaks as.
         """
-        kubeconfig = plane.write_kubeconfig(folder / "policysched.kubeconfig")
+        kubeconfig = plane.write_kubeconfig(folder / "policysched.kubeconfig", user=user)
         if server is not None:
             text = kubeconfig.read_text(encoding="utf-8")
             kubeconfig.write_text(text.replace(plane.server, server), encoding="utf-8")
