@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from policysched.importing import (
     feature_gates,
@@ -37,13 +37,17 @@ _SERVING = (
     *("disable-http2-serving", "min-compatibility-version", "emulated-version"),
 )
 _HARD_WEIGHT = "hard-pod-affinity-symmetric-weight"
-_LEASE = {
-    "leader-elect": "leaderElect",
-    "leader-elect-lease-duration": "leaseDuration",
-    "leader-elect-renew-deadline": "renewDeadline",
-    "leader-elect-retry-period": "retryPeriod",
-    "leader-elect-resource-namespace": "resourceNamespace",
+_GROUPS = {
+    "leaderElection": {
+        "leader-elect": "leaderElect",
+        "leader-elect-lease-duration": "leaseDuration",
+        "leader-elect-renew-deadline": "renewDeadline",
+        "leader-elect-retry-period": "retryPeriod",
+        "leader-elect-resource-namespace": "resourceNamespace",
+    },
+    "clientConnection": {"kube-api-qps": "qps", "kube-api-burst": "burst"},
 }
+"""Group of the configuration → flag → field."""
 _OWN_LEASE = (
     *("leader-elect-resource-lock", "leader-elect-resource-name"),
     *("lock-object-name", "lock-object-namespace"),
@@ -113,7 +117,8 @@ def read(
         has_files: whether the profile comes from a file that is imported too.
     """
     names = files(found).scheduler_name
-    _elect(found, made)
+    for name, fields in _GROUPS.items():
+        made.offer_group(name, _group(found, fields))
     for flag in found:
         _flag(flag, made)
     provider = _last(found, "algorithm-provider")
@@ -152,14 +157,17 @@ def _provide(plan: profile_plan.Plan, provider: Flag | None, made: outcome.Outco
         fit.comment = f"{provider.at.comment} --algorithm-provider {provider.value}"
 
 
-def _elect(found: Sequence[Flag], made: outcome.Outcome) -> None:
+def _group(
+    found: Sequence[Flag], fields: Mapping[str, str]
+) -> dict[str, tuple[findings.Place, object]]:
+    """Return what flags say about a group of the configuration."""
     group: dict[str, tuple[findings.Place, object]] = {}
     for flag in found:
-        field = _LEASE.get(flag.name)
+        field = fields.get(flag.name)
         if field is not None:
-            is_switch = flag.name == "leader-elect"
-            group[field] = (flag.at, flag.value == "true" if is_switch else flag.value)
-    made.offer_group("leaderElection", group)
+            is_switch = flag.name in _SWITCHES
+            group[field] = (flag.at, flag.value == "true" if is_switch else _number(flag.value))
+    return group
 
 
 def _flag(flag: Flag, made: outcome.Outcome) -> None:
@@ -169,9 +177,6 @@ def _flag(flag: Flag, made: outcome.Outcome) -> None:
             made.run_options["--kubeconfig"] = flag.value
         case "feature-gates":
             feature_gates.read(flag.value, flag.at, report)
-        case "kube-api-qps" | "kube-api-burst":
-            field = flag.name.removeprefix("kube-api-")
-            made.offer_group("clientConnection", {field: (flag.at, _number(flag.value))})
         case name if name in _OWN_LEASE:
             kube_scheduler_config.tell_own_lease(f"--{name}={flag.value}", flag.at, report)
         case "pod-max-in-unschedulable-pods-duration":
@@ -179,7 +184,7 @@ def _flag(flag: Flag, made: outcome.Outcome) -> None:
         case "master":
             problem = f"`--master {flag.value}` cannot be given"
             report.warn(flag.at, problem, "name the server in a kubeconfig")
-        case name if name in _KNOWN or name in _LEASE:
+        case name if name in _KNOWN or any(name in group for group in _GROUPS.values()):
             pass
         case name if _begins(name, _LOGGING):
             report.note(flag.at, f"`--{name}` is left out", "see `policysched run --log-level`")

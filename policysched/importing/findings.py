@@ -104,5 +104,10 @@ class Report:
         """All findings, in the order of the lines."""
         return tuple(sorted(self._found, key=lambda each: (each.where, each.line)))
 
+    @property
+    def has_warnings(self) -> bool:
+        """Whether a decision may differ."""
+        return any(each.severity is Severity.WARNING for each in self._found)
+
     def _add(self, severity: Severity, at: Place, problem: str, advice: str) -> None:
         self._found[Finding(severity, at.where, at.line, problem, advice)] = None

@@ -65,7 +65,7 @@ def convert(sources: Sequence[inputs.Source], report: findings.Report, title: st
     named = _named_files(sources)
     for each in sources:
         _add(each, sources, named, made)
-    if made.is_empty:
+    if made.is_empty and not made.report.has_warnings:
         told = "; ".join(each.told for each in report.findings)
         problem = "there is nothing in it that can be imported" + (f": {told}" if told else "")
         raise errors.InputError(title, problem, help="docs/import.md says what can")

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import enum
+import re
 from typing import cast
 
+from policysched import errors
 from policysched.importing import fields, policy_text
 from policysched.lang import syntax_expr
 
+_INT = re.compile(r"-?[0-9]{1,18}")
 _OPERATORS = frozenset({"In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"})
 
 
@@ -19,14 +22,15 @@ class Match(enum.Enum):
 
 
 def label_selector(given: fields.Fields | None) -> syntax_expr.Selector | Match:
-    """Return a LabelSelector; none matches nothing, an empty one everything."""
+    """Return a LabelSelector; none matches nothing, an empty one everything.
+
+    Raises:
+        InputError: an operator is unknown.
+    """
     if given is None:
         return Match.NONE
-    found: list[syntax_expr.Selector] = labels(given.labels("matchLabels"))
-    for expression in given.objects("matchExpressions"):
-        requirement = _expression(expression)
-        if requirement is not None:
-            found.append(requirement)
+    found = labels(given.labels("matchLabels"))
+    found += [_expression(each) for each in given.objects("matchExpressions")]
     return policy_text.every(found) if found else Match.ALL
 
 
@@ -36,34 +40,41 @@ def labels(given: dict[str, str]) -> list[syntax_expr.Selector]:
 
 
 def node_term(given: fields.Fields) -> syntax_expr.Selector | Match:
-    """Return a NodeSelectorTerm; an empty one matches no node."""
-    found: list[syntax_expr.Selector] = []
-    for expression in given.objects("matchExpressions"):
-        requirement = _expression(expression)
-        if requirement is not None:
-            found.append(requirement)
+    """Return a NodeSelectorTerm.
+
+    An empty one matches no node, nor does one that compares with what is no whole number.
+
+    Raises:
+        InputError: an operator or a field is unknown.
+    """
+    found = [_expression(each) for each in given.objects("matchExpressions")]
     for expression in given.objects("matchFields"):
         key = expression.text("key")
         if key != "metadata.name":
-            problem = f"`{key}` is no field of nodes that pods can be matched with"
-            given.report.warn(expression.place, problem, "match `metadata.name` or a label")
-            continue
+            raise _refused(expression, "key", f"`{key}` is no field that nodes can be matched by")
         operator, values = _operator(expression), expression.texts("values")
-        if operator is not None:
-            found.append(policy_text.field_requirement("nodeName", operator, values))
-    return policy_text.every(found) if found else Match.NONE
+        found.append(policy_text.field_requirement("nodeName", operator, values))
+    is_met = all(map(_compares_numbers, found))
+    return policy_text.every(found) if found and is_met else Match.NONE
 
 
-def _expression(given: fields.Fields) -> syntax_expr.Requirement | None:
-    key, values = given.text("key"), given.texts("values")
-    operator = _operator(given)
-    return None if operator is None else policy_text.requirement(key, operator, values)
+def _compares_numbers(requirement: syntax_expr.Requirement) -> bool:
+    values = requirement.values
+    is_number = len(values) == 1 and _INT.fullmatch(values[0].text) is not None
+    return requirement.operator not in ("Gt", "Lt") or is_number
 
 
-def _operator(given: fields.Fields) -> syntax_expr.Operator | None:
+def _expression(given: fields.Fields) -> syntax_expr.Requirement:
+    return policy_text.requirement(given.text("key"), _operator(given), given.texts("values"))
+
+
+def _operator(given: fields.Fields) -> syntax_expr.Operator:
     operator = given.text("operator")
     if operator not in _OPERATORS:
-        problem = f"`{operator}` is no operator"
-        given.report.warn(given.at("operator"), problem, f"write {', '.join(sorted(_OPERATORS))}")
-        return None
+        raise _refused(given, "operator", f"`{operator}` is no operator")
     return cast("syntax_expr.Operator", operator)
+
+
+def _refused(given: fields.Fields, key: str, problem: str) -> errors.InputError:
+    """Return the error about what no API server would take."""
+    return errors.InputError(f"{given.place.where}:{given.at(key).line}", problem)

@@ -81,8 +81,10 @@ class Outcome:
     def offer_group(self, name: str, group: Mapping[str, tuple[findings.Place, object]]) -> None:
         """Set fields of a group, together if they fit together, else those that fit alone."""
         whole = {key: value for key, (_, value) in group.items()}
-        if whole and config_fields.refusal({name: whole}) is None:
-            self.config[name] = self.config.get(name, {}) | whole
+        if not whole:
+            return
+        if config_fields.refusal({name: whole}) is None:
+            self.config[name] = whole
             return
         for key, (at, value) in group.items():
             problem = config_fields.refusal({name: {key: value}})

@@ -41,9 +41,12 @@ def read(given: fields.Fields, made: outcome.Outcome) -> None:
     owner = f"{kind} {namespace}/{name or 'unnamed'}"
     pod = _pod(given, kind)
     spec = pod.object("spec") if pod is not None else None
-    statements = _statements(spec) if spec is not None else []
+    told = len(made.report.findings)
+    statements = _distinct(_statements(spec)) if spec is not None else []
     if not statements:
-        made.report.note(given.place, f"the {owner} says nothing about placement", "it is left out")
+        if told == len(made.report.findings):
+            problem = f"the {owner} says nothing about placement"
+            made.report.note(given.place, problem, "it is left out")
         return
     where = _labels(given, kind, name)
     if where is None:
@@ -80,6 +83,15 @@ def _statements(spec: fields.Fields) -> list[policy_text.Statement]:
         found += pod_rules.of_affinity("podAntiAffinity", apart) if apart is not None else []
         affinity.finish()
     return [*found, *pod_rules.of_spread(spec), *node_rules.of_tolerations(spec)]
+
+
+def _distinct(statements: list[policy_text.Statement]) -> list[policy_text.Statement]:
+    """Return each rule once, as a policy cannot have two equal ones.
+
+    What is required or tolerated twice is so once. Terms preferred twice were told of already: all
+    of several preferred terms weigh otherwise than in a pod.
+    """
+    return list({each.node: each for each in reversed(statements)}.values())[::-1]
 
 
 def _labels(given: fields.Fields, kind: str, name: str) -> syntax_expr.Selector | None:

@@ -1,0 +1,171 @@
+"""kube-scheduler's flags."""
+
+from __future__ import annotations
+
+import pytest
+import yaml
+
+from policysched import errors
+from tests.importing import deciding
+
+PACKED = [
+    "plugin TaintToleration weight 1",
+    "plugin NodeAffinity weight 1",
+    "plugin NodeResourcesFit args { scoringStrategy: { type: MostAllocated } }",
+    "plugin InterPodAffinity weight 1",
+]
+
+
+@pytest.mark.parametrize(
+    "words, lines, told",
+    [
+        pytest.param([], [], [], id="none"),
+        pytest.param(["--algorithm-provider", "ClusterAutoscalerProvider"], PACKED, [], id="pack"),
+        pytest.param(["--algorithm-provider=ClusterAutoscalerProvider"], PACKED, [], id="equals"),
+        pytest.param(
+            ["--algorithm-provider", "DefaultProvider"],
+            [PACKED[0], PACKED[1], PACKED[3]],
+            [],
+            id="default-provider",
+        ),
+        pytest.param(
+            ["--algorithm-provider=Mine"],
+            [PACKED[0], PACKED[1], PACKED[3]],
+            [
+                "warning 1: there is no algorithm provider `Mine`; the default one is written",
+            ],
+            id="unknown-provider",
+        ),
+        pytest.param(
+            ["--hard-pod-affinity-symmetric-weight=20"],
+            [
+                PACKED[0],
+                PACKED[1],
+                "plugin InterPodAffinity weight 1 args { hardPodAffinityWeight: 20 }",
+            ],
+            [],
+            id="hard-weight",
+        ),
+        pytest.param(
+            ["--feature-gates=EvenPodsSpread=true,VolumeCapacityPriority=true,PodOverhead=false"],
+            [],
+            [
+                "warning 1: the feature gate VolumeCapacityPriority=true has no counterpart",
+                "warning 1: the feature PodOverhead cannot be switched off",
+            ],
+            id="feature-gates",
+        ),
+        pytest.param(
+            ["--v=2", "--secure-port", "10259", "--profiling=false", "--lock-object-name=x"],
+            [],
+            [
+                "note 1: `--v` is left out",
+                "note 1: `--secure-port` is left out",
+                "note 1: `--profiling` is left out",
+                "note 1: `--lock-object-name=x` is left out: policysched has a lease of its own",
+            ],
+            id="operations",
+        ),
+        pytest.param(
+            ["--master=http://a", "--failure-domains=zone"],
+            [],
+            [
+                "warning 1: `--master http://a` cannot be given",
+                "warning 1: `--failure-domains` has no counterpart",
+            ],
+            id="without-a-counterpart",
+        ),
+        pytest.param(
+            ["--config=/etc/kubernetes/scheduler.yaml"],
+            [],
+            ["warning 1: `--config` names `/etc/kubernetes/scheduler.yaml`, which is not read"],
+            id="a-file-that-is-not-there",
+        ),
+    ],
+)
+def test_flags(words: list[str], lines: list[str], told: list[str]) -> None:
+    """A flag becomes part of the profile, a field, an option of `run`, or a finding."""
+    imported = deciding.convert_command("/usr/bin/kube-scheduler", *words)
+    assert deciding.body(imported) == ["profile default-scheduler {", *lines, "}"]
+    assert deciding.told(imported) == told
+    deciding.require_accepted(imported)
+
+
+def test_flags_that_are_configuration() -> None:
+    """Fields of the configuration and options of `run`."""
+    imported = deciding.convert_command(
+        *("--leader-elect", "--leader-elect-lease-duration=8s"),
+        *("--leader-elect-renew-deadline", "5s"),
+        *("--kubeconfig", "/a", "--scheduler-name=mine", "--kube-api-qps=20", "--kube-api-burst=9"),
+        "--pod-max-in-unschedulable-pods-duration=1m30s",
+    )
+    assert imported.config is not None
+    found = yaml.safe_load(imported.config)
+    assert found["leaderElection"] == {
+        "leaderElect": True,
+        "leaseDuration": "8s",
+        "renewDeadline": "5s",
+    }
+    assert found["clientConnection"] == {"qps": 20, "burst": 9}
+    assert found["podMaxInUnschedulablePodsSeconds"] == 90
+    assert imported.run_options == {"--kubeconfig": "/a"}
+    assert deciding.body(imported) == ["profile mine {", "}"]
+    assert deciding.told(imported) == []
+
+
+STATIC_POD = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: kube-scheduler, namespace: kube-system}
+spec:
+  containers:
+  - name: kube-scheduler
+    command:
+    - kube-scheduler
+    - --policy-config-file=/etc/policy/policy.cfg
+    - --scheduler-name=old
+    - --feature-gates=Foo=true
+"""
+CONFIG_MAP = """\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: policy}
+data:
+  policy.cfg: |
+    {"kind": "Policy",
+     "apiVersion": "v1",
+     "priorities": [
+      {"name": "Nonsense", "weight": 1}]}
+  notes.txt: something else
+"""
+
+
+def test_a_static_pod_and_the_policy_that_it_names() -> None:
+    """The Policy's profile has the name of the command line; lines are those of the file."""
+    imported = deciding.convert(f"{STATIC_POD}---\n{CONFIG_MAP}")
+    assert deciding.body(imported)[0] == "profile old {"
+    assert deciding.told(imported) == [
+        "warning 11: the feature gate Foo=true has no counterpart",
+        "warning 21: the priority `Nonsense` is not known",
+        "note 22: the key `notes.txt` holds nothing that can be imported",
+    ]
+
+
+def test_a_static_pod_whose_files_are_not_there() -> None:
+    """Files of another machine are not looked for."""
+    imported = deciding.convert(STATIC_POD)
+    assert deciding.warnings(imported)[0] == (
+        "9: `--policy-config-file` names `/etc/policy/policy.cfg`, which is not read"
+    )
+
+
+def test_a_file_that_holds_a_command_line() -> None:
+    """As a unit file or `ps` shows it, quotes and all."""
+    text = "# a comment\nkube-scheduler --algorithm-provider 'ClusterAutoscalerProvider'\n"
+    assert deciding.body(deciding.convert(text, "command-line"))[1:-1] == PACKED
+
+
+def test_a_weight_that_is_no_number_is_one_error() -> None:
+    """Not a traceback."""
+    with pytest.raises(errors.InputError, match="hardPodAffinityWeight"):
+        deciding.convert_command("--hard-pod-affinity-symmetric-weight=much")

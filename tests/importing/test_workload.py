@@ -1,0 +1,396 @@
+"""Affinity, tolerations and spread of pods and their owners."""
+
+from __future__ import annotations
+
+import copy
+import pathlib
+from typing import Any
+
+import pytest
+
+from policysched import errors
+from tests.conformance.generate import families
+from tests.importing import deciding
+
+LABELS = {"matchLabels": {"app": "web"}}
+HOST = "kubernetes.io/hostname"
+PLACEMENT = ("nodeSelector", "affinity", "tolerations", "topologySpreadConstraints")
+
+
+def _deployment(spec: dict[str, Any], kind: str = "Deployment") -> str:
+    manifest = {
+        "apiVersion": "apps/v1",
+        "kind": kind,
+        "metadata": {"name": "web", "namespace": "prod"},
+        "spec": {
+            "selector": LABELS,
+            "template": {"metadata": {"labels": {"app": "web", "extra": "x"}}, "spec": spec},
+        },
+    }
+    return deciding.as_yaml(manifest)
+
+
+def _node_affinity(**terms: Any) -> dict[str, Any]:
+    return {"affinity": {"nodeAffinity": terms}}
+
+
+def _required(*terms: dict[str, Any]) -> dict[str, Any]:
+    selector = {"nodeSelectorTerms": list(terms)}
+    return _node_affinity(requiredDuringSchedulingIgnoredDuringExecution=selector)
+
+
+def _expression(key: str, operator: str, *values: str) -> dict[str, Any]:
+    return {"key": key, "operator": operator, "values": list(values)}
+
+
+def _pod_affinity(kind: str, strength: str, *terms: dict[str, Any]) -> dict[str, Any]:
+    field = f"{strength}DuringSchedulingIgnoredDuringExecution"
+    return {"affinity": {kind: {field: list(terms)}}}
+
+
+@pytest.mark.parametrize(
+    "spec, lines",
+    [
+        pytest.param(
+            {"nodeSelector": {"disk": "ssd", "zone": "a"}},
+            ["nodeAffinity required disk = ssd and zone = a"],
+            id="nodeSelector",
+        ),
+        pytest.param(
+            _required(
+                {
+                    "matchExpressions": [
+                        _expression("a", "In", "x", "y"),
+                        _expression("b", "NotIn", "z"),
+                        _expression("c", "Exists"),
+                        _expression("d", "DoesNotExist"),
+                        _expression("e", "Gt", "-5"),
+                        _expression("f", "Lt", "7"),
+                    ]
+                },
+                {"matchFields": [_expression("metadata.name", "In", "n1")]},
+            ),
+            [
+                (
+                    "nodeAffinity required (a In (x, y) and b != z and c Exists and d DoesNotExist "
+                    "and e Gt -5 and f Lt 7)"
+                ),
+                "or nodeName = n1",
+            ],
+            id="required",
+        ),
+        pytest.param(
+            {"nodeSelector": {"priority": "", "not": "in", "a": "1.5"}},
+            ['nodeAffinity required "priority" = "" and "not" = in and a = 1.5'],
+            id="words-of-the-language",
+        ),
+        pytest.param(
+            _node_affinity(
+                preferredDuringSchedulingIgnoredDuringExecution=[
+                    {"weight": 80, "preference": {"matchExpressions": [_expression("a", "Exists")]}}
+                ]
+            ),
+            ["nodeAffinity preferred a Exists weight 2"],
+            id="preferred",
+        ),
+        pytest.param(
+            _pod_affinity(
+                "podAntiAffinity",
+                "required",
+                {
+                    "labelSelector": LABELS,
+                    "topologyKey": HOST,
+                    "namespaces": ["a", "b"],
+                    "matchLabelKeys": ["pod-template-hash"],
+                },
+                {"labelSelector": {}, "topologyKey": "zone", "namespaceSelector": {}},
+                {
+                    "labelSelector": LABELS,
+                    "topologyKey": "zone",
+                    "namespaceSelector": {"matchLabels": {"team": "x"}},
+                    "mismatchLabelKeys": ["tenant"],
+                },
+            ),
+            [
+                (
+                    f"podAntiAffinity required pods where app = web topologyKey {HOST} "
+                    "namespaces (a, b)"
+                ),
+                "matchLabelKeys (pod-template-hash)",
+                "podAntiAffinity required pods topologyKey zone namespaces all",
+                (
+                    "podAntiAffinity required pods where app = web topologyKey zone "
+                    "namespaceSelector team = x"
+                ),
+                "mismatchLabelKeys (tenant)",
+            ],
+            id="podAntiAffinity",
+        ),
+        pytest.param(
+            _pod_affinity(
+                "podAffinity",
+                "preferred",
+                {"weight": 7, "podAffinityTerm": {"labelSelector": LABELS, "topologyKey": "zone"}},
+            ),
+            ["podAffinity preferred pods where app = web topologyKey zone weight 2"],
+            id="podAffinity",
+        ),
+        pytest.param(
+            {
+                "topologySpreadConstraints": [
+                    {
+                        "maxSkew": 2,
+                        "topologyKey": "zone",
+                        "whenUnsatisfiable": "DoNotSchedule",
+                        "labelSelector": LABELS,
+                        "minDomains": 3,
+                        "nodeTaintsPolicy": "Honor",
+                        "matchLabelKeys": ["v"],
+                    },
+                    {
+                        "maxSkew": 1,
+                        "topologyKey": HOST,
+                        "whenUnsatisfiable": "ScheduleAnyway",
+                        "labelSelector": LABELS,
+                    },
+                ]
+            },
+            [
+                (
+                    "topologySpread pods where app = web topologyKey zone maxSkew 2 "
+                    "whenUnsatisfiable DoNotSchedule"
+                ),
+                "minDomains 3 nodeTaintsPolicy Honor matchLabelKeys (v)",
+                f"topologySpread pods where app = web topologyKey {HOST} maxSkew 1",
+                "whenUnsatisfiable ScheduleAnyway weight 2",
+            ],
+            id="topologySpread",
+        ),
+        pytest.param(
+            {
+                "tolerations": [
+                    {"key": "a", "value": "b", "effect": "NoSchedule"},
+                    {"key": "c", "operator": "Exists", "effect": "PreferNoSchedule"},
+                    {"key": "d", "operator": "Gt", "value": "5", "effect": "NoSchedule"},
+                ]
+            },
+            [
+                "tolerate a=b:NoSchedule",
+                "tolerate c:PreferNoSchedule",
+                "tolerate d Gt 5:NoSchedule",
+            ],
+            id="tolerations",
+        ),
+    ],
+)
+def test_rules(spec: dict[str, Any], lines: list[str]) -> None:
+    """Each block of a manifest is a rule; nothing is left to tell."""
+    imported = deciding.convert(_deployment(spec))
+    head = ["policy web {", "for pods in namespace (prod) where app = web"]
+    assert deciding.body(imported) == [*head, *lines, "}"]
+    assert deciding.told(imported) == []
+    deciding.require_accepted(imported)
+
+
+@pytest.mark.parametrize(
+    "spec, warned",
+    [
+        pytest.param(
+            {"tolerations": [{"operator": "Exists"}]},
+            ["a toleration of every taint cannot be said by a policy"],
+            id="every-taint",
+        ),
+        pytest.param(
+            {"tolerations": [{"key": "a", "operator": "Exists", "effect": "NoExecute"}]},
+            ["a policy cannot make a pod tolerate `a:NoExecute`"],
+            id="noexecute",
+        ),
+        pytest.param(
+            {"tolerations": [{"key": "a", "operator": "Exists"}]},
+            ["a policy cannot make a pod tolerate `a:NoExecute`"],
+            id="every-effect",
+        ),
+        pytest.param(
+            _required({}, {"matchExpressions": [_expression("a", "Exists")]}),
+            ["a term that matches no node is left out; kube-scheduler would leave the pod Pending"],
+            id="empty-term",
+        ),
+        pytest.param(
+            _pod_affinity("podAffinity", "required", {"topologyKey": "zone"}),
+            ["a term without labelSelector matches no pod; it is left out"],
+            id="no-selector",
+        ),
+        pytest.param(
+            _pod_affinity(
+                "podAffinity",
+                "required",
+                {"topologyKey": "zone", "labelSelector": LABELS},
+                {"topologyKey": HOST, "labelSelector": {}},
+            ),
+            ["each term of podAffinity is a rule of its own here"],
+            id="two-terms",
+        ),
+        pytest.param(
+            {"affinity": {"nodeFoo": {}}},
+            ["`spec.template.spec.affinity.nodeFoo` is not known"],
+            id="unknown",
+        ),
+    ],
+)
+def test_what_cannot_be_said_is_told(spec: dict[str, Any], warned: list[str]) -> None:
+    """One warning each; the selector of the nodes is written all the same."""
+    imported = deciding.convert(_deployment({"nodeSelector": {"disk": "ssd"}} | spec))
+    assert "nodeAffinity required disk = ssd" in deciding.body(imported)
+    assert [text.partition(": ")[2] for text in deciding.warnings(imported)] == warned
+    deciding.require_accepted(imported)
+
+
+def test_the_line_of_a_warning_is_that_of_the_block() -> None:
+    """Counted in the file."""
+    text = _deployment({"nodeSelector": {"a": "b"}, "tolerations": [{"operator": "Exists"}]})
+    (warning,) = deciding.warnings(deciding.convert(text))
+    line = int(warning.partition(":")[0])
+    assert text.splitlines()[line - 1].strip() == "- operator: Exists"
+
+
+@pytest.mark.parametrize(
+    "term, problem",
+    [
+        pytest.param(
+            {"matchExpressions": [_expression("a", "Near", "b")]}, "`Near` is no op", id="operator"
+        ),
+        pytest.param(
+            {"matchFields": [_expression("spec.podCIDR", "In", "b")]},
+            "`spec.podCIDR` is no field",
+            id="field",
+        ),
+    ],
+)
+def test_what_no_api_server_takes_is_one_error(term: dict[str, Any], problem: str) -> None:
+    """With its line."""
+    with pytest.raises(errors.InputError, match=rf"input.yaml:\d+: {problem}"):
+        deciding.convert(_deployment(_required(term)))
+
+
+def test_equal_rules_are_written_once() -> None:
+    """A policy cannot have two of them."""
+    toleration = {"key": "a", "operator": "Exists", "effect": "NoSchedule"}
+    imported = deciding.convert(_deployment({"tolerations": [toleration, toleration]}))
+    assert deciding.body(imported)[2:-1] == ["tolerate a:NoSchedule"]
+
+
+def test_a_manifest_of_which_nothing_can_be_said_is_a_policy_of_comments() -> None:
+    """With the warning in it."""
+    imported = deciding.convert(_deployment({"tolerations": [{"operator": "Exists"}]}))
+    assert deciding.body(imported) == []
+    assert "a toleration of every taint cannot be said" in imported.policy
+
+
+def test_several_preferred_terms_keep_their_proportion() -> None:
+    """They are told to weigh more than in the pod."""
+    terms = [
+        {"weight": weight, "preference": {"matchExpressions": [_expression(key, "Exists")]}}
+        for key, weight in (("a", 100), ("b", 25))
+    ]
+    imported = deciding.convert(
+        _deployment(_node_affinity(preferredDuringSchedulingIgnoredDuringExecution=terms))
+    )
+    assert deciding.body(imported)[2:4] == [
+        "nodeAffinity preferred a Exists weight 4",
+        "nodeAffinity preferred b Exists weight 1",
+    ]
+    assert len(deciding.warnings(imported)) == 1
+
+
+@pytest.mark.parametrize(
+    "kind, where",
+    [
+        pytest.param("StatefulSet", "app = web", id="StatefulSet"),
+        pytest.param("DaemonSet", "app = web", id="DaemonSet"),
+        pytest.param("Job", "batch.kubernetes.io/job-name = web", id="Job"),
+    ],
+)
+def test_kinds_of_owners(kind: str, where: str) -> None:
+    """The pods of the owner are chosen by its selector; those of a Job by the Job's name."""
+    imported = deciding.convert(_deployment({"nodeSelector": {"a": "b"}}, kind))
+    assert deciding.body(imported)[1] == f"for pods in namespace (prod) where {where}"
+
+
+def test_a_cron_job_and_a_pod_without_labels() -> None:
+    """The template's labels are taken; without any there is nothing to choose the pods by."""
+    cron = {
+        "apiVersion": "batch/v1",
+        "kind": "CronJob",
+        "metadata": {"name": "nightly"},
+        "spec": {
+            "jobTemplate": {
+                "spec": {
+                    "template": {
+                        "metadata": {"labels": {"job": "nightly"}},
+                        "spec": {"nodeSelector": {"a": "b"}},
+                    }
+                }
+            }
+        },
+    }
+    bare = deciding.pod("bare", nodeSelector={"a": "b"})
+    imported = deciding.convert(deciding.as_yaml(deciding.listed(cron, bare)))
+    assert deciding.body(imported)[:2] == [
+        "policy nightly {",
+        "for pods in namespace (default) where job = nightly",
+    ]
+    assert [text.partition(": ")[2] for text in deciding.warnings(imported)] == [
+        "the pods of Pod default/bare have no labels, so no policy can choose them"
+    ]
+
+
+@pytest.mark.parametrize("family", ["nodeaffinity", "taints", "podaffinity", "spread"])
+def test_a_policy_rejects_the_nodes_that_the_manifest_rejects(
+    family: str, tmp_path: pathlib.Path
+) -> None:
+    """Of generated pods: moved from the manifest into a policy, the same nodes are left."""
+    compared = 0
+    for number in range(25):
+        cluster = families.case(family, 5, number)["cluster"]
+        for index, item in enumerate(cluster["items"]):
+            if item["kind"] == "Pod" and not item["spec"].get("nodeName"):
+                compared += _compare(tmp_path, cluster, index)
+    assert compared > 10
+
+
+def _compare(folder: pathlib.Path, cluster: dict[str, Any], index: int) -> bool:
+    """Compare one pending pod, alone; say whether its manifest can be expressed."""
+    stated = copy.deepcopy(cluster)
+    pod = stated["items"][index]
+    pod["metadata"].setdefault("labels", {})["imported"] = "yes"
+    pod["spec"].pop("schedulerName", None)
+    pod["spec"].pop("schedulingGates", None)
+    if not any(pod["spec"].get(field) for field in PLACEMENT):
+        return False
+    others = [
+        item
+        for number, item in enumerate(stated["items"])
+        if number == index or item["kind"] != "Pod" or item["spec"].get("nodeName")
+    ]
+    stated["items"] = others
+    owner = {**copy.deepcopy(pod), "metadata": {**pod["metadata"], "labels": {"imported": "yes"}}}
+    try:
+        imported = deciding.convert(deciding.as_yaml(owner))
+    except errors.InputError as error:
+        if "says nothing about placement" not in error.problem:  # such as an empty `affinity`
+            raise
+        return False
+    if deciding.warnings(imported):
+        return False
+    deciding.require_accepted(imported)
+    moved = copy.deepcopy(stated)
+    (bare,) = [
+        item for item in moved["items"] if item["metadata"].get("labels", {}).get("imported")
+    ]
+    for field in PLACEMENT:
+        bare["spec"].pop(field, None)
+    (before,) = deciding.verdicts(folder, stated)
+    (after,) = deciding.verdicts(folder, moved, imported.policy)
+    ok = [{name: node["ok"] for name, node in each["nodes"].items()} for each in (before, after)]
+    assert ok[0] == ok[1], imported.policy
+    return True
