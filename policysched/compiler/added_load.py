@@ -8,6 +8,7 @@ drifts.
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 from collections.abc import Iterable
 
@@ -20,6 +21,9 @@ from policysched.compiler.kernels import arithmetic
 from policysched.framework import cycle_state, interface, shape_answers
 from policysched.lang import checked_expr
 
+_MAX_SHAPES = 128
+"""Costs of so many shapes are kept: a vector of all nodes each."""
+
 
 class AddedLoad:
     """The load that just-placed pods add to one metric, on all nodes."""
@@ -27,11 +31,10 @@ class AddedLoad:
     def __init__(self, cost: physical.NumberExpr, seconds: float, scale: float) -> None:
         """Let each pod add `cost` / `scale` for `seconds` after it was scheduled."""
         self.seconds = seconds
-        self._cost = cost
-        self._scale = scale
         self._recent: just_placed.JustPlaced | None = None
         self._version = shape_answers.Version(interface.Reads.NODE | interface.Reads.USAGE)
         self._added: columns.FloatArray = np.zeros(0)
+        self._costs = _Costs(cost, scale)
 
     def current(self, snap: snapshot.Snapshot) -> columns.FloatArray:
         """Return float64 (N,), in the scale of the query; not to be written to."""
@@ -63,16 +66,51 @@ class AddedLoad:
                 by_row = counts.setdefault(shape, {})
                 by_row[row] = by_row.get(row, 0) + 1
         for shape in sorted(counts, key=lambda each: each.index):
-            on = np.array(list(counts[shape]), np.intp)
-            pods = np.array(list(counts[shape].values()))
-            self._added[on] += pods * self._costs(snap.at_rows(on), shape)
+            costs = self._costs.of(shape, snap)
+            for row, pods in counts[shape].items():
+                self._added[row] += pods * costs[row]
 
-    def _costs(self, nodes: snapshot.NodeView, shape: pod_shape.PodShape) -> columns.FloatArray:
-        """Return float64 (n,): what a pod adds on each node, 0 where missing or negative."""
-        batch = physical.Batch(nodes, shape, cycle_state.CycleState(), keeps=False)
+
+class _Costs:
+    """What a pod of each shape adds on each node, computed once for all nodes.
+
+    It follows from the pod and from what nodes are, which changes rarely; the shapes that were
+    asked for last are kept.
+    """
+
+    def __init__(self, cost: physical.NumberExpr, scale: float) -> None:
+        self._cost = cost
+        self._scale = scale
+        self._version = shape_answers.Version(interface.Reads.NODE)
+        self._kept: collections.OrderedDict[pod_shape.PodShape, columns.FloatArray] = (
+            collections.OrderedDict()
+        )
+        self._nodes: columns.NodeColumns | None = None
+
+    def of(self, shape: pod_shape.PodShape, snap: snapshot.Snapshot) -> columns.FloatArray:
+        """Return float64 (N,), 0 where missing or negative."""
+        self._forget_changed(snap)
+        costs = self._kept.get(shape)
+        if costs is None or len(costs) < snap.size:
+            costs = self._kept[shape] = self._compute(shape, snap)
+            if len(self._kept) > _MAX_SHAPES:
+                self._kept.popitem(last=False)
+        self._kept.move_to_end(shape)
+        return costs
+
+    def _forget_changed(self, snap: snapshot.Snapshot) -> None:
+        if snap.nodes is not self._nodes:
+            self._nodes = snap.nodes
+            self._version = shape_answers.Version(interface.Reads.NODE)
+        changed = self._version.changed_rows(snap)
+        if changed is None or len(changed):
+            self._kept.clear()
+
+    def _compute(self, shape: pod_shape.PodShape, snap: snapshot.Snapshot) -> columns.FloatArray:
+        batch = physical.Batch(snap.all_rows(), shape, cycle_state.CycleState(), keeps=False)
         values, is_valid = physical.evaluate(self._cost, batch)
         costs = np.where(is_valid, values, 0.0)
-        return column.on_each(np.maximum(costs, 0.0) / self._scale, len(nodes))
+        return column.on_each(np.maximum(costs, 0.0) / self._scale, snap.size)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

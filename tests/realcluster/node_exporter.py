@@ -157,6 +157,9 @@ class _Server(http.server.ThreadingHTTPServer):
         self.exporter = exporter
         super().__init__(("127.0.0.1", 0), _Handler)
 
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Say nothing: a Prometheus that is killed resets its connections."""
+
 
 class _Handler(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"  # keeps connections, so that scrapes are cheap

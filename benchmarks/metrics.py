@@ -1,0 +1,211 @@
+"""Measured load while pods arrive: how often Prometheus is asked, and what scores cost a cycle.
+
+python -m benchmarks metrics --minutes 10
+
+A real Prometheus scrapes an exporter for every node. Pods arrive at an even rate and are placed in
+turn by two profiles on the same cluster: kube-scheduler's plugins alone, and the same with the five
+scores of node-load.policy. So both meet the same refreshes and the same noise of the machine.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import collections
+import contextlib
+import gc
+import multiprocessing
+import pathlib
+import random
+import re
+import statistics
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from multiprocessing import connection
+from typing import Any
+
+import msgspec
+
+from policysched import clock as clocks
+from policysched.app import policies, process
+from policysched.cluster import cache as caches
+from policysched.cluster import metric_table, node_names, objects, pod_shape
+from policysched.framework import interface, runtime
+from policysched.promapi import live_source, settings, source
+from tests.e2e import metrics_scene
+from tests.realcluster import manifests, node_exporter, prometheus
+
+NONE, SCORES = "none", "five-scores"
+_SCRAPE_INTERVAL = "15s"
+_PODS_KEPT = 20_000
+"""Older pods end, so that the cluster stays as full as it is."""
+
+
+class _NoBinder:
+    """Stands where a binder must be; no pod is bound here."""
+
+    async def bind(self, pod: pod_shape.PodInfo, node_name: str) -> interface.BindError | None:
+        await asyncio.sleep(0)
+        return interface.BindError(f"{pod.key} is not to be bound to {node_name}")
+
+
+def _policy_text() -> str:
+    """Return node-load.policy with its scores beside all built-in ones, and a profile without."""
+    text = (pathlib.Path("policies") / "node-load.policy").read_text(encoding="utf-8")
+    text = re.sub(r"  reject when (.|\n)*? as [a-z-]+\n", "", text)
+    text = re.sub(r"profile node-load \{(.|\n)*\}", "", text)
+    return f"{text}\nprofile {SCORES} {{ policies node-load }}\nprofile {NONE} {{ }}\n"
+
+
+class Cluster:
+    """The scheduler's side: a cache, two profiles, and where samples go."""
+
+    def __init__(self, nodes: int, folder: pathlib.Path) -> None:
+        """Build everything up to the first cycle."""
+        file = folder / "node-load.policy"
+        file.write_text(_policy_text(), encoding="utf-8")
+        self.policy_set = policies.load([str(file)], {})
+        self.cache = caches.Cache(clocks.SystemClock())
+        made = policies.require(
+            policies.make(self.policy_set, interface.Handle(_NoBinder(), self.cache.owners))
+        )
+        self.cache.follow_metrics(made.metric_needs)
+        self.frameworks = {
+            name: runtime.Framework(each, random.Random(1)) for name, each in made.by_name.items()
+        }
+        self.shapes = pod_shape.PodShapes(made.annotation_keys)
+        for node in metrics_scene.nodes(nodes):
+            self.cache.set_node(msgspec.convert(node, objects.Node))
+        self.seconds: dict[str, list[float]] = {NONE: [], SCORES: []}
+        self.refreshes = 0
+        self._placed: collections.deque[pod_shape.PodInfo] = collections.deque()
+
+    async def wait_synced(self) -> None:
+        """Nodes are there from the start."""
+
+    def names(self) -> node_names.NodeNames:
+        """Return what the nodes are called."""
+        return node_names.NodeNames(node for node in self.cache.nodes.nodes if node is not None)
+
+    def refresh(self, samples: Mapping[str, Mapping[str, metric_table.Sample]]) -> None:
+        """Take new samples."""
+        for metric, by_node in samples.items():
+            self.refreshes += 1
+            self.cache.metrics.refresh(metric, by_node)
+
+    def place(self, number: int) -> None:
+        """Schedule and assume one pod, and take the time."""
+        name = (NONE, SCORES)[number % 2]
+        requests = {"cpu": ("50m", "100m")[number // 2 % 2], "memory": "64Mi"}
+        pod: dict[str, Any] = manifests.pod(f"p{number}", requests=requests)
+        pod["metadata"] |= {"uid": f"u{number}", "namespace": "default"}
+        info = self.shapes.info(msgspec.convert(pod, objects.Pod))
+        started = time.perf_counter()
+        result = self.frameworks[name].schedule_pod(info, self.cache.snapshot())
+        if result.node_name is not None:
+            self.cache.assume_pod(info, result.node_name)
+        self.seconds[name].append(time.perf_counter() - started)
+        if result.node_name is None:
+            raise SystemExit(f"pod {number} found no node: {result.message}")
+        self._placed.append(info)
+        if len(self._placed) > _PODS_KEPT:
+            self.cache.remove_pod(self._placed.popleft())
+
+
+async def _run(cluster: Cluster, url: str, pods: int, rate: float) -> live_source.LiveSource:
+    around = source.Surroundings(clocks.SystemClock(), random.Random(1))
+    servers = {"default": settings.PrometheusSource(url)}
+    live = live_source.LiveSource(servers, cluster.policy_set.metrics, around)
+    asking = asyncio.create_task(live.run(cluster.refresh, cluster))
+    await live.wait_asked()
+    process.settle_memory()
+    started = time.perf_counter()
+    for number in range(pods):
+        cluster.place(number)
+        await asyncio.sleep(max(0.0, started + (number + 1) / rate - time.perf_counter()))
+    asking.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        await asking
+    return live
+
+
+def _serve(nodes: int, pipe: connection.Connection) -> None:
+    """Be the exporters, in a process of their own, until the other end closes."""
+    names = metrics_scene.instances(nodes)
+    rng = random.Random(1)
+    with node_exporter.NodeExporter(names) as exporter:
+        for name in names:
+            shares = [rng.uniform(0.1, 0.6) for _ in range(5)]
+            exporter.put([name], node_exporter.Load(*shares))
+        pipe.send(exporter.prometheus_config(_SCRAPE_INTERVAL))
+        with contextlib.suppress(EOFError):
+            pipe.recv()
+
+
+@contextlib.contextmanager
+def _prometheus(nodes: int, folder: pathlib.Path) -> Iterator[prometheus.Prometheus]:
+    context = multiprocessing.get_context("spawn")
+    ours, theirs = context.Pipe()
+    exporting = context.Process(target=_serve, args=(nodes, theirs), daemon=True)
+    exporting.start()
+    try:
+        with prometheus.Prometheus(folder / "prometheus", config=ours.recv()) as server:
+            yield server
+    finally:
+        ours.send(None)
+        exporting.join()
+
+
+def _wait_for_rates(server: prometheus.Prometheus, nodes: int) -> None:
+    query = 'count(sum by (instance) (rate(node_cpu_seconds_total{mode="idle"}[2m])))'
+    server.process.wait_until(
+        lambda: [one["value"][1] for one in server.query(query)] == [str(nodes)],
+        time_limit_seconds=120,
+    )
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run for as long as the command line says and print what was counted."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks metrics", description=__doc__)
+    parser.add_argument("--minutes", type=float, default=1.0)
+    parser.add_argument("--nodes", type=int, default=1000)
+    parser.add_argument("--rate", type=float, default=100.0, help="pods a second")
+    args = parser.parse_args(argv)
+    pods = round(args.minutes * 60 * args.rate)
+    with tempfile.TemporaryDirectory(prefix="policysched-bench-") as name:
+        folder = pathlib.Path(name)
+        cluster = Cluster(args.nodes, folder)
+        with _prometheus(args.nodes, folder) as server:
+            _wait_for_rates(server, args.nodes)
+            served = server.served_queries()
+            started = time.perf_counter()
+            live = asyncio.run(_run(cluster, server.url, pods, args.rate))
+            seconds = time.perf_counter() - started
+            served = server.served_queries() - served
+    gc.unfreeze()
+    _report(cluster, live, seconds, served)
+    return 0
+
+
+def _report(cluster: Cluster, live: live_source.LiveSource, seconds: float, served: float) -> None:
+    placed = sum(map(len, cluster.seconds.values()))
+    print(f"{placed:,} pods in {seconds:,.0f} s at {cluster.cache.nodes.alive_count:,} nodes")
+    for stats, metric in zip(live.stats(), cluster.policy_set.metrics, strict=True):
+        due = seconds / metric.refresh_seconds
+        print(f"  {stats.name:<16} {stats.queries:>4} queries, {due:.1f} refreshes")
+    print(f"  Prometheus served {served:.0f} queries; {cluster.refreshes} brought samples")
+    print(f"{'scores':<12}{'median µs':>10}{'p99 µs':>10}{'max µs':>10}")
+    for name, times in cluster.seconds.items():
+        micros = [1e6 * each for each in times]
+        quantiles = statistics.quantiles(micros, n=100)
+        print(f"{name:<12}{quantiles[49]:>10.0f}{quantiles[98]:>10.0f}{max(micros):>10.0f}")
+    ratios = [
+        _quantile(cluster.seconds[SCORES], at) / _quantile(cluster.seconds[NONE], at)
+        for at in (49, 98)
+    ]
+    print(f"ratio of medians {ratios[0]:.2f}, of p99 {ratios[1]:.2f}")
+
+
+def _quantile(times: Sequence[float], percent: int) -> float:
+    return statistics.quantiles(times, n=100)[percent]
