@@ -9,6 +9,7 @@ import pytest
 
 from tests.e2e import failover_scene
 from tests.realcluster import control_plane as control_planes
+from tests.realcluster import tcp_proxy
 
 if TYPE_CHECKING:
     import pathlib
@@ -55,3 +56,57 @@ def test_another_one_takes_over(
     assert failover_scene.violations(client) == []
     with capsys.disabled():
         print(f"\n{harm.name}: {pause_seconds:.2f} s without scheduling")  # noqa: T201 - a result
+
+
+def test_a_leader_that_is_cut_off_stops_and_comes_back_as_a_standby(
+    control_plane: control_planes.ControlPlane,
+    namespace: str,
+    tmp_path: pathlib.Path,
+) -> None:
+    """Bytes of a partitioned leader wait for ever; another one goes on, and loses to nobody."""
+    client = control_plane.client
+    failover_scene.make_nodes(client, NODES, PODS_PER_NODE)
+    load = failover_scene.Load(client, namespace, "pod", PODS, PER_SECOND)
+    port = int(control_plane.server.rpartition(":")[2])
+    with tcp_proxy.TcpProxy(port) as proxy:
+        replicas = failover_scene.Replicas(
+            control_plane, tmp_path, servers={0: f"https://127.0.0.1:{proxy.port}"}
+        )
+        with replicas, failover_scene.BindingTimes(client) as bound, load:
+            cut_off = replicas.all[0]
+            former = replicas.holder()
+            failover_scene.wait_until(lambda: len(bound) >= PODS // 4)
+            proxy.cut()
+            replicas.wait_until_led_by_another(former)
+            failover_scene.wait_until(lambda: len(bound) > PODS // 2)
+            proxy.mend()
+            failover_scene.wait_until(lambda: len(bound) == PODS)
+            cut_off.wait_until(lambda: "standing by" in cut_off.process.log_tail())
+            assert "lost the lease" in cut_off.process.log.read_text(encoding="utf-8")
+    assert failover_scene.violations(client) == []
+
+
+def test_one_alone_goes_on_after_an_outage(
+    control_plane: control_planes.ControlPlane,
+    namespace: str,
+    tmp_path: pathlib.Path,
+) -> None:
+    """The lease is lost with the API server, and had again with it; the process stays the same."""
+    client = control_plane.client
+    failover_scene.make_nodes(client, NODES, PODS_PER_NODE)
+    load = failover_scene.Load(client, namespace, "pod", PODS, PER_SECOND)
+    port = int(control_plane.server.rpartition(":")[2])
+    with tcp_proxy.TcpProxy(port) as proxy:
+        replicas = failover_scene.Replicas(
+            control_plane, tmp_path, count=1, servers={0: f"https://127.0.0.1:{proxy.port}"}
+        )
+        with replicas, failover_scene.BindingTimes(client) as bound, load:
+            (alone,) = replicas.all
+            identity = replicas.holder()
+            failover_scene.wait_until(lambda: len(bound) >= PODS // 4)
+            proxy.cut()
+            alone.wait_until(lambda: "lost the lease" in alone.process.log_tail())
+            proxy.mend()
+            failover_scene.wait_until(lambda: len(bound) == PODS)
+            assert replicas.holder() == identity
+    assert failover_scene.violations(client) == []
