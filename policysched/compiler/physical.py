@@ -242,7 +242,10 @@ class Fallback:
 
     def evaluate(self, batch: Batch) -> column.Numbers:
         """Return the result."""
-        return arithmetic.coalesce(self.value.evaluate(batch), self.fallback.evaluate(batch))
+        value = self.value.evaluate(batch)
+        if np.all(value.is_valid):
+            return value
+        return arithmetic.coalesce(value, self.fallback.evaluate(batch))
 
 
 # --- conditions ----------------------------------------------------------------------------------
