@@ -13,7 +13,8 @@ from policysched.importing import (
     profile_plan,
 )
 
-PROGRAMS = ("kube-scheduler", "scheduler")
+PROGRAM = "kube-scheduler"
+_MULTI_CALL = "hyperkube"
 _PROVIDERS = {"DefaultProvider": "LeastAllocated", "ClusterAutoscalerProvider": "MostAllocated"}
 _SWITCHES = frozenset(
     {
@@ -78,6 +79,12 @@ class Files:
     configs: tuple[Flag, ...]
     config_maps: tuple[Flag, ...]
     scheduler_name: str
+
+
+def is_one(words: Sequence[str]) -> bool:
+    """Say whether words are a command line of kube-scheduler."""
+    bases = [word.rsplit("/", 1)[-1] for word in words[:2]]
+    return PROGRAM in bases or bases == [_MULTI_CALL, "scheduler"]
 
 
 def flags(words: Sequence[tuple[str, findings.Place]]) -> list[Flag]:

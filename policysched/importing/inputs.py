@@ -6,6 +6,7 @@ import dataclasses
 import re
 import shlex
 from collections.abc import Iterator, Mapping
+from typing import TypeAlias
 
 from policysched import errors
 from policysched.app import plain_yaml
@@ -26,6 +27,10 @@ KINDS = (CONFIG, COMMAND, POLICY, TAS, WORKLOAD)
 _LISTS = ("List", "ConfigMapList", "TASPolicyList", "PodList", "DeploymentList")
 _YAML_KEYS = (".yaml", ".yml", ".json", ".cfg", ".conf", "")
 _BLOCK = re.compile(r"[|>][0-9+-]*\s*(?:#.*)?$")
+
+
+_Word: TypeAlias = tuple[str, findings.Place]
+"""A word of a command line and where it stands."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -51,7 +56,7 @@ def find(text: str, where: str, report: findings.Report, forced: str | None = No
         InputError: it is no YAML or JSON, or not what `forced` says.
     """
     if forced == COMMAND and not _is_manifest(text):
-        return [command(shlex.split(text, comments=True), where)]
+        return [command(_split(text, where), where)]
     plain = text.replace("\t", " ") if text.lstrip()[:1] == "{" else text  # a blank to JSON
     finder = _Finder(where, plain, report, forced)
     documents = list(plain_yaml.load_all(plain, where, with_lines=True))
@@ -165,9 +170,7 @@ def _kind(value: Mapping[str, plain_yaml.Value], forced: str | None) -> str | No
     return None
 
 
-def _words(
-    value: Mapping[str, plain_yaml.Value], place: findings.Place
-) -> list[tuple[str, findings.Place]]:
+def _words(value: Mapping[str, plain_yaml.Value], place: findings.Place) -> list[_Word]:
     """Return the command line of the container that runs kube-scheduler, [] if none does."""
     pod: plain_yaml.Value = value
     path = workload.TEMPLATES[str(value.get("kind"))]
@@ -185,6 +188,30 @@ def _words(
             for number, word in enumerate(container.get(name) or [])
             if isinstance(word, str)
         ]
-        if any(word.rsplit("/", 1)[-1] in command_line.PROGRAMS for word, _ in words[:2]):
+        words = _without_shell(words)
+        if command_line.is_one([word for word, _ in words]):
             return words
     return []
+
+
+def _without_shell(words: list[_Word]) -> list[_Word]:
+    """Return the command line of kube-scheduler within `sh -c "…"`; others as they are."""
+    for text, at in words:
+        if command_line.PROGRAM in text and " " in text:
+            inner = [(each, at) for each in _split(text, f"{at.where}:{at.line}")]
+            while inner and not command_line.is_one([inner[0][0]]):
+                inner.pop(0)
+            return inner or words
+    return words
+
+
+def _split(text: str, where: str) -> list[str]:
+    """Return the words of a command line as a shell has them.
+
+    Raises:
+        InputError: a quote is not closed.
+    """
+    try:
+        return shlex.split(text, comments=True)
+    except ValueError as error:
+        raise errors.InputError(where, f"no command line: {error}".lower()) from error

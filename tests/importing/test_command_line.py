@@ -169,3 +169,50 @@ def test_a_weight_that_is_no_number_is_one_error() -> None:
     """Not a traceback."""
     with pytest.raises(errors.InputError, match="hardPodAffinityWeight"):
         deciding.convert_command("--hard-pod-affinity-symmetric-weight=much")
+
+
+@pytest.mark.parametrize(
+    "command, lines",
+    [
+        pytest.param(["/usr/local/bin/kube-scheduler", "--v=2"], 0, id="path"),
+        pytest.param(["/hyperkube", "scheduler", "--v=2"], 0, id="hyperkube"),
+        pytest.param(
+            ["/bin/sh", "-c", "exec kube-scheduler --algorithm-provider='DefaultProvider' 2>&1"],
+            3,
+            id="shell",
+        ),
+    ],
+)
+def test_containers_that_run_kube_scheduler(command: list[str], lines: int) -> None:
+    """However it is started."""
+    deployment = {
+        "kind": "Deployment",
+        "spec": {"template": {"spec": {"containers": [{"command": command}]}}},
+    }
+    imported = deciding.convert(deciding.as_yaml(deployment))
+    assert deciding.body(imported)[0] == "profile default-scheduler {"
+    assert len(deciding.body(imported)) == lines + 2
+
+
+def test_another_scheduler_is_not_taken_for_it() -> None:
+    """A container of the word `scheduler` is a workload like others."""
+    deployment = {
+        "kind": "Deployment",
+        "metadata": {"name": "a"},
+        "spec": {
+            "selector": {"matchLabels": {"a": "b"}},
+            "template": {
+                "spec": {
+                    "nodeSelector": {"c": "d"},
+                    "containers": [{"command": ["airflow"], "args": ["scheduler"]}],
+                }
+            },
+        },
+    }
+    assert deciding.body(deciding.convert(deciding.as_yaml(deployment)))[0] == "policy a {"
+
+
+def test_a_quote_that_is_not_closed_is_one_error() -> None:
+    """Not a traceback."""
+    with pytest.raises(errors.InputError, match="no command line: no closing quotation"):
+        deciding.convert("kube-scheduler --a='b", "command-line")
