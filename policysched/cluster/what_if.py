@@ -55,8 +55,8 @@ class WhatIf:
         """Make everything as it was, the order of the pods on each row included."""
         missing, strange = [], []
         for row, infos in self._before.items():
-            now = {info.uid: info for info in self._placed.on(row)}
-            missing += [(info, row) for info in infos if now.pop(info.uid, None) is None]
+            now = {id(info): info for info in self._placed.on(row)}  # uids take longer
+            missing += [(info, row) for info in infos if now.pop(id(info), None) is None]
             strange += [(info, row) for info in now.values()]
         self._placed.suppose(strange, -1)
         self._placed.suppose(missing, 1)

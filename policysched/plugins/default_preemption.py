@@ -120,12 +120,14 @@ class DefaultPreemption:
         enough, order = self._enough(len(rows)), self._rotated(rows)
         found: list[victims.Candidate] = []
         refused: dict[int, status.Status] = {}
+        spares_budgets = False
         for row, answer in _in_batches(search, order, min(enough, _LARGEST_BATCH) or 1):
             if isinstance(answer, status.Status):
                 refused[row] = answer
                 continue
             found.append(answer)
-            if len(found) >= enough and any(not c.violations for c in found):
+            spares_budgets = spares_budgets or not answer.violations
+            if len(found) >= enough and spares_budgets:
                 break
         return found, refused
 

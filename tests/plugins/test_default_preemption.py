@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import random
+from collections.abc import Mapping
 from typing import Any
 
+import msgspec
 import pytest
 
-from policysched.cluster import disruption_budgets, objects, pod_shape
+from policysched.cluster import disruption_budgets, objects, pod_shape, selectors
 from policysched.framework import events, interface, preemptions, profile, runtime, status
 from policysched.plugins import arguments, default_preemption, names, registry
 from policysched.plugins.kernels import victims
@@ -180,6 +182,27 @@ def test_budgets_are_used_up(
     assert ([p.pod.metadata.name for p in guarded], [p.pod.metadata.name for p in others]) == (
         expected
     )
+
+
+def test_equal_budgets_are_counted_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many budgets select the same pods, the least of them decides, at the price of one."""
+    cluster = builders.make_cache()
+    for number, allowed in enumerate([3, 1, 2] * 20):
+        one = budget(allowed)
+        named = msgspec.structs.replace(one.metadata, name=f"b{number}")
+        cluster.cache.budgets.set(msgspec.structs.replace(one, metadata=named))
+    asked: list[str] = []
+    matches = selectors.Selector.matches
+
+    def counting(selector: selectors.Selector, labels: Mapping[str, str]) -> bool:
+        asked.append(labels["app"])
+        return matches(selector, labels)
+
+    monkeypatch.setattr(selectors.Selector, "matches", counting)
+    pods = [cluster.info(builders.make_pod(name).labels(app="a")) for name in "abc"]
+    guarded, others = victims.Budgets(cluster.cache.budgets).split(pods)
+    assert (len(guarded), len(others)) == (2, 1)
+    assert asked == ["a"]
 
 
 # --- where ---------------------------------------------------------------------------------------

@@ -11,11 +11,12 @@ import dataclasses
 import datetime
 import functools
 from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from policysched.cluster import disruption_budgets, pod_shape, snapshot, what_if
+from policysched.cluster import disruption_budgets, pod_shape, selectors, snapshot, what_if
 from policysched.framework import apart, interface, status
 from policysched.plugins.kernels import go_sort
 
@@ -145,13 +146,22 @@ class _Reprieve:
         self.victims: list[int] = []
 
 
+class _Guard(NamedTuple):
+    """Budgets that count the same pods, of which the least one decides."""
+
+    number: int
+    disruptions_allowed: int
+    disrupted_pods: frozenset[str]
+
+
 class Budgets:
     """Tells the pods whose eviction would violate a disruption budget from the others."""
 
     def __init__(self, budgets: disruption_budgets.DisruptionBudgets) -> None:
         """Go by `budgets` as they are."""
         self._budgets = budgets
-        self._by_shape: dict[int, list[disruption_budgets.DisruptionBudget]] = {}
+        self._guards: dict[str, list[tuple[selectors.Selector, _Guard]]] = {}  # by namespace
+        self._by_shape: dict[int, list[_Guard]] = {}
 
     def split(
         self, pods: Iterable[pod_shape.PodInfo]
@@ -164,29 +174,43 @@ class Budgets:
         pods = list(pods)
         if not len(self._budgets):
             return [], pods
-        used: dict[str, int] = {}
+        used: dict[tuple[str, int], int] = {}
         guarded: list[pod_shape.PodInfo] = []
         others: list[pod_shape.PodInfo] = []
         for info in pods:
             (guarded if self._is_violated(info, used) else others).append(info)
         return guarded, others
 
-    def _is_violated(self, info: pod_shape.PodInfo, used: dict[str, int]) -> bool:
+    def _is_violated(self, info: pod_shape.PodInfo, used: dict[tuple[str, int], int]) -> bool:
         is_violated = False
-        for budget in self._guarding(info.shape):
-            if info.pod.metadata.name not in budget.disrupted_pods:
-                key = f"{budget.namespace}/{budget.name}"
-                used[key] = used.get(key, 0) + 1
-                is_violated |= used[key] > budget.disruptions_allowed
+        name, namespace = info.pod.metadata.name, info.shape.namespace
+        for guard in self._guarding(info.shape):
+            if name not in guard.disrupted_pods:
+                key = namespace, guard.number
+                count = used[key] = used.get(key, 0) + 1
+                is_violated |= count > guard.disruptions_allowed
         return is_violated
 
-    def _guarding(self, shape: pod_shape.PodShape) -> list[disruption_budgets.DisruptionBudget]:
+    def _guarding(self, shape: pod_shape.PodShape) -> list[_Guard]:
         known = self._by_shape.get(shape.index)
         if known is None:
-            candidates = self._budgets.in_namespace(shape.namespace) if shape.labels else ()
-            known = [b for b in candidates if b.selector.matches(shape.labels)]
+            candidates = self._in_namespace(shape.namespace) if shape.labels else ()
+            known = [guard for selector, guard in candidates if selector.matches(shape.labels)]
             self._by_shape[shape.index] = known
         return known
+
+    def _in_namespace(self, namespace: str) -> list[tuple[selectors.Selector, _Guard]]:
+        guards = self._guards.get(namespace)
+        if guards is None:
+            least: dict[tuple[selectors.Selector, frozenset[str]], int] = {}
+            for one in self._budgets.in_namespace(namespace):
+                key = one.selector, one.disrupted_pods
+                least[key] = min(one.disruptions_allowed, least.get(key, one.disruptions_allowed))
+            guards = self._guards[namespace] = [
+                (selector, _Guard(number, allowed, disrupted))
+                for number, ((selector, disrupted), allowed) in enumerate(least.items())
+            ]
+        return guards
 
 
 def most_important_first(pods: Sequence[pod_shape.PodInfo]) -> list[pod_shape.PodInfo]:
