@@ -43,6 +43,12 @@ _SHARES = {
     _NATIVE: 0.04,
     _HUGE: 0.1,
 }
+_ENORMOUS = {
+    "cpu": ("90T", "1000T", "4000T"),
+    "memory": ("90P", "1Ei", "3Ei"),
+    "ephemeral-storage": ("90P", "1Ei"),
+}
+"""Shares of more than (2**63 - 1) / 100 overflow: scores are out of range then."""
 _SCORED = ("cpu", "memory", "ephemeral-storage", _GPU, _FPGA, _HUGE)
 
 
@@ -55,11 +61,28 @@ def shape(found: cluster.Cluster) -> None:
         request(source, pod["spec"])
         if "nodeName" in pod["spec"] and source.chance(0.3):
             resizes.resize(source, pod)
+    if source.chance(0.05):
+        _inflate(found)
     if source.chance(0.4):
         found.plugin_config["NodeResourcesFit"] = _fit_args(source)
     if source.chance(0.25):
         resources = [{"name": name, "weight": 1} for name in source.some(_SCORED, 1, 4)]
         found.plugin_config["NodeResourcesBalancedAllocation"] = {"resources": resources}
+
+
+def _inflate(found: cluster.Cluster) -> None:
+    """Give some nodes enormous amounts, and let some pods request them."""
+    source = found.draw
+    for node in found.nodes:
+        if source.chance(0.3):
+            name = source.pick(tuple(_ENORMOUS))
+            amount = source.pick((*_ENORMOUS[name], "9000T" if name == "cpu" else "7Ei"))
+            node["status"]["allocatable"][name] = node["status"]["capacity"][name] = amount
+    for pod in found.pods:
+        if source.chance(0.15) and "resources" not in pod["spec"]:
+            name = source.pick(tuple(_ENORMOUS))
+            requests = pod["spec"]["containers"][0]["resources"].setdefault("requests", {})
+            requests[name] = source.pick(_ENORMOUS[name])
 
 
 def _resize(source: draw.Draw, status: cluster.Manifest) -> None:
