@@ -42,41 +42,62 @@ def join(
     """Find the node of each series and the age of its samples.
 
     Ages are differences of the server's own times, so that its clock may differ from ours. They are
-    taken off from when we asked, which makes samples rather too old than too new.
+    taken off from when we asked, which makes samples rather too old than too new. Times are rounded
+    to milliseconds, as Prometheus' are: one scrape has one time however often it is seen.
 
     Args:
         answer: what the server said.
         metric: whose query it was.
         names: the nodes that there are.
-        asked_at_seconds: when the query was sent, in seconds since 1970 on our clock.
+        asked_at_seconds: when the query was evaluated or before, in seconds since 1970 on our
+            clock.
         has_freshness: whether the query asked for times of measurement; without them a sample was
             measured when the query was evaluated.
     """
     joined = Joined()
     _count_remarks(answer, joined.counts)
-    found: dict[str, list[answers.Series]] = collections.defaultdict(list)
-    for series in answer.series:
-        for node in _nodes(series, metric.label, names, joined):
-            found[node].append(series)
+    found = _by_node(answer, metric.label, names, joined)
     evaluated_at = answer.evaluated_at_seconds
     if evaluated_at is None:
         return joined
-    measured = _latest(answer.measured, metric.label)
-    if not has_freshness:
+    measured = _latest(answer.measured, metric.label) if has_freshness else None
+    if measured is None:
         joined.counts[_Cause.UNTIMED] += 1
     for node, of_node in found.items():
         value = _value(of_node, metric, joined.counts)
         if value is None:
             joined.without_value.add(node)
             continue
-        series = of_node[0]
-        at = measured.get(series.labels[metric.label]) if has_freshness else series.at_seconds
-        if at is None or not math.isfinite(at) or evaluated_at - at > metric.max_age_seconds:
-            joined.counts[_Cause.STALE] += 1
-        if at is not None and math.isfinite(at) and at > 0:
-            age_seconds = max(0.0, evaluated_at - at)
+        (series,) = of_node
+        at = series.at_seconds if measured is None else measured.get(series.labels[metric.label])
+        age_seconds = _age_seconds(at, evaluated_at, metric, joined.counts)
+        if age_seconds is not None:
             joined.samples[node] = metric_table.Sample(value, asked_at_seconds - age_seconds)
     return joined
+
+
+def _age_seconds(
+    at_seconds: float | None,
+    evaluated_at_seconds: float,
+    metric: checked.CheckedMetric,
+    counts: collections.Counter[failures.Cause],
+) -> float | None:
+    """Return how old a sample was when the query was evaluated, None for one without a time."""
+    at = at_seconds if at_seconds is not None and math.isfinite(at_seconds) else None
+    if at is None or evaluated_at_seconds - at > metric.max_age_seconds:
+        counts[_Cause.STALE] += 1
+    return None if at is None or at <= 0 else max(0.0, evaluated_at_seconds - at)
+
+
+def _by_node(
+    answer: answers.Answer, label: str, names: node_names.NodeNames, joined: Joined
+) -> dict[str, list[answers.Series]]:
+    """Return the series of each node, in the order of the answer."""
+    found: dict[str, list[answers.Series]] = collections.defaultdict(list)
+    for series in answer.series:
+        for node in _nodes(series, label, names, joined):
+            found[node].append(series)
+    return found
 
 
 def _count_remarks(answer: answers.Answer, counts: collections.Counter[failures.Cause]) -> None:
