@@ -180,6 +180,23 @@ async def test_details_that_change_make_no_new_event() -> None:
 
 
 @asynchronous
+async def test_an_event_of_the_cluster_is_about_its_namespace() -> None:
+    """What concerns no object stands where cluster components live."""
+    async with bench(CREATED) as b:
+        b.server.on("POST", EVENTS.replace("/default/", "/kube-system/"), CREATED)
+        b.recorder.record_of_cluster(
+            "Warning", "MetricsSourceDown", "QueryingMetrics", "it is down"
+        )
+        await b.recorder.flush()
+        (event,) = b.bodies()
+    regarding = {key: event["regarding"][key] for key in ("kind", "namespace", "name")}
+    assert regarding == {"kind": "Namespace", "namespace": "kube-system", "name": "kube-system"}
+    assert event["metadata"]["namespace"] == "kube-system"
+    assert (event["type"], event["reason"]) == ("Warning", "MetricsSourceDown")
+    assert event["reportingController"] == "policysched"
+
+
+@asynchronous
 async def test_different_events_stay_apart() -> None:
     """Another note, another pod or a pause of six minutes makes another event."""
     async with bench(CREATED) as b:
