@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from policysched.importing import findings, importer, inputs
 
 _TEXT = "text"
-_KINDS = ("kube-scheduler-config", "command-line", "legacy-policy", "tas-policy", "workload")
+KINDS = ("kube-scheduler-config", "command-line", "legacy-policy", "tas-policy", "workload")
 _DESCRIPTION = """\
 Read what another scheduler is configured with, and print the equivalent policy. FILE is YAML or
 JSON: a KubeSchedulerConfiguration, a legacy Policy, a TASPolicy, pods, Deployments and the like
@@ -37,7 +37,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--from",
         dest="kind",
-        choices=_KINDS,
+        choices=KINDS,
         help="take the input for this; by default what it is is seen from its content",
     )
     form = parser.add_mutually_exclusive_group()

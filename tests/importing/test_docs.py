@@ -1,0 +1,49 @@
+"""docs/import.md does what it shows."""
+
+from __future__ import annotations
+
+import pathlib
+import re
+import shlex
+
+import pytest
+
+from policysched import errors
+from policysched.cli import import_, main
+from policysched.importing import inputs, legacy_facts, plugin_facts
+
+PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs" / "import.md"
+TEXT = PAGE.read_text(encoding="utf-8")
+_FENCE = re.compile(r"^```(\w+) ?([\w.]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+BLOCKS = _FENCE.findall(TEXT)
+CONSOLES = [content for language, _, content in BLOCKS if language == "console"]
+
+
+@pytest.mark.parametrize("console", CONSOLES, ids=lambda text: text.partition("\n")[0][-12:])
+def test_commands_print_what_the_page_shows(
+    console: str,
+    tmp_path: pathlib.Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Each import, run beside the files of the page, prints the policy below it."""
+    monkeypatch.chdir(tmp_path)
+    for _, name, content in BLOCKS:
+        if name:
+            (tmp_path / name).write_text(content)
+    command, _, expected = console.partition("\n")
+    exit_code = main.main(shlex.split(command.removeprefix("$ policysched ")))
+    said = capsys.readouterr()
+    assert said.out == expected
+    assert (exit_code == errors.EXIT_FINDINGS) == (": warning: " in said.err)
+    (tmp_path / "shown.policy").write_text(said.out)
+    assert main.main(["check", "shown.policy"]) == errors.EXIT_OK
+
+
+def test_the_page_names_everything_that_is_known() -> None:
+    """Predicates, priorities and versions; the command offers all kinds."""
+    known = {*legacy_facts.PREDICATES, *legacy_facts.PRIORITIES, *legacy_facts.STRATEGIES}
+    known |= {*legacy_facts.SELECTOR_SPREAD, *legacy_facts.GONE_PRIORITIES, legacy_facts.CONSTANT}
+    assert [name for name in sorted(known) if f"`{name}`" not in TEXT] == []
+    assert [version for version in plugin_facts.VERSIONS if version not in TEXT] == []
+    assert import_.KINDS == inputs.KINDS
