@@ -26,16 +26,23 @@ _POLL_SECONDS = 1.0
 class MetricsSource(Protocol):
     """Brings samples, off the scheduling path."""
 
-    async def run(self, refresh: Refresh, nodes: live_source.Nodes) -> NoReturn:
-        """Call `refresh` with all samples of a metric whenever there are new ones."""
+    async def run(
+        self, refresh: Refresh, nodes: live_source.Nodes, backfill: live_source.Backfill
+    ) -> NoReturn:
+        """Call `refresh` with all samples of a metric whenever there are new ones.
+
+        `backfill` takes what windows are begun with, once, where there are older samples.
+        """
         ...
 
     async def wait_asked(self) -> None:
-        """Return when all metrics have been asked once, whatever came of it."""
+        """Return when all metrics have been asked once, whatever came of it, windows included."""
         ...
 
-    def set_metrics(self, metrics: Iterable[checked.CheckedMetric]) -> None:
-        """Follow these metrics from now on.
+    def set_metrics(
+        self, metrics: Iterable[checked.CheckedMetric], window_seconds: Mapping[str, float]
+    ) -> None:
+        """Follow these metrics from now on; `window_seconds` is how far windows reach, by key.
 
         Raises:
             ConfigurationError: one of them cannot be had; then nothing has changed.
@@ -76,8 +83,13 @@ class FileSource:
         self._version: tuple[int, int] | None = self._stat()
         self._first: metrics_file.Samples | None = self._read()
 
-    async def run(self, refresh: Refresh, nodes: live_source.Nodes) -> NoReturn:
-        """Hand on what the file says, now and whenever it changes; it names nodes by their name."""
+    async def run(
+        self, refresh: Refresh, nodes: live_source.Nodes, backfill: live_source.Backfill
+    ) -> NoReturn:
+        """Hand on what the file says, now and whenever it changes; it names nodes by their name.
+
+        A file knows of no older samples.
+        """
         if self._first is not None:
             refresh(self._first)
         self._asked.set()
@@ -89,10 +101,14 @@ class FileSource:
         """Return when the file's first values have been handed on."""
         await self._asked.wait()
 
-    def set_metrics(self, metrics: Iterable[checked.CheckedMetric]) -> None:
-        """Read the file again, for these metrics."""
-        self._declared = tuple(metrics)
-        self._version = None
+    def set_metrics(
+        self, metrics: Iterable[checked.CheckedMetric], window_seconds: Mapping[str, float]
+    ) -> None:
+        """Read the file again, if these are other metrics; windows fill as it is written."""
+        declared = tuple(metrics)
+        if declared != self._declared:
+            self._declared = declared
+            self._version = None
 
     def health(self) -> tuple[status.SourceHealth, ...]:
         """Return nothing: a file is no server."""

@@ -200,7 +200,10 @@ class Service:
             background.append(http_server.HttpServer(self._options.metrics_address, pages).run())
         if self._metrics is not None:
             nodes = _ClusterNodes(scheduler.cache, reflectors[0].synced)
-            background.append(self._metrics.run(scheduler.events.refresh_metrics, nodes))
+            handlers = scheduler.events
+            background.append(
+                self._metrics.run(handlers.refresh_metrics, nodes, handlers.backfill_metrics)
+            )
         leading = self._terms(elector, scheduler, reflectors[-1])
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(each) for each in background]
@@ -313,6 +316,10 @@ class Service:
             name: runtime.Framework(prof, self._rng) for name, prof in profiles.by_name.items()
         }
         scheduler.set_profiles(frameworks, profiles.annotation_keys, profiles.metric_needs)
+        if self._metrics is not None:
+            histories = profiles.metric_needs.histories
+            window_seconds = {key: need.seconds for key, need in histories.items()}
+            self._metrics.set_metrics(self.policy_set.metrics, window_seconds)
         return profiles
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -64,7 +64,13 @@ class _Data(msgspec.Struct, rename="camel"):
     result: msgspec.Raw
 
 
-class _Body(msgspec.Struct, rename="camel"):
+class Body(msgspec.Struct, rename="camel"):
+    """What every answer is wrapped in; `result` is still text, since its form depends on its type.
+
+    Attributes:
+        data: None unless `status` is `success`.
+    """
+
     status: str
     data: _Data | None = None
     error_type: str = ""
@@ -79,7 +85,7 @@ class _Vector(msgspec.Struct):
     value: tuple[float, str] | None = None
 
 
-_body_decoder = msgspec.json.Decoder(_Body)
+_body_decoder = msgspec.json.Decoder(Body)
 _vector_decoder = msgspec.json.Decoder(list[_Vector])
 
 
@@ -88,6 +94,23 @@ def decode(body: bytes, content_type: str) -> Answer:
 
     Raises:
         QueryError: it is none, or no instant vector.
+    """
+    found, result = require_result(body, content_type, "vector")
+    try:
+        vectors = _vector_decoder.decode(result)
+    except (msgspec.DecodeError, RecursionError) as error:
+        problem = f"the answer is no instant vector: {error}"
+        raise failures.QueryError(_Cause.MALFORMED, problem) from error
+    all_series = [Series(each.metric, *_sample(each.value)) for each in vectors]
+    times = [each.at_seconds for each in all_series]
+    return assemble(found, all_series, max(times, default=None))
+
+
+def require_result(body: bytes, content_type: str, result_type: str) -> tuple[Body, msgspec.Raw]:
+    """Return an answer whose result is of this type, and the text of that result.
+
+    Raises:
+        QueryError: it is none.
     """
     found = _parse(body)
     if found is None:
@@ -99,25 +122,21 @@ def decode(body: bytes, content_type: str) -> Answer:
         raise failures.QueryError(_cause(found), _said(found))
     if found.data is None:
         raise failures.QueryError(_Cause.MALFORMED, "the answer has no data")
-    if found.data.result_type != "vector":
+    if found.data.result_type != result_type:
         kind = found.data.result_type[:_MAX_QUOTED_CHARACTERS]
-        problem = f"the query gives a {kind}, and a metric needs one value a node (a vector)"
+        problem = f"the query gives a {kind}, and a metric needs one value a node (a {result_type})"
         raise failures.QueryError(_Cause.WRONG_TYPE, problem)
-    return _answer(found, found.data.result)
+    return found, found.data.result
 
 
-def _answer(body: _Body, result: msgspec.Raw) -> Answer:
-    try:
-        vectors = _vector_decoder.decode(result)
-    except (msgspec.DecodeError, RecursionError) as error:
-        problem = f"the answer is no instant vector: {error}"
-        raise failures.QueryError(_Cause.MALFORMED, problem) from error
-    all_series = [Series(each.metric, *_sample(each.value)) for each in vectors]
-    times = [each.at_seconds for each in all_series]
+def assemble(
+    body: Body, all_series: Sequence[Series], evaluated_at_seconds: float | None
+) -> Answer:
+    """Return the answer for one moment, with what the server remarks."""
     return Answer(
         series=tuple(each for each in all_series if not _is_freshness(each)),
         measured=tuple(filter(_is_freshness, all_series)),
-        evaluated_at_seconds=max(times, default=None),
+        evaluated_at_seconds=evaluated_at_seconds,
         warnings=tuple(body.warnings or ()),
         infos=tuple(body.infos or ()),
         is_partial=body.is_partial,
@@ -154,14 +173,14 @@ def refusal(status: int, headers: Mapping[str, str], body: bytes) -> failures.Qu
     return failures.QueryError(cause, text, retry_after_seconds=wait)
 
 
-def _parse(body: bytes) -> _Body | None:
+def _parse(body: bytes) -> Body | None:
     try:
         return _body_decoder.decode(body)
     except (msgspec.DecodeError, RecursionError):
         return None
 
 
-def _cause(body: _Body) -> failures.Cause:
+def _cause(body: Body) -> failures.Cause:
     if body.status != "error":
         return _Cause.MALFORMED
     if body.error_type in _TIMED_OUT:
@@ -169,9 +188,17 @@ def _cause(body: _Body) -> failures.Cause:
     return _Cause.SERVER_ERROR if body.error_type == "internal" else _Cause.REFUSED
 
 
-def _said(body: _Body) -> str:
+def _said(body: Body) -> str:
     text = ": ".join(part for part in (body.error_type, body.error) if part)
     return text[:_MAX_QUOTED_CHARACTERS] or f"status `{body.status[:_MAX_QUOTED_CHARACTERS]}`"
+
+
+def number(text: str) -> float | None:
+    """Return the value of a sample; None for nonsense."""
+    try:
+        return None if "_" in text else float(text)
+    except ValueError:
+        return None
 
 
 def _sample(pair: tuple[float, str] | None) -> tuple[float | None, float]:
@@ -179,10 +206,7 @@ def _sample(pair: tuple[float, str] | None) -> tuple[float | None, float]:
     if pair is None:
         return None, -math.inf
     at_seconds, text = pair
-    try:
-        value = None if "_" in text else float(text)
-    except ValueError:
-        value = None
+    value = number(text)
     return (value, at_seconds) if math.isfinite(at_seconds) else (None, -math.inf)
 
 

@@ -13,7 +13,7 @@ import logging
 import pathlib
 import ssl
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import prometheus_api_client
@@ -23,7 +23,7 @@ import requests.auth
 import urllib3
 
 import policysched
-from policysched.promapi import answers, failures, settings
+from policysched.promapi import answers, failures, range_answers, settings
 
 MAX_ANSWER_BYTES = 64 * 2**20
 """100,000 nodes answer with a third of this; a server that sends more sends something else."""
@@ -79,10 +79,23 @@ class Connection(prometheus_api_client.PrometheusConnect):  # type: ignore[misc]
         Raises:
             QueryError: there is none that could be used.
         """
+        return answers.decode(*self._exchange("query", {"query": promql}))
+
+    def ask_range(self, promql: str, steps: range_answers.Steps) -> tuple[answers.Answer, ...]:
+        """Return what the query's answers were at each of some moments, oldest first.
+
+        Raises:
+            QueryError: there is none that could be used.
+        """
+        params = {"query": promql, **steps.params}
+        return range_answers.decode(*self._exchange("query_range", params), steps)
+
+    def _exchange(self, endpoint: str, params: Mapping[str, str]) -> tuple[bytes, str]:
+        """Send one request; return the body of HTTP 200, and its type."""
         _require_files(self._source.tls)
         deadline = self._monotonic_seconds() + self._source.timeout_seconds
         try:
-            response = self._send(promql)
+            response = self._send(endpoint, params)
             with response:
                 body = self._read(response, deadline)
         except (requests.exceptions.Timeout, urllib3.exceptions.TimeoutError) as error:
@@ -93,15 +106,15 @@ class Connection(prometheus_api_client.PrometheusConnect):  # type: ignore[misc]
             raise failures.QueryError(_Cause.UNREACHABLE, _reason(error)) from None
         if response.status_code != _OK:
             raise answers.refusal(response.status_code, response.headers, body)
-        return answers.decode(body, response.headers.get("Content-Type", ""))
+        return body, response.headers.get("Content-Type", "")
 
-    def _send(self, promql: str) -> requests.Response:
+    def _send(self, endpoint: str, params: Mapping[str, str]) -> requests.Response:
         limit = f"{self._source.timeout_seconds:g}s"
-        params = {"query": promql, "timeout": limit, **self._source.query_params}
-        content: dict[str, Any] = {"data" if self._method == "POST" else "params": params}
+        form = {**params, "timeout": limit, **self._source.query_params}
+        content: dict[str, Any] = {"data" if self._method == "POST" else "params": form}
         response: requests.Response = self._session.request(
             method=self._method,
-            url=f"{self.url}/api/v1/query",
+            url=f"{self.url}/api/v1/{endpoint}",
             headers=self.headers,
             auth=self.auth,
             verify=self._session.verify,

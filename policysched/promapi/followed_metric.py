@@ -5,15 +5,18 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 
-from policysched.cluster import node_names
+from policysched.cluster import metric_table, node_names
 from policysched.lang import checked
 from policysched.promapi import (
     failures,
     freshness,
     joining,
     kept_samples,
+    older_samples,
+    range_answers,
+    server_clock,
     source,
     status,
 )
@@ -36,6 +39,9 @@ class FollowedMetric:
         kept: its samples.
         stats: how it is doing.
         asked: set when it has been asked once.
+        answered: set when an answer has had series; the server's clock is known then.
+        window_seconds: how far windows over it reach back; 0 for no window.
+        backfilled: set unless older samples are still wanted for them.
     """
 
     def __init__(
@@ -49,6 +55,10 @@ class FollowedMetric:
         self.kept = kept or kept_samples.KeptSamples()
         self.stats = status.MetricStats(metric.key, metric.name, origin.name)
         self.asked = asyncio.Event()
+        self.answered = asyncio.Event()
+        self.window_seconds = 0.0
+        self.backfilled = asyncio.Event()
+        self.backfilled.set()
         self.origin = origin
         self._clock = around.clock
         self._rng = around.rng
@@ -57,6 +67,7 @@ class FollowedMetric:
         self._untimed = freshness.Asked(metric.promql, has_freshness=False)
         self._untimed_left = 0
         self._node_count = 0
+        self._server_clock = server_clock.ServerClock()
         if self._timed.problem:
             self._warn_untimed(self._timed.problem)
 
@@ -108,13 +119,65 @@ class FollowedMetric:
             reply.answer,
             self.metric,
             known,
-            reply.sent_at_seconds,
+            self._asked_at_seconds(reply),
             has_freshness=asked.has_freshness,
         )
         self.stats.counts += joined.counts
         self.kept.take(joined, known)
         self._node_count = len(known)
         self.measure()
+
+    def _asked_at_seconds(self, reply: source.Reply) -> float:
+        """Return when the query was evaluated or before, on our clock."""
+        evaluated_at_seconds = reply.answer.evaluated_at_seconds
+        if evaluated_at_seconds is None:
+            return reply.sent_at_seconds
+        self._server_clock.compare(
+            evaluated_at_seconds, reply.sent_at_seconds, reply.duration_seconds
+        )
+        self.answered.set()
+        return evaluated_at_seconds + self._server_clock.behind_seconds
+
+    def want_window(self, seconds: float) -> None:
+        """Note how far windows reach back; where that is further than before, samples are missing.
+
+        Older ones are asked for once: windows fill by themselves as samples come.
+        """
+        if seconds > self.window_seconds:
+            self.backfilled.clear()
+        self.window_seconds = seconds
+
+    async def ask_older(
+        self, names: Callable[[], node_names.NodeNames]
+    ) -> Mapping[str, Sequence[metric_table.Sample]]:
+        """Send the range query of the windows; return node → samples, by time.
+
+        Only once `answered` is set.
+
+        Raises:
+            QueryError: nothing came.
+        """
+        if older_samples.depends_on_range(self.metric.promql):
+            problem = "the query has `@ start()` or `@ end()`, which mean another time in a range"
+            raise failures.QueryError(failures.Cause.UNTIMED, problem)
+        asked = self._untimed if self._untimed_left else self._timed
+        behind_seconds = self._server_clock.behind_seconds
+        steps = range_answers.steps_until(
+            self._clock.now().timestamp() - behind_seconds,
+            self.window_seconds + self.metric.max_age_seconds,
+            self.metric.refresh_seconds,
+        )
+        self.stats.queries += 1
+        try:
+            found = await self.origin.ask_range(asked.promql, steps)
+        except failures.QueryError as error:
+            self.stats.counts[error.cause] += 1
+            raise
+        older = await older_samples.join(
+            found, self.metric, names(), behind_seconds, has_freshness=asked.has_freshness
+        )
+        self.stats.counts += older.counts
+        return older.by_node
 
     def measure(self) -> None:
         """Bring ages and counts of nodes up to date; samples age while nothing comes."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable, Iterable, Mapping
-from typing import NoReturn, Protocol, TypeAlias
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NoReturn, Protocol, TypeAlias
 
 from policysched import errors
 from policysched.cluster import metric_table, node_names
@@ -24,7 +24,12 @@ _log = logging.getLogger(__name__)
 
 Refresh: TypeAlias = Callable[[Mapping[str, Mapping[str, metric_table.Sample]]], None]
 """Takes new samples: key of the metric → node → sample."""
+Backfill: TypeAlias = Callable[[Mapping[str, Mapping[str, Sequence[metric_table.Sample]]]], None]
+"""Takes older samples, for windows: key of the metric → node → samples."""
 Connect: TypeAlias = Callable[[str, settings.PrometheusSource], source.Asks]
+
+
+_NO_WINDOWS: Mapping[str, float] = {}
 
 
 class Nodes(Protocol):
@@ -65,11 +70,22 @@ class LiveSource:
         }
         self._followed: dict[str, followed_metric.FollowedMetric] = {}
         self._tasks: dict[str, asyncio.Task[NoReturn]] = {}
+        self._backfills: dict[str, asyncio.Task[None]] = {}
+        self._range_turn = asyncio.Lock()
         self._changed = asyncio.Event()
         self.set_metrics(metrics)
 
-    def set_metrics(self, metrics: Iterable[checked.CheckedMetric]) -> None:
+    def set_metrics(
+        self,
+        metrics: Iterable[checked.CheckedMetric],
+        window_seconds: Mapping[str, float] = _NO_WINDOWS,
+    ) -> None:
         """Follow these metrics from now on; those that were followed before keep their samples.
+
+        Args:
+            metrics: what to ask for.
+            window_seconds: how far windows over some of them reach back, by key; their older
+                samples are asked for once.
 
         Raises:
             ConfigurationError: a metric's source does not exist; then nothing has changed.
@@ -86,6 +102,8 @@ class LiveSource:
                 followed[metric.key] = followed_metric.FollowedMetric(
                     metric, origin, self._around, known.kept
                 )
+        for key, each in followed.items():
+            each.want_window(window_seconds.get(key, 0.0))
         self._followed = followed
         self._changed.set()
 
@@ -100,16 +118,26 @@ class LiveSource:
         return tuple(each.stats for each in self._followed.values())
 
     async def wait_asked(self) -> None:
-        """Return when every metric has been asked once, or its source does not answer."""
+        """Return when every metric has been asked once, or its source does not answer.
+
+        Windows over those that have been answered have their older samples then, if they can be
+        had.
+        """
+        await self._all_asked()
+        answered = [each for each in self._followed.values() if each.answered.is_set()]
+        await asyncio.gather(*(each.backfilled.wait() for each in answered))
+
+    async def _all_asked(self) -> None:
         await asyncio.gather(*(each.asked.wait() for each in self._followed.values()))
 
-    async def run(self, refresh: Refresh, nodes: Nodes) -> NoReturn:
-        """Ask again and again, and hand on what comes."""
+    async def run(self, refresh: Refresh, nodes: Nodes, backfill: Backfill) -> NoReturn:
+        """Ask again and again, and hand on what comes; what is older than that once."""
         try:
             await nodes.wait_synced()
             while True:
                 self._changed.clear()
                 await self._start_and_stop(refresh, nodes)
+                self._start_backfills(backfill, nodes)
                 await self._changed.wait()
         finally:
             await self._stop(list(self._tasks))
@@ -129,12 +157,23 @@ class LiveSource:
                     self._follow(followed, refresh, nodes), name=self._task_name(key)
                 )
 
+    def _start_backfills(self, backfill: Backfill, nodes: Nodes) -> None:
+        """Ask for older samples wherever windows want them and nobody is about to."""
+        for key, followed in self._followed.items():
+            task = self._backfills.get(key)
+            if not followed.backfilled.is_set() and (task is None or task.done()):
+                self._backfills[key] = asyncio.create_task(
+                    self._backfill(followed, backfill, nodes), name=f"metric {key} backfill"
+                )
+
     def _task_name(self, key: str) -> str:
         followed = self._followed.get(key)
         return "" if followed is None else f"metric {key} {id(followed)}"
 
     async def _stop(self, keys: Iterable[str]) -> None:
-        tasks = [self._tasks.pop(key) for key in keys]
+        keys = list(keys)
+        tasks: list[asyncio.Task[Any]] = [self._tasks.pop(key) for key in keys]
+        tasks += [self._backfills.pop(key) for key in keys if key in self._backfills]
         for task in tasks:
             task.cancel()
         for task in tasks:
@@ -161,6 +200,29 @@ class LiveSource:
             followed.asked.set()
             self._around.observer.metric_asked(followed.stats)
             wait_seconds = 0.0 if is_of_source else followed.wait_seconds()
+
+    async def _backfill(
+        self, followed: followed_metric.FollowedMetric, backfill: Backfill, nodes: Nodes
+    ) -> None:
+        """Ask for the older samples of one metric, after the first answers of all, one at a time.
+
+        There is no second try: its window fills as samples come.
+        """
+        name = followed.metric.name
+        await followed.answered.wait()
+        await self._all_asked()
+        while not followed.backfilled.is_set():
+            async with self._range_turn:
+                seconds = followed.window_seconds
+                try:
+                    older = await followed.ask_older(nodes.names)
+                    backfill({followed.metric.key: older})
+                except failures.QueryError as error:
+                    _log.warning("the window of metric `%s` fills as samples come: %s", name, error)
+                except Exception:  # noqa: BLE001 - logged; see `_follow`
+                    _log.exception("asking for older samples of metric `%s` failed", name)
+            if followed.window_seconds <= seconds:
+                followed.backfilled.set()
 
     def _tell_waiting(self, origin: source.Source, *, is_down: bool) -> None:
         """Let nobody wait for first answers of a source that gives none."""

@@ -8,10 +8,10 @@ import dataclasses
 import logging
 import random
 from collections.abc import Awaitable, Callable
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from policysched import clock as clocks
-from policysched.promapi import answers, circuit, failures, settings, status
+from policysched.promapi import answers, circuit, failures, range_answers, settings, status
 
 _log = logging.getLogger(__name__)
 
@@ -21,6 +21,7 @@ _GRACE_SECONDS = 2.0
 """How much longer than its own time limit a query is waited for: headers may drip for ever."""
 
 Sleep = Callable[[float], Awaitable[None]]
+_T = TypeVar("_T")
 
 
 class Asks(Protocol):
@@ -28,6 +29,10 @@ class Asks(Protocol):
 
     def ask(self, promql: str) -> answers.Answer:
         """Return the answer, in a thread; raise QueryError."""
+        ...
+
+    def ask_range(self, promql: str, steps: range_answers.Steps) -> tuple[answers.Answer, ...]:
+        """Return the answers at some moments, in a thread; raise QueryError."""
         ...
 
     def close(self) -> None:
@@ -105,6 +110,20 @@ class Source:
         async with self._turns:
             return await self._ask_now(promql)
 
+    async def ask_range(
+        self, promql: str, steps: range_answers.Steps
+    ) -> tuple[answers.Answer, ...]:
+        """Wait for a turn and ask for some moments at once.
+
+        Instant queries alone tell whether the source is up: a range that is too much for it must
+        not make them wait.
+
+        Raises:
+            QueryError: it brought nothing.
+        """
+        async with self._turns:
+            return await self._in_thread(lambda: self._connection.ask_range(promql, steps))
+
     def close(self) -> None:
         """Close connections; queries that are under way end by themselves."""
         self._threads.shutdown(wait=False, cancel_futures=True)
@@ -114,7 +133,7 @@ class Source:
         started_at_seconds = self._clock.monotonic_seconds()
         sent_at_seconds = self._clock.now().timestamp()
         try:
-            answer = await self._ask_in_thread(promql)
+            answer = await self._in_thread(lambda: self._connection.ask(promql))
         except failures.QueryError as error:
             error.duration_seconds = self._clock.monotonic_seconds() - started_at_seconds
             if error.is_of_source:
@@ -126,12 +145,12 @@ class Source:
         duration_seconds = self._clock.monotonic_seconds() - started_at_seconds
         return Reply(answer, sent_at_seconds, duration_seconds)
 
-    async def _ask_in_thread(self, promql: str) -> answers.Answer:
+    async def _in_thread(self, ask: Callable[[], _T]) -> _T:
         limit_seconds = self._config.timeout_seconds + _GRACE_SECONDS
         loop = asyncio.get_running_loop()
         try:
             async with asyncio.timeout(limit_seconds):
-                return await loop.run_in_executor(self._threads, self._connection.ask, promql)
+                return await loop.run_in_executor(self._threads, ask)
         except TimeoutError as error:
             problem = f"no answer within {limit_seconds:g} s"
             raise failures.QueryError(failures.Cause.TIMEOUT, problem) from error

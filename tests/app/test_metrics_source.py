@@ -47,6 +47,11 @@ class _Nobody:
         raise AssertionError
 
 
+def _no_older(_: object) -> None:
+    """A file has no older samples to hand on."""
+    raise AssertionError
+
+
 def test_a_file_is_read_again_when_it_changes(
     tmp_path: pathlib.Path, declared: tuple[checked.CheckedMetric, ...]
 ) -> None:
@@ -110,7 +115,7 @@ def test_the_first_samples_are_there_from_the_start(
     found = metrics_source.FileSource(str(path), declared, stop)
     seen: Seen = []
     with pytest.raises(asyncio.CancelledError):
-        asyncio.run(found.run(_collect(seen), _Nobody()))
+        asyncio.run(found.run(_collect(seen), _Nobody(), _no_older))
     assert seen == [{"cpu": {"n1": metric_table.Sample(0.1, 1000.0)}}]
     assert pauses == [1.0]
 
@@ -150,13 +155,13 @@ def test_other_metrics_are_read_from_the_same_file(tmp_path: pathlib.Path) -> No
     path = tmp_path / "m.yaml"
     _write(path, "{cpu: {n1: 10%}, io: {n1: 20%}}", 1000)
     found = metrics_source.FileSource(str(path), both)
-    found.set_metrics([metric for metric in both if metric.name == "io"])
+    found.set_metrics([metric for metric in both if metric.name == "io"], {})
     seen: Seen = []
     asyncio.run(found.poll(_collect(seen)))
     assert seen == []  # the file still names `cpu`, which nobody declares any more
     _write(path, "{io: {n1: 20%}}", 2000)
     asyncio.run(found.poll(_collect(seen)))
     assert seen == [{"io": {"n1": metric_table.Sample(0.2, 2000.0)}}]
-    found.set_metrics([metric for metric in both if metric.name == "io"])
+    found.set_metrics([metric for metric in both if metric.name == "io"], {})
     asyncio.run(found.poll(_collect(seen)))
-    assert len(seen) == 2
+    assert len(seen) == 1, "the same metrics are in the same file"

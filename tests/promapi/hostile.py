@@ -38,3 +38,28 @@ bodies: st.SearchStrategy[bytes] = st.one_of(
         optional={"warnings": _JSON, "infos": _JSON, "isPartial": _JSON, "error": _JSON},
     ).map(lambda value: json.dumps(value).encode()),
 )
+_POINTS = st.lists(
+    st.tuples(st.sampled_from([4930.0, 4950.0, 4960.0, 5000.0, 5e9]) | _JSON, _VALUES) | _JSON,
+    max_size=4,
+)
+matrices: st.SearchStrategy[bytes] = st.one_of(
+    st.binary(max_size=60),
+    st.fixed_dictionaries(
+        {
+            "status": st.just("success"),
+            "data": st.fixed_dictionaries(
+                {
+                    "resultType": st.just("matrix") | _JSON,
+                    "result": st.lists(
+                        st.fixed_dictionaries(
+                            {"metric": _METRICS},
+                            optional={"values": _POINTS, "histograms": _POINTS},
+                        )
+                    )
+                    | _JSON,
+                }
+            ),
+        },
+        optional={"warnings": _JSON, "infos": _JSON, "isPartial": _JSON},
+    ).map(lambda value: json.dumps(value).encode()),
+)

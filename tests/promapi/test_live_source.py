@@ -22,7 +22,7 @@ Cause = failures.Cause
 @contextlib.asynccontextmanager
 async def running(world: worlds.World) -> AsyncIterator[worlds.World]:
     """Run the source of `world` meanwhile."""
-    task = asyncio.create_task(world.live.run(world.refresh, world))
+    task = asyncio.create_task(world.live.run(world.refresh, world, world.backfill))
     await world.time.advance(0)
     try:
         yield world

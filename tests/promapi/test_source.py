@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from policysched import clock as clocks
-from policysched.promapi import answers, circuit, failures, settings
+from policysched.promapi import answers, circuit, failures, range_answers, settings
 from policysched.promapi import source as sources
 from tests import builders
 from tests.kube.asynchronous import asynchronous
@@ -25,6 +25,10 @@ class _Hanging:
         self.asked += 1
         self.released.wait()
         return worlds.answer({})
+
+    def ask_range(self, promql: str, steps: range_answers.Steps) -> tuple[answers.Answer, ...]:
+        self.ask(promql)
+        return ()
 
     def close(self) -> None:
         """Nothing is open."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import concurrent.futures
 import random
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from policysched import clock as clocks
@@ -14,6 +14,7 @@ from policysched.promapi import (
     answers,
     failures,
     live_source,
+    range_answers,
     settings,
     status,
 )
@@ -68,11 +69,16 @@ class Server:
 
     Attributes:
         asked: when (seconds since the start) and what.
+        ranges: likewise, of range queries, and for which moments.
     """
 
     def __init__(self, clock: clocks.Clock) -> None:
         self.asked: list[tuple[float, str]] = []
         self.reply: Callable[[str], answers.Answer | failures.QueryError] = lambda _: answer({})
+        self.ranges: list[tuple[float, str, range_answers.Steps]] = []
+        self.reply_to_range: Callable[
+            [range_answers.Steps], Sequence[answers.Answer] | failures.QueryError
+        ] = lambda _: ()
         self.is_closed = False
         self._clock = clock
 
@@ -83,6 +89,14 @@ class Server:
         if isinstance(found, BaseException):
             raise found
         return found
+
+    def ask_range(self, promql: str, steps: range_answers.Steps) -> tuple[answers.Answer, ...]:
+        """Answer for some moments."""
+        self.ranges.append((self._clock.monotonic_seconds(), promql, steps))
+        found = self.reply_to_range(steps)
+        if isinstance(found, BaseException):
+            raise found
+        return tuple(found)
 
     def close(self) -> None:
         """Note that nothing more is asked."""
@@ -169,6 +183,11 @@ class World:
         """Take samples as the scheduler does."""
         for metric, by_node in samples.items():
             self.table.refresh(metric, by_node)
+
+    def backfill(self, history: Mapping[str, Mapping[str, Sequence[metric_table.Sample]]]) -> None:
+        """Take older samples as the scheduler does."""
+        for metric, by_node in history.items():
+            self.table.backfill(metric, by_node)
 
     def source_changed(self, health: status.SourceHealth) -> None:
         """Remember it."""

@@ -1,0 +1,146 @@
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import pathlib
+import random
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+import pytest
+
+from policysched import clock as clocks
+from policysched.cluster import metric_table, metric_windows, node_names
+from policysched.promapi import live_source, settings
+from policysched.promapi import source as sources
+from tests.kube.asynchronous import asynchronous
+from tests.promapi import exporter as exporters
+from tests.promapi import worlds
+from tests.realcluster import prometheus
+
+pytestmark = pytest.mark.e2e
+
+NODES = ("n1", "n2")
+FUNCTIONS = {
+    "avg_over_time({}[{}ms])": ("avg", None),
+    "max_over_time({}[{}ms])": ("max", None),
+    "min_over_time({}[{}ms])": ("min", None),
+    "quantile_over_time(0.8, {}[{}ms])": ("quantile", 0.8),
+}
+
+
+class _Scheduler:
+    """What a scheduler keeps of one metric, from its start on."""
+
+    def __init__(self, url: str, series: str, refresh: str, window_seconds: float) -> None:
+        text = f"version 1\nmetric m: ratio = `{series}` node instance refresh {refresh} maxAge 10s\n"
+        declared = worlds.metrics(text)
+        self.window_seconds = window_seconds
+        self._names = node_names.NodeNames([worlds.node(name) for name in NODES])
+        self.table = metric_table.MetricTable()
+        need = metric_windows.HistoryNeed(window_seconds, 10.0, declared[0].refresh_seconds)
+        self.table.keep_histories({"m": need})
+        around = sources.Surroundings(clocks.SystemClock(), random.Random(1))
+        servers = {"default": settings.PrometheusSource(url)}
+        self.live = live_source.LiveSource(servers, declared, around)
+        self.live.set_metrics(declared, {"m": window_seconds})
+
+    @contextlib.asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Run, from the moment on at which scheduling begins."""
+        task = asyncio.create_task(
+            self.live.run(
+                lambda found: self.table.refresh("m", found["m"]),
+                self,
+                lambda found: self.table.backfill("m", found["m"]),
+            )
+        )
+        try:
+            await self.live.wait_asked()
+            yield
+        finally:
+            task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await task
+
+    async def wait_synced(self) -> None:
+        """Nodes are there from the start."""
+
+    def names(self) -> node_names.NodeNames:
+        """Return the nodes."""
+        return self._names
+
+    def newest_seconds(self, node: str) -> float:
+        """Return when the newest sample of a node was measured."""
+        sample = self.table.sample("m", node)
+        assert sample is not None
+        return sample.measured_at_seconds
+
+    def value(self, node: str, function: Any, quantile: float | None) -> float:
+        """Return what rules see of a node."""
+        aggregate = metric_windows.Aggregate(self.window_seconds, function, quantile)
+        column = self.table.column("m", list(NODES), 0, aggregate)
+        return float(column.values[NODES.index(node)])
+
+
+def _assert_equal(
+    scheduler: _Scheduler, server: prometheus.Prometheus, series: str, late_seconds: float
+) -> None:
+    """Compare with Prometheus' own functions, as of a little after the newest sample."""
+    window_ms = round(scheduler.window_seconds * 1000)
+    for node in NODES:
+        at = scheduler.newest_seconds(node) + late_seconds
+        for template, (function, quantile) in FUNCTIONS.items():
+            of_node = series.replace("}", f'instance="{node}"}}')
+            (own,) = server.query(template.format(of_node, window_ms), time=at)
+            expected = float(own["value"][1])
+            assert scheduler.value(node, function, quantile) == pytest.approx(expected, rel=1e-9)
+
+
+@asynchronous
+async def test_after_a_restart_a_window_is_what_prometheus_says_it_is(
+    tmp_path: pathlib.Path,
+) -> None:
+    """Ten minutes of scrapes that are there before the scheduler is; one query brings them."""
+    chance = random.Random(7)
+    last = round(clocks.SystemClock().now().timestamp()) - 3
+    lines = ["# TYPE load gauge"]
+    for number, node in enumerate(NODES):
+        for back in range(60, -1, -1):
+            at = last - number - 15 * back
+            lines.append(f'load{{instance="{node}"}} {chance.random():.6f} {at}')
+    text = "\n".join([*lines, "# EOF", ""])
+    with prometheus.Prometheus(tmp_path, openmetrics=text) as server:
+        scheduler = _Scheduler(server.url, "load", "5s", 590.0)
+        async with scheduler.running():
+            (stats,) = scheduler.live.stats()
+            assert (stats.queries, stats.nodes_with_data) == (2, 2)
+            _assert_equal(scheduler, server, "load{}", late_seconds=2.0)
+
+
+@asynchronous
+async def test_a_window_goes_on_after_a_restart_as_if_there_had_been_none(
+    tmp_path: pathlib.Path,
+) -> None:
+    """Over live scrapes that each refresh sees twice: before, right after, and later."""
+    series = 'busy_seconds_total{cpu="0",}'
+    with exporters.Exporter() as exporter:
+        config = exporter.prometheus_config({name: name for name in NODES}, "2s")
+        with prometheus.Prometheus(tmp_path, config=config) as server:
+            await _until(lambda: len(server.query(series)) == len(NODES))
+            before = _Scheduler(server.url, series, "1s", 9.0)
+            async with before.running():
+                await _until(lambda: min(exporter.scrapes.values()) >= 7)
+                _assert_equal(before, server, series, late_seconds=0.3)
+            after = _Scheduler(server.url, series, "1s", 9.0)
+            async with after.running():
+                _assert_equal(after, server, series, late_seconds=0.3)
+                first = {node: after.newest_seconds(node) for node in NODES}
+                await _until(lambda: all(after.newest_seconds(n) > first[n] + 3 for n in NODES))
+                _assert_equal(after, server, series, late_seconds=0.3)
+
+
+async def _until(holds: Callable[[], bool]) -> None:
+    """Wait for something that real servers bring about; the test's own limit ends it."""
+    while not holds():  # noqa: ASYNC110 - another process does it and tells nobody
+        await asyncio.sleep(0.1)
