@@ -94,6 +94,11 @@ class Cluster:
             self.refreshes += 1
             self.cache.metrics.refresh(metric, by_node)
 
+    def backfill(self, history: Mapping[str, Mapping[str, Sequence[metric_table.Sample]]]) -> None:
+        """Take in older samples, which nothing here asks for."""
+        for metric, by_node in history.items():
+            self.cache.metrics.backfill(metric, by_node)
+
     def place(self, number: int) -> None:
         """Schedule and assume one pod, and take the time."""
         name = (NONE, SCORES)[number % 2]
@@ -117,7 +122,7 @@ async def _run(cluster: Cluster, url: str, pods: int, rate: float) -> live_sourc
     around = source.Surroundings(clocks.SystemClock(), random.Random(1))
     servers = {"default": settings.PrometheusSource(url)}
     live = live_source.LiveSource(servers, cluster.policy_set.metrics, around)
-    asking = asyncio.create_task(live.run(cluster.refresh, cluster))
+    asking = asyncio.create_task(live.run(cluster.refresh, cluster, cluster.backfill))
     await live.wait_asked()
     process.settle_memory()
     started = time.perf_counter()
