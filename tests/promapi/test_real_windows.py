@@ -33,7 +33,9 @@ class _Scheduler:
     """What a scheduler keeps of one metric, from its start on."""
 
     def __init__(self, url: str, series: str, refresh: str, window_seconds: float) -> None:
-        text = f"version 1\nmetric m: ratio = `{series}` node instance refresh {refresh} maxAge 10s\n"
+        text = (
+            f"version 1\nmetric m: ratio = `{series}` node instance refresh {refresh} maxAge 10s\n"
+        )
         declared = worlds.metrics(text)
         self.window_seconds = window_seconds
         self._names = node_names.NodeNames([worlds.node(name) for name in NODES])
