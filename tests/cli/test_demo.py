@@ -292,6 +292,10 @@ def test_no_color_is_respected(
     assert bool(_COLOUR.search(screen.file.getvalue())) == has_colour
 
 
+def _take_interrupts() -> None:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 class Terminal:
     """The demo on a pseudo terminal of some size."""
 
@@ -307,6 +311,8 @@ class Terminal:
             stderr=theirs,
             env=environment | {"TERM": "xterm-256color", "PYTHONIOENCODING": "utf-8"},
             start_new_session=True,
+            # Whoever runs tests in the background may ignore interrupts; a terminal does not.
+            preexec_fn=_take_interrupts,  # noqa: PLW1509 - no other thread runs here
         )
         os.close(theirs)
 
