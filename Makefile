@@ -2,13 +2,15 @@
 PYTHON ?= python3
 NODES ?= 20
 CASES ?= 2000
+ROUNDS ?= 50
+LEASE ?= 3s 2s 500ms
 
 BIN := .venv/bin
 READY := .venv/ready
 PIP_COMPILE := $(BIN)/pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras \
 	--no-header --no-emit-options --no-emit-index-url --no-emit-find-links --no-emit-trusted-host
 
-.PHONY: help demo test check format components conformance cluster cluster-down bench update-locks clean
+.PHONY: help demo test check format components conformance cluster cluster-down chaos bench update-locks clean
 
 help:
 	@echo "make demo          watch policies place pods on an embedded cluster"
@@ -19,6 +21,7 @@ help:
 	@echo "make conformance   decide CASES=$(CASES) generated clusters as kube-scheduler does; also with"
 	@echo "                   FAMILIES=sequences CASES=200 (placements one after the other),"
 	@echo "                   FAMILIES=preemption CASES=2000 (nominated nodes and victims), SEED=n"
+	@echo "make chaos         kill, freeze and end the leader ROUNDS=$(ROUNDS) times (LEASE='$(LEASE)')"
 	@echo "make bench         compare with kube-scheduler on the same API server"
 	@echo "make components    build the real components that tests need (about 10 minutes, once)"
 	@echo "make update-locks  pin the newest dependencies"
@@ -53,6 +56,10 @@ cluster-down: $(READY)
 conformance: components
 	@$(BIN)/python -m tests.conformance --cases $(CASES) --keep-going \
 		$(if $(SEED),--seed $(SEED)) $(if $(FAMILIES),--families $(FAMILIES))
+
+chaos: components
+	@$(BIN)/python -m tests.chaos.leader_failover --rounds $(ROUNDS) --lease $(LEASE) \
+		$(if $(SEED),--seed $(SEED))
 
 bench: $(READY)
 	@$(BIN)/python -m benchmarks

@@ -8,9 +8,11 @@ import subprocess
 import sys
 
 import pytest
+import yaml
 
 from policysched import clock as clocks
 from policysched.app import wiring
+from tests.app import operations_page
 from tests.e2e import scheduler_process
 from tests.promapi import fake_prometheus
 from tests.realcluster import control_plane as control_planes
@@ -88,7 +90,7 @@ def test_metric_values_of_a_prometheus_decide(
 def test_who_may_not_have_the_lease_schedules_nothing(
     control_plane: control_planes.ControlPlane, namespace: str, tmp_path: pathlib.Path
 ) -> None:
-    """Without rights on leases nothing is bound, and the log says why; with them it goes on."""
+    """Without rights on leases nothing is bound, as the log says; with those of the page it is."""
     for role in ("system:kube-scheduler", "system:volume-scheduler"):
         control_plane.give_role("scheduler", role)
     client = control_plane.client
@@ -101,13 +103,9 @@ def test_who_may_not_have_the_lease_schedules_nothing(
         scheduler.wait_until(lambda: "could not be had" in scheduler.process.log_tail())
         assert 'cannot get resource "leases"' in scheduler.process.log_tail()
         assert _node_of(control_plane, namespace, "a") == ""
-        leases = {
-            "apiGroups": ["coordination.k8s.io"],
-            "resources": ["leases"],
-            "resourceNames": ["policysched"],
-            "verbs": ["get", "update"],
-        }
-        control_plane.grant("scheduler", [leases])
+        control_plane.grant(
+            "scheduler", yaml.safe_load(operations_page.BLOCKS["role.yaml"])["rules"]
+        )
         scheduler.wait_until(lambda: _node_of(control_plane, namespace, "a") == "node-1")
     client.delete("/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/policysched")
 

@@ -129,10 +129,8 @@ class Replicas:
 
     def leader(self) -> scheduler_process.PolicyScheduler:
         """Return the replica that the lease names."""
-        holder = self.holder()
-        return next(
-            one for one in self.all if holder in one.process.log.read_text(encoding="utf-8")
-        )
+        said = f"leading by the lease kube-system/policysched as {self.holder()}"
+        return next(one for one in self.all if said in one.process.log.read_text(encoding="utf-8"))
 
     def wait_until_led_by_another(self, former: str) -> None:
         """Return once the lease names somebody else than `former`."""

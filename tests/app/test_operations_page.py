@@ -1,0 +1,37 @@
+"""docs/operations.md says what is so."""
+
+from __future__ import annotations
+
+import argparse
+import re
+
+import pytest
+
+from policysched.app import config, election
+from policysched.cli import run
+from tests.app import operations_page
+
+
+@pytest.mark.parametrize(
+    "name", [n for n, text in operations_page.BLOCKS.items() if "PolicySched" in text]
+)
+def test_its_configurations_are_some(name: str) -> None:
+    """Each fits the schema."""
+    config.parse(operations_page.BLOCKS[name], name)
+
+
+def test_the_defaults_of_leader_election_are_those_of_the_page() -> None:
+    """The example has all fields at their defaults, but for the switch and the namespace."""
+    found = config.parse(operations_page.BLOCKS["config.yaml"], "config.yaml").leader_election
+    assert found == election.LeaderElectionConfig(
+        leader_elect=True, resource_namespace=election.DEFAULT_NAMESPACE
+    )
+
+
+def test_the_options_of_the_page_are_those_of_the_command() -> None:
+    """No option of leader election is left out, and none is made up."""
+    parser = argparse.ArgumentParser()
+    run.configure(parser)
+    known = {one for one in parser._option_string_actions if one.startswith("--leader-elect")}
+    told = re.findall(r"^\| `(--leader-elect[a-z-]*)", operations_page.TEXT, re.MULTILINE)
+    assert sorted(told) == sorted(known)
