@@ -15,6 +15,7 @@ import uuid
 from collections.abc import AsyncIterator, Iterable, Mapping
 
 import msgspec
+from prometheus_client import core
 
 from policysched import clock as clocks
 from policysched import errors
@@ -127,3 +128,15 @@ async def elector(
         identity = f"{platform.node()}_{uuid.uuid4()}"
         candidate = leader_election.Candidate(identity, known, clock)
         yield leader_election.Elector(leases, candidate, writes, rng=rng)
+
+
+def status(config: LeaderElectionConfig, elector: terms.Elector) -> Iterable[core.Metric]:
+    """Yield whether this process leads, under client-go's name, where one is elected."""
+    if config.leader_elect:
+        leads = core.GaugeMetricFamily(
+            "leader_election_master_status",
+            "1 where this process holds the lease, 0 where it stands by.",
+            labels=("name",),
+        )
+        leads.add_metric((config.resource_name,), float(elector.is_leading))
+        yield leads

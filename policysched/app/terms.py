@@ -23,6 +23,11 @@ Refresh = Callable[[], Awaitable[None]]
 class Elector(Protocol):
     """Who says when this process leads; see `kube.leader_election.Elector`."""
 
+    @property
+    def is_leading(self) -> bool:
+        """Whether this process leads now."""
+        ...
+
     async def acquire(self) -> None:
         """Return once this process leads."""
         ...
@@ -38,6 +43,8 @@ class Elector(Protocol):
 
 class Unopposed:
     """The elector of a process that leads without asking anybody."""
+
+    is_leading = True
 
     async def acquire(self) -> None:
         """Lead at once."""

@@ -196,6 +196,7 @@ class Service:
         self._source_watch.recorder = recorder
         if self._options.metrics_address is not None:
             self._own_metrics.follow(scheduler, profiles.metric_readers, self._metrics)
+            self._own_metrics.add(lambda: elections.status(self._election, elector))
             pages = {own_metrics.PATH: self._own_metrics.page}
             background.append(http_server.HttpServer(self._options.metrics_address, pages).run())
         if self._metrics is not None:

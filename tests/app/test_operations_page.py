@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from policysched.app import config, election
+from policysched.app import config, election, terms
 from policysched.cli import run
 from tests.app import operations_page
 
@@ -35,3 +35,17 @@ def test_the_options_of_the_page_are_those_of_the_command() -> None:
     known = {one for one in parser._option_string_actions if one.startswith("--leader-elect")}
     told = re.findall(r"^\| `(--leader-elect[a-z-]*)", operations_page.TEXT, re.MULTILINE)
     assert sorted(told) == sorted(known)
+
+
+def test_who_leads_is_told_where_one_is_elected() -> None:
+    """The metric of the page is there with leader election, and not without."""
+    elected = election.LeaderElectionConfig(leader_elect=True)
+    (family,) = election.status(elected, terms.Unopposed())
+    (sample,) = family.samples
+    assert (sample.name, sample.labels, sample.value) == (
+        "leader_election_master_status",
+        {"name": "policysched"},
+        1.0,
+    )
+    assert f"`{sample.name}{{" in operations_page.TEXT
+    assert list(election.status(election.LeaderElectionConfig(), terms.Unopposed())) == []

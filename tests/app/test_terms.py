@@ -21,6 +21,8 @@ class Elector:
         calls: what was asked of it.
     """
 
+    is_leading = False
+
     def __init__(self) -> None:
         self.elected = asyncio.Event()
         self.lost = asyncio.Event()
