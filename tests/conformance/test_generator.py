@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import pathlib
 from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ import pytest
 from tests.conformance import run
 from tests.conformance.generate import families
 
+Manifest = dict[str, Any]
 _ALL = [*families.FAMILIES, families.SEQUENCES.name]
 
 
@@ -51,6 +53,50 @@ def test_families_are_described() -> None:
         assert f"| {name} | {count:,} |" in page
 
 
-def _identity(item: dict[str, Any]) -> tuple[str, str, str]:
+def _identity(item: Manifest) -> tuple[str, str, str]:
     metadata = item["metadata"]
     return item["kind"], metadata.get("namespace", ""), metadata["name"]
+
+
+def _is_by_expressions(item: Manifest) -> bool:
+    return "matchExpressions" in item.get("nodeTopology", {})
+
+
+def _is_of_another_scheduler(item: Manifest) -> bool:
+    return "nodeName" not in item.get("spec", {}) and (
+        item.get("spec", {}).get("schedulerName") == "another-scheduler"
+    )
+
+
+@pytest.mark.parametrize(
+    "kind, is_rare",
+    [
+        pytest.param("Pod", _is_of_another_scheduler, id="another-scheduler"),
+        pytest.param("Pod", lambda pod: "labels" not in pod["metadata"], id="pod-labels"),
+        pytest.param("Pod", lambda pod: "priority" not in pod["spec"], id="priority"),
+        pytest.param("Pod", lambda pod: "status" not in pod, id="pod-status"),
+        pytest.param("Node", lambda node: "labels" not in node["metadata"], id="node-labels"),
+        pytest.param("Node", lambda node: "spec" not in node, id="spec"),
+        pytest.param("Node", lambda node: not node.get("status"), id="node-status"),
+        pytest.param(
+            "StorageClass", lambda c: len(c.get("allowedTopologies", ())) > 1, id="topologies"
+        ),
+        pytest.param("CSIStorageCapacity", _is_by_expressions, id="capacity-by-expressions"),
+    ],
+)
+def test_rare_forms_of_objects_occur(kind: str, is_rare: Callable[[Manifest], bool]) -> None:
+    """Objects that lack what they may lack, or have more than they need, are among the others."""
+    cases = (families.case("volumes", 1, number) for number in range(60))
+    items = (item for case in cases for item in case["cluster"]["items"])
+    assert any(is_rare(item) for item in items if item["kind"] == kind)
+
+
+def test_some_clusters_for_preemption_are_crowded() -> None:
+    """About one in 25 has many nodes, and some node has dozens of pods."""
+    crowds = 0
+    for number in range(150):
+        items = families.case("preemption", 1, number)["cluster"]["items"]
+        pods = Counter(i["spec"].get("nodeName") for i in items if i["kind"] == "Pod")
+        nodes = sum(item["kind"] == "Node" for item in items)
+        crowds += nodes >= 8 and max(pods.values()) >= 20
+    assert crowds >= 3

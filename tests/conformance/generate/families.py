@@ -99,7 +99,7 @@ def _preemption_with_volumes(found: cluster.Cluster) -> None:
 
 _OPTIONAL = ("NodePorts", "NodeUnschedulable", "PodTopologySpread", "InterPodAffinity", "NodeName")
 _SCARCE = cluster.Size(nodes=(1, 6), placed=(4, 30), pending=(1, 4))
-_CROWD = cluster.Size(nodes=(8, 30), placed=(100, 600), pending=(1, 3))
+_CROWD = cluster.Size(nodes=(8, 30), placed=(200, 700), pending=(1, 3))
 _CROWDED = 0.04
 _LARGE = cluster.Size(nodes=(20, 60), placed=(30, 150), pending=(1, 6))
 _LONG = cluster.Size(nodes=(3, 12), placed=(0, 10), pending=(50, 50))
