@@ -105,10 +105,9 @@ class Replicas:
         error: BaseException | None,
         trace: types.TracebackType | None,
     ) -> None:
-        """Kill them, and forget the lease."""
+        """Kill them."""
         for replica in self.all:
             replica.process.kill()
-        self._client.delete(LEASE)
 
     def start(self, replica: scheduler_process.PolicyScheduler) -> None:
         """Start a replica, and return once it leads or stands by."""

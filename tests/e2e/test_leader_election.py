@@ -2,23 +2,37 @@
 
 from __future__ import annotations
 
+import contextlib
+import datetime
 import signal
 from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.e2e import failover_scene
+from tests.e2e import failover_scene, preemption_scene, scheduler_process
+from tests.realcluster import api_client
 from tests.realcluster import control_plane as control_planes
 from tests.realcluster import tcp_proxy
 
 if TYPE_CHECKING:
     import pathlib
+    from collections.abc import Iterator
 
 pytestmark = pytest.mark.e2e
 
 NODES, PODS_PER_NODE = 20, 20
 PODS = NODES * PODS_PER_NODE
 PER_SECOND = 100
+
+
+@pytest.fixture(autouse=True)
+def no_lease(control_plane: control_planes.ControlPlane) -> Iterator[None]:
+    """Nobody holds the lease, whatever the test before has left."""
+    with contextlib.suppress(api_client.ApiError):  # there is none
+        control_plane.client.delete(failover_scene.LEASE)
+    yield
+    with contextlib.suppress(api_client.ApiError):
+        control_plane.client.delete(failover_scene.LEASE)
 
 
 @pytest.fixture
@@ -110,3 +124,30 @@ def test_one_alone_goes_on_after_an_outage(
             failover_scene.wait_until(lambda: len(bound) == PODS)
             assert replicas.holder() == identity
     assert failover_scene.violations(client) == []
+
+
+def test_a_standby_writes_nothing_and_then_everything(
+    control_plane: control_planes.ControlPlane, namespace: str, tmp_path: pathlib.Path
+) -> None:
+    """Evictions, nominations, conditions, events and bindings wait until the lease is free."""
+    client = control_plane.client
+    spec = {"holderIdentity": "somebody", "leaseDurationSeconds": 3600}
+    client.create(failover_scene.LEASES, {"metadata": {"name": "policysched"}, "spec": spec})
+    flags = [*failover_scene.LeaseTimes().flags, "--scheduler-name", "default-scheduler"]
+    with scheduler_process.PolicyScheduler(control_plane, tmp_path, flags=flags) as scheduler:
+        scene = preemption_scene.Scene(client, namespace, scheduler.process)
+        scene.nodes("n1")
+        scene.running("low", "low", "4", "n1")
+        scene.pending("high", "high", "3")
+        said = "standing by: the lease kube-system/policysched is held by somebody"
+        scheduler.wait_until(lambda: said in scheduler.process.log_tail())
+        free_at = datetime.datetime.now(datetime.UTC)  # noqa: TID251 - compared with the server's
+        client.patch(failover_scene.LEASE, {"spec": {"holderIdentity": ""}})
+        scene.wait_terminating("low")
+        scene.wait_nominated("high", "n1")
+        scene.finish("low")
+        scene.wait_bound("high")
+    events = client.items(f"/apis/events.k8s.io/v1/namespaces/{namespace}/events")
+    assert {event["reason"] for event in events} == {"FailedScheduling", "Preempted", "Scheduled"}
+    times = [datetime.datetime.fromisoformat(event["eventTime"]) for event in events]
+    assert min(times) > free_at

@@ -343,6 +343,25 @@ async def test_the_service_account_of_a_pod(
         assert b'"kind":"NodeList"' in await api.request("GET", "/api/v1/nodes")
 
 
+@pytest.mark.parametrize("namespace", ["ops", ""])
+@pytest.mark.e2e
+@asynchronous
+async def test_the_namespace_of_a_pod(
+    tmp_path: pathlib.Path, control_plane: control_planes.ControlPlane, namespace: str
+) -> None:
+    """A pod knows its namespace, unless its service account was mounted without that."""
+    files = kubeconfig.ServiceAccountFiles(
+        tmp_path / "token", control_plane.ca_file, tmp_path / "namespace"
+    )
+    files.token.write_text("token", encoding="utf-8")
+    if namespace:
+        files.namespace.write_text(f"{namespace}\n", encoding="utf-8")
+    environ = {"KUBERNETES_SERVICE_HOST": "127.0.0.1", "KUBERNETES_SERVICE_PORT": "1"}
+    clock = clocks.ManualClock(builders.EPOCH)
+    connection = await kubeconfig.in_cluster(clock, environ, files)
+    assert connection.own_namespace == namespace
+
+
 @pytest.mark.parametrize(
     "environ, token, authority, problem",
     [
