@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import pathlib
 import re
 
 import pytest
 
-from policysched.app import config, election, terms
+from policysched import clock as clocks
+from policysched.app import config, election, terms, wiring
 from policysched.cli import run
+from tests import builders
 from tests.app import operations_page
 
 
@@ -49,3 +52,16 @@ def test_who_leads_is_told_where_one_is_elected() -> None:
     )
     assert f"`{sample.name}{{" in operations_page.TEXT
     assert list(election.status(election.LeaderElectionConfig(), terms.Unopposed())) == []
+
+
+def test_limits_on_requests_are_those_of_the_configuration(tmp_path: pathlib.Path) -> None:
+    """Those of the page let 100 requests pass and then 50 a second; by default there are none."""
+    clock = clocks.ManualClock(builders.EPOCH)
+    file = tmp_path / "limits.yaml"
+    file.write_text(operations_page.BLOCKS["limits.yaml"], encoding="utf-8")
+    limit = wiring.Service(wiring.RunOptions(config=str(file)), clock)._request_limit()
+    assert limit is not None
+    waits = [limit.take() for _ in range(102)]
+    assert waits[:100] == [0.0] * 100
+    assert waits[100:] == pytest.approx([1 / 50, 2 / 50])
+    assert wiring.Service(wiring.RunOptions(), clock)._request_limit() is None
