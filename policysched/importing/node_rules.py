@@ -13,6 +13,7 @@ SCORE_WEIGHT = 2
 """Of NodeAffinity, InterPodAffinity and PodTopologySpread: one preferred term gives up to 200."""
 
 _MAX_WEIGHT = 100
+_TOLERANCE = 0.05
 _NOTHING = "a term that matches no node is left out; kube-scheduler would leave the pod Pending"
 _TOGETHER = (
     "in a pod they share 200 points; here each gives 100 times its weight, in the same proportion"
@@ -70,13 +71,17 @@ def proportion(weights: list[int]) -> list[int]:
     """Return the weights of terms in a policy.
 
     One term weighs what the plugin does, whatever its weight in the pod, as points are normalised.
-    Several keep their proportion, with the heaviest at most 100.
+    Several get the smallest weights that keep their proportion, up to `_TOLERANCE`.
     """
     if len(weights) <= 1:
         return [SCORE_WEIGHT] * len(weights)
-    smallest = min(weights)
-    factor = min(1.0, _MAX_WEIGHT * smallest / max(weights)) / smallest
-    return [max(1, min(_MAX_WEIGHT, round(weight * factor))) for weight in weights]
+    heaviest = max(weights)
+    for scale in range(1, _MAX_WEIGHT):
+        found = [max(1, round(weight * scale / heaviest)) for weight in weights]
+        errors = (abs(f * heaviest / (w * scale) - 1) for f, w in zip(found, weights, strict=True))
+        if max(errors) <= _TOLERANCE:
+            return found
+    return [max(1, round(weight * _MAX_WEIGHT / heaviest)) for weight in weights]
 
 
 def tell_proportion(given: fields.Fields, name: str) -> None:

@@ -9,6 +9,9 @@ from policysched.lang import syntax, syntax_clause
 
 _Kind = Literal["podAffinity", "podAntiAffinity"]
 _TERM_FIELDS = ("matchLabelKeys", "mismatchLabelKeys")
+_SPREAD_HELP = (
+    "the fullest domain gets none, however even they are; change the weight if that is too much"
+)
 _NONE_HELP = "write a labelSelector"
 
 
@@ -120,5 +123,7 @@ def _spread_clauses(given: fields.Fields) -> tuple[syntax_clause.Clause, ...]:
     if keys:
         clauses.append(policy_text.listed("matchLabelKeys", keys))
     if when == "ScheduleAnyway":
+        problem = "`ScheduleAnyway` gives other points than in a pod, in the same order"
+        given.report.warn(given.at("whenUnsatisfiable"), problem, _SPREAD_HELP)
         clauses.append(policy_text.amount("weight", node_rules.SCORE_WEIGHT))
     return tuple(clauses)

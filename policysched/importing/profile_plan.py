@@ -12,6 +12,7 @@ from policysched.importing import findings, plugin_facts, policy_text
 from policysched.lang import clauses, syntax, syntax_expr
 from policysched.plugins import defaults
 
+_OLD_DEFAULT = "the default weight until v1beta2"
 _TOO_HEAVY = "weigh the others less, so that none needs more than 100"
 
 
@@ -148,7 +149,7 @@ class Plan:
         weights = () if weight is None else (policy_text.numeral(weight),)
         args = (policy_text.arguments(choice.args),) if choice.args else ()
         use = syntax.UsePlugin(policy_text.SPAN, policy_text.keyword(name), weights, args)
-        return [policy_text.Statement(use, choice.comment or f"the default of {self.version}")]
+        return [policy_text.Statement(use, choice.comment or _OLD_DEFAULT)]
 
     def _policy(self, name: str) -> policy_text.Block:
         scope = syntax.Scope(policy_text.SPAN, "pods", None, None)

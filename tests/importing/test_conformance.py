@@ -129,6 +129,36 @@ def test_the_autoscaler_provider_decides_as_in_kube_scheduler(tmp_path: pathlib.
     _compare("images", imported.policy, oracle, tmp_path)
 
 
+def test_a_legacy_policy_decides_as_the_plugins_that_it_names(tmp_path: pathlib.Path) -> None:
+    """Priorities are weights, and a plugin of which nothing is said is off."""
+    priorities = {
+        "BalancedResourceAllocation": ("NodeResourcesBalancedAllocation", 4),
+        "EvenPodsSpreadPriority": ("PodTopologySpread", 3),
+        "InterPodAffinityPriority": ("InterPodAffinity", 5),
+        "MostRequestedPriority": ("NodeResourcesFit", 2),
+        "NodeAffinityPriority": ("NodeAffinity", 6),
+        "TaintTolerationPriority": ("TaintToleration", 1),
+    }
+    policy = {
+        "kind": "Policy",
+        "apiVersion": "v1",
+        "priorities": [{"name": name, "weight": w} for name, (_, w) in priorities.items()],
+        "hardPodAffinitySymmetricWeight": 30,
+    }
+    imported = deciding.convert(json.dumps(policy))
+    assert deciding.told(imported) == []
+    oracle = {
+        "weights": dict(priorities.values()),
+        "disabled": ["ImageLocality"],
+        "pluginConfig": [
+            _args("NodeResourcesFit", scoringStrategy={"type": "MostAllocated"}),
+            _args("InterPodAffinity", hardPodAffinityWeight=30),
+        ],
+    }
+    for family in ("mixed", "podaffinity", "images"):
+        _compare(family, imported.policy, oracle, tmp_path)
+
+
 def _compare(family: str, policy: str, config: dict[str, Any], folder: pathlib.Path) -> None:
     scored = 0
     with oracle_process.Oracle() as oracle:
