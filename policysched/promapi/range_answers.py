@@ -17,6 +17,7 @@ MAX_POINTS = 11_000
 """Prometheus refuses to answer for more (web/api/v1/api.go, queryRange)."""
 _SPARE_POINTS = 2
 """VictoriaMetrics moves both ends of a range to multiples of its step."""
+_ROUNDING_SECONDS = 0.001
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -76,9 +77,6 @@ def decode(body: bytes, content_type: str, steps: Steps) -> tuple[answers.Answer
         problem = f"the answer has {len(by_time)} moments, and {steps.count} were asked for"
         raise failures.QueryError(failures.Cause.MALFORMED, problem)
     return tuple(answers.assemble(found, by_time[time], time) for time in sorted(by_time))
-
-
-_ROUNDING_SECONDS = 0.001
 
 
 def _by_time(matrix: list[_Points], last_seconds: float) -> dict[float, list[answers.Series]]:
