@@ -24,8 +24,6 @@ CONFIG, POLICY, TAS, WORKLOAD, COMMAND = (
     "command-line",
 )
 KINDS = (CONFIG, COMMAND, POLICY, TAS, WORKLOAD)
-_LISTS = ("List", "ConfigMapList", "TASPolicyList", "PodList", "DeploymentList")
-_YAML_KEYS = (".yaml", ".yml", ".json", ".cfg", ".conf", "")
 _BLOCK = re.compile(r"[|>][0-9+-]*\s*(?:#.*)?$")
 
 
@@ -99,7 +97,7 @@ class _Finder:
                 f"{place.where}:{place.line}", "holds no object", help="see docs/import.md"
             )
         kind = value.get("kind")
-        if kind in _LISTS and isinstance(value.get("items"), list):
+        if str(kind).endswith("List") and isinstance(value.get("items"), list):
             for index, item in enumerate(value["items"]):
                 yield from self.sources(item, place.at("items", index), key)
         elif kind == "ConfigMap":
@@ -125,6 +123,9 @@ class _Finder:
     def _config_map(
         self, value: Mapping[str, plain_yaml.Value], place: findings.Place
     ) -> Iterator[Source]:
+        if value.get("binaryData"):
+            at = place.at("binaryData")
+            self.report.note(at, "`binaryData` is no text that can be imported", "it is left out")
         data = value.get("data")
         for key, text in data.items() if isinstance(data, Mapping) else ():
             at = place.at("data", key)

@@ -107,6 +107,14 @@ def test_what_is_no_source_is_told_beside_what_is() -> None:
     assert "note 6: Service is nothing that can be imported" in deciding.told(imported)
 
 
+def test_what_is_no_text_is_told() -> None:
+    """Of a ConfigMap, `binaryData`; items of any List are looked at."""
+    config_map = {"kind": "ConfigMap", "data": {"a": TAS}, "binaryData": {"b": "AA=="}}
+    text = deciding.as_yaml({"kind": "ConfigMapList", "items": [config_map]})
+    told = [each.partition(": ")[2] for each in deciding.told(deciding.convert(text))]
+    assert "`binaryData` is no text that can be imported" in told
+
+
 def test_a_kind_that_is_asked_for_is_the_only_one_taken() -> None:
     """`--from` leaves the rest alone."""
     imported = deciding.convert(f"{CONFIG}---\n{TAS}", "kube-scheduler-config")
