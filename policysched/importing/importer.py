@@ -113,18 +113,12 @@ def _add_command(
 ) -> None:
     found = command_line.flags(each.value)
     files = command_line.files(found)
-    keys = {other.key for other in sources if other.kind in (inputs.CONFIG, inputs.POLICY)}
     named = [*files.configs, *files.config_maps]
-    unread = [flag for flag in named if _base(flag.value) not in keys and not _is_only(keys)]
-    for flag in unread:
-        command_line.tell_unread(flag, made.report)
-    has_files = bool(named) and len(unread) < len(named)
-    command_line.read(found, each.place, made, has_files=has_files)
-
-
-def _is_only(keys: set[str]) -> bool:
-    """Say whether there is a configuration beside the command line, whatever its name."""
-    return bool(keys)
+    has_files = any(other.kind in (inputs.CONFIG, inputs.POLICY) for other in sources)
+    if not has_files:
+        for flag in named:
+            command_line.tell_unread(flag, made.report)
+    command_line.read(found, each.place, made, has_files=bool(named) and has_files)
 
 
 def _base(path: str) -> str:

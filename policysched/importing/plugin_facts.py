@@ -6,8 +6,6 @@ of Kubernetes 1.18 to 1.36, and the release notes of v1beta2 and v1beta3.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from policysched.plugins import defaults, names
 
 NEWEST = "v1"
@@ -117,8 +115,3 @@ def points(name: str, version: str) -> frozenset[str]:
 def is_scorer(name: str) -> bool:
     """Say whether a built-in plugin's points can differ between nodes."""
     return name in _SCORES
-
-
-def built_in() -> Mapping[str, frozenset[str]]:
-    """Return the plugins that policysched shares with kube-scheduler, with DECIDES."""
-    return DECIDES
