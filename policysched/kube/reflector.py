@@ -104,6 +104,7 @@ class Reflector(Generic[decoding.T]):
         self._failures = 0
         self._interruption = asyncio.timeout(None)
         self._refreshes = 0
+        self._listed = 0  # refreshes that the newest list has seen
 
     @property
     def skipped(self) -> int:
@@ -122,8 +123,8 @@ class Reflector(Generic[decoding.T]):
         """
         self.synced.clear()
         self._refreshes += 1
-        self._resource_version = ""
-        self._interruption.reschedule(asyncio.get_running_loop().time())
+        if not self._interruption.expired():  # else the next step begins at once
+            self._interruption.reschedule(asyncio.get_running_loop().time())
         await self.synced.wait()
 
     async def step(self) -> None:
@@ -137,7 +138,7 @@ class Reflector(Generic[decoding.T]):
 
     async def _list_and_watch(self) -> None:
         try:
-            while not self._resource_version:
+            while not self._resource_version or self._listed != self._refreshes:
                 await self.list_once()
             await self.watch_once()
         except errors.KubeError as error:
@@ -159,8 +160,9 @@ class Reflector(Generic[decoding.T]):
         if not page.resource_version:
             raise errors.AnswerError(f"the list of {self.resource.name} has no resourceVersion")
         self._sink.replace(page.items)
+        self._resource_version = page.resource_version
+        self._listed = refreshes
         if refreshes == self._refreshes:  # else this one was asked for too early
-            self._resource_version = page.resource_version
             self.synced.set()
 
     async def watch_once(self) -> None:

@@ -487,3 +487,25 @@ async def test_a_list_that_was_under_way_does_not_count_as_a_refresh() -> None:
         assert b.sink.calls[-1] == ("replace", "n1 n2")
         running.cancel()
         await asyncio.gather(running, return_exceptions=True)
+
+
+@asynchronous
+async def test_changes_that_arrive_together_with_a_refresh_do_not_replace_it() -> None:
+    """They are taken in, and the collection is listed nevertheless."""
+    watching = asyncio.Event()
+    answers = (
+        nodes(1),
+        telling(watching, stream(hang=True)),
+        nodes(1, 2, list_version=20),
+        stream(hang=True),
+    )
+    async with bench(*answers) as b:
+        running = asyncio.create_task(b.reflector.run())
+        await watching.wait()
+        refreshing = asyncio.create_task(b.reflector.refresh())
+        await asyncio.sleep(0)
+        b.reflector._dispatch(b.reflector._decoder.events(line("ADDED", node("n2", 11))))
+        await refreshing
+        assert b.sink.calls[1:] == [("upsert", "n2@11"), ("replace", "n1 n2")]
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
