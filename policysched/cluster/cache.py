@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
+import math
 from collections.abc import Iterable, Mapping, Sequence
 
 from policysched import clock as clocks
@@ -38,6 +39,7 @@ from policysched.cluster import (
     pod_shape,
     snapshot,
     storage,
+    time_text,
 )
 
 
@@ -231,12 +233,32 @@ class Cache:
     # --- everything else --------------------------------------------------------------------------
 
     def set_node(self, node: objects.Node) -> bool:
-        """Add or replace a node; return whether anything that scheduling reads changed."""
+        """Add or replace a node; return whether anything that scheduling reads changed.
+
+        Another node under the same name begins without metric samples.
+        """
+        old = self.get_node(node.name)
+        if old is None or _identity(old) != _identity(node):
+            if old is not None:
+                self.metrics.forget_node(node.name)
+            self.metrics.begin_node(node.name, self._first_sample_seconds(node))
         return self.nodes.set_node(node)
 
     def remove_node(self, name: str) -> None:
         """Forget a node; its pods stay counted until they are removed themselves."""
         self.nodes.remove_node(name)
+        self.metrics.forget_node(name)
+
+    def _first_sample_seconds(self, node: objects.Node) -> float:
+        """Return from when on samples are of this node and of no former one of its name.
+
+        Times of creation are cut to seconds. Where the clock of the API server is ahead of ours, it
+        is now at the latest.
+        """
+        created_at = node.metadata.creation_timestamp
+        if created_at is None:
+            return -math.inf
+        return min(time_text.seconds(created_at) + 1, self._clock.now().timestamp())
 
     def get_node(self, name: str) -> objects.Node | None:
         """Return a node by name."""
@@ -267,6 +289,10 @@ class Cache:
     def _displace(self, uid: str) -> None:
         state = self._pods.pop(uid)
         self._placed.remove(state.info, state.row)
+
+
+def _identity(node: objects.Node) -> tuple[str, str | None]:
+    return node.metadata.uid, node.metadata.creation_timestamp
 
 
 def _counts_equal(state: _PodState, info: pod_shape.PodInfo) -> bool:

@@ -42,6 +42,12 @@ class Latches:
         held.update(names[row] for row in np.flatnonzero(holds).tolist())
         self._generation += 1
 
+    def forget(self, name: str) -> None:
+        """Hold a node no longer: it is gone, and another may come under its name."""
+        for held in self._held.values():
+            held.discard(name)
+        self._generation += 1
+
     def keep_only(self, keys: Collection[str]) -> None:
         """Forget all other keys: their rules are gone."""
         self._held = {key: held for key, held in self._held.items() if key in keys}

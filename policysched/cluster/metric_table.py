@@ -47,10 +47,11 @@ class MetricTable:
 
     def __init__(self) -> None:
         """Start without samples."""
-        self._samples: dict[str, Mapping[str, Sample]] = {}
+        self._samples: dict[str, dict[str, Sample]] = {}
         self._histories: dict[str, metric_windows.SampleHistory] = {}
         self._columns: dict[_ColumnKey, tuple[tuple[int, int], MetricColumn]] = {}
         self._refreshes: dict[str, int] = {}
+        self._first_seconds: dict[str, float] = {}
         self.generation = 0
         self.looks = 0
         self.moment: datetime.datetime | None = None
@@ -74,7 +75,11 @@ class MetricTable:
         self._columns.clear()
 
     def refresh(self, metric: str, samples: Mapping[str, Sample]) -> None:
-        """Replace all samples of `metric`; values that are not finite count as missing."""
+        """Replace all samples of `metric`; values that are not finite count as missing.
+
+        So do samples from before their node was there: they are of another one of that name.
+        """
+        samples = {node: s for node, s in samples.items() if self._is_of(node, s)}
         self._samples[metric] = {n: s for n, s in samples.items() if math.isfinite(s.value)}
         history = self._histories.get(metric)
         if history is not None:
@@ -85,8 +90,23 @@ class MetricTable:
         """Take in older samples of a metric, for windows over it: node → samples."""
         known = self._histories.get(metric)
         if known is not None:
-            known.add_older(history)
+            own = {n: [s for s in found if self._is_of(n, s)] for n, found in history.items()}
+            known.add_older(own)
             self._changed(metric)
+
+    def begin_node(self, name: str, first_seconds: float) -> None:
+        """Let samples of a node count that were measured at `first_seconds` or later.
+
+        What is known of former nodes of that name is for `forget_node`.
+        """
+        self._first_seconds[name] = first_seconds
+        self._drop(name, first_seconds)
+
+    def forget_node(self, name: str) -> None:
+        """Forget samples and latches of a node that is gone; another may come under its name."""
+        self._first_seconds.pop(name, None)
+        self._drop(name, math.inf)
+        self.latches.forget(name)
 
     def look(self, moment: datetime.datetime) -> None:
         """Note that the age of samples is looked at."""
@@ -120,9 +140,26 @@ class MetricTable:
             kept = self._columns[key] = (version, made)
         return kept[1]
 
-    def _changed(self, metric: str) -> None:
+    def _is_of(self, node: str, sample: Sample) -> bool:
+        return sample.measured_at_seconds >= self._first_seconds.get(node, -math.inf)
+
+    def _drop(self, node: str, before_seconds: float) -> None:
+        """Drop the samples of a node that were measured before a time; nobody is told."""
+        for metric, samples in self._samples.items():
+            sample = samples.get(node)
+            if sample is not None and sample.measured_at_seconds < before_seconds:
+                del samples[node]
+                self._note_change(metric)
+        for metric, history in self._histories.items():
+            if history.forget(node, before_seconds):
+                self._note_change(metric)
+
+    def _note_change(self, metric: str) -> None:
         self.generation += 1
         self._refreshes[metric] = self.generation
+
+    def _changed(self, metric: str) -> None:
+        self._note_change(metric)
         for listener in self.listeners:
             listener(metric)
 

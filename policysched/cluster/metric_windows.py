@@ -127,6 +127,20 @@ class SampleHistory:
         self._newest = all_times.max(axis=0, initial=-np.inf)
         self._index = {name: place for place, name in enumerate(names)}
 
+    def forget(self, name: str, before_seconds: float) -> bool:
+        """Drop the samples of a node that were measured before a time; return whether any was."""
+        place = self._index.get(name)
+        if place is None:
+            return False
+        is_dropped = False
+        for layer in self._layers:
+            if place < len(layer.times) and -np.inf < layer.times[place] < before_seconds:
+                layer.times[place] = -np.inf
+                is_dropped = True
+        if self._newest[place] < before_seconds:
+            self._newest[place] = -np.inf
+        return is_dropped
+
     def _in_order(self, samples: Sequence[Sample]) -> tuple[_Floats, _Floats]:
         """Return times and values of the samples that count, by time, each time once."""
         good = [sample for sample in samples if self.need.takes(sample)]
