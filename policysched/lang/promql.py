@@ -17,6 +17,9 @@ _PIECE = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 
+_ESCAPED_OR_QUOTE = re.compile(r"\\.|'")
+_FOR_SINGLE = {'\\"': '"', "'": "\\'"}
+
 
 def substitute(
     query: syntax.PromQL,
@@ -84,4 +87,9 @@ def _value(
             help=f'write `"${name}"`: a string can only be a value, never a part of the query',
         )
         return None
-    return param.promql if quote == '"' else param.promql.replace("'", "\\'")
+    return param.promql if quote == '"' else _requoted(param.promql)
+
+
+def _requoted(escaped: str) -> str:
+    """Escape for `'` what is escaped for `"`: PromQL takes no escaped quote of the other kind."""
+    return _ESCAPED_OR_QUOTE.sub(lambda match: _FOR_SINGLE.get(match[0], match[0]), escaped)

@@ -35,6 +35,21 @@ def test_params_are_put_into_queries(query: str, written: str | None) -> None:
     assert _promql(query) == (query if written is None else written)
 
 
+@pytest.mark.parametrize(
+    "value, double, single",
+    [
+        pytest.param('a"b', r"a\"b", 'a"b', id="double"),
+        pytest.param("a'b", "a'b", r"a\'b", id="single"),
+        pytest.param('\\"', r"\\\"", r'\\"', id="backslash-before-a-quote"),
+        pytest.param("\\'", r"\\'", r"\\\'", id="backslash-before-a-single-quote"),
+    ],
+)
+def test_a_quote_is_escaped_in_its_own_strings_only(value: str, double: str, single: str) -> None:
+    """PromQL refuses an escaped quote of the other kind."""
+    assert _promql('x{d="$dev"}', {"dev": value}) == f'x{{d="{double}"}}'
+    assert _promql("x{d='$dev'}", {"dev": value}) == f"x{{d='{single}'}}"
+
+
 def _go_string(text: str, quote: str) -> str:
     """Read a Go string literal up to its closing quote; it must be the whole text."""
     assert text[0] == quote
@@ -45,6 +60,9 @@ def _go_string(text: str, quote: str) -> str:
             position += 1
             continue
         escape = text[position + 1]
+        assert escape in ("U", "n", "r", "t", "\\", quote), (
+            "Go has no such escape between these quotes"
+        )
         if escape == "U":
             value += chr(int(text[position + 2 : position + 10], 16))
             position += 10
