@@ -101,7 +101,7 @@ def _sample(
     if value == _STALE:
         too_old = measured_at_seconds - metric.max_age_seconds - 1
         return metric_table.Sample(0.0, too_old)
-    number = _number(value, metric.unit)
+    number = _number(value, metric)
     if number is None:
         problem = f"`{value}` is no value of `{metric.name}`, which is measured in {metric.unit}"
         raise errors.InputError(place, problem, help=_EXAMPLES.get(metric.unit, _HELP))
@@ -117,16 +117,26 @@ _EXAMPLES = {
 }
 
 
-def _number(value: plain_yaml.Value, unit: units.Unit) -> float | None:
+def _number(value: plain_yaml.Value, metric: checked.CheckedMetric) -> float | None:
     """Return a value in the scale in which the query gives it; None if it is none of the unit."""
+    unit = metric.unit
     if isinstance(value, int | float) and not isinstance(value, bool):
-        return None if unit == units.RATIO and abs(value) > 1 else float(value)
+        return _plain(float(value), metric)
     literal = numerals.parse(value) if isinstance(value, str) else None
     if literal is None:
         return None
-    if literal.plain is not None and unit != units.RATIO:
-        return float(literal.plain)
+    if literal.plain is not None:
+        return _plain(float(literal.plain), metric)
     canonical = literal.as_unit(unit)
     if canonical is None:
         return None
     return canonical / units.CORES_SCALE if unit == units.CORES else canonical
+
+
+def _plain(value: float, metric: checked.CheckedMetric) -> float | None:
+    """Return a plain number; a ratio over 1 that the metric cannot have lacks its `%`."""
+    if metric.unit != units.RATIO or abs(value) <= 1:
+        return value
+    if metric.low is None or metric.high is None:
+        return None
+    return value if metric.low <= value <= metric.high else None

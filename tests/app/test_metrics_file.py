@@ -11,6 +11,7 @@ from tests import builders
 POLICY = """\
 version 1
 metric cpu_busy: ratio = `cpu` node instance refresh 15s maxAge 2m
+metric shares: ratio = `s` node instance refresh 15s maxAge 2m between 0% and 105%
 metric used: bytes = `used` node instance refresh 15s maxAge 2m
 metric busy: cores = `busy` node instance refresh 15s maxAge 2m
 metric net: bytesPerSecond = `net` node instance refresh 15s maxAge 2m
@@ -39,6 +40,8 @@ def _read(text: str, declared: tuple[checked.CheckedMetric, ...]) -> metrics_fil
         pytest.param("cpu_busy", "0.91", 0.91, id="ratio"),
         pytest.param("cpu_busy", "'0.91'", 0.91, id="ratio-quoted"),
         pytest.param("cpu_busy", "150%", 1.5, id="ratio-above-one"),
+        pytest.param("shares", "1.02", 1.02, id="ratio-above-one-in-range"),
+        pytest.param("shares", "'1.02'", 1.02, id="ratio-above-one-in-range-quoted"),
         pytest.param("used", "4Gi", 4 * 2**30, id="bytes"),
         pytest.param("used", "1000", 1000.0, id="bytes-plain"),
         pytest.param("busy", "500m", 0.5, id="cores-milli"),
@@ -121,6 +124,18 @@ def test_a_metric_that_params_split_gets_its_values_under_each_key() -> None:
             "m.yaml:3: `91` is no value of `cpu_busy`, which is measured in ratio "
             "(write 0.91 or 91%)",
             id="percent-without-sign",
+        ),
+        pytest.param(
+            "shares: {n1: 1.2}",
+            "m.yaml:1: `1.2` is no value of `shares`, which is measured in ratio "
+            "(write 0.91 or 91%)",
+            id="ratio-out-of-range",
+        ),
+        pytest.param(
+            "cpu_busy: {n1: '1.02'}",
+            "m.yaml:1: `1.02` is no value of `cpu_busy`, which is measured in ratio "
+            "(write 0.91 or 91%)",
+            id="ratio-above-one-without-range",
         ),
         pytest.param(
             "used: {n1: 50%}",
