@@ -1,4 +1,4 @@
-"""When a source that failed is asked again: one decision for all of its metrics."""
+"""When a source that answers no query is asked again: one decision for all of its metrics."""
 
 from __future__ import annotations
 
@@ -8,10 +8,15 @@ from policysched import backoff
 from policysched import clock as clocks
 
 BACKOFF = backoff.Backoff(first_seconds=1.0, max_seconds=30.0)
-MAX_RETRY_AFTER_SECONDS = 300.0
-"""A server that asks for a longer pause is asked again nevertheless."""
+MAX_RETRY_AFTER_SECONDS = BACKOFF.max_seconds
+"""A server, or a proxy, that asks for a longer pause is asked again nevertheless."""
 FAILURES_TO_BE_DOWN = 3
 """Fewer in a row are a hiccup, of which nobody is told: about three seconds."""
+
+
+def pause_seconds(retry_after_seconds: float | None) -> float:
+    """Return how long a server that asks for this pause is left alone."""
+    return min(retry_after_seconds or 0.0, MAX_RETRY_AFTER_SECONDS)
 
 
 class Circuit:
@@ -49,8 +54,7 @@ class Circuit:
             return
         self.failures += 1
         wait = BACKOFF.seconds(self.failures, self._rng)
-        if retry_after_seconds is not None:
-            wait = max(wait, min(retry_after_seconds, MAX_RETRY_AFTER_SECONDS))
+        wait = max(wait, pause_seconds(retry_after_seconds))
         self._failed_at_seconds = self._clock.monotonic_seconds()
         self._open_until_seconds = self._failed_at_seconds + wait
 

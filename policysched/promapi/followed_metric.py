@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from policysched.cluster import metric_table, node_names
 from policysched.lang import checked
 from policysched.promapi import (
+    circuit,
     failures,
     freshness,
     joining,
@@ -82,8 +83,18 @@ class FollowedMetric:
         most = min(_MAX_FIRST_JITTER_SECONDS, _JITTER * self.metric.refresh_seconds)
         return self._rng.random() * most
 
-    def wait_seconds(self) -> float:
-        """Return how long to wait before the next query: one in each interval."""
+    def wait_seconds(self, error: failures.QueryError | None = None) -> float:
+        """Return how long to wait before the next query: one in each interval.
+
+        A query that fails while others succeed waits for its turn too, or for as long as the server
+        asks; one of a source that gives no answer at all is ready for when that may be asked.
+        """
+        if error is not None and error.is_of_source and self.origin.is_failing:
+            return 0.0
+        asked_for = error.retry_after_seconds if error is not None else None
+        return max(self._to_next_seconds(), circuit.pause_seconds(asked_for))
+
+    def _to_next_seconds(self) -> float:
         interval = self.metric.refresh_seconds
         passed = self._clock.monotonic_seconds() - self._started_at_seconds
         to_next = (math.floor(passed / interval) + 1) * interval - passed
@@ -97,7 +108,9 @@ class FollowedMetric:
         """
         asked = self._untimed if self._untimed_left else self._timed
         try:
-            reply = await self.origin.ask(asked.promql)
+            reply = await self.origin.ask(
+                asked.promql, self.metric.key, self.metric.refresh_seconds
+            )
         except failures.QueryError as error:
             self.stats.queries += 1
             self.stats.last_duration_seconds = error.duration_seconds

@@ -183,23 +183,24 @@ class LiveSource:
     async def _follow(
         self, followed: followed_metric.FollowedMetric, refresh: Refresh, nodes: Nodes
     ) -> NoReturn:
-        """Ask for one metric; after a failure of the source as soon as that may be asked."""
+        """Ask for one metric, again and again."""
         wait_seconds = followed.first_wait_seconds()
         while True:
             await self._around.sleep(wait_seconds)
-            is_of_source = False
+            failure = None
             try:
                 await followed.ask_once(nodes.names)
                 refresh({followed.metric.key: followed.kept.samples})
             except failures.QueryError as error:
-                is_of_source = error.is_of_source
-                self._tell_waiting(followed.origin, is_down=is_of_source)
+                failure = error
+                if error.is_of_source and followed.origin.is_failing:
+                    self._tell_waiting(followed.origin)
             except Exception:  # noqa: BLE001 - logged, see below
                 # The scheduler outlives whatever a server can make a library raise.
                 _log.exception("asking for metric `%s` failed", followed.metric.name)
             followed.asked.set()
             self._around.observer.metric_asked(followed.stats)
-            wait_seconds = 0.0 if is_of_source else followed.wait_seconds()
+            wait_seconds = followed.wait_seconds(failure)
 
     async def _backfill(
         self, followed: followed_metric.FollowedMetric, backfill: Backfill, nodes: Nodes
@@ -224,10 +225,10 @@ class LiveSource:
             if followed.window_seconds <= seconds:
                 followed.backfilled.set()
 
-    def _tell_waiting(self, origin: source.Source, *, is_down: bool) -> None:
+    def _tell_waiting(self, origin: source.Source) -> None:
         """Let nobody wait for first answers of a source that gives none."""
         for each in self._followed.values():
-            if is_down and each.origin is origin:
+            if each.origin is origin:
                 each.asked.set()
 
     def _source_of(self, metric: checked.CheckedMetric) -> source.Source:

@@ -20,6 +20,9 @@ PARALLEL_QUERIES = 4
 _GRACE_SECONDS = 2.0
 """How much longer than its own time limit a query is waited for: headers may drip for ever."""
 
+_INTERVALS_OF_TRUST = 3.0
+"""A success stands for a query until the next try; after so many intervals it is asked no more."""
+
 Sleep = Callable[[float], Awaitable[None]]
 _T = TypeVar("_T")
 
@@ -62,8 +65,9 @@ class Reply:
 class Source:
     """Asks one server, in a few threads of its own: one that hangs holds up no other.
 
-    While queries fail they are sent one at a time, with growing pauses, whichever metric they are
-    of; the first success lets all go on.
+    A query that fails while others succeed says nothing about the server: it takes the turn of no
+    other, for such queries are sent one at a time. When the last try of every query has failed they
+    are all sent one at a time, with growing pauses; the first success lets all go on.
 
     Attributes:
         name: as metrics call it.
@@ -89,6 +93,9 @@ class Source:
         )
         self._turns = asyncio.Semaphore(PARALLEL_QUERIES)
         self._probe = asyncio.Lock()
+        self._suspects_turn = asyncio.Lock()
+        self._suspects: set[str] = set()
+        self._succeeded_until_seconds: dict[str, float] = {}
         self._health = status.SourceHealth(name, is_up=True)
 
     @property
@@ -96,19 +103,33 @@ class Source:
         """Whether it is up."""
         return self._health
 
-    async def ask(self, promql: str) -> Reply:
+    @property
+    def is_failing(self) -> bool:
+        """Whether no query succeeds, as far as is known: one is tried at a time."""
+        return self._circuit.failures > 0
+
+    async def ask(self, promql: str, key: str, refresh_seconds: float) -> Reply:
         """Wait for a turn and ask once.
+
+        Args:
+            promql: the query.
+            key: of its metric, whose queries succeed and fail together.
+            refresh_seconds: its interval.
 
         Raises:
             QueryError: it brought nothing; what is the source's fault has been noted.
         """
-        while self._circuit.failures:
+        trust_seconds = _INTERVALS_OF_TRUST * refresh_seconds + self._config.timeout_seconds
+        while self.is_failing:
             async with self._probe:
-                if self._circuit.failures:
+                if self.is_failing:
                     await self._sleep(self._circuit.wait_seconds())
-                    return await self._ask_now(promql)
+                    return await self._ask_now(promql, key, trust_seconds)
+        if key in self._suspects:
+            async with self._suspects_turn, self._turns:
+                return await self._ask_now(promql, key, trust_seconds)
         async with self._turns:
-            return await self._ask_now(promql)
+            return await self._ask_now(promql, key, trust_seconds)
 
     async def ask_range(
         self, promql: str, steps: range_answers.Steps
@@ -129,7 +150,7 @@ class Source:
         self._threads.shutdown(wait=False, cancel_futures=True)
         self._connection.close()
 
-    async def _ask_now(self, promql: str) -> Reply:
+    async def _ask_now(self, promql: str, key: str, trust_seconds: float) -> Reply:
         started_at_seconds = self._clock.monotonic_seconds()
         sent_at_seconds = self._clock.now().timestamp()
         try:
@@ -137,11 +158,11 @@ class Source:
         except failures.QueryError as error:
             error.duration_seconds = self._clock.monotonic_seconds() - started_at_seconds
             if error.is_of_source:
-                self._failed(started_at_seconds, error)
+                self._failed(key, started_at_seconds, error)
             else:
-                self._succeeded()  # whoever refuses a query is there
+                self._succeeded(key, trust_seconds)  # whoever refuses a query is there
             raise
-        self._succeeded()
+        self._succeeded(key, trust_seconds)
         duration_seconds = self._clock.monotonic_seconds() - started_at_seconds
         return Reply(answer, sent_at_seconds, duration_seconds)
 
@@ -155,13 +176,21 @@ class Source:
             problem = f"no answer within {limit_seconds:g} s"
             raise failures.QueryError(failures.Cause.TIMEOUT, problem) from error
 
-    def _failed(self, started_at_seconds: float, error: failures.QueryError) -> None:
+    def _failed(self, key: str, started_at_seconds: float, error: failures.QueryError) -> None:
+        self._succeeded_until_seconds.pop(key, None)
+        now = self._clock.monotonic_seconds()
+        if any(until >= now for until in self._succeeded_until_seconds.values()):
+            self._suspects.add(key)
+            return
         self._circuit.failed(started_at_seconds, error.retry_after_seconds)
         if self._circuit.is_down and self._health.is_up:
             _log.error("metrics source `%s` is down, its samples age: %s", self.name, error)
             self._change(is_up=False, problem=str(error))
 
-    def _succeeded(self) -> None:
+    def _succeeded(self, key: str, trust_seconds: float) -> None:
+        now = self._clock.monotonic_seconds()
+        self._succeeded_until_seconds[key] = now + trust_seconds
+        self._suspects.discard(key)
         self._circuit.succeeded()
         if not self._health.is_up:
             _log.info("metrics source `%s` is up again", self.name)

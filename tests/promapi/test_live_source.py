@@ -130,12 +130,45 @@ async def test_a_server_says_when_to_come_back() -> None:
     """Retry-After makes the pause longer, within reason."""
     world = worlds.World()
     world.server.reply = lambda _: failures.QueryError(
-        Cause.OVERLOADED, "busy", retry_after_seconds=100
+        Cause.OVERLOADED, "busy", retry_after_seconds=20
     )
     async with running(world):
-        await world.time.advance(350)
+        await world.time.advance(61)
     first, *_ = times = world.server.times
-    assert [round(at - first) for at in times] == [0, 100, 200, 300]
+    assert [round(at - first) for at in times[:4]] == [0, 20, 40, 60]
+
+
+@pytest.mark.parametrize(
+    "cause", [Cause.TIMEOUT, Cause.SERVER_ERROR, Cause.OVERLOADED, Cause.UNREACHABLE]
+)
+@asynchronous
+async def test_a_query_that_always_fails_leaves_the_others_alone(cause: failures.Cause) -> None:
+    """It waits for its own refresh, they are asked at theirs, and the source counts as up."""
+    text = "version 1\nmetric slow: ratio = `slow` node instance refresh 60s maxAge 5m\n"
+    world = worlds.World(worlds.metrics(text + _three("15s").removeprefix("version 1\n")))
+    failed = failures.QueryError(cause, "no")
+    world.server.reply = lambda q: failed if "slow" in q else worlds.answer({"n1": 0.5})
+    async with running(world):
+        await world.time.advance(599)
+        queries = {stats.name: stats.queries for stats in world.live.stats()}
+    assert {name: queries[name] for name in ("m0", "m1", "m2")} == {"m0": 40, "m1": 40, "m2": 40}
+    assert 10 <= queries["slow"] <= 12
+    assert world.changes == []
+
+
+@asynchronous
+async def test_a_query_that_fails_among_others_heeds_retry_after() -> None:
+    """The pause is its own; the others go on."""
+    world = worlds.World(worlds.metrics(_three("5s")))
+    failed = failures.QueryError(Cause.OVERLOADED, "busy", retry_after_seconds=29.0)
+    world.server.reply = lambda q: failed if "m1" in q else worlds.answer({"n1": 0.5})
+    async with running(world):
+        await world.time.advance(5)
+        before = len(world.server.asked)
+        await world.time.advance(145)
+        asked = world.server.asked[before:]
+    assert sum("m1" in query for _, query in asked) == 5
+    assert sum("m0" in query for _, query in asked) == 29
 
 
 @asynchronous

@@ -47,7 +47,7 @@ async def test_a_query_that_never_ends_is_given_up(monkeypatch: pytest.MonkeyPat
     hanging = _Hanging()
     source = _source(hanging, timeout_seconds=0.05)
     with pytest.raises(failures.QueryError) as caught:
-        await source.ask("up")
+        await source.ask("up", "up", 10.0)
     assert caught.value.cause == failures.Cause.TIMEOUT
     assert caught.value.duration_seconds > 0
     hanging.released.set()
@@ -59,7 +59,7 @@ async def test_only_a_few_queries_are_under_way_at_once() -> None:
     """The others wait for their turn, and get it."""
     hanging = _Hanging()
     source = _source(hanging, timeout_seconds=50)
-    tasks = [asyncio.create_task(source.ask(f"m{i}")) for i in range(10)]
+    tasks = [asyncio.create_task(source.ask(f"m{i}", f"m{i}", 10.0)) for i in range(10)]
     while hanging.asked < sources.PARALLEL_QUERIES:  # noqa: ASYNC110 - threads come one by one
         await asyncio.sleep(0.01)
     for _ in range(20):
@@ -68,6 +68,38 @@ async def test_only_a_few_queries_are_under_way_at_once() -> None:
     hanging.released.set()
     await asyncio.gather(*tasks)
     assert hanging.asked == 10
+    source.close()
+
+
+class _HangingFor(_Hanging):
+    """Answers all but queries that are called `slow`."""
+
+    def ask(self, promql: str) -> answers.Answer:
+        if "slow" not in promql:
+            return worlds.answer({})
+        super().ask(promql)
+        raise failures.QueryError(failures.Cause.TIMEOUT, "slow")
+
+
+@asynchronous
+async def test_queries_that_hang_leave_turns_to_the_others() -> None:
+    """However many there are, one is under way once they are known to hang."""
+    hanging = _HangingFor()
+    source = _source(hanging, timeout_seconds=50)
+    hanging.released.set()
+    await source.ask("fine", "fine", 100.0)
+    for i in range(5):
+        with pytest.raises(failures.QueryError):
+            await source.ask(f"slow{i}", f"slow{i}", 100.0)
+    hanging.released.clear()
+    tasks = [asyncio.create_task(source.ask(f"slow{i}", f"slow{i}", 100.0)) for i in range(5)]
+    while hanging.asked < 6:  # noqa: ASYNC110 - its thread comes by and by
+        await asyncio.sleep(0.01)
+    await source.ask("fine", "fine", 100.0)
+    assert hanging.asked == 6
+    assert source.health.is_up
+    hanging.released.set()
+    await asyncio.gather(*tasks, return_exceptions=True)
     source.close()
 
 
@@ -91,7 +123,7 @@ def test_pauses_grow_with_failures_and_end_with_success() -> None:
 
 
 @pytest.mark.parametrize(
-    "asked_for, pause", [(100.0, 100.0), (0.0, 1.0), (1e9, circuit.MAX_RETRY_AFTER_SECONDS)]
+    "asked_for, pause", [(20.0, 20.0), (0.0, 1.0), (1e9, circuit.MAX_RETRY_AFTER_SECONDS)]
 )
 def test_a_server_may_ask_for_a_longer_pause(asked_for: float, pause: float) -> None:
     """Not for a shorter one, and not for ever."""
