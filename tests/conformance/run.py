@@ -97,10 +97,18 @@ def run(judge: Judge, family: str, seed: int, numbers: Sequence[int]) -> Tally:
 
 
 def shares(names: Sequence[str], cases: int) -> Iterator[tuple[str, int]]:
-    """Yield how many of the cases are of each family, each by its share, at least one."""
+    """Yield how many of the cases are of each family, each by its share, at least one.
+
+    Together they are `cases`, where there are that many families: what rounding leaves over goes to
+    the next one.
+    """
     total = sum(families.family(name).share for name in names)
+    begun = given = 0
     for name in names:
-        yield name, max(1, round(cases * families.family(name).share / total))
+        begun += families.family(name).share
+        count = max(1, cases * begun // total - given)
+        given += count
+        yield name, count
 
 
 def save(failure: Failure, folder: pathlib.Path) -> pathlib.Path:
