@@ -110,7 +110,7 @@ class Connection(prometheus_api_client.PrometheusConnect):  # type: ignore[misc]
 
     def _send(self, endpoint: str, params: Mapping[str, str]) -> requests.Response:
         limit = f"{self._source.timeout_seconds:g}s"
-        form = {**params, "timeout": limit, **self._source.query_params}
+        form = {**self._source.query_params, **params, "timeout": limit}
         content: dict[str, Any] = {"data" if self._method == "POST" else "params": form}
         response: requests.Response = self._session.request(
             method=self._method,

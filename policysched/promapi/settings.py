@@ -51,7 +51,8 @@ class PrometheusSource(msgspec.Struct, frozen=True, rename="camel", forbid_unkno
         path_prefix: more of that path, such as `/prometheus`.
         bearer_token: sent as it is; `bearer_token_file` is read again when it changes.
         headers: sent with each query, such as X-Scope-OrgID.
-        query_params: sent with each query, such as `dedup: "true"` for Thanos.
+        query_params: sent with each query, such as `dedup: "true"` for Thanos; not what a query
+            sets itself, such as its time.
         timeout_seconds: limit of one query, from connecting to the last byte.
         method: POST, which has no limit of length, or GET for proxies that let nothing else pass.
     """
@@ -99,6 +100,9 @@ def problem(source: PrometheusSource) -> str:
             return f"the header `{name}` has characters that no header may have"
     if source.bearer_token is not None and not _is_header_value(source.bearer_token):
         return "`bearerToken` has characters that no header may have"
+    own = sorted(_OWN_PARAMETERS.intersection(source.query_params))
+    if own:
+        return f"`queryParams` sets `{own[0]}`, which each query sets itself; leave it out"
     return url_problem(source.url)
 
 
@@ -112,6 +116,8 @@ def url_problem(url: str) -> str:
         return f"the URL cannot be read; {_HELP}"
     if "@" in parts.netloc:
         return "the URL holds a user; put it into `basicAuth`, so that it shows up nowhere"
+    if not is_usable and _MAY_BE_SECRET.search(url):
+        return f"that is no URL of a server; {_HELP}, without user and parameters"
     if not is_usable:
         return f"`{url}` is no URL of a server; {_HELP}"
     if parts.query or parts.fragment:
@@ -119,6 +125,10 @@ def url_problem(url: str) -> str:
     return ""
 
 
+_MAY_BE_SECRET = re.compile(r"[@?#%=&;]")
+"""What stands around passwords and tokens; a text with any of these is not quoted."""
+_OWN_PARAMETERS = frozenset({"query", "time", "timeout", "start", "end", "step"})
+"""Parameters of the API that say what is asked, see the page on querying in its documentation."""
 _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 _NAMED_URL = re.compile(r"(?P<name>[A-Za-z_][A-Za-z0-9_-]*)=(?P<url>.*)", re.DOTALL)
 

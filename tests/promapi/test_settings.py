@@ -38,6 +38,10 @@ BASIC = settings.BasicAuth("u", password="p")
         pytest.param({"headers": {"a b": "x"}}, "the header `a b` has", id="header-name"),
         pytest.param({"headers": {"a": "x\r\nb: c"}}, "the header `a` has", id="header-value"),
         pytest.param({"bearer_token": "x\ny"}, "`bearerToken` has characters", id="token"),
+        *(
+            pytest.param({"query_params": {name: "1"}}, f"`queryParams` sets `{name}`", id=name)
+            for name in ("query", "time", "timeout", "start", "end", "step")
+        ),
         pytest.param({"url": "h:9090"}, "is no URL of a server", id="no-scheme"),
         pytest.param({"url": "http://"}, "is no URL of a server", id="no-host"),
         pytest.param({"url": "http://h:x"}, "the URL cannot be read", id="port"),
@@ -50,6 +54,39 @@ def test_settings_that_make_no_sense(options: dict[str, Any], problem: str) -> N
     found = settings.problem(settings.PrometheusSource(**{"url": "http://h", **options}))
     assert bool(found) == bool(problem)
     assert problem in found
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "admin:hunter2@prom:9090",
+        "https:admin:hunter2@prom",
+        "https:/admin:hunter2@prom",
+        "//admin:hunter2@prom",
+        "http://admin:hunter2@prom",
+        "http://admin:hunter2@",
+        "http://admin:hunter2@prom:x",
+        "http://admin:hunter2@[::1",
+        "ftp://admin:hunter2@prom",
+        "admin:hunter2%40prom",
+        "?token=hunter2",
+        "prom:9090?token=hunter2",
+        "prom/?hunter2",
+        "prom#hunter2",
+        "http://prom?token=hunter2",
+        "http://prom/#hunter2",
+        "http://?token=hunter2",
+    ],
+)
+@pytest.mark.parametrize("name", ["", "east="])
+def test_a_password_in_a_url_is_not_shown(url: str, name: str) -> None:
+    """Whatever is wrong with the URL besides."""
+    found = settings.problem(settings.PrometheusSource(url))
+    assert found
+    assert "hunter2" not in found
+    with pytest.raises(errors.UsageError) as caught:
+        settings.from_option(name + url)
+    assert "hunter2" not in str(caught.value)
 
 
 @pytest.mark.parametrize(
