@@ -136,7 +136,7 @@ class FollowedMetric:
             has_freshness=asked.has_freshness,
         )
         self.stats.counts += joined.counts
-        self.kept.take(joined, known)
+        self.kept.take(joined, known, self._clock.now().timestamp())
         self._node_count = len(known)
         self.measure()
 

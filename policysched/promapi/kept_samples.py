@@ -13,6 +13,9 @@ from policysched.promapi import joining
 _SAME_SCRAPE_SECONDS = 1.0
 """Times of one scrape differ by how long queries took, and by how exactly it could be found."""
 
+_FUTURE_SECONDS = 1.0
+"""Clocks are corrected by less than this all the time."""
+
 
 class KeptSamples:
     """The samples of one metric."""
@@ -27,14 +30,18 @@ class KeptSamples:
         """The last sample of each node."""
         return dict(self._samples)
 
-    def take(self, joined: joining.Joined, names: node_names.NodeNames) -> None:
-        """Take in an answer.
+    def take(self, joined: joining.Joined, names: node_names.NodeNames, now_seconds: float) -> None:
+        """Take in an answer, at this time since 1970 on our clock.
 
+        - What is kept from the future is none: our clock was set back, and nothing would be newer.
         - A node with a sample gets it, unless the one it has was measured later.
         - A node that is named without a usable value has none any more.
         - Nodes that are not named keep theirs, as long as they are the same node.
         """
         for node in [node for node, uid in self._uids.items() if names.uid(node) != uid]:
+            self._forget(node)
+        latest = now_seconds + _FUTURE_SECONDS
+        for node in [n for n, each in self._samples.items() if each.measured_at_seconds > latest]:
             self._forget(node)
         for node in joined.without_value:
             self._forget(node)

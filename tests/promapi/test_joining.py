@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from policysched.cluster import node_names
+from policysched.cluster import metric_table, node_names
 from policysched.lang import checked
 from policysched.promapi import answers, failures, joining, kept_samples
 from tests.promapi import worlds
@@ -160,7 +160,7 @@ def test_no_sample_is_made_up(answers_: list[answers.Answer], has_freshness: boo
         now = NOW + 10 * number
         joined = joining.join(answer, _metric(), NAMES, now, has_freshness=has_freshness)
         assert not joined.samples.keys() & joined.without_value
-        kept.take(joined, NAMES)
+        kept.take(joined, NAMES, now)
         assert not kept.samples.keys() & joined.without_value
         given_values = {
             (node, series.value)
@@ -175,13 +175,26 @@ def test_no_sample_is_made_up(answers_: list[answers.Answer], has_freshness: boo
             assert (node, sample.value) in given_values
 
 
+@pytest.mark.parametrize("back, value", [(3600.0, 0.9), (5.0, 0.9), (0.5, 0.5)])
+def test_a_clock_that_is_set_back_blocks_nothing(back: float, value: float) -> None:
+    """What was kept lies in the future then, unless it was a mere correction."""
+    kept = kept_samples.KeptSamples()
+    samples = {name: metric_table.Sample(0.5, NOW) for name in ("n1", "n2")}
+    kept.take(joining.Joined(dict(samples)), NAMES, NOW)
+    now = NOW - back
+    new = {"n1": metric_table.Sample(0.9, now - 2)}
+    kept.take(joining.Joined(new), NAMES, now)
+    assert kept.samples["n1"].value == value
+    assert all(each.measured_at_seconds <= now + 1 for each in kept.samples.values())
+
+
 def test_an_older_sample_does_not_replace_a_newer_one() -> None:
     """A replica that lags, or a time that was found less exactly, brings nothing new."""
     kept = kept_samples.KeptSamples()
 
     def take(value: float, age: float, at: float) -> None:
         answer = _answer([("n1", value)], {"n1": EVALUATED - age})
-        kept.take(joining.join(answer, _metric(), NAMES, at, has_freshness=True), NAMES)
+        kept.take(joining.join(answer, _metric(), NAMES, at, has_freshness=True), NAMES, at)
 
     take(0.5, 2, NOW)
     take(0.9, 30, NOW + 10)

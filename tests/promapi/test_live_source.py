@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import datetime
 import itertools
 import logging
 from collections.abc import AsyncIterator
@@ -240,6 +241,27 @@ async def test_samples_age_from_when_they_were_measured() -> None:
         ages = world.ages()
     assert {node: value for node, (value, _) in ages.items()} == {"n1": 0.5, "n2": 0.7}
     assert [age for _, age in ages.values()] == pytest.approx([2 + asked_seconds_ago] * 2, abs=2e-3)
+
+
+@asynchronous
+async def test_a_clock_that_is_set_back_stops_no_metric(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The next answer counts, with its age on the clock as it is now."""
+    world = worlds.World()
+    clock = world.time.clock
+    value = 0.1
+    world.server.reply = lambda _: worlds.answer(
+        {"n1": value}, at_seconds=5000 + clock.monotonic_seconds()
+    )
+    async with running(world):
+        await world.time.advance(25)
+        assert world.ages()["n1"][0] == 0.1
+        before = clock.now
+        monkeypatch.setattr(clock, "now", lambda: before() - datetime.timedelta(hours=1))
+        value = 0.9
+        await world.time.advance(15)
+        found, age = world.ages()["n1"]
+    assert found == 0.9
+    assert 2 <= age <= 13
 
 
 @asynchronous
