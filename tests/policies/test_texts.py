@@ -101,3 +101,21 @@ def test_lines_fit_on_a_screen(file: pathlib.Path) -> None:
     """Comments keep to 100 columns; only a query may be longer."""
     lines = file.read_text(encoding="utf-8").splitlines()
     assert [line for line in lines if len(line) > 100 and "`" not in line] == []
+
+
+@pytest.mark.parametrize(
+    "given", [{}, {"rate_window": "5m", "settle": "6m"}], ids=["shipped", "longer"]
+)
+def test_node_load_counts_placed_pods_until_samples_show_them(given: dict[str, str]) -> None:
+    """A pod counts for a scrape interval, the range of the rate and a refresh, at least."""
+    (file,) = (file for file in shipped.FILES if file.stem == "node-load")
+    result = checker.check([_text(file)], given=given, plugins=registry.built_in().names())
+    assert result.program is not None
+    protected = {m.name: m for m in result.program.metrics if m.placed is not None}
+    assert protected.keys() == {"node_cpu", "node_memory"}
+    minutes = re.search(r"\[(\d+)m\]", protected["node_cpu"].promql)
+    assert minutes is not None
+    rate_seconds = 60.0 * int(minutes[1])
+    for metric in protected.values():
+        assert metric.placed is not None
+        assert metric.placed.seconds >= 30.0 + rate_seconds + 1.1 * metric.refresh_seconds
