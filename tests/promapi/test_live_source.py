@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from policysched import errors
-from policysched.promapi import answers, failures, followed_metric, freshness
+from policysched.promapi import answers, failures, freshness
 from tests.kube.asynchronous import asynchronous
 from tests.promapi import hostile, worlds
 
@@ -455,11 +455,6 @@ async def test_the_start_waits_for_the_first_answers_of_sources_that_answer() ->
         world.server.reply = lambda _: failures.QueryError(Cause.UNREACHABLE, "no")
         await world.time.advance(1.0)
         assert waiting.done()
-
-
-def test_the_jitter_is_no_more_than_a_tenth() -> None:
-    """A metric that is refreshed every second is asked within that second."""
-    assert followed_metric._JITTER <= 0.1
 
 
 @settings(max_examples=60)
