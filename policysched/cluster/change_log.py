@@ -15,17 +15,16 @@ class ChangeLog(Generic[ItemT]):
 
     Only the newest few thousand entries are kept: whoever asks about older ones gets None and
     recomputes everything, which is cheaper than patching that many rows.
+
+    Attributes:
+        generation: the number that the next change will get.
     """
 
     def __init__(self) -> None:
         """Start with nothing changed."""
         self._items: list[ItemT] = []
         self._first_number = 0
-
-    @property
-    def generation(self) -> int:
-        """The number that the next change will get."""
-        return self._first_number + len(self._items)
+        self.generation = 0
 
     def touch(self, item: ItemT) -> None:
         """Note that `item` changed."""
@@ -34,6 +33,7 @@ class ChangeLog(Generic[ItemT]):
     def touch_all(self, items: Collection[ItemT]) -> None:
         """Note that all of `items` changed."""
         self._items.extend(items)
+        self.generation = self._first_number + len(self._items)
         if len(self._items) > 2 * _KEEP:
             forgotten = len(self._items) - _KEEP
             del self._items[:forgotten]

@@ -79,6 +79,11 @@ class JustPlaced:
         counting = self._counting.get(seconds)
         return counting.on(row) if counting else {}
 
+    def shapes_on(self, seconds: float, row: int) -> Mapping[pod_shape.PodShape, int]:
+        """Return how many pods of each shape count on a row for a time."""
+        counting = self._counting.get(seconds)
+        return counting.shapes_on(row) if counting else {}
+
 
 class _Counting:
     """The pods that count for one length of time."""
@@ -86,6 +91,7 @@ class _Counting:
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
         self._on: dict[int, dict[str, pod_shape.PodShape]] = {}
+        self._shapes_on: dict[int, dict[pod_shape.PodShape, int]] = {}
         self._places: dict[str, tuple[int, float]] = {}
         self._ends: list[tuple[float, str]] = []
 
@@ -102,10 +108,15 @@ class _Counting:
     def on(self, row: int) -> Mapping[str, pod_shape.PodShape]:
         return self._on.get(row, {})
 
+    def shapes_on(self, row: int) -> Mapping[pod_shape.PodShape, int]:
+        return self._shapes_on.get(row, {})
+
     def add(self, info: pod_shape.PodInfo, row: int, at_seconds: float) -> None:
         self.remove(info.uid)
         end = at_seconds + self.seconds
         self._on.setdefault(row, {})[info.uid] = info.shape
+        shapes = self._shapes_on.setdefault(row, {})
+        shapes[info.shape] = shapes.get(info.shape, 0) + 1
         self._places[info.uid] = (row, end)
         heapq.heappush(self._ends, (end, info.uid))
 
@@ -113,10 +124,13 @@ class _Counting:
         row, _ = self._places.pop(uid, (None, 0.0))
         if row is None:
             return None
-        pods = self._on[row]
-        del pods[uid]
+        pods, shapes = self._on[row], self._shapes_on[row]
+        shape = pods.pop(uid)
+        shapes[shape] -= 1
+        if not shapes[shape]:
+            del shapes[shape]
         if not pods:
-            del self._on[row]
+            del self._on[row], self._shapes_on[row]
         return row
 
     def expire(self, now_seconds: float) -> list[int]:

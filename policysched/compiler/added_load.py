@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+import operator
 from collections.abc import Iterable
 
 import numpy as np
@@ -21,6 +22,7 @@ from policysched.compiler.kernels import arithmetic
 from policysched.framework import cycle_state, interface, shape_answers
 from policysched.lang import checked_expr
 
+_shape_index = operator.attrgetter("index")
 _MAX_SHAPES = 128
 """Costs of so many shapes are kept: a vector of all nodes each."""
 
@@ -47,7 +49,8 @@ class AddedLoad:
             self._added = np.zeros(snap.size)
             self._put(snap, recent.rows(self.seconds))
         elif len(changed):
-            self._added = np.append(self._added, np.zeros(snap.size - len(self._added)))
+            if len(self._added) < snap.size:
+                self._added = np.append(self._added, np.zeros(snap.size - len(self._added)))
             self._added[changed] = 0.0
             self._put(snap, changed.tolist())
         return self._added
@@ -60,15 +63,12 @@ class AddedLoad:
 
     def _put(self, snap: snapshot.Snapshot, rows: Iterable[int]) -> None:
         """Add up what the pods on rows add, whose sums are 0, shape by shape."""
-        counts: dict[pod_shape.PodShape, dict[int, int]] = {}
+        recent = snap.placed.recent
+        self._costs.forget_changed(snap)
         for row in rows:
-            for shape in snap.placed.recent.on(self.seconds, row).values():
-                by_row = counts.setdefault(shape, {})
-                by_row[row] = by_row.get(row, 0) + 1
-        for shape in sorted(counts, key=lambda each: each.index):
-            costs = self._costs.of(shape, snap)
-            for row, pods in counts[shape].items():
-                self._added[row] += pods * costs[row]
+            pods = recent.shapes_on(self.seconds, row)
+            for shape in sorted(pods, key=_shape_index) if len(pods) > 1 else pods:
+                self._added[row] += pods[shape] * self._costs.of(shape, snap)[row]
 
 
 class _Costs:
@@ -89,7 +89,6 @@ class _Costs:
 
     def of(self, shape: pod_shape.PodShape, snap: snapshot.Snapshot) -> columns.FloatArray:
         """Return float64 (N,), 0 where missing or negative."""
-        self._forget_changed(snap)
         costs = self._kept.get(shape)
         if costs is None or len(costs) < snap.size:
             costs = self._kept[shape] = self._compute(shape, snap)
@@ -98,7 +97,8 @@ class _Costs:
         self._kept.move_to_end(shape)
         return costs
 
-    def _forget_changed(self, snap: snapshot.Snapshot) -> None:
+    def forget_changed(self, snap: snapshot.Snapshot) -> None:
+        """Forget everything if a node changed since the last time; to be called before `of`."""
         if snap.nodes is not self._nodes:
             self._nodes = snap.nodes
             self._version = shape_answers.Version(interface.Reads.NODE)

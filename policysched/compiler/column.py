@@ -76,7 +76,8 @@ def on_each(array: npt.NDArray[ScalarT], n: int) -> npt.NDArray[ScalarT]:
 
 def at_rows(column: ColumnT, rows: columns.RowIndex) -> ColumnT:
     """Return some rows of a column that was spread."""
-    return _each(column, lambda array: array[rows])
+    first, second = column
+    return type(column)(first[rows], second[rows])
 
 
 def spread(column: ColumnT, n: int) -> ColumnT:

@@ -34,11 +34,13 @@ class Outage:
 
     def is_on(self, snap: snapshot.Snapshot, state: cycle_state.CycleState) -> bool:
         """Return whether there is one; answers end when the age of a sample may begin one."""
+        is_any_out = False
         for samples in self._samples:
-            valid_until = samples.current(snap).valid_until
-            if valid_until is not None:
-                state.expire_at(valid_until)
-        return self._lost(snap) is not None
+            current = samples.current(snap)
+            is_any_out |= current.is_out
+            if current.valid_until is not None:
+                state.expire_at(current.valid_until)
+        return is_any_out and self._lost(snap) is not None
 
 
 def _lower(expr: checked_expr.TypedExpr, samples_of: SamplesOf) -> _Lost:

@@ -243,7 +243,7 @@ class Fallback:
     def evaluate(self, batch: Batch) -> column.Numbers:
         """Return the result."""
         value = self.value.evaluate(batch)
-        if np.all(value.is_valid):
+        if value.is_valid.all():
             return value
         return arithmetic.coalesce(value, self.fallback.evaluate(batch))
 

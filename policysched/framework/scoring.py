@@ -45,17 +45,34 @@ class Scorer:
     is_third_party: bool
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(slots=True)
 class Plan:
     """How the totals of equal pods are made.
 
     Attributes:
         sums: kept sums of the scores that follow from the node's own row.
-        others: what is scored for each pod.
+        others: the rest, each with what it gave the last time if that may be given again.
+        rows: intp (f,), the nodes that were feasible the last time.
     """
 
     sums: Sequence[shape_answers.KeptScores]
-    others: Sequence[Scorer]
+    others: Sequence[tuple[Scorer, _Given | None]]
+    rows: npt.NDArray[np.intp]
+
+
+@dataclasses.dataclass(slots=True)
+class _Given:
+    """Weighted scores of a plugin that follow from its kept raw ones on the feasible nodes.
+
+    Attributes:
+        rows: intp (f,), the feasible nodes, compared by identity.
+        changes: of the raw scores.
+        weighted: int64 (f,) hundredths; not to be written to.
+    """
+
+    rows: npt.NDArray[np.intp] | None
+    changes: int
+    weighted: columns.IntArray
 
 
 class _ScoringError(Exception):
@@ -119,8 +136,13 @@ class ScoreRunner:
         totals = totals[rows]
         if totals.min(initial=0) < 0:
             return self._points(cycle, rows)  # which knows whose score it is
-        for scorer in plan.others:
-            weighted = self._weighted(scorer, cycle, feasible)
+        if not np.array_equal(rows, plan.rows):
+            plan.rows = rows
+        for scorer, given in plan.others:
+            if given is None:
+                weighted = self._weighted(scorer, cycle, feasible)
+            else:
+                weighted = self._given(given, scorer, cycle, plan.rows)
             if weighted is not None:
                 totals += weighted
         return score_table.ScoreTable(rows, {}, totals)
@@ -146,7 +168,12 @@ class ScoreRunner:
         sums = [
             shape_answers.KeptScores(reads, _sum_of(scorers)) for reads, scorers in summed.items()
         ]
-        return Plan(sums, [s for s in acting if not _adds_up(s)])
+        others = [
+            (s, _Given(None, 0, np.zeros(0, np.int64)) if _gives_again(s) else None)
+            for s in acting
+            if not _adds_up(s)
+        ]
+        return Plan(sums, others, np.zeros(0, np.intp))
 
     def _acting(self, cycle: filtering.Cycle) -> Sequence[Scorer]:
         """Return the plugins that score pods of this shape: PreScore of kept ones is asked once."""
@@ -158,12 +185,29 @@ class ScoreRunner:
 
         return cycle.answers.planned("acting scores", acting)
 
+    def _given(
+        self,
+        given: _Given,
+        scorer: Scorer,
+        cycle: filtering.Cycle,
+        rows: npt.NDArray[np.intp],
+    ) -> columns.IntArray:
+        """Return int64 (f,) hundredths, made anew when raw scores or the feasible nodes changed."""
+        kept = _kept(scorer, cycle)
+        raw = kept.scores(cycle.answers.state, cycle.pod, cycle.snap)
+        if given.rows is not rows or given.changes != kept.changes:
+            final = _checked(scorer, _normalized(scorer, cycle, raw[rows]))
+            given.weighted = final * scorer.factor
+            given.rows, given.changes = rows, kept.changes
+        return given.weighted
+
     def _weighted(
         self, scorer: Scorer, cycle: filtering.Cycle, feasible: snapshot.NodeView
     ) -> columns.IntArray | None:
         """Return int64 (f,) hundredths, None when the plugin has nothing to say about the pod."""
         if scorer.keeps:
-            raw = _kept_scores(scorer, cycle)[feasible.rows]
+            kept = _kept(scorer, cycle)
+            raw = kept.scores(cycle.answers.state, cycle.pod, cycle.snap)[feasible.rows]
         elif _pre_score_skips(scorer.plugin, cycle, feasible):
             return None
         else:
@@ -172,14 +216,19 @@ class ScoreRunner:
         if scorer.is_third_party:
             units = _units_per_point(scorer.plugin)
             asking.check_final_scores(scorer.plugin, final, len(feasible), units)
-        elif not _is_in_range(final, scorer):
-            raise _ScoringError(_out_of_range(final, scorer))
+        else:
+            _checked(scorer, final)
         return final * scorer.factor
 
 
 def _adds_up(scorer: Scorer) -> bool:
     """Return whether scores are summed up on all rows; those of others are asked when feasible."""
     return scorer.keeps and not scorer.normalizes and not scorer.is_third_party
+
+
+def _gives_again(scorer: Scorer) -> bool:
+    """Return whether final scores follow from kept raw ones and the feasible nodes alone."""
+    return scorer.keeps and scorer.normalizes and not scorer.is_third_party
 
 
 def _sum_of(scorers: Sequence[Scorer]) -> shape_answers.ScoreFn:
@@ -189,13 +238,15 @@ def _sum_of(scorers: Sequence[Scorer]) -> shape_answers.ScoreFn:
         state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
     ) -> columns.IntArray:
         totals = np.zeros(len(nodes), np.int64)
-        is_invalid = np.zeros(len(nodes), np.bool_)
+        is_invalid: columns.BoolArray | None = None
         for scorer in scorers:
             scores = scorer.plugin.score(state, pod, nodes)
             if not _is_in_range(scores, scorer):
-                is_invalid |= (scores < 0) | (scores > _highest(scorer))
+                is_wrong = (scores < 0) | (scores > _highest(scorer))
+                is_invalid = is_wrong if is_invalid is None else is_invalid | is_wrong
             totals += scores * scorer.factor
-        totals[is_invalid] = _INVALID
+        if is_invalid is not None:
+            totals[is_invalid] = _INVALID
         return totals
 
     return add_up
@@ -206,7 +257,14 @@ def _highest(scorer: Scorer) -> int:
 
 
 def _is_in_range(scores: interface.RawScores, scorer: Scorer) -> bool:
-    return not len(scores) or bool(scores.min() >= 0 and scores.max() <= _highest(scorer))
+    """Tell in one pass: a negative int64 read as uint64 is above every possible score."""
+    return int(np.maximum.reduce(scores.view(np.uint64), initial=0)) <= _highest(scorer)
+
+
+def _checked(scorer: Scorer, final: columns.IntArray) -> columns.IntArray:
+    if not _is_in_range(final, scorer):
+        raise _ScoringError(_out_of_range(final, scorer))
+    return final
 
 
 def _out_of_range(scores: columns.IntArray, scorer: Scorer) -> status.Status:
@@ -230,13 +288,13 @@ def score_name(plugin: interface.Plugin) -> str:
     return name
 
 
-def _kept_scores(scorer: Scorer, cycle: filtering.Cycle) -> interface.RawScores:
+def _kept(scorer: Scorer, cycle: filtering.Cycle) -> shape_answers.KeptScores:
     kept = cycle.answers.scores.get(scorer.number)
     if kept is None:
         plugin = scorer.plugin
         kept = shape_answers.KeptScores(plugin.reads, functools.partial(asking.ask_score, plugin))
         cycle.answers.scores[scorer.number] = kept
-    return kept.scores(cycle.answers.state, cycle.pod, cycle.snap)
+    return kept
 
 
 def _pre_score_skips(

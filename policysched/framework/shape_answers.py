@@ -43,11 +43,14 @@ class Version:
 
     def changed_rows(self, snap: snapshot.Snapshot) -> npt.NDArray[np.intp] | None:
         """Return the rows to ask about again, None for all, and mark them as seen."""
-        rows = self._rows_since(snap)
         nodes = snap.nodes
-        self._node = nodes.node_changes.generation
-        self._usage = nodes.usage_changes.generation
-        self._metrics = snap.metrics.generation
+        node = nodes.node_changes.generation
+        usage = nodes.usage_changes.generation if self._reads_usage else self._usage
+        metrics = snap.metrics.generation if self._reads_metrics else self._metrics
+        if (node, usage, metrics) == (self._node, self._usage, self._metrics):
+            return _NO_ROWS
+        rows = self._rows_since(snap)
+        self._node, self._usage, self._metrics = node, usage, metrics
         if rows is None or len(rows) * _PATCH_SHARE > snap.size:
             return None
         return np.array(sorted(set(rows)), np.intp) if rows else _NO_ROWS
@@ -94,13 +97,18 @@ class KeptFilter:
 
 
 class KeptScores:
-    """Scores of every row that depend on single rows: raw ones of a plugin, or sums of several."""
+    """Scores of every row that depend on single rows: raw ones of a plugin, or sums of several.
+
+    Attributes:
+        changes: grows whenever a score comes out different.
+    """
 
     def __init__(self, reads: interface.Reads, compute: ScoreFn) -> None:
         """Keep what `compute` says of rows; it depends on `reads`."""
         self._compute = compute
         self._version = Version(reads)
         self._scores: interface.RawScores = np.zeros(0, np.int64)
+        self.changes = 0
 
     def scores(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
@@ -109,9 +117,12 @@ class KeptScores:
         rows = self._version.changed_rows(snap)
         if rows is None:
             self._scores = self._compute(state, pod, snap.all_rows())
+            self.changes += 1
         elif len(rows):
             self._scores = _lengthened(self._scores, snap.size)
+            before = self._scores[rows].tobytes()  # NaN equals itself in bytes
             self._scores[rows] = self._compute(state, pod, snap.at_rows(rows))
+            self.changes += before != self._scores[rows].tobytes()
         return self._scores
 
 

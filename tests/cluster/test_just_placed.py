@@ -124,3 +124,28 @@ def test_scheduled_at_prefers_the_condition() -> None:
     """A condition that is not true says nothing."""
     pod = _pod("p", 30, start_time="2026-01-05T11:00:00Z")
     assert just_placed.scheduled_at_seconds(pod) == builders.EPOCH.timestamp() - 30
+
+
+def test_pods_of_a_shape_are_counted_together() -> None:
+    """Coming and going, the counts are those of the pods that count on the row."""
+    cache, clock, shapes = _cache()
+    recent = cache.snapshot().placed.recent
+    row = cache.nodes.row_of["n1"]
+    requests = ("100m", "200m", "100m", "100m")
+    infos = [
+        shapes.info(builders.make_pod(f"p{number}").requests({"cpu": cpu}).build())
+        for number, cpu in enumerate(requests)
+    ]
+    for info in infos:
+        cache.assume_pod(info, "n1")
+        clock.advance(10)
+    few, many = infos[1].shape, infos[0].shape
+    assert recent.shapes_on(SECONDS, row) == {many: 3, few: 1}
+    cache.forget_pod(infos[2])
+    cache.forget_pod(infos[1])
+    assert recent.shapes_on(SECONDS, row) == {many: 2}
+    clock.advance(25)
+    cache.look_at_metrics()
+    assert recent.shapes_on(SECONDS, row) == {many: 1}
+    cache.forget_pod(infos[3])
+    assert recent.shapes_on(SECONDS, row) == {}

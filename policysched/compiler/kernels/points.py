@@ -17,7 +17,7 @@ FULL = 10_000
 
 
 def _hundredths(shares: columns.FloatArray) -> columns.IntArray:
-    return np.rint(FULL * shares).astype(np.int64)
+    return np.rint(shares * float(FULL)).astype(np.int64)
 
 
 def linear(values: columns.FloatArray, low: float, high: float) -> columns.IntArray:
@@ -29,7 +29,7 @@ def linear(values: columns.FloatArray, low: float, high: float) -> columns.IntAr
         return FULL * (values >= high).astype(np.int64)
     with np.errstate(over="ignore"):  # far outside of close bounds
         shares = (values / 2 - low / 2) / (high / 2 - low / 2)
-    return _hundredths(np.clip(shares, 0.0, 1.0))
+    return _hundredths(np.minimum(np.maximum(shares, 0.0), 1.0))  # np.clip is slow on a few rows
 
 
 def shape(values: columns.FloatArray, corners: Sequence[tuple[float, int]]) -> columns.IntArray:
@@ -60,7 +60,10 @@ def minmax(values: columns.FloatArray, floor: float, *, prefer_low: bool) -> col
     span = max(largest - smallest, floor / 2)
     if span == 0:
         return np.zeros(len(values), np.int64)
-    return _hundredths((largest - halves if prefer_low else halves - smallest) / span)
+    low, high = (halves, largest) if prefer_low else (smallest, halves)
+    shares: columns.FloatArray = np.subtract(high, low, out=halves)
+    shares /= span
+    return _hundredths(shares)
 
 
 def rank(values: columns.FloatArray, *, prefer_low: bool) -> columns.IntArray:

@@ -91,6 +91,8 @@ class PointwiseScore(NumberScore):
         if self.outage.is_on(nodes.snapshot, state):
             return np.zeros(len(nodes), np.int64)
         values, is_valid = self.numbers(state, pod.shape, nodes)
+        if is_valid.all():
+            return self._points(values)
         known = np.where(is_valid, values, 0.0)
         return np.where(is_valid, self._points(known), self._missing)
 
@@ -134,9 +136,9 @@ class RelativeScore(NumberScore):
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, scores: columns.FloatArray
     ) -> columns.IntArray:
         """Return int64 (f,) hundredths for the feasible nodes."""
-        is_known = ~np.isnan(scores)
-        if is_known.all():
+        if not np.isnan(scores.min(initial=np.inf)):  # which is NaN if any is
             return self._points(scores)
+        is_known = ~np.isnan(scores)
         hundredths = np.full(len(scores), self._missing, np.int64)
         hundredths[is_known] = self._points(scores[is_known])
         return hundredths
