@@ -27,7 +27,9 @@ _log = logging.getLogger(__name__)
 _JITTER = 0.1
 """Queries come late by up to this part of the interval, so that they do not come all at once."""
 _MAX_FIRST_JITTER_SECONDS = 1.0
-_REFUSALS_BEFORE_RETRY = 20
+_REFUSALS_BEFORE_UNTIMED = 3
+"""Fewer in a row may be a server under load, and an answer without times hides dead exporters."""
+_UNTIMED_BEFORE_RETRY = 20
 """A server that does not take the times of measurement is offered them again after so many."""
 
 
@@ -67,6 +69,7 @@ class FollowedMetric:
         self._timed = freshness.with_freshness(metric.promql, metric.label, metric.max_age_seconds)
         self._untimed = freshness.Asked(metric.promql, has_freshness=False)
         self._untimed_left = 0
+        self._refusals = 0
         self._node_count = 0
         self._server_clock = server_clock.ServerClock()
         if self._timed.problem:
@@ -106,26 +109,7 @@ class FollowedMetric:
         Raises:
             QueryError: nothing came.
         """
-        asked = self._untimed if self._untimed_left else self._timed
-        try:
-            reply = await self.origin.ask(
-                asked.promql, self.metric.key, self.metric.refresh_seconds
-            )
-        except failures.QueryError as error:
-            self.stats.queries += 1
-            self.stats.last_duration_seconds = error.duration_seconds
-            self.stats.counts[error.cause] += 1
-            self._note(str(error))
-            if error.cause == failures.Cause.REFUSED:
-                self._refused(asked)
-            raise
-        self.stats.queries += 1
-        self.stats.last_duration_seconds = reply.duration_seconds
-        self._note("")
-        if self._untimed_left == _REFUSALS_BEFORE_RETRY:
-            self._warn_untimed("its server refuses the query that asks for the time as well")
-        if self._untimed_left:
-            self._untimed_left -= 1
+        asked, reply = await self._ask()
         self.stats.last_success = self._clock.now()
         known = names()
         joined = joining.join(
@@ -136,9 +120,57 @@ class FollowedMetric:
             has_freshness=asked.has_freshness,
         )
         self.stats.counts += joined.counts
-        self.kept.take(joined, known, self._clock.now().timestamp())
+        self.kept.take(joined, known, self._clock.now().timestamp(), self.metric.max_age_seconds)
         self._node_count = len(known)
         self.measure()
+
+    async def _ask(self) -> tuple[freshness.Asked, source.Reply]:
+        """Ask with the times of measurement, or without where the server takes nothing else."""
+        if self._untimed_left:
+            return self._untimed, await self._ask_untimed()
+        try:
+            reply = await self._send(self._timed)
+        except failures.QueryError as error:
+            if error.cause != failures.Cause.REFUSED or not self._timed.has_freshness:
+                raise
+            self._refusals += 1
+            if self._refusals < _REFUSALS_BEFORE_UNTIMED:
+                raise
+        else:
+            self._refusals = 0
+            return self._timed, reply
+        self._refusals = 0
+        reply = await self._send(self._untimed)
+        self._refusals = _REFUSALS_BEFORE_UNTIMED - 1  # the next refusal alone says as much
+        self._untimed_left = _UNTIMED_BEFORE_RETRY - 1
+        self._warn_untimed("its server refuses the query that asks for the time as well")
+        return self._untimed, reply
+
+    async def _ask_untimed(self) -> source.Reply:
+        self._untimed_left -= 1
+        try:
+            return await self._send(self._untimed)
+        except failures.QueryError as error:
+            if error.cause == failures.Cause.REFUSED:  # so the times were not what it disliked
+                self._untimed_left = 0
+                self._refusals = 0
+            raise
+
+    async def _send(self, asked: freshness.Asked) -> source.Reply:
+        """Send one query and note what came of it."""
+        self.stats.queries += 1
+        try:
+            reply = await self.origin.ask(
+                asked.promql, self.metric.key, self.metric.refresh_seconds
+            )
+        except failures.QueryError as error:
+            self.stats.last_duration_seconds = error.duration_seconds
+            self.stats.counts[error.cause] += 1
+            self._note(str(error))
+            raise
+        self.stats.last_duration_seconds = reply.duration_seconds
+        self._note("")
+        return reply
 
     def _asked_at_seconds(self, reply: source.Reply) -> float:
         """Return when the query was evaluated or before, on our clock."""
@@ -201,13 +233,6 @@ class FollowedMetric:
         self.stats.nodes_without_data = self._node_count - len(fresh)
         self.stats.newest_measured_at_seconds = max(times, default=None)
         self.stats.oldest_measured_at_seconds = min(fresh, default=None)
-
-    def _refused(self, asked: freshness.Asked) -> None:
-        """Try the query alone: perhaps the server only dislikes what was added to it."""
-        if self._untimed_left:
-            self._untimed_left = 0
-        elif asked.has_freshness:
-            self._untimed_left = _REFUSALS_BEFORE_RETRY
 
     def _note(self, problem: str) -> None:
         """Log when a metric begins to fail and when it ceases to; see `Source` for outages."""

@@ -21,11 +21,15 @@ class Joined:
     Attributes:
         samples: by node, with the time of measurement on our clock.
         without_value: nodes that the answer names, without a value that can be used.
+        stale: nodes whose samples are older than maxAge, or of unknown age.
+        is_timed: whether the answer says when samples were measured.
         counts: how often each rule was needed.
     """
 
     samples: dict[str, metric_table.Sample] = dataclasses.field(default_factory=dict)
     without_value: set[str] = dataclasses.field(default_factory=set)
+    stale: set[str] = dataclasses.field(default_factory=set)
+    is_timed: bool = True
     counts: collections.Counter[failures.Cause] = dataclasses.field(
         default_factory=collections.Counter
     )
@@ -61,8 +65,8 @@ def join(
     if evaluated_at is None:
         return joined
     measured = _latest(answer.measured, metric.label) if has_freshness else None
-    if measured is None:
-        joined.counts[_Cause.UNTIMED] += 1
+    joined.is_timed = measured is not None
+    joined.counts[_Cause.UNTIMED] += not joined.is_timed
     for node, of_node in found.items():
         value = _value(of_node, metric, joined.counts)
         if value is None:
@@ -70,23 +74,20 @@ def join(
             continue
         (series,) = of_node
         at = series.at_seconds if measured is None else measured.get(series.labels[metric.label])
-        age_seconds = _age_seconds(at, evaluated_at, metric, joined.counts)
+        age_seconds = _age_seconds(at, evaluated_at)
+        if age_seconds is None or age_seconds > metric.max_age_seconds:
+            joined.counts[_Cause.STALE] += 1
+            joined.stale.add(node)
         if age_seconds is not None:
             joined.samples[node] = metric_table.Sample(value, asked_at_seconds - age_seconds)
     return joined
 
 
-def _age_seconds(
-    at_seconds: float | None,
-    evaluated_at_seconds: float,
-    metric: checked.CheckedMetric,
-    counts: collections.Counter[failures.Cause],
-) -> float | None:
+def _age_seconds(at_seconds: float | None, evaluated_at_seconds: float) -> float | None:
     """Return how old a sample was when the query was evaluated, None for one without a time."""
-    at = at_seconds if at_seconds is not None and math.isfinite(at_seconds) else None
-    if at is None or evaluated_at_seconds - at > metric.max_age_seconds:
-        counts[_Cause.STALE] += 1
-    return None if at is None or at <= 0 else max(0.0, evaluated_at_seconds - at)
+    if at_seconds is None or not math.isfinite(at_seconds) or at_seconds <= 0:
+        return None
+    return max(0.0, evaluated_at_seconds - at_seconds)
 
 
 def _by_node(

@@ -24,19 +24,28 @@ class KeptSamples:
         """Start without samples."""
         self._samples: dict[str, metric_table.Sample] = {}
         self._uids: dict[str, str | None] = {}
+        self._timed: set[str] = set()
+        self._stale: set[str] = set()
 
     @property
     def samples(self) -> dict[str, metric_table.Sample]:
         """The last sample of each node."""
         return dict(self._samples)
 
-    def take(self, joined: joining.Joined, names: node_names.NodeNames, now_seconds: float) -> None:
+    def take(
+        self,
+        joined: joining.Joined,
+        names: node_names.NodeNames,
+        now_seconds: float,
+        max_age_seconds: float,
+    ) -> None:
         """Take in an answer, at this time since 1970 on our clock.
 
         - What is kept from the future is none: our clock was set back, and nothing would be newer.
         - A node with a sample gets it, unless the one it has was measured later.
         - A node that is named without a usable value has none any more.
         - Nodes that are not named keep theirs, as long as they are the same node.
+        - A node that is known to be stale stays so until an answer with times says otherwise.
         """
         for node in [node for node, uid in self._uids.items() if names.uid(node) != uid]:
             self._forget(node)
@@ -44,14 +53,37 @@ class KeptSamples:
         for node in [n for n, each in self._samples.items() if each.measured_at_seconds > latest]:
             self._forget(node)
         for node in joined.without_value:
-            self._forget(node)
+            self._drop_sample(node)
+        self._note_stale(joined, names)
+        oldest = now_seconds - max_age_seconds
         for node, sample in joined.samples.items():
+            if not joined.is_timed and self._is_known_stale(node, oldest):
+                continue
             kept = self._samples.get(node)
             self._samples[node] = sample if kept is None else _newer(kept, sample)
             self._uids[node] = names.uid(node)
+            if joined.is_timed:
+                self._timed.add(node)
+            else:
+                self._timed.discard(node)
+
+    def _note_stale(self, joined: joining.Joined, names: node_names.NodeNames) -> None:
+        if joined.is_timed:
+            self._stale -= joined.samples.keys()
+            self._stale |= joined.stale
+            self._uids.update({node: names.uid(node) for node in joined.stale})
+
+    def _is_known_stale(self, node: str, oldest_seconds: float) -> bool:
+        is_old = node in self._timed and self._samples[node].measured_at_seconds < oldest_seconds
+        return is_old or node in self._stale
+
+    def _drop_sample(self, node: str) -> None:
+        self._samples.pop(node, None)
+        self._timed.discard(node)
 
     def _forget(self, node: str) -> None:
-        self._samples.pop(node, None)
+        self._drop_sample(node)
+        self._stale.discard(node)
         self._uids.pop(node, None)
 
 

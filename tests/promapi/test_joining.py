@@ -14,6 +14,7 @@ from tests.promapi import worlds
 
 Cause = failures.Cause
 NOW = 90_000.0
+MAX_AGE = 60.0
 EVALUATED = 5000.0
 NAMES = node_names.NodeNames(
     [
@@ -160,7 +161,7 @@ def test_no_sample_is_made_up(answers_: list[answers.Answer], has_freshness: boo
         now = NOW + 10 * number
         joined = joining.join(answer, _metric(), NAMES, now, has_freshness=has_freshness)
         assert not joined.samples.keys() & joined.without_value
-        kept.take(joined, NAMES, now)
+        kept.take(joined, NAMES, now, MAX_AGE)
         assert not kept.samples.keys() & joined.without_value
         given_values = {
             (node, series.value)
@@ -180,10 +181,10 @@ def test_a_clock_that_is_set_back_blocks_nothing(back: float, value: float) -> N
     """What was kept lies in the future then, unless it was a mere correction."""
     kept = kept_samples.KeptSamples()
     samples = {name: metric_table.Sample(0.5, NOW) for name in ("n1", "n2")}
-    kept.take(joining.Joined(dict(samples)), NAMES, NOW)
+    kept.take(joining.Joined(dict(samples)), NAMES, NOW, MAX_AGE)
     now = NOW - back
     new = {"n1": metric_table.Sample(0.9, now - 2)}
-    kept.take(joining.Joined(new), NAMES, now)
+    kept.take(joining.Joined(new), NAMES, now, MAX_AGE)
     assert kept.samples["n1"].value == value
     assert all(each.measured_at_seconds <= now + 1 for each in kept.samples.values())
 
@@ -194,7 +195,9 @@ def test_an_older_sample_does_not_replace_a_newer_one() -> None:
 
     def take(value: float, age: float, at: float) -> None:
         answer = _answer([("n1", value)], {"n1": EVALUATED - age})
-        kept.take(joining.join(answer, _metric(), NAMES, at, has_freshness=True), NAMES, at)
+        kept.take(
+            joining.join(answer, _metric(), NAMES, at, has_freshness=True), NAMES, at, MAX_AGE
+        )
 
     take(0.5, 2, NOW)
     take(0.9, 30, NOW + 10)

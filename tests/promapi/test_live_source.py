@@ -174,16 +174,16 @@ async def test_a_query_that_fails_among_others_heeds_retry_after() -> None:
 
 @asynchronous
 async def test_a_bad_query_is_no_outage() -> None:
-    """It fails alone, once an interval, while the others go on."""
+    """It fails alone, once an interval and now and then without times, while the others go on."""
     world = worlds.World(worlds.metrics(_three()))
     refused = failures.QueryError(Cause.REFUSED, "HTTP 422: too many samples")
     world.server.reply = lambda q: refused if "m1" in q else worlds.answer({"n1": 0.5})
     async with running(world):
         await world.time.advance(59)
         by_name = {stats.name: stats for stats in world.live.stats()}
-    assert [by_name[f"m{i}"].queries for i in range(3)] == [6, 6, 6]
+    assert [by_name[f"m{i}"].queries for i in range(3)] == [6, 8, 6]
     assert by_name["m1"].problem == "HTTP 422: too many samples"
-    assert by_name["m1"].counts == {Cause.REFUSED: 6}
+    assert by_name["m1"].counts == {Cause.REFUSED: 8}
     assert world.changes == []
 
 
@@ -356,19 +356,76 @@ async def test_a_query_is_asked_alone_when_the_server_refuses_the_times() -> Non
         await world.time.advance(229)
         assert world.ages()["n1"][1] < 10
     has_times = [freshness.MARK in query for _, query in world.server.asked]
-    assert has_times == [True, *[False] * 20, True, False]
-    assert world.stats().counts == {Cause.REFUSED: 2, Cause.UNTIMED: 21}
+    assert has_times == [True] * 3 + [False] * 20 + [True, False]
+    assert world.stats().counts == {Cause.REFUSED: 4, Cause.UNTIMED: 21}
 
 
 @asynchronous
 async def test_a_query_that_is_wrong_itself_is_told_as_it_is() -> None:
-    """With and without times in turn, once an interval each."""
+    """With times once an interval, and every third time without."""
     world = worlds.World()
     world.server.reply = lambda _: failures.QueryError(Cause.REFUSED, "HTTP 400: bad")
     async with running(world):
         await world.time.advance(59)
     has_times = [freshness.MARK in query for _, query in world.server.asked]
-    assert has_times == [True, False] * 3
+    assert has_times == [True, True, True, False] * 2
+
+
+def _with_a_dead_exporter(world: worlds.World, query: str) -> answers.Answer:
+    """Return what a rate over minutes says of `n1`, which was scraped at the start alone."""
+    at = 5000 + world.time.clock.monotonic_seconds()
+    measured = {"n1": 4998.0, "n2": at - 2} if freshness.MARK in query else {}
+    return worlds.answer({"n1": 0.0, "n2": 0.5}, measured, at)
+
+
+@pytest.mark.parametrize(
+    "until_seconds, is_asked_untimed",
+    [pytest.param(110, False, id="one"), pytest.param(200, True, id="many")],
+)
+@asynchronous
+async def test_refusals_do_not_revive_a_dead_exporter(
+    until_seconds: float, is_asked_untimed: bool
+) -> None:
+    """What is known to be stale stays so, though an answer without times looks new."""
+    world = worlds.World()
+
+    def reply(query: str) -> answers.Answer | failures.QueryError:
+        is_refused = 100 <= world.time.clock.monotonic_seconds() < until_seconds
+        if is_refused and freshness.MARK in query:
+            return failures.QueryError(Cause.REFUSED, "HTTP 422: too many samples")
+        return _with_a_dead_exporter(world, query)
+
+    world.server.reply = reply
+    async with running(world):
+        await world.time.advance(95)
+        for _ in range(40):
+            await world.time.advance(10)
+            assert world.ages()["n1"][1] > 60
+            assert world.ages()["n2"][1] < 60
+        assert (world.stats().counts[Cause.UNTIMED] > 0) == is_asked_untimed
+
+
+@asynchronous
+async def test_untimed_answers_revive_no_node_that_never_had_a_time() -> None:
+    """A node of unknown age stays without sample until an answer with times has one."""
+    world = worlds.World()
+    is_refused = False
+
+    def reply(query: str) -> answers.Answer | failures.QueryError:
+        if is_refused and freshness.MARK in query:
+            return failures.QueryError(Cause.REFUSED, "HTTP 422: no")
+        return worlds.answer({"n1": 0.0, "n2": 0.5}, {"n1": 0.0, "n2": 4998.0})
+
+    world.server.reply = reply
+    async with running(world):
+        await world.time.advance(5)
+        is_refused = True
+        await world.time.advance(60)
+        assert world.stats().counts[Cause.UNTIMED] > 0
+        assert world.ages().keys() == {"n2"}
+        world.nodes = [worlds.node("n1", uid="another")]
+        await world.time.advance(10)
+        assert world.ages().keys() == {"n1"}
 
 
 # --- changes of policies ----------------------------------------------------------------------
