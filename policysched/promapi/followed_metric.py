@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from policysched.cluster import metric_table, node_names
 from policysched.lang import checked
 from policysched.promapi import (
+    answers,
     circuit,
     failures,
     freshness,
@@ -31,6 +32,7 @@ _REFUSALS_BEFORE_UNTIMED = 3
 """Fewer in a row may be a server under load, and an answer without times hides dead exporters."""
 _UNTIMED_BEFORE_RETRY = 20
 """A server that does not take the times of measurement is offered them again after so many."""
+_MAX_QUOTED_CHARACTERS = 100
 
 
 class FollowedMetric:
@@ -70,6 +72,7 @@ class FollowedMetric:
         self._untimed = freshness.Asked(metric.promql, has_freshness=False)
         self._untimed_left = 0
         self._refusals = 0
+        self._names_nodes = True
         self._node_count = 0
         self._server_clock = server_clock.ServerClock()
         if self._timed.problem:
@@ -122,6 +125,8 @@ class FollowedMetric:
         self.stats.counts += joined.counts
         self.kept.take(joined, known, self._clock.now().timestamp(), self.metric.max_age_seconds)
         self._node_count = len(known)
+        if reply.answer.series and len(known):
+            self._note_nodes(reply.answer.series[0], names_nodes=joined.names_nodes)
         self.measure()
 
     async def _ask(self) -> tuple[freshness.Asked, source.Reply]:
@@ -241,6 +246,21 @@ class FollowedMetric:
         elif self.stats.problem and not problem:
             _log.info("metric `%s` is there again", self.metric.name)
         self.stats.problem = problem
+
+    def _note_nodes(self, example: answers.Series, *, names_nodes: bool) -> None:
+        """Log when all series cease to be of nodes, and when one is again."""
+        name, label = self.metric.name, self.metric.label
+        if self._names_nodes and not names_nodes:
+            found = example.labels.get(label, "")[:_MAX_QUOTED_CHARACTERS]
+            _log.warning(
+                "no series of metric `%s` is of one node of the cluster: label `%s` is `%s`",
+                name,
+                label,
+                found,
+            )
+        elif names_nodes and not self._names_nodes:
+            _log.info("metric `%s` has series of nodes again", name)
+        self._names_nodes = names_nodes
 
     def _warn_untimed(self, problem: str) -> None:
         _log.warning(

@@ -34,6 +34,11 @@ class Joined:
         default_factory=collections.Counter
     )
 
+    @property
+    def names_nodes(self) -> bool:
+        """Whether any series is of a node, whatever its value."""
+        return bool(self.samples or self.without_value or self.stale)
+
 
 def join(
     answer: answers.Answer,

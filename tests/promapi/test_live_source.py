@@ -3,8 +3,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import datetime
+import functools
 import itertools
 import logging
+import math
 from collections.abc import AsyncIterator
 
 import numpy as np
@@ -426,6 +428,26 @@ async def test_untimed_answers_revive_no_node_that_never_had_a_time() -> None:
         world.nodes = [worlds.node("n1", uid="another")]
         await world.time.advance(10)
         assert world.ages().keys() == {"n1"}
+
+
+def _same(answer: answers.Answer, _: str) -> answers.Answer:
+    return answer
+
+
+@asynchronous
+async def test_a_metric_that_is_of_no_node_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
+    """With a label as it is, and again when a series is of a node; no series say nothing."""
+    world = worlds.World()
+    with caplog.at_level(logging.INFO):
+        async with running(world):
+            for values in ({"n1": 0.5}, {"x:1": 0.5}, {}, {"y": 0.5}, {"n1": math.nan}):
+                world.server.reply = functools.partial(_same, worlds.answer(values))
+                await world.time.advance(10)
+            await world.time.advance(10)
+    assert [record.message for record in caplog.records if "series" in record.message] == [
+        "no series of metric `cpu` is of one node of the cluster: label `instance` is `x:1`",
+        "metric `cpu` has series of nodes again",
+    ]
 
 
 # --- changes of policies ----------------------------------------------------------------------
