@@ -12,7 +12,7 @@ import yaml
 
 from policysched import clock as clocks
 from policysched.app import wiring
-from tests.app import operations_page
+from tests.app import aged_nodes, operations_page
 from tests.e2e import scheduler_process
 from tests.promapi import fake_prometheus
 from tests.realcluster import control_plane as control_planes
@@ -43,10 +43,10 @@ def test_policies_and_metric_values_of_files_decide(
 ) -> None:
     """Each profile by its own rules; a pod that metrics reject is bound once the values change."""
     (tmp_path / "p.policy").write_text(POLICY)
+    client = control_plane.client
+    aged_nodes.create(control_plane, manifests.node("node-1"))
     values = tmp_path / "metrics.yaml"
     values.write_text("cpu_busy: {node-1: 95%}")
-    client = control_plane.client
-    client.create_nodes([manifests.node("node-1")])
     names = ("plain", "cool")
     client.create_pods(namespace, [manifests.pod(name, scheduler_name=name) for name in names])
     flags = ("--policies", str(tmp_path), "--metrics-file", str(values))

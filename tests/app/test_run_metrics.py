@@ -6,6 +6,7 @@ import pathlib
 
 import pytest
 
+from tests.app import aged_nodes
 from tests.e2e import scheduler_process
 from tests.promapi import fake_prometheus
 from tests.realcluster import control_plane as control_planes
@@ -37,16 +38,15 @@ def test_a_waiting_pod_is_tried_again_when_a_sample_grows_old(
 
     Prometheus answers once; the next refresh and the next look at all waiting pods are far off.
     """
-    policy = POLICY.replace("refresh 15s maxAge 1h", "refresh 10m maxAge 20m")
+    policy = POLICY.replace("refresh 15s maxAge 1h", "refresh 10m maxAge 15s")
     (tmp_path / "p.policy").write_text(policy)
     client = control_plane.client
-    client.create_nodes([manifests.node("node-1")])
+    aged_nodes.create(control_plane, manifests.node("node-1"))
     client.create_pods(namespace, [manifests.pod("cool", scheduler_name="cool")])
-    seconds_left = 15.0
     answer = fake_prometheus.success(
         [
             fake_prometheus.series("0.95", 9000.0, instance="node-1"),
-            fake_prometheus.measured(9000.0 - 1200 + seconds_left, 9000.0, instance="node-1"),
+            fake_prometheus.measured(9000.0, 9000.0, instance="node-1"),
         ]
     )
     with fake_prometheus.FakePrometheus(answer) as server:
@@ -61,11 +61,11 @@ def test_a_waiting_pod_is_tried_again_when_a_sample_grows_old(
 def test_windows_are_whole_from_the_first_pod_on(
     control_plane: control_planes.ControlPlane, namespace: str, tmp_path: pathlib.Path
 ) -> None:
-    """A node that was hot minutes ago takes no pod after a restart, though it is cool now."""
+    """A node that was hot a moment ago takes no pod after a restart, though it is cool now."""
     policy = POLICY.replace("maxAge 1h", "maxAge 1h over 10m max")
     (tmp_path / "p.policy").write_text(policy)
     client = control_plane.client
-    client.create_nodes([manifests.node("node-1")])
+    aged_nodes.create(control_plane, manifests.node("node-1"))
     client.create_pods(namespace, [manifests.pod("cool", scheduler_name="cool")])
 
     def answer(request: fake_prometheus.Request) -> fake_prometheus.Answer:
@@ -73,10 +73,10 @@ def test_windows_are_whole_from_the_first_pod_on(
             value = fake_prometheus.series("0.05", 9000.0, instance="node-1")
             time = fake_prometheus.measured(9000.0, 9000.0, instance="node-1")
             return fake_prometheus.success([value, time])
-        at = float(request.form["end"]) - 300
+        at = float(request.form["end"])
         labels = {"instance": "node-1"}
         hot = {"metric": labels, "values": [[at, "0.95"]]}
-        measured = {"metric": labels | {"policysched": "measured_at"}, "values": [[at, str(at)]]}
+        measured = {"metric": labels | {"policysched": "measured_at"}, "values": [[at, "8999.0"]]}
         return fake_prometheus.success([hot, measured], "matrix")
 
     with fake_prometheus.FakePrometheus() as server:
