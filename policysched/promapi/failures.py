@@ -70,7 +70,7 @@ SOURCE_CAUSES = frozenset(
         Cause.MALFORMED,
     }
 )
-"""The server is at fault, not the query: other queries will fare no better."""
+"""The server may be at fault rather than the query: it is, once no query succeeds."""
 
 
 class QueryError(errors.RemoteError):
@@ -92,5 +92,5 @@ class QueryError(errors.RemoteError):
 
     @property
     def is_of_source(self) -> bool:
-        """Whether other queries to the same server will fare no better."""
+        """Whether the server may be at fault rather than the query."""
         return self.cause in SOURCE_CAUSES
