@@ -40,7 +40,7 @@ def limited(pod: objects.Pod, resource: str) -> int | None:
     every = [*spec.init_containers, *spec.containers]
     is_native = resource in ("cpu", "memory", "ephemeral-storage")
     whole = _exact(spec.resources.limits) if spec.resources is not None else {}
-    is_pod_level = resource in whole and resource not in ("ephemeral-storage", "pods")
+    is_pod_level = resource in whole and _has_pod_level(resource)
     said = [_exact(c.resources.limits).get(resource, Fraction(0)) for c in every]
     if resource == "pods" or (is_native and not is_pod_level and not all(said)):
         return None
@@ -99,8 +99,11 @@ def _pod_level(pod: objects.Pod) -> Exact:
     if pod.status.resources is not None:
         actual = _exact(pod.status.resources.requests)
         held = _largest(pod, spec, actual, _exact(pod.status.allocated_resources))
-    supported = [r for r in spec if r in ("cpu", "memory") or r.startswith("hugepages-")]
-    return {r: held.get(r, Fraction(0)) for r in supported}
+    return {r: held.get(r, Fraction(0)) for r in spec if _has_pod_level(r)}
+
+
+def _has_pod_level(resource: str) -> bool:
+    return resource in ("cpu", "memory") or resource.startswith("hugepages-")
 
 
 def _largest(pod: objects.Pod, spec: Exact, actual: Exact, allocated: Exact) -> Exact:
