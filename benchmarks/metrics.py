@@ -37,7 +37,7 @@ from tests.e2e import metrics_scene
 from tests.realcluster import manifests, node_exporter, prometheus
 
 NONE, SCORES = "none", "five-scores"
-_SCRAPE_INTERVAL = "15s"
+_SCRAPE_INTERVAL_MS = 15_000
 _PODS_KEPT = 20_000
 """Older pods end, so that the cluster stays as full as it is."""
 
@@ -145,7 +145,7 @@ def _serve(nodes: int, pipe: connection.Connection) -> None:
         for name in names:
             shares = [rng.uniform(0.1, 0.6) for _ in range(5)]
             exporter.put([name], node_exporter.Load(*shares))
-        pipe.send(exporter.prometheus_config(_SCRAPE_INTERVAL))
+        pipe.send(exporter.prometheus_config(_SCRAPE_INTERVAL_MS))
         with contextlib.suppress(EOFError):
             pipe.recv()
 

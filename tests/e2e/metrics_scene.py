@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tests.realcluster import control_plane as control_planes
 
 PROFILE = "node-load"
-SCRAPE_INTERVAL = "500ms"
+SCRAPE_INTERVAL_MS = 500
 PARAMS = ("--params", "rate_window=4s")
 METRICS = ("node_cpu", "node_memory", "node_disk_io", "node_disk_space", "node_network")
 WEIGHTS = dict(zip(METRICS, (3, 4, 2, 2, 2), strict=True))
@@ -125,6 +125,12 @@ class Scene:
         answer = self.prometheus.query(QUERIES[metric])
         return {self.nodes[one["metric"]["instance"]]: float(one["value"][1]) for one in answer}
 
+    def settled_nodes(self) -> int:
+        """Return of how many nodes the windows of rates are full: before, rates are too low."""
+        due = 4000 // SCRAPE_INTERVAL_MS
+        full = f"count_over_time(node_cpu_seconds_total{{mode='idle',cpu='0'}}[4s]) >= {due - 1}"
+        return len(self.prometheus.query(full))
+
     def points_by_hand(self) -> dict[str, float]:
         """Return what the five scores give each node by Prometheus' own answer, without pods."""
         points: dict[str, float] = dict.fromkeys(self.nodes.values(), 0.0)
@@ -201,7 +207,7 @@ def playing(
         exporter = stack.enter_context(node_exporter.NodeExporter(by_name))
         for name, load in (loads or {}).items():
             exporter.put([name], load)
-        config = exporter.prometheus_config(SCRAPE_INTERVAL)
+        config = exporter.prometheus_config(SCRAPE_INTERVAL_MS)
         server = stack.enter_context(prometheus.Prometheus(folder / "prometheus", config=config))
         policies = ("--policies", str(folder / "node-load.policy"), *PARAMS)
         flags = (*policies, "--prometheus", server.url, "--metrics-address", own_address)
@@ -217,7 +223,7 @@ def playing(
             nodes_by_instance,
         )
         server.process.wait_until(
-            lambda: all(len(scene.loads(metric)) == node_count for metric in METRICS),
+            lambda: scene.settled_nodes() == node_count,
             time_limit_seconds=60,
         )
         scene.served_before = server.served_queries()

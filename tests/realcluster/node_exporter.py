@@ -34,9 +34,14 @@ class Load:
 
 @dataclasses.dataclass
 class _Counters:
-    """What has been used so far, in seconds at full load; `at` is a monotonic time."""
+    """What has been used so far, in seconds at full load; `at` is a monotonic time.
+
+    Attributes:
+        first: when the node was first asked, from which on scrapes come at regular times.
+    """
 
     at: float
+    first: float | None = None
     cpu: float = 0.0
     idle: float = 0.0
     disk_io: float = 0.0
@@ -63,6 +68,7 @@ class NodeExporter:
         self.dead: set[str] = set()
         self._instances = instances
         self._lock = threading.Lock()
+        self._interval_seconds = 0.0
         started = time.monotonic()
         self._loads = dict.fromkeys(instances, Load())
         self._counters = {name: _Counters(started) for name in instances}
@@ -89,11 +95,13 @@ class NodeExporter:
         """Let nodes have this load from now on."""
         with self._lock:
             for name in names:
-                self._counters[name].advance(self._loads[name], time.monotonic())
+                counters = self._counters[name]
+                counters.advance(self._loads[name], self._planned(counters))
                 self._loads[name] = load
 
-    def prometheus_config(self, scrape_interval: str) -> dict[str, Any]:
+    def prometheus_config(self, scrape_interval_ms: int) -> dict[str, Any]:
         """Return a configuration that scrapes every node."""
+        self._interval_seconds = scrape_interval_ms / 1000
         address = f"127.0.0.1:{self._server.server_address[1]}"
         targets = [
             {
@@ -103,7 +111,8 @@ class NodeExporter:
             for name, instance in self._instances.items()
         ]
         job = {"job_name": "node-exporter", "static_configs": targets}
-        times = {"scrape_interval": scrape_interval, "scrape_timeout": scrape_interval}
+        interval = f"{scrape_interval_ms}ms"
+        times = {"scrape_interval": interval, "scrape_timeout": interval}
         return {"global": times, "scrape_configs": [job]}
 
     def text(self, path: str) -> str | None:
@@ -113,8 +122,22 @@ class NodeExporter:
             return None
         with self._lock:
             load, counters = self._loads[name], self._counters[name]
-            counters.advance(load, time.monotonic())
+            if counters.first is None:
+                counters.first = time.monotonic()
+            counters.advance(load, self._planned(counters))
             return _exposition(name, load, counters)
+
+    def _planned(self, counters: _Counters) -> float:
+        """Return when the scrape that is under way, or next to now, was due.
+
+        Prometheus takes a scrape for made when it was due; counters that had gone on until the
+        answer was written would make rates jitter with every delay of a busy machine.
+        """
+        now = time.monotonic()
+        if counters.first is None or not self._interval_seconds:
+            return now
+        scrapes = round((now - counters.first) / self._interval_seconds)
+        return max(counters.at, counters.first + scrapes * self._interval_seconds)
 
 
 def _exposition(name: str, load: Load, counters: _Counters) -> str:
