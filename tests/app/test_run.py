@@ -34,7 +34,7 @@ def _node_of(plane: control_planes.ControlPlane, namespace: str, pod: str) -> st
 
 def _message_of(plane: control_planes.ControlPlane, namespace: str, pod: str) -> str:
     conditions = plane.client.pod(namespace, pod)["status"].get("conditions", [])
-    return next((c["message"] for c in conditions if c["type"] == "PodScheduled"), "")
+    return next((c.get("message", "") for c in conditions if c["type"] == "PodScheduled"), "")
 
 
 @pytest.mark.e2e
@@ -67,7 +67,7 @@ def test_metric_values_of_a_prometheus_decide(
     node = manifests.node("node-1")
     node["status"]["addresses"] = [{"type": "InternalIP", "address": "10.1.2.3"}]
     client = control_plane.client
-    client.create_nodes([node])
+    aged_nodes.create(control_plane, node)
     client.create_pods(namespace, [manifests.pod("cool", scheduler_name="cool")])
     values = ["0.95"]
 

@@ -42,9 +42,19 @@ def test_a_granted_user_may_do_just_that(control_plane: control_planes.ControlPl
         "scheduler", [{"apiGroups": [""], "resources": ["nodes"], "verbs": ["list"]}]
     )
     client = control_plane.client_of("scheduler")
+    control_plane.api_server.wait_until(lambda: _may_list_nodes(client), time_limit_seconds=10.0)
     assert client.nodes() == []
     with pytest.raises(api_client.ApiError, match="403"):
         client.pods()
+
+
+def _may_list_nodes(client: api_client.ApiClient) -> bool:
+    """Return whether the API server, which follows grants by a watch, knows of this one yet."""
+    try:
+        client.nodes()
+    except api_client.ApiError:
+        return False
+    return True
 
 
 def test_clear_takes_back_nodes_pods_and_grants(
