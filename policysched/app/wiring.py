@@ -16,6 +16,7 @@ from policysched import clock as clocks
 from policysched import errors
 from policysched.app import (
     config,
+    config_reading,
     http_server,
     logs,
     metrics_source,
@@ -105,7 +106,7 @@ class Service:
         self._options = options
         self._clock = clock
         self._rng = random.Random()
-        self._config = config.read(options.config) if options.config else config.Config()
+        self._config = config_reading.read(options.config) if options.config else config.Config()
         self._election = elections.with_overrides(
             self._config.leader_election, options.leader_election
         )

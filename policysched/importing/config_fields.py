@@ -7,7 +7,7 @@ from typing import Any
 import yaml
 
 from policysched import errors
-from policysched.app import config
+from policysched.app import config_reading
 
 ADVICE = "policysched works without it; docs/import.md says what becomes of each field"
 _HEAD = {"apiVersion": "policysched.io/v1alpha1", "kind": "PolicySchedulerConfiguration"}
@@ -20,7 +20,7 @@ def refusal(fields: dict[str, Any]) -> str | None:
     have is imported from then on.
     """
     try:
-        config.parse(as_yaml(fields), "config.yaml")
+        config_reading.parse(as_yaml(fields), "config.yaml")
     except errors.InputError as error:
         return error.problem.split("\n", maxsplit=1)[0]
     return None

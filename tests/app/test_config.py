@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from policysched import errors
-from policysched.app import config, election
+from policysched.app import config, config_reading, election
 from policysched.kube import leader_election
 from policysched.promapi import settings
 
@@ -12,7 +12,7 @@ HEAD = "apiVersion: policysched.io/v1alpha1\nkind: PolicySchedulerConfiguration\
 
 def test_an_empty_configuration_has_the_defaults() -> None:
     """Nothing needs to be said besides what the file is."""
-    assert config.parse(HEAD, "c.yaml") == config.Config()
+    assert config_reading.parse(HEAD, "c.yaml") == config.Config()
 
 
 def test_everything_that_can_be_said() -> None:
@@ -43,7 +43,7 @@ def test_everything_that_can_be_said() -> None:
         "NodeResourcesFit", 2, {"scoringStrategy": {"type": "MostAllocated"}}
     )
     profile = config.ProfileConfig("batch", (plugin,), ("ImageLocality",), ("TaintToleration",))
-    assert config.parse(text, "c.yaml") == config.Config(
+    assert config_reading.parse(text, "c.yaml") == config.Config(
         params={"range": "10m", "factor": 2},
         profiles=(profile,),
         pod_initial_backoff_seconds=0.5,
@@ -206,7 +206,7 @@ def test_everything_that_can_be_said() -> None:
 def test_what_does_not_fit_is_named_with_its_line(text: str, message: str) -> None:
     """Every fault of a configuration is told at once, each with its line."""
     with pytest.raises(errors.ConfigurationError) as caught:
-        config.parse(text, "c.yaml")
+        config_reading.parse(text, "c.yaml")
     assert str(caught.value) == message
     assert "hunter2" not in message
 
@@ -226,7 +226,7 @@ def test_servers_of_metrics_and_how_to_speak_to_them() -> None:
         "    timeoutSeconds: 5\n"
         "    method: GET\n"
     )
-    assert config.parse(text, "c.yaml").prometheus == {
+    assert config_reading.parse(text, "c.yaml").prometheus == {
         "default": settings.PrometheusSource("http://prometheus:9090"),
         "east": settings.PrometheusSource(
             "https://mimir.example.com",

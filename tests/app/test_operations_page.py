@@ -9,7 +9,7 @@ import re
 import pytest
 
 from policysched import clock as clocks
-from policysched.app import config, election, terms, wiring
+from policysched.app import config_reading, election, terms, wiring
 from policysched.cli import run
 from tests import builders
 from tests.app import operations_page
@@ -20,12 +20,14 @@ from tests.app import operations_page
 )
 def test_its_configurations_are_some(name: str) -> None:
     """Each fits the schema."""
-    config.parse(operations_page.BLOCKS[name], name)
+    config_reading.parse(operations_page.BLOCKS[name], name)
 
 
 def test_the_defaults_of_leader_election_are_those_of_the_page() -> None:
     """The example has all fields at their defaults, but for the switch and the namespace."""
-    found = config.parse(operations_page.BLOCKS["config.yaml"], "config.yaml").leader_election
+    found = config_reading.parse(
+        operations_page.BLOCKS["config.yaml"], "config.yaml"
+    ).leader_election
     assert found == election.LeaderElectionConfig(
         leader_elect=True, resource_namespace=election.DEFAULT_NAMESPACE
     )

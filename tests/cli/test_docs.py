@@ -8,7 +8,7 @@ import shlex
 
 import pytest
 
-from policysched.app import config
+from policysched.app import config, config_reading
 from policysched.cli import main
 
 PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs" / "commands.md"
@@ -40,6 +40,6 @@ def test_commands_print_what_the_page_shows(
 def test_the_configuration_of_the_page_is_one() -> None:
     """It fits the schema, and its times and limits are the defaults."""
     (text,) = [content for _, name, content in BLOCKS if name == "config.yaml"]
-    found = config.parse(text, "config.yaml")
+    found = config_reading.parse(text, "config.yaml")
     default = config.Config(params=found.params, profiles=found.profiles)
     assert (found, len(found.profiles)) == (default, 1)

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from policysched import errors
-from policysched.app import config
+from policysched.app import config_reading
 from tests.conformance.generate import families
 from tests.importing import deciding
 
@@ -302,7 +302,7 @@ nonsense: {a: 1}
 """
     )
     assert imported.config is not None
-    assert config.parse(imported.config, "config.yaml").pod_max_backoff_seconds == 30
+    assert config_reading.parse(imported.config, "config.yaml").pod_max_backoff_seconds == 30
     assert yaml.safe_load(imported.config) == {
         "apiVersion": "policysched.io/v1alpha1",
         "kind": "PolicySchedulerConfiguration",

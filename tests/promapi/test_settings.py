@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from policysched import errors
-from policysched.app import config
+from policysched.app import config_reading
 from policysched.promapi import failures, settings
 
 PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs" / "metrics.md"
@@ -125,7 +125,11 @@ def test_the_configuration_of_the_docs_is_one() -> None:
         r"```yaml config\.yaml\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL
     )
     assert found is not None
-    assert list(config.parse(found[1], "c.yaml").prometheus) == ["default", "mimir", "thanos"]
+    assert list(config_reading.parse(found[1], "c.yaml").prometheus) == [
+        "default",
+        "mimir",
+        "thanos",
+    ]
 
 
 def test_every_cause_has_its_row_in_the_docs() -> None:
