@@ -57,12 +57,12 @@ class OwnMetrics:
     def follow(
         self,
         scheduler: schedulers.Scheduler,
-        readers: tuple[readings.MetricReader, ...],
+        readers: Callable[[], Iterable[readings.MetricReader]],
         source: metrics_source.MetricsSource | None,
     ) -> None:
         """Tell of a scheduler, of the metrics that its rules read, and of where they come from."""
         self.add(lambda: of_scheduler(scheduler))
-        self.add(lambda: of_samples(readers, scheduler.cache.snapshot()))
+        self.add(lambda: of_samples(readers(), scheduler.cache.snapshot()))
         if source is not None:
             self.add(lambda: of_sources(source.health()))
             self.add(lambda: of_queries(source.stats()))

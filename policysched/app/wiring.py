@@ -1,93 +1,52 @@
-"""The scheduler of `run`: `kube`, `scheduler`, profiles and metrics joined, started and stopped."""
+"""The scheduler of `run`: `kube`, `scheduler`, profiles and metrics joined, started and stopped.
+
+Service()   reads what is on this machine; what is wrong there ends the process
+run         connects, joins everything (`_join`), adds the parts (`_PARTS`), starts it all
+_PARTS      each takes the `Wired`, and adds background work, pages or listeners to it
+"""
 
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 import logging
 import math
-import platform
 import random
-from collections.abc import Coroutine, Mapping, Sequence
-from typing import Any, NoReturn
+from collections.abc import Callable
 
 import policysched
 from policysched import clock as clocks
 from policysched import errors
+from policysched.app import config as configs
+from policysched.app import election as elections
 from policysched.app import (
-    config,
     config_reading,
     http_server,
+    live_profiles,
     logs,
     metrics_source,
     own_metrics,
     policies,
     process,
+    reflectors,
+    run_options,
     source_watch,
     terms,
+    wired,
+    writers,
 )
-from policysched.app import election as elections
-from policysched.cluster import cache as caches
-from policysched.cluster import node_names
-from policysched.framework import events, interface, runtime
-from policysched.kube import (
-    binding,
-    client,
-    event_recorder,
-    eviction,
-    kubeconfig,
-    pod_status,
-    rate_limit,
-    reflector,
-    resources,
-    volume_writing,
-)
+from policysched.kube import client, kubeconfig, rate_limit
 from policysched.promapi import live_source, settings, source
 from policysched.queue import scheduling_queue
-from policysched.scheduler import ports
 from policysched.scheduler import scheduler as schedulers
 
 _log = logging.getLogger("policysched")
 
+RunOptions = run_options.RunOptions
+
 _OTHER_CONNECTIONS = 32
 """Connections besides those of bindings: watches, events, status."""
-_FLUSH_SECONDS = 5.0
-_LONGEST_SLEEP_SECONDS = 60.0
-"""The wall clock may be set; timers by it look again this often."""
-_METRICS_LOOK_SECONDS = 1.0
-"""How late a pod may be tried again after a sample grew old."""
 _FIRST_METRICS_SECONDS = 10.0
 """How long pods wait for first values of metrics; what has none by then is missing."""
-_POLICY_CHANGE = events.ClusterEvent(events.EventResource.POLICY, events.ActionType.UPDATE_OTHER)
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class RunOptions:
-    """What `run` is started with.
-
-    Attributes:
-        kubeconfig: a path, None for the usual places.
-        context: a context of it, None for the current one.
-        config: a configuration file.
-        policies: see `policy_sources.read`.
-        params: values of params, over those of the configuration.
-        scheduler_name: name of the profile where the policies declare none.
-        metrics_file: see `metrics_source.FileSource`; it stands for all of Prometheus.
-        prometheus: `[NAME=]URL`, over the servers of the configuration.
-        metrics_address: where metrics of our own are served; None for nowhere.
-        leader_election: over what the configuration says of it.
-    """
-
-    kubeconfig: str | None = None
-    context: str | None = None
-    config: str | None = None
-    policies: tuple[str, ...] = ()
-    params: Mapping[str, str] = dataclasses.field(default_factory=dict)
-    scheduler_name: str | None = None
-    metrics_file: str | None = None
-    prometheus: tuple[str, ...] = ()
-    metrics_address: http_server.Address | None = None
-    leader_election: elections.Overrides = dataclasses.field(default_factory=dict)
 
 
 class Service:
@@ -106,7 +65,7 @@ class Service:
         self._options = options
         self._clock = clock
         self._rng = random.Random()
-        self._config = config_reading.read(options.config) if options.config else config.Config()
+        self._config = config_reading.read(options.config) if options.config else configs.Config()
         self._election = elections.with_overrides(
             self._config.leader_election, options.leader_election
         )
@@ -169,7 +128,7 @@ class Service:
                     hash=self.policy_set.content_hash or "none",
                 ),
             )
-            await self._serve(api, elector, stopping)
+            await self._serve(self._join(connection, api, elector), stopping)
         _log.info("stopped")
 
     def _request_limit(self) -> rate_limit.TokenBucket | None:
@@ -179,89 +138,53 @@ class Service:
         burst = limits.burst or math.ceil(2 * limits.qps)
         return rate_limit.TokenBucket(limits.qps, burst, self._clock)
 
-    async def _serve(
-        self, api: client.ApiClient, elector: terms.Elector, stopping: asyncio.Event
-    ) -> None:
-        instance = f"policysched-{platform.node()}"
-        recorder = event_recorder.ApiEventRecorder(api, self._clock, instance=instance)
-        status_writer = pod_status.PodStatusWriter(api, self._clock)
-        evictor = eviction.PodEvictor(api, self._clock)
-        outside = ports.Outside(recorder, status_writer, evictor)
-        scheduler = schedulers.Scheduler({}, outside, self._clock, settings=self._settings())
-        profiles = self._set_profiles(scheduler, api)
-        reflectors = _reflectors(api, scheduler, self._rng)
-        background: list[Coroutine[None, None, None]] = [each.run() for each in reflectors]
-        background += [recorder.run(), status_writer.run()]
-        background.append(self._retry_by_time(scheduler, profiles))
-        background.append(self._look_at_metrics(scheduler, profiles))
-        self._source_watch.recorder = recorder
-        if self._options.metrics_address is not None:
-            self._own_metrics.follow(scheduler, profiles.metric_readers, self._metrics)
-            self._own_metrics.add(lambda: elections.status(self._election, elector))
-            pages = {own_metrics.PATH: self._own_metrics.page}
-            background.append(http_server.HttpServer(self._options.metrics_address, pages).run())
-        if self._metrics is not None:
-            nodes = _ClusterNodes(scheduler.cache, reflectors[0].synced)
-            handlers = scheduler.events
-            background.append(
-                self._metrics.run(handlers.refresh_metrics, nodes, handlers.backfill_metrics)
-            )
-        leading = self._terms(elector, scheduler, reflectors[-1])
+    def _join(
+        self, connection: kubeconfig.Connection, api: client.ApiClient, elector: terms.Elector
+    ) -> wired.Wired:
+        """Return everything of this process, with its first profiles.
+
+        Raises:
+            ConfigurationError: a plugin or a metric cannot be had.
+        """
+        clock, rng = self._clock, self._rng
+        written = writers.ApiWriters(api, clock)
+        scheduler = schedulers.Scheduler({}, written.outside(), clock, settings=self._settings())
+        made = policies.require(policies.make(self.policy_set, written.handle(scheduler, rng)))
+        for line in policies.describe(made):
+            _log.info("%s", line)
+        profiles = live_profiles.LiveProfiles(scheduler, self._metrics, clock, rng)
+        profiles.use(self.policy_set, made)
+        self._source_watch.recorder = written.recorder
+        return wired.Wired(
+            options=self._options,
+            config=self._config,
+            election=self._election,
+            clock=clock,
+            rng=rng,
+            connection=connection,
+            api=api,
+            elector=elector,
+            writers=written,
+            scheduler=scheduler,
+            reflectors=reflectors.Reflectors(api, scheduler, rng),
+            profiles=profiles,
+            metrics=self._metrics,
+            own_metrics=self._own_metrics,
+        )
+
+    async def _serve(self, joined: wired.Wired, stopping: asyncio.Event) -> None:
+        for add_part in _PARTS:
+            add_part(joined)
+        leading = _terms(joined)
         async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(each) for each in background]
-            tasks.append(group.create_task(self._schedule(scheduler, reflectors, leading)))
+            tasks = [group.create_task(each) for each in joined.background]
+            tasks.append(group.create_task(_schedule(joined, leading)))
             await stopping.wait()
             _log.info("stopping")
-            await leading.end(lambda: _flush(recorder, status_writer))
+            await leading.end(joined.writers.flush)
             for task in tasks:
                 task.cancel()
         await leading.hand_over()
-
-    def _terms(
-        self,
-        elector: terms.Elector,
-        scheduler: schedulers.Scheduler,
-        pods: reflector.Reflector[Any],
-    ) -> terms.Terms:
-        if not self._election.leader_elect:
-            return terms.Terms(elector, scheduler)
-        return terms.Terms(
-            elector,
-            scheduler,
-            refresh=pods.refresh,
-            last_writes_seconds=elections.times(self._election).last_writes_seconds,
-        )
-
-    async def _schedule(
-        self,
-        scheduler: schedulers.Scheduler,
-        reflectors: Sequence[reflector.Reflector[Any]],
-        leading: terms.Terms,
-    ) -> None:
-        """Schedule pods whenever this process leads, once everything has been listed."""
-        started_seconds = self._clock.monotonic_seconds()
-        await asyncio.gather(*(each.synced.wait() for each in reflectors))
-        await self._wait_for_metrics()
-        process.settle_memory()
-        seconds = self._clock.monotonic_seconds() - started_seconds
-        cache = scheduler.cache
-        _log.info(
-            "synced %s",
-            logs.fields(
-                nodes=cache.nodes.alive_count, pods=cache.pod_count, seconds=f"{seconds:.1f}"
-            ),
-        )
-        await leading.run()
-
-    async def _wait_for_metrics(self) -> None:
-        """Give metrics a moment: pods that wait since before the start should not go blind."""
-        if self._metrics is None:
-            return
-        try:
-            async with asyncio.timeout(_FIRST_METRICS_SECONDS):
-                await self._metrics.wait_asked()
-        except TimeoutError:
-            _log.warning("scheduling begins before all metrics have been asked")
 
     def _settings(self) -> schedulers.SchedulerSettings:
         return schedulers.SchedulerSettings(
@@ -273,98 +196,88 @@ class Service:
             max_bindings_in_flight=self._config.parallel_binds,
         )
 
-    async def _retry_by_time(
-        self, scheduler: schedulers.Scheduler, profiles: policies.Profiles
-    ) -> NoReturn:
-        """Try rejected pods again whenever a rule begins or ceases to act by the time."""
-        while True:
-            now = self._clock.now()
-            change = profiles.next_change(now)
-            seconds = _LONGEST_SLEEP_SECONDS if change is None else (change - now).total_seconds()
-            await asyncio.sleep(min(seconds, _LONGEST_SLEEP_SECONDS))
-            if change is not None and self._clock.now() >= change:
-                scheduler.queue.move_all_to_active_or_backoff(_POLICY_CHANGE, None, None)
 
-    async def _look_at_metrics(
-        self, scheduler: schedulers.Scheduler, profiles: policies.Profiles
-    ) -> NoReturn:
-        """Try rejected pods again when samples grow old or just-placed pods cease to count.
-
-        A refresh does so by itself; this is for samples that nothing refreshes any more.
-        """
-        while True:
-            before = profiles.next_metric_change(scheduler.cache.snapshot())
-            await asyncio.sleep(_METRICS_LOOK_SECONDS)
-            if before is not None and self._clock.now() >= before:
-                scheduler.events.look_at_metrics()
-
-    def _set_profiles(
-        self, scheduler: schedulers.Scheduler, api: client.ApiClient
-    ) -> policies.Profiles:
-        cache = scheduler.cache
-        handle = interface.Handle(
-            binding.ApiBinder(api),
-            cache.owners,
-            scheduler.preemptions,
-            cache.storage,
-            cache.budgets,
-            volume_writer=volume_writing.ApiVolumeWriter(api),
-            rng=self._rng,
-        )
-        profiles = policies.require(policies.make(self.policy_set, handle))
-        for line in policies.describe(profiles):
-            _log.info("%s", line)
-        frameworks = {
-            name: runtime.Framework(prof, self._rng) for name, prof in profiles.by_name.items()
-        }
-        scheduler.set_profiles(frameworks, profiles.annotation_keys, profiles.metric_needs)
-        if self._metrics is not None:
-            histories = profiles.metric_needs.histories
-            window_seconds = {key: need.seconds for key, need in histories.items()}
-            self._metrics.set_metrics(self.policy_set.metrics, window_seconds)
-        return profiles
+def _terms(joined: wired.Wired) -> terms.Terms:
+    """Return the terms of this process: one that never ends where nobody is elected."""
+    if not joined.election.leader_elect:
+        return terms.Terms(joined.elector, joined.scheduler)
+    return terms.Terms(
+        joined.elector,
+        joined.scheduler,
+        refresh=joined.reflectors.pods.refresh,
+        last_writes_seconds=elections.times(joined.election).last_writes_seconds,
+    )
 
 
-class _ClusterNodes:
-    """The nodes of the cache, for whoever brings metrics."""
-
-    def __init__(self, cache: caches.Cache, synced: asyncio.Event) -> None:
-        """Follow `cache`, complete once `synced` is set."""
-        self._cache = cache
-        self._synced = synced
-        self._names = node_names.NodeNames()
-
-    async def wait_synced(self) -> None:
-        """Return when all nodes have been listed."""
-        await self._synced.wait()
-
-    def names(self) -> node_names.NodeNames:
-        """Return what the nodes that there are now are called."""
-        self._names.follow(node for node in self._cache.nodes.nodes if node is not None)
-        return self._names
+async def _schedule(joined: wired.Wired, leading: terms.Terms) -> None:
+    """Schedule pods whenever this process leads, once everything has been listed."""
+    started_seconds = joined.clock.monotonic_seconds()
+    await joined.reflectors.wait_synced()
+    await _wait_for_metrics(joined.metrics)
+    process.settle_memory()
+    seconds = joined.clock.monotonic_seconds() - started_seconds
+    cache = joined.scheduler.cache
+    _log.info(
+        "synced %s",
+        logs.fields(nodes=cache.nodes.alive_count, pods=cache.pod_count, seconds=f"{seconds:.1f}"),
+    )
+    await leading.run()
 
 
-def _reflectors(
-    api: client.ApiClient, scheduler: schedulers.Scheduler, rng: random.Random
-) -> list[reflector.Reflector[Any]]:
-    handlers = scheduler.events
-    sinks: list[tuple[resources.Resource[Any], reflector.Sink[Any]]] = [
-        (resources.NODES, handlers.nodes),  # the first: metrics wait for it
-        (resources.NAMESPACES, handlers.namespaces),
-        *((resources.OWNERS[kind], sink) for kind, sink in handlers.owners.items()),
-        *((resources.STORAGE[kind], sink) for kind, sink in handlers.storage.items()),
-        (resources.BUDGETS, handlers.budgets),
-        (resources.PODS, handlers.pods),  # the last: a new leader lists them again
-    ]
-    return [reflector.Reflector(api, resource, sink, rng=rng) for resource, sink in sinks]
-
-
-async def _flush(
-    recorder: event_recorder.ApiEventRecorder, status_writer: pod_status.PodStatusWriter
-) -> None:
-    """Let what was decided be told, as far as the API server takes it in time."""
+async def _wait_for_metrics(metrics: metrics_source.MetricsSource | None) -> None:
+    """Give metrics a moment: pods that wait since before the start should not go blind."""
+    if metrics is None:
+        return
     try:
-        async with asyncio.timeout(_FLUSH_SECONDS):
-            await asyncio.gather(recorder.flush(), status_writer.flush())
+        async with asyncio.timeout(_FIRST_METRICS_SECONDS):
+            await metrics.wait_asked()
     except TimeoutError:
-        _log.warning("some events or conditions were not written before the end")
+        _log.warning("scheduling begins before all metrics have been asked")
+
+
+# --- parts ---------------------------------------------------------------------------------------
+
+
+def _follow_cluster(joined: wired.Wired) -> None:
+    """Watch, and write what is decided."""
+    joined.background += [each.run() for each in joined.reflectors]
+    joined.background += joined.writers.background()
+
+
+def _follow_time(joined: wired.Wired) -> None:
+    """Try pods again when time alone changes verdicts."""
+    joined.background.append(joined.profiles.retry_by_time())
+    joined.background.append(joined.profiles.look_at_metrics())
+
+
+def _follow_metrics(joined: wired.Wired) -> None:
+    """Bring samples of metrics to the cache."""
+    if joined.metrics is not None:
+        nodes = reflectors.ClusterNodes(joined.scheduler.cache, joined.reflectors.nodes.synced)
+        handlers = joined.scheduler.events
+        joined.background.append(
+            joined.metrics.run(handlers.refresh_metrics, nodes, handlers.backfill_metrics)
+        )
+
+
+def _tell_own_metrics(joined: wired.Wired) -> None:
+    own = joined.own_metrics
+    own.follow(joined.scheduler, joined.profiles.metric_readers, joined.metrics)
+    own.add(lambda: elections.status(joined.election, joined.elector))
+    joined.pages[own_metrics.PATH] = own.page
+
+
+def _serve_pages(joined: wired.Wired) -> None:
+    """Serve the pages that the parts before this one have added."""
+    if joined.options.metrics_address is not None:
+        server = http_server.HttpServer(joined.options.metrics_address, joined.pages)
+        joined.background.append(server.run())
+
+
+_PARTS: tuple[Callable[[wired.Wired], None], ...] = (
+    _follow_cluster,
+    _follow_time,
+    _follow_metrics,
+    _tell_own_metrics,
+    _serve_pages,  # the last one
+)

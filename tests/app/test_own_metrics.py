@@ -159,7 +159,7 @@ def test_the_docs_name_every_metric() -> None:
     world = fakes.World()
     own = own_metrics.OwnMetrics()
     readers = tuple(compiler.compile_program(desk.check(POLICY)).metric_parts.readers())
-    own.follow(world.scheduler, readers, _Source())  # type: ignore[arg-type]  # it need not run
+    own.follow(world.scheduler, lambda: readers, _Source())  # type: ignore[arg-type]  # it need not run
     own.observe_query(_stats())
     world.scheduler.counters.attempts["p", counters.AttemptResult.SCHEDULED] += 1
     served = {}

@@ -1,0 +1,67 @@
+"""The watches of the cluster, each joined to where its objects go."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Iterator
+from typing import Any
+
+from policysched.cluster import cache as caches
+from policysched.cluster import node_names
+from policysched.kube import client, reflector, resources
+from policysched.scheduler import scheduler as schedulers
+
+
+class Reflectors:
+    """Keeps a scheduler's cache and queue equal to the cluster.
+
+    Attributes:
+        nodes, pods: the reflectors of these.
+    """
+
+    def __init__(
+        self, api: client.ApiClient, scheduler: schedulers.Scheduler, rng: random.Random
+    ) -> None:
+        """Prepare; `each.run` of all of them does the work."""
+        handlers = scheduler.events
+        self.nodes = reflector.Reflector(api, resources.NODES, handlers.nodes, rng=rng)
+        self.pods = reflector.Reflector(api, resources.PODS, handlers.pods, rng=rng)
+        others: list[tuple[resources.Resource[Any], reflector.Sink[Any]]] = [
+            (resources.NAMESPACES, handlers.namespaces),
+            *((resources.OWNERS[kind], sink) for kind, sink in handlers.owners.items()),
+            *((resources.STORAGE[kind], sink) for kind, sink in handlers.storage.items()),
+            (resources.BUDGETS, handlers.budgets),
+        ]
+        self._all: list[reflector.Reflector[Any]] = [
+            self.nodes,
+            *(reflector.Reflector(api, resource, sink, rng=rng) for resource, sink in others),
+            self.pods,
+        ]
+
+    def __iter__(self) -> Iterator[reflector.Reflector[Any]]:
+        """Iterate over all of them."""
+        return iter(self._all)
+
+    async def wait_synced(self) -> None:
+        """Return when everything has been listed."""
+        await asyncio.gather(*(each.synced.wait() for each in self._all))
+
+
+class ClusterNodes:
+    """The nodes of the cache, for whoever brings metrics."""
+
+    def __init__(self, cache: caches.Cache, synced: asyncio.Event) -> None:
+        """Follow `cache`, complete once `synced` is set."""
+        self._cache = cache
+        self._synced = synced
+        self._names = node_names.NodeNames()
+
+    async def wait_synced(self) -> None:
+        """Return when all nodes have been listed."""
+        await self._synced.wait()
+
+    def names(self) -> node_names.NodeNames:
+        """Return what the nodes that there are now are called."""
+        self._names.follow(node for node in self._cache.nodes.nodes if node is not None)
+        return self._names

@@ -1,0 +1,61 @@
+"""What one running process is made of; parts of `run` find here what they need, and add to it."""
+
+from __future__ import annotations
+
+import dataclasses
+import random
+from collections.abc import Coroutine
+
+from policysched import clock as clocks
+from policysched.app import (
+    config,
+    http_server,
+    live_profiles,
+    metrics_source,
+    own_metrics,
+    reflectors,
+    run_options,
+    terms,
+    writers,
+)
+from policysched.app import election as elections
+from policysched.kube import client, kubeconfig
+from policysched.scheduler import scheduler as schedulers
+
+
+@dataclasses.dataclass(slots=True, eq=False, kw_only=True)
+class Wired:
+    """Everything of one process, joined but not started.
+
+    Attributes:
+        options, config: what it was started with.
+        election: whether and how a leader is elected.
+        clock, rng: time and chance.
+        connection, api: the API server; writes wait for the lease, if there is one.
+        elector: says whether this process leads.
+        writers: everything that writes about pods.
+        scheduler: the loop.
+        reflectors: the watches that feed it.
+        profiles: what it goes by.
+        metrics: where samples come from, None for nowhere.
+        own_metrics: what is told of this process.
+        background: runs from the start until the process ends, whether it leads or not.
+        pages: what is served over HTTP, by path.
+    """
+
+    options: run_options.RunOptions
+    config: config.Config
+    election: elections.LeaderElectionConfig
+    clock: clocks.Clock
+    rng: random.Random
+    connection: kubeconfig.Connection
+    api: client.ApiClient
+    elector: terms.Elector
+    writers: writers.ApiWriters
+    scheduler: schedulers.Scheduler
+    reflectors: reflectors.Reflectors
+    profiles: live_profiles.LiveProfiles
+    metrics: metrics_source.MetricsSource | None
+    own_metrics: own_metrics.OwnMetrics
+    background: list[Coroutine[None, None, None]] = dataclasses.field(default_factory=list)
+    pages: dict[str, http_server.MakePage] = dataclasses.field(default_factory=dict)
