@@ -1,26 +1,47 @@
 """A small HTTP server for pages that the process tells about itself, in its own event loop.
 
 Pages are made when they are asked for, between two steps of the scheduler, so that they need no
-locks; they must be quick.
+locks; they must be quick. A page that takes longer is a coroutine function that does its work in a
+thread. Only GET and HEAD are answered, and POST where a path takes posts; everything that a client
+sends, and the time that it takes, has a limit.
+
+    server = http_server.HttpServer(address, {"/metrics": page}, guard=access, tls=certificates)
+    await server.run()
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import dataclasses
+import inspect
 import ipaddress
 import logging
 import socket
-from collections.abc import Awaitable, Callable, Mapping
-from typing import NoReturn, TypeAlias
+import ssl
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from typing import Any, NoReturn, Protocol, TypeAlias
 
 from aiohttp import web
 
 from policysched import errors
+from policysched.app import connections
 
 _log = logging.getLogger(__name__)
 
 _MAX_PORT = 65535
+_MAX_LINE_BYTES = 8190
+_MAX_HEADERS = 64
+_IDLE_SECONDS = 60.0
+"""How long a client may take to send a whole head of a request; it may keep the connection between
+requests so long."""
+_ANSWER_SECONDS = 30.0
+"""How long a request may take, from its head to the last byte of the answer."""
+_CLOSING_SECONDS = 1.0
+_METHODS = ("GET", "HEAD")
+
+TEXT = "text/plain; charset=utf-8"
+JSON = "application/json"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -40,11 +61,72 @@ class Page:
     """A body and its content type, such as `text/plain; charset=utf-8`."""
 
     body: bytes
-    content_type: str
+    content_type: str = TEXT
     status: int = 200
 
 
-MakePage: TypeAlias = Callable[[], Page]
+class Query:
+    """The parameters of a request, such as `limit=10&verbose`."""
+
+    def __init__(self, values: Mapping[str, tuple[str, ...]] | None = None) -> None:
+        """Keep the values by name."""
+        self._values = dict(values or {})
+
+    def __contains__(self, name: str) -> bool:
+        """Say whether the parameter is there, with a value or without."""
+        return name in self._values
+
+    def one(self, name: str, default: str = "") -> str:
+        """Return the first value of a parameter."""
+        return self._values.get(name, (default,))[0]
+
+    def all(self, name: str) -> tuple[str, ...]:
+        """Return all values of a parameter."""
+        return self._values.get(name, ())
+
+
+MakePage: TypeAlias = Callable[[Query], Page | Awaitable[Page]]
+TakePost: TypeAlias = Callable[[bytes], Awaitable[Page]]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Asker:
+    """Who asks for what.
+
+    Attributes:
+        method, path: what is asked for.
+        authorization: the header of that name, "" where there is none.
+        certificate: the client's, as `ssl.SSLSocket.getpeercert` gives it; it has been verified.
+    """
+
+    method: str
+    path: str
+    authorization: str = dataclasses.field(default="", repr=False)
+    certificate: Mapping[str, Any] | None = None
+
+
+class Guard(Protocol):
+    """Who says who may see a page."""
+
+    async def refusal(self, asker: Asker) -> Page | None:
+        """Return what is answered instead of the page, None for one who may see it."""
+        ...
+
+
+class Tls(Protocol):
+    """Where the TLS settings of a connection come from."""
+
+    def context(self) -> ssl.SSLContext:
+        """Return those of the next connection."""
+        ...
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Posts:
+    """Paths that take what is posted, whose size is limited."""
+
+    by_path: Mapping[str, TakePost]
+    max_bytes: int = 0
 
 
 def address(text: str) -> Address:
@@ -78,31 +160,148 @@ class HttpServer:
         bound: where it listens.
     """
 
-    def __init__(self, listen: Address, pages: Mapping[str, MakePage]) -> None:
-        """Take the port; `pages` are served once `run` runs.
+    def __init__(
+        self,
+        listen: Address,
+        pages: Mapping[str, MakePage],
+        *,
+        guard: Guard | None = None,
+        tls: Tls | None = None,
+        posts: Posts | None = None,
+        max_connections: int = connections.MAX_CONNECTIONS,
+    ) -> None:
+        """Take the port; `pages` are served once `run` runs, those that are added later as well.
+
+        Args:
+            listen: where.
+            pages: what makes each page, by path.
+            guard: says who may see a page; None lets everybody see all.
+            tls: the settings of connections, None for plain HTTP.
+            posts: paths that take POST.
+            max_connections: how many there may be at once.
 
         Raises:
             ConfigurationError: it cannot listen there.
         """
+        self._pages = pages
+        self._guard = guard
+        self._tls = tls
+        self._posts = posts or Posts({})
+        self._max_connections = max_connections
+        self._connections: connections.Connections
         self._socket = _listening(listen)
-        self._pages = dict(pages)
         host, port, *_ = self._socket.getsockname()
         self.bound = Address(host, port)
 
     async def run(self) -> NoReturn:
         """Serve until cancelled."""
-        app = web.Application()
-        for path, make_page in self._pages.items():
-            app.router.add_get(path, _handler(make_page))
-        runner = web.AppRunner(app, access_log=None, shutdown_timeout=1.0)
-        await runner.setup()
+        server = web.Server(
+            self._handle,
+            access_log=None,
+            logger=_log,
+            keepalive_timeout=_IDLE_SECONDS,
+            lingering_time=0.0,
+            max_line_size=_MAX_LINE_BYTES,
+            max_field_size=_MAX_LINE_BYTES,
+            max_headers=_MAX_HEADERS,
+            auto_decompress=False,
+        )
+        self._connections = connections.Connections(
+            self._socket,
+            server,
+            tls=None if self._tls is None else self._tls.context,
+            limit=self._max_connections,
+        )
+        paths = ", ".join([*self._pages, *self._posts.by_path])
+        scheme = "http" if self._tls is None else "https"
+        _log.info("serving %s on %s://%s", paths, scheme, self.bound)
         try:
-            await web.SockSite(runner, self._socket).start()
-            _log.info("serving %s on http://%s", ", ".join(self._pages), self.bound)
-            await asyncio.Event().wait()
+            await self._connections.run()
         finally:
-            await runner.cleanup()
-        raise AssertionError  # the event is never set
+            await server.shutdown(_CLOSING_SECONDS)
+
+    async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
+        """Answer, down to the last byte; a client that does not take it in time is dropped."""
+        self._connections.touch(request.protocol)
+        try:
+            async with asyncio.timeout(_ANSWER_SECONDS):
+                response = _response(await self._answer(request))
+                await response.prepare(request)
+                await response.write_eof()
+                return response
+        except TimeoutError:
+            if request.transport is not None:
+                request.transport.abort()
+            raise ConnectionResetError from None
+        finally:
+            self._connections.touch(request.protocol)
+
+    async def _answer(self, request: web.BaseRequest) -> Page:
+        path = request.path
+        make_page, take_post = self._pages.get(path), self._posts.by_path.get(path)
+        if make_page is None and take_post is None:
+            return Page(b"there is no such page\n", status=404)  # before anybody is asked about it
+        if self._guard is not None:
+            refusal = await self._guard.refusal(_asker(request))
+            if refusal is not None:
+                return refusal
+        if take_post is not None and request.method == "POST":
+            return await self._take(request, take_post)
+        if make_page is None or request.method not in _METHODS:
+            return Page(b"this page cannot be asked for so\n", status=405)
+        with _failures_told(path):
+            made = make_page(_query(request))
+            return await made if inspect.isawaitable(made) else made
+        return Page(b"the page could not be made; the log says why\n", status=500)
+
+    async def _take(self, request: web.BaseRequest, take_post: TakePost) -> Page:
+        limit_bytes = self._posts.max_bytes
+        if (request.content_length or 0) > limit_bytes:
+            return _TOO_LARGE
+        body = bytearray()
+        async for chunk in request.content.iter_any():
+            body += chunk
+            if len(body) > limit_bytes:
+                return _TOO_LARGE
+        with _failures_told(request.path):
+            return await take_post(bytes(body))
+        return Page(b"it could not be looked at; the log says why\n", status=500)
+
+
+_TOO_LARGE = Page(b"that is too much\n", status=413)
+
+
+@contextlib.contextmanager
+def _failures_told(path: str) -> Iterator[None]:
+    """Log a failure of a page: it must not end the process, which has other things to do."""
+    try:
+        yield
+    except Exception:  # noqa: BLE001 - any bug in a page
+        _log.exception("the page %s could not be made", path)
+
+
+def _asker(request: web.BaseRequest) -> Asker:
+    transport = request.transport
+    certificate = transport.get_extra_info("peercert") if transport is not None else None
+    authorization = request.headers.get("Authorization", "")
+    return Asker(request.method, request.path, authorization, certificate or None)
+
+
+def _query(request: web.BaseRequest) -> Query:
+    asked = request.query
+    return Query({name: tuple(asked.getall(name)) for name in asked})
+
+
+def _response(page: Page) -> web.Response:
+    headers = {
+        "Content-Type": page.content_type,
+        "Cache-Control": "no-store",
+        "X-Content-Type-Options": "nosniff",
+        "Server": "policysched",
+    }
+    if page.status == 405:  # noqa: PLR2004 - HTTP: Method Not Allowed
+        headers["Allow"] = ", ".join(_METHODS)
+    return web.Response(body=page.body, headers=headers, status=page.status)
 
 
 def _listening(listen: Address) -> socket.socket:
@@ -112,12 +311,3 @@ def _listening(listen: Address) -> socket.socket:
     except OSError as error:
         problem = f"cannot listen there: {error.strerror}"
         raise errors.ConfigurationError(f"`{listen}`", problem) from error
-
-
-def _handler(make_page: MakePage) -> Callable[[web.Request], Awaitable[web.Response]]:
-    async def handle(_request: web.Request) -> web.Response:
-        page = make_page()
-        headers = {"Content-Type": page.content_type, "Cache-Control": "no-store"}
-        return web.Response(body=page.body, headers=headers, status=page.status)
-
-    return handle

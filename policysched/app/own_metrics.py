@@ -67,7 +67,7 @@ class OwnMetrics:
             self.add(lambda: of_sources(source.health()))
             self.add(lambda: of_queries(source.stats()))
 
-    def page(self) -> http_server.Page:
+    def page(self, _query: http_server.Query | None = None) -> http_server.Page:
         """Return all of it."""
         body = exposition.generate_latest(self.registry)
         return http_server.Page(body, exposition.CONTENT_TYPE_PLAIN_0_0_4)

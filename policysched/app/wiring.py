@@ -17,7 +17,6 @@ import policysched
 from policysched import clock as clocks
 from policysched import errors
 from policysched.app import config as configs
-from policysched.app import election as elections
 from policysched.app import (
     config_reading,
     http_server,
@@ -34,6 +33,7 @@ from policysched.app import (
     wired,
     writers,
 )
+from policysched.app import election as elections
 from policysched.kube import client, kubeconfig, rate_limit
 from policysched.promapi import live_source, settings, source
 from policysched.queue import scheduling_queue
@@ -270,7 +270,8 @@ def _tell_own_metrics(joined: wired.Wired) -> None:
 def _serve_pages(joined: wired.Wired) -> None:
     """Serve the pages that the parts before this one have added."""
     if joined.options.metrics_address is not None:
-        server = http_server.HttpServer(joined.options.metrics_address, joined.pages)
+        in_the_clear = {own_metrics.PATH: joined.pages[own_metrics.PATH]}
+        server = http_server.HttpServer(joined.options.metrics_address, in_the_clear)
         joined.background.append(server.run())
 
 

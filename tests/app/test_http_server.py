@@ -59,7 +59,7 @@ async def test_pages_are_made_when_they_are_asked_for() -> None:
     """Each request gets the page of that moment; other paths and methods get errors."""
     asked: list[int] = []
 
-    def page() -> http_server.Page:
+    def page(query: http_server.Query) -> http_server.Page:
         asked.append(1)
         return http_server.Page(f"{len(asked)}".encode(), "text/plain; charset=utf-8")
 
