@@ -13,6 +13,7 @@ from policysched.framework import (
     asking,
     cycle_state,
     interface,
+    point_times,
     shape_answers,
     status,
     status_table,
@@ -32,12 +33,16 @@ class Cycle:
     Attributes:
         state: scratch of plugins that are asked in every cycle.
         answers: what is kept for equal pods; plugins in there have a state of their own.
+        times: of the extension points.
+        filtered: what Filter said, int16 (N,), once it was asked about all rows.
     """
 
     pod: pod_shape.PodInfo
     snap: snapshot.Snapshot
     state: cycle_state.CycleState
     answers: shape_answers.ShapeAnswers
+    times: point_times.PointTimes
+    filtered: status_table.StatusIds | None = None
 
     def state_of(self, plugin: interface.Plugin) -> cycle_state.CycleState:
         """Return the state that `plugin` sees."""

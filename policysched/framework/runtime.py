@@ -15,11 +15,13 @@ from policysched.cluster import pod_shape, snapshot
 from policysched.framework import (
     asking,
     cycle_state,
+    diagnosing,
     events,
     explanation,
     filtering,
     interface,
     messages,
+    point_times,
     post_filtering,
     profile,
     queued_pod,
@@ -49,6 +51,8 @@ class ScheduleResult:
         feasible_count, node_count: nodes that pass, and all nodes.
         message: `0/5 nodes are available: …` when it fits nowhere.
         scores: points of the feasible nodes; None when there was nothing to choose.
+        filtered: what Filter said of each row, None where it was not asked of all (`Diagnosis`).
+        statuses: of Filter, by number; times: of the extension points so far.
     """
 
     node_name: str | None
@@ -59,6 +63,9 @@ class ScheduleResult:
     node_count: int
     message: str = ""
     scores: score_table.ScoreTable | None = None
+    filtered: status_table.StatusIds | None = None
+    statuses: status_table.Statuses = ()
+    times: point_times.PointTimes = dataclasses.field(default_factory=point_times.PointTimes)
 
 
 class Framework:
@@ -68,11 +75,16 @@ class Framework:
         """Run the plugins of `prof`; ties are broken by `rng`, by the smallest name without it."""
         self.profile = prof
         self._rng = rng
+        self._seconds: point_times.Seconds = point_times.no_time
         self._numbered = list(enumerate(prof.plugins))
         self._acting: dict[str, list[tuple[int, Any]]] = {}
         self._filters = filtering.FilterRunner(self._at("pre_filter"), self._at("filter"))
         self._scores = scoring.ScoreRunner(self._at("score"), prof.weights)
         self._kept = shape_answers.ShapeAnswersCache(self._at("applies_to"))
+
+    def measure_by(self, seconds: point_times.Seconds) -> None:
+        """Measure how long extension points take by a monotonic clock; nobody does before."""
+        self._seconds = seconds
 
     def _at(self, point: str) -> list[tuple[int, Any]]:
         """Return the numbered plugins that act at an extension point.
@@ -132,17 +144,27 @@ class Framework:
     def schedule_pod(self, pod: pod_shape.PodInfo, snap: snapshot.Snapshot) -> ScheduleResult:
         """Choose a node: PreFilter, Filter, PreScore, Score, the highest total."""
         cycle = self._begin(pod, snap)
-        if snap.node_count == 0:
+        result = self._schedule(cycle)
+        result.filtered, result.statuses = cycle.filtered, cycle.answers.table.statuses
+        result.times = cycle.times
+        return result
+
+    def _schedule(self, cycle: filtering.Cycle) -> ScheduleResult:
+        if cycle.snap.node_count == 0:
             no_nodes = status.unschedulable("", messages.NO_NODES)
             return ScheduleResult(None, cycle.state, no_nodes, None, 0, 0, messages.NO_NODES)
         outcome = self._filters.pre_filter(cycle)
         if outcome.rejection is not None:
+            cycle.times.end("PreFilter", outcome.rejection.code)
             return self._does_not_fit(cycle, outcome, None)
+        cycle.times.end("PreFilter")
         own = refiltering.own_nomination(cycle, outcome, self._filters)
         if own is not None and own.fits:
+            cycle.times.end("Filter")
             return self._choose(cycle, np.array([own.row], np.intp))
-        ids = self._filter(cycle, outcome, own)
-        failed = _filter_error(cycle, ids)
+        ids = cycle.filtered = self._filter(cycle, outcome, own)
+        failed = diagnosing.filter_error(cycle, ids)
+        cycle.times.end("Filter", failed.code if failed else status.Code.SUCCESS)
         if failed is not None:
             return self._ends_in_error(cycle, failed)
         rows = np.flatnonzero(ids == 0)
@@ -168,7 +190,8 @@ class Framework:
     def _begin(self, pod: pod_shape.PodInfo, snap: snapshot.Snapshot) -> filtering.Cycle:
         tolerations = self.profile.tolerations(pod.shape, snap)
         answers = self._kept.get(pod, tolerations, snap)
-        return filtering.Cycle(pod, snap, cycle_state.CycleState(tolerations), answers)
+        state = cycle_state.CycleState(tolerations)
+        return filtering.Cycle(pod, snap, state, answers, point_times.PointTimes(self._seconds))
 
     def _choose(self, cycle: filtering.Cycle, rows: npt.NDArray[np.intp]) -> ScheduleResult:
         snap = cycle.snap
@@ -179,7 +202,9 @@ class Framework:
         if len(rows) > 1:
             scores = self._scores.score(cycle, rows)
             if isinstance(scores, status.Status):
+                cycle.times.end("Score", scores.code)
                 return self._ends_in_error(cycle, scores)
+            cycle.times.end("Score")
             result.scores = scores
             result.node_name = score_table.select_host(result.scores.best_rows(), names, self._rng)
         return result
@@ -192,7 +217,7 @@ class Framework:
     ) -> ScheduleResult:
         if outcome.rejection is not None and not outcome.rejection.is_rejection:
             return self._ends_in_error(cycle, outcome.rejection)
-        diagnosis = _diagnose(cycle, outcome, ids)
+        diagnosis = diagnosing.diagnose(cycle, outcome, ids)
         diagnosis.refilter = refiltering.Refilter(cycle, outcome, self._filters)
         snap = cycle.snap
         message = messages.fit_error(diagnosis, snap.is_alive, snap.node_count)
@@ -219,7 +244,7 @@ class Framework:
         else:
             own = refiltering.own_nomination(cycle, outcome, self._filters)
             ids = self._filter(cycle, outcome, own)
-            failed = _filter_error(cycle, ids)
+            failed = diagnosing.filter_error(cycle, ids)
             rows = np.flatnonzero(ids == 0) if failed is None else alive[:0]
             first = [cycle.answers.table.statuses[i] for i in np.maximum(ids, 0)]
             answers = [_signed(p.name, a) for p, a in self._filters.explain(cycle, outcome)]
@@ -249,7 +274,7 @@ class Framework:
     ) -> str:
         if cycle.snap.node_count == 0:
             return messages.NO_NODES
-        failed = None if ids is None else _filter_error(cycle, ids)
+        failed = None if ids is None else diagnosing.filter_error(cycle, ids)
         return failed.message if failed else self._does_not_fit(cycle, outcome, ids).message
 
     def evidence(
@@ -367,38 +392,6 @@ class Framework:
         """Tell PostBind plugins."""
         for _, plugin in self._at("post_bind"):
             await cast("interface.PostBindPlugin", plugin).post_bind(state, pod, node_name)
-
-
-def _filter_error(cycle: filtering.Cycle, ids: status_table.StatusIds) -> status.Status | None:
-    """Return the error of the first node, by name, on which a Filter plugin met one.
-
-    kube-scheduler asks about nodes in parallel and tells of any one.
-    """
-    table = cycle.answers.table
-    failed = np.flatnonzero(np.isin(ids, table.errors)) if table.errors else ids[:0]
-    if len(failed) == 0:
-        return None
-    row = min(failed.tolist(), key=cycle.snap.nodes.names.__getitem__)
-    return table.statuses[int(ids[row])]
-
-
-def _diagnose(
-    cycle: filtering.Cycle,
-    outcome: filtering.PreFilterOutcome,
-    ids: status_table.StatusIds | None,
-) -> interface.Diagnosis:
-    statuses = cycle.answers.table.statuses
-    if ids is None:
-        ids = np.zeros(cycle.snap.size, np.int16)
-    diagnosis = interface.Diagnosis(
-        ids, list(statuses), pre_filter=outcome.rejection, unasked=outcome.unasked
-    )
-    seen = {statuses[i] for i in np.unique(ids) if i > 0}
-    if outcome.rejection is not None:
-        seen.add(outcome.rejection)
-    diagnosis.unschedulable_plugins = {s.plugin for s in seen if s.plugin} | outcome.narrowing
-    diagnosis.pending_plugins = {s.plugin for s in seen if s.code is status.Code.PENDING}
-    return diagnosis
 
 
 def _signed(plugin_name: str, answers: status.NodeStatuses) -> status.NodeStatuses:

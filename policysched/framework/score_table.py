@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import random
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +15,21 @@ HUNDREDTHS = 100
 """Totals are fixed-point hundredths of a point: policy scores need them, sums stay exact."""
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class Part:
+    """What some plugins gave, as it lies in memory; valid within the cycle alone.
+
+    Attributes:
+        names: score names of the k plugins.
+        weighted: int64 (k, n) or, for one plugin, (n,) hundredths.
+        is_by_row: whether n are all rows, as opposed to the feasible ones.
+    """
+
+    names: tuple[str, ...]
+    weighted: columns.IntArray
+    is_by_row: bool
+
+
 @dataclasses.dataclass(slots=True)
 class ScoreTable:
     """Weighted points in hundredths.
@@ -22,11 +38,13 @@ class ScoreTable:
         rows: intp (f,), rows of the feasible nodes.
         by_plugin: score name → int64 (f,), weight × points × 100; empty unless it was asked for.
         totals: int64 (f,), the sum over all plugins.
+        parts: the same by plugin, to be looked up for single nodes.
     """
 
     rows: npt.NDArray[np.intp]
     by_plugin: dict[str, columns.IntArray]
     totals: columns.IntArray
+    parts: Sequence[Part] = ()
 
     def best_rows(self) -> npt.NDArray[np.intp]:
         """Return the rows with the highest total, intp (b,)."""

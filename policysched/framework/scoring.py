@@ -16,6 +16,7 @@ from policysched.framework import (
     cycle_state,
     filtering,
     interface,
+    kept_sums,
     score_table,
     shape_answers,
     status,
@@ -55,7 +56,7 @@ class Plan:
         rows: intp (f,), the nodes that were feasible the last time.
     """
 
-    sums: Sequence[shape_answers.KeptScores]
+    sums: Sequence[kept_sums.KeptSums]
     others: Sequence[tuple[Scorer, _Given | None]]
     rows: npt.NDArray[np.intp]
 
@@ -131,8 +132,10 @@ class ScoreRunner:
         feasible = cycle.snap.at_rows(rows)
         (plan,) = cycle.answers.planned("score", lambda _: [self._plan(cycle)])
         totals = np.zeros(cycle.snap.size, np.int64)
+        parts = []
         for kept in plan.sums:
-            totals += kept.scores(cycle.answers.state, cycle.pod, cycle.snap)
+            totals += kept.totals(cycle.answers.state, cycle.pod, cycle.snap)
+            parts.append(kept.part())
         totals = totals[rows]
         if totals.min(initial=0) < 0:
             return self._points(cycle, rows)  # which knows whose score it is
@@ -145,7 +148,8 @@ class ScoreRunner:
                 weighted = self._given(given, scorer, cycle, plan.rows)
             if weighted is not None:
                 totals += weighted
-        return score_table.ScoreTable(rows, {}, totals)
+                parts.append(score_table.Part((scorer.score_name,), weighted, is_by_row=False))
+        return score_table.ScoreTable(rows, {}, totals, parts)
 
     def _points(self, cycle: filtering.Cycle, rows: npt.NDArray[np.intp]) -> score_table.ScoreTable:
         feasible = cycle.snap.at_rows(rows)
@@ -156,7 +160,8 @@ class ScoreRunner:
             if weighted is not None:
                 by_plugin[scorer.score_name] = weighted
                 totals += weighted
-        return score_table.ScoreTable(rows, by_plugin, totals)
+        parts = [score_table.Part((n,), w, is_by_row=False) for n, w in by_plugin.items()]
+        return score_table.ScoreTable(rows, by_plugin, totals, parts)
 
     def _plan(self, cycle: filtering.Cycle) -> Plan:
         """Add up what can be added up before it is known which nodes are feasible."""
@@ -166,7 +171,8 @@ class ScoreRunner:
             if _adds_up(scorer):
                 summed.setdefault(scorer.plugin.reads, []).append(scorer)
         sums = [
-            shape_answers.KeptScores(reads, _sum_of(scorers)) for reads, scorers in summed.items()
+            kept_sums.KeptSums(reads, tuple(s.score_name for s in scorers), _parts_of(scorers))
+            for reads, scorers in summed.items()
         ]
         others = [
             (s, _Given(None, 0, np.zeros(0, np.int64)) if _gives_again(s) else None)
@@ -231,25 +237,26 @@ def _gives_again(scorer: Scorer) -> bool:
     return scorer.keeps and scorer.normalizes and not scorer.is_third_party
 
 
-def _sum_of(scorers: Sequence[Scorer]) -> shape_answers.ScoreFn:
-    """Return a function that adds up weighted scores."""
+def _parts_of(scorers: Sequence[Scorer]) -> shape_answers.ScoreFn:
+    """Return a function that gives the weighted scores of k plugins, int64 (k, n)."""
 
-    def add_up(
+    def ask(
         state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
     ) -> columns.IntArray:
-        totals = np.zeros(len(nodes), np.int64)
+        parts = np.empty((len(scorers), len(nodes)), np.int64)
         is_invalid: columns.BoolArray | None = None
-        for scorer in scorers:
+        for index, scorer in enumerate(scorers):
             scores = scorer.plugin.score(state, pod, nodes)
             if not _is_in_range(scores, scorer):
                 is_wrong = (scores < 0) | (scores > _highest(scorer))
                 is_invalid = is_wrong if is_invalid is None else is_invalid | is_wrong
-            totals += scores * scorer.factor
+            np.multiply(scores, scorer.factor, out=parts[index])
         if is_invalid is not None:
-            totals[is_invalid] = _INVALID
-        return totals
+            parts[:, is_invalid] = 0
+            parts[0, is_invalid] = _INVALID
+        return parts
 
-    return add_up
+    return ask
 
 
 def _highest(scorer: Scorer) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy.typing as npt
 from policysched.framework import status
 
 StatusIds: TypeAlias = npt.NDArray[np.int16]
+Statuses: TypeAlias = Sequence[status.Status]
 
 _MAX_STATUSES = 30_000
 """Below what int16 holds; reasons must not contain values that differ from node to node."""

@@ -1,0 +1,99 @@
+"""What is worth keeping of a cycle when it is over: few numbers out of long arrays.
+
+The arrays are live and the rows of nodes are used again, so all of it is copied, with the names of
+the nodes; it takes some ten microseconds at 5,000 nodes.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from policysched.cluster import columns
+from policysched.framework import score_table, status, status_table
+
+MAX_REJECTIONS = 64
+"""Distinct rejections that are kept of a cycle, those of the most nodes."""
+_EXAMPLES = 3
+_LOWEST = np.iinfo(np.int64).min
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Rejection:
+    """One answer that ruled out nodes, with the names of a few of them."""
+
+    answer: status.Status
+    node_count: int
+    examples: tuple[str, ...]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Standing:
+    """The best nodes of a cycle, the chosen one first, then by points.
+
+    Attributes:
+        nodes: their names, m of them.
+        totals: int64 (m,) hundredths of a point.
+        score_names: of the k plugins and rules that gave points.
+        weighted: int64 (k, m) hundredths.
+    """
+
+    nodes: tuple[str, ...]
+    totals: columns.IntArray
+    score_names: tuple[str, ...]
+    weighted: columns.IntArray
+
+
+def rejections(
+    ids: status_table.StatusIds, statuses: Sequence[status.Status], names: Sequence[str]
+) -> tuple[Rejection, ...]:
+    """Return which answers ruled out how many nodes, the most frequent first.
+
+    `ids`, int16 (N,), are numbers in `statuses`: 0 passes, -1 is no node.
+    """
+    counts = np.bincount(ids + np.int16(1)).tolist()[2:]
+    found = sorted(
+        ((count, -number) for number, count in enumerate(counts, 1) if count), reverse=True
+    )
+    return tuple(
+        Rejection(statuses[-negative], count, _examples(ids, -negative, names))
+        for count, negative in found[:MAX_REJECTIONS]
+    )
+
+
+def _examples(ids: status_table.StatusIds, number: int, names: Sequence[str]) -> tuple[str, ...]:
+    rows = np.flatnonzero(ids == number)[:_EXAMPLES]
+    return tuple(names[row] for row in rows.tolist())
+
+
+def standing(
+    table: score_table.ScoreTable, chosen_row: int, names: Sequence[str], count: int
+) -> Standing:
+    """Return the points of the chosen node and of those that come next, `count` in all."""
+    positions = _best_positions(table, chosen_row, count)
+    rows = table.rows[positions]
+    score_names = tuple(name for part in table.parts for name in part.names)
+    weighted = np.empty((len(score_names), len(positions)), np.int64)
+    first = 0
+    for part in table.parts:
+        end = first + len(part.names)
+        weighted[first:end] = part.weighted.take(rows if part.is_by_row else positions, axis=-1)
+        first = end
+    nodes = tuple(names[row] for row in rows.tolist())
+    return Standing(nodes, table.totals[positions], score_names, weighted)
+
+
+def _best_positions(
+    table: score_table.ScoreTable, chosen_row: int, count: int
+) -> npt.NDArray[np.intp]:
+    """Return positions among the feasible nodes; where points are equal, the first row's."""
+    chosen = int(np.searchsorted(table.rows, chosen_row))
+    left = table.totals.copy()
+    positions = [chosen]
+    for _ in range(min(count, len(left)) - 1):
+        left[positions[-1]] = _LOWEST
+        positions.append(int(left.argmax()))
+    return np.array(positions, np.intp)
