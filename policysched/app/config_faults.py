@@ -17,10 +17,11 @@ from policysched.promapi import settings
 
 
 class Fault(NamedTuple):
-    """What is wrong on a line."""
+    """What is wrong on a line; `path` is that of the value, or of the mapping around it."""
 
     line: int
     problem: str
+    path: plain_yaml.Path
 
 
 def find(document: plain_yaml.Document) -> list[Fault]:
@@ -30,7 +31,7 @@ def find(document: plain_yaml.Document) -> list[Fault]:
     faults = [fault for error in violations for fault in _schema_faults(error, document)]
     if isinstance(document.value, dict):
         faults += _semantic_faults(document, _faulty_fields(violations))
-    return sorted(faults)
+    return sorted(faults, key=lambda fault: fault[:2])
 
 
 # --- what the schema forbids ----------------------------------------------------------------------
@@ -53,25 +54,26 @@ def _schema_faults(
                 if key not in known:
                     advice = spelling.did_you_mean(key, known)
                     problem = f"{name} has no field `{key}`" + (f" ({advice})" if advice else "")
-                    yield Fault(document.line((*path, key)), problem)
+                    yield Fault(document.line((*path, key)), problem, (*path, key))
         case "type":
-            yield Fault(line, f"{name} must be {_article(expected)}")
+            yield Fault(line, f"{name} must be {_article(expected)}", path)
         case "required":
             missing = [key for key in expected if key not in instance]
-            yield Fault(
-                line, f"{name} lacks {spelling.alternatives(f'`{key}`' for key in missing)}"
-            )
+            lacks = spelling.alternatives(f"`{key}`" for key in missing)
+            yield Fault(line, f"{name} lacks {lacks}", path)
         case "const":
-            yield Fault(line, f"{name} must be `{expected}`")
+            yield Fault(line, f"{name} must be `{expected}`", path)
         case "minimum" | "maximum" | "exclusiveMinimum":
             words = {"minimum": "at least", "maximum": "at most", "exclusiveMinimum": "more than"}
-            yield Fault(line, f"{name} must be {words[error.validator]} {expected}")
+            yield Fault(line, f"{name} must be {words[error.validator]} {expected}", path)
         case "pattern":  # of what is no secret alone
-            yield Fault(line, _mismatch(name, instance, error))
+            yield Fault(line, _mismatch(name, instance, error), path)
         case "enum":
-            yield Fault(line, f"{name} is {spelling.alternatives(f'`{one}`' for one in expected)}")
+            yield Fault(
+                line, f"{name} is {spelling.alternatives(f'`{one}`' for one in expected)}", path
+            )
         case _:
-            yield Fault(line, f"{name}: {error.message}")
+            yield Fault(line, f"{name}: {error.message}", path)
 
 
 def _mismatch(name: str, instance: str, error: jsonschema.ValidationError) -> str:
@@ -122,7 +124,7 @@ def _semantic_faults(document: plain_yaml.Document, faulty: set[str]) -> Iterabl
     for fields, check in _CHECKS.items():
         if faulty.isdisjoint(fields):
             for path, problem in check(given):
-                yield Fault(document.line(path), problem)
+                yield Fault(document.line(path), problem, path)
 
 
 def _profiles(given: config.Config) -> _Problems:

@@ -12,13 +12,12 @@ import logging
 import platform
 import random
 import uuid
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable
 
 import msgspec
 from prometheus_client import core
 
 from policysched import clock as clocks
-from policysched import errors
 from policysched.app import durations, terms
 from policysched.kube import client, fence, kubeconfig, leader_election, lease
 
@@ -44,10 +43,6 @@ class LeaderElectionConfig(msgspec.Struct, frozen=True, rename="camel"):
     """`""` for the namespace of the pod that we run in, else DEFAULT_NAMESPACE."""
 
 
-Overrides = Mapping[str, str | bool]
-"""Values by field, such as `lease_duration`; they come from the command line."""
-
-
 def problems(config: LeaderElectionConfig) -> Iterable[tuple[str, str]]:
     """Yield what makes no sense: (field as it is written in a file, what is wrong with it)."""
     by_field = {
@@ -68,18 +63,6 @@ def problems(config: LeaderElectionConfig) -> Iterable[tuple[str, str]]:
     if deadline <= leader_election.JITTER_FACTOR * period:
         factor = leader_election.JITTER_FACTOR
         yield "renewDeadline", f"`renewDeadline` must be greater than {factor} times `retryPeriod`"
-
-
-def with_overrides(config: LeaderElectionConfig, overrides: Overrides) -> LeaderElectionConfig:
-    """Return the configuration with what the command line says.
-
-    Raises:
-        UsageError: it makes no sense together.
-    """
-    changed = msgspec.structs.replace(config, **overrides)
-    for _, problem in problems(changed):
-        raise errors.UsageError(f"leader election: {problem}")
-    return changed
 
 
 def times(config: LeaderElectionConfig) -> leader_election.Times:

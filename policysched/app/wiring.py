@@ -15,10 +15,9 @@ from collections.abc import Callable
 
 import policysched
 from policysched import clock as clocks
-from policysched import errors
 from policysched.app import config as configs
+from policysched.app import election as elections
 from policysched.app import (
-    config_reading,
     http_server,
     live_profiles,
     logs,
@@ -33,9 +32,8 @@ from policysched.app import (
     wired,
     writers,
 )
-from policysched.app import election as elections
 from policysched.kube import client, kubeconfig, rate_limit
-from policysched.promapi import live_source, settings, source
+from policysched.promapi import live_source, source
 from policysched.queue import scheduling_queue
 from policysched.scheduler import scheduler as schedulers
 
@@ -56,8 +54,10 @@ class Service:
         policy_set: the profiles to be made.
     """
 
-    def __init__(self, options: RunOptions, clock: clocks.Clock) -> None:
-        """Read configuration, policies and metrics.
+    def __init__(
+        self, options: RunOptions, configuration: configs.Config, clock: clocks.Clock
+    ) -> None:
+        """Read policies and metrics.
 
         Raises:
             InputError: something cannot be read or is wrong.
@@ -65,12 +65,10 @@ class Service:
         self._options = options
         self._clock = clock
         self._rng = random.Random()
-        self._config = config_reading.read(options.config) if options.config else configs.Config()
-        self._election = elections.with_overrides(
-            self._config.leader_election, options.leader_election
-        )
+        self._config = configuration
+        self._election = configuration.leader_election
         self.policy_set = policies.load(
-            options.policies, options.params, options.scheduler_name, self._config
+            configuration.policies.paths, {}, options.scheduler_name, configuration
         )
         self._own_metrics = own_metrics.OwnMetrics()
         self._source_watch = source_watch.SourceWatch(self._own_metrics)
@@ -79,10 +77,8 @@ class Service:
     def _metrics_source(self) -> metrics_source.MetricsSource | None:
         options, declared = self._options, self.policy_set.metrics
         if options.metrics_file is not None:
-            if options.prometheus:
-                raise errors.UsageError("give either --metrics-file or --prometheus")
             return metrics_source.FileSource(options.metrics_file, declared)
-        servers = self._config.prometheus | dict(map(settings.from_option, options.prometheus))
+        servers = self._config.prometheus
         if servers:
             watch = self._source_watch
             around = source.Surroundings(self._clock, self._rng, observer=watch)
@@ -124,7 +120,7 @@ class Service:
                 logs.fields(
                     version=policysched.__version__,
                     server=connection.server,
-                    policies=",".join(self._options.policies) or "none",
+                    policies=",".join(self._config.policies.paths) or "none",
                     hash=self.policy_set.content_hash or "none",
                 ),
             )
@@ -269,9 +265,9 @@ def _tell_own_metrics(joined: wired.Wired) -> None:
 
 def _serve_pages(joined: wired.Wired) -> None:
     """Serve the pages that the parts before this one have added."""
-    if joined.options.metrics_address is not None:
+    if address := joined.config.serving.metrics_address:
         in_the_clear = {own_metrics.PATH: joined.pages[own_metrics.PATH]}
-        server = http_server.HttpServer(joined.options.metrics_address, in_the_clear)
+        server = http_server.HttpServer(http_server.address(address), in_the_clear)
         joined.background.append(server.run())
 
 

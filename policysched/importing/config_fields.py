@@ -10,7 +10,6 @@ from policysched import errors
 from policysched.app import config_reading
 
 ADVICE = "policysched works without it; docs/import.md says what becomes of each field"
-_HEAD = {"apiVersion": "policysched.io/v1alpha1", "kind": "PolicySchedulerConfiguration"}
 
 
 def refusal(fields: dict[str, Any]) -> str | None:
@@ -28,4 +27,4 @@ def refusal(fields: dict[str, Any]) -> str | None:
 
 def as_yaml(fields: dict[str, Any]) -> str:
     """Return the configuration file that has these fields."""
-    return yaml.safe_dump(_HEAD | fields, sort_keys=False, allow_unicode=True)
+    return yaml.safe_dump(config_reading.HEAD | fields, sort_keys=False, allow_unicode=True)

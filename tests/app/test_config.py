@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import pathlib
+
 import pytest
 
 from policysched import errors
@@ -32,6 +34,21 @@ def test_everything_that_can_be_said() -> None:
         "  resourceName: other\n"
         "  resourceNamespace: ops\n"
         "clientConnection: {qps: 50, burst: 100}\n"
+        "policies:\n"
+        "  configMap: kube-system/policies\n"
+        "  onBadStart: lastGood\n"
+        "  keep: 5\n"
+        "  checkEverySeconds: 2\n"
+        "serving:\n"
+        "  secureAddress: '[::]:10259'\n"
+        "  certFile: cert.pem\n"
+        "  keyFile: key.pem\n"
+        "  metricsAddress: 127.0.0.1:9153\n"
+        "  authentication: {enabled: false, cacheSeconds: 0}\n"
+        "  authorization: {enabled: false, alwaysAllowPaths: [/livez], cacheSeconds: 5}\n"
+        "decisions: {kept: 50}\n"
+        "logging: {format: json, level: debug}\n"
+        "tracing: {endpoint: 'collector:4317', samplingRatePerMillion: 1000}\n"
         "profiles:\n"
         "- schedulerName: batch\n"
         "  plugins:\n"
@@ -59,6 +76,25 @@ def test_everything_that_can_be_said() -> None:
             resource_namespace="ops",
         ),
         client_connection=config.ClientConnection(50, 100),
+        policies=config.PoliciesConfig(
+            config_map="kube-system/policies",
+            on_bad_start="lastGood",
+            keep=5,
+            check_every_seconds=2.0,
+        ),
+        serving=config.ServingConfig(
+            secure_address="[::]:10259",
+            cert_file="cert.pem",
+            key_file="key.pem",
+            metrics_address="127.0.0.1:9153",
+            authentication=config.AuthenticationConfig(enabled=False, cache_seconds=0.0),
+            authorization=config.AuthorizationConfig(
+                enabled=False, always_allow_paths=("/livez",), cache_seconds=5.0
+            ),
+        ),
+        decisions=config.DecisionsConfig(50),
+        logging=config.LoggingConfig("json", "debug"),
+        tracing=config.TracingConfig("collector:4317", 1000),
     )
 
 
@@ -196,6 +232,60 @@ def test_everything_that_can_be_said() -> None:
             id="burst-alone",
         ),
         pytest.param(
+            HEAD + "policies: {paths: [a], configMap: n/a}",
+            "c.yaml:3: `policies` has `paths` or `configMap`, not both",
+            id="two-sources",
+        ),
+        pytest.param(
+            HEAD + "policies:\n  paths: [a]\n  onBadStart: lastGood",
+            "c.yaml:5: `policies.onBadStart: lastGood` needs `history`, which keeps former "
+            "versions",
+            id="no-history",
+        ),
+        pytest.param(
+            HEAD + "policies:\n  configMap: n/a\n  history: n/a",
+            "c.yaml:5: `policies.history` must be another ConfigMap than `policies.configMap`",
+            id="history-in-place",
+        ),
+        pytest.param(
+            HEAD + "policies:\n  configMap: /a",
+            "c.yaml:4: `policies.configMap` must be written as NAMESPACE/NAME",
+            id="no-namespace",
+        ),
+        pytest.param(
+            HEAD + "serving:\n  metricsAddress: example.com",
+            "c.yaml:4: `serving.metricsAddress` must be an address such as 127.0.0.1:9153 or "
+            "[::1]:9153",
+            id="no-address",
+        ),
+        pytest.param(
+            HEAD + "serving: {secureAddress: '0.0.0.0:1', metricsAddress: '0.0.0.0:1'}",
+            "c.yaml:3: `serving.metricsAddress` must be another address than "
+            "`serving.secureAddress`",
+            id="one-port-for-two",
+        ),
+        pytest.param(
+            HEAD + "serving: {authorization: {alwaysAllowPaths: [livez]}}",
+            "c.yaml:3: `serving.authorization.alwaysAllowPaths[0]` must be a path such as /livez",
+            id="no-path",
+        ),
+        pytest.param(
+            HEAD + "logging: {level: chatty}",
+            "c.yaml:3: `logging.level` is `debug`, `info`, `warning` or `error`",
+            id="no-level",
+        ),
+        pytest.param(
+            HEAD + "features: {Teleport: true}",
+            "c.yaml:3: `features` has no field `Teleport`",
+            id="no-feature",
+        ),
+        pytest.param(
+            HEAD + "decisions: {kept: 0}\nclientConnection:\n  burst: 5\n",
+            "c.yaml:3: `decisions.kept` must be at least 1\n"
+            "c.yaml:5: `clientConnection.burst` has no meaning without `qps`",
+            id="of-both-kinds-at-once",
+        ),
+        pytest.param(
             HEAD + "parallelBinds: 0\npodMaxBackoffSeconds: x\n",
             "c.yaml:3: `parallelBinds` must be at least 1\n"
             "c.yaml:4: `podMaxBackoffSeconds` must be a number",
@@ -241,14 +331,69 @@ def test_servers_of_metrics_and_how_to_speak_to_them() -> None:
     }
 
 
-def test_the_command_line_stands_over_the_configuration() -> None:
-    """Single values are replaced, others stay; the defaults are kube-scheduler's, and a name."""
-    configured = election.LeaderElectionConfig(retry_period="1s")
-    changed = election.with_overrides(configured, {"leader_elect": True, "lease_duration": "30s"})
-    assert changed == election.LeaderElectionConfig(
-        leader_elect=True, lease_duration="30s", retry_period="1s"
+LEASE = "--leader-elect-lease-duration"
+
+
+def test_flags_stand_over_the_configuration(tmp_path: pathlib.Path) -> None:
+    """Single values are replaced, others stay; a flag may also take away what the file says."""
+    file = tmp_path / "c.yaml"
+    file.write_text(
+        HEAD + "leaderElection: {retryPeriod: 1s}\n"
+        "policies: {configMap: ns/name, keep: 3}\n"
+        "prometheus: {default: {url: 'http://a', pathPrefix: /p}}\n"
     )
+    flags = [
+        config_reading.Flag("--leader-elect", ("leaderElection", "leaderElect"), True),
+        config_reading.Flag(LEASE, ("leaderElection", "leaseDuration"), "30s"),
+        config_reading.Flag("--policies", ("policies", "configMap"), None),
+        config_reading.Flag("--policies", ("policies", "paths"), ["a.policy"]),
+        config_reading.Flag("--prometheus", ("prometheus", "default"), {"url": "http://b"}),
+    ]
+    found = config_reading.effective(str(file), flags)
+    assert found == config.Config(
+        leader_election=election.LeaderElectionConfig(
+            leader_elect=True, lease_duration="30s", retry_period="1s"
+        ),
+        policies=config.PoliciesConfig(paths=("a.policy",), keep=3),
+        prometheus={"default": settings.PrometheusSource("http://b")},
+    )
+
+
+def test_without_a_file_flags_stand_over_the_defaults() -> None:
+    """The defaults of leader election are kube-scheduler's, but for the name."""
+    assert config_reading.effective(None) == config.Config()
     assert election.times(election.LeaderElectionConfig()) == leader_election.Times(15.0, 10.0, 2.0)
     assert election.LeaderElectionConfig().resource_name == "policysched"
-    with pytest.raises(errors.UsageError, match="`leaseDuration` must be greater"):
-        election.with_overrides(configured, {"renew_deadline": "15s"})
+
+
+@pytest.mark.parametrize(
+    "flag, message",
+    [
+        pytest.param(
+            config_reading.Flag(LEASE, ("leaderElection", "leaseDuration"), "10s"),
+            f"{LEASE}: `leaderElection`: `leaseDuration` must be greater than `renewDeadline`",
+            id="not-with-the-default",
+        ),
+        pytest.param(
+            config_reading.Flag("--secure-address", ("serving", "secureAddress"), "here"),
+            "--secure-address: `serving.secureAddress` must be an address such as 127.0.0.1:9153 "
+            "or [::1]:9153",
+            id="no-address",
+        ),
+        pytest.param(
+            config_reading.Flag("--policy-configmap", ("policies", "configMap"), "name"),
+            "--policy-configmap: `policies.configMap` must be written as NAMESPACE/NAME",
+            id="no-namespace",
+        ),
+        pytest.param(
+            config_reading.Flag("--key-file", ("serving", "keyFile"), "k.pem"),
+            "--key-file: `serving.keyFile` needs `certFile`",
+            id="half-a-pair",
+        ),
+    ],
+)
+def test_flags_that_do_not_fit_are_wrong_usage(flag: config_reading.Flag, message: str) -> None:
+    """The option is named, for the file is not to blame."""
+    with pytest.raises(errors.UsageError) as caught:
+        config_reading.effective(None, [flag])
+    assert str(caught.value) == message

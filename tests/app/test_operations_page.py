@@ -9,7 +9,7 @@ import re
 import pytest
 
 from policysched import clock as clocks
-from policysched.app import config_reading, election, terms, wiring
+from policysched.app import config, config_reading, election, terms, wiring
 from policysched.cli import run
 from tests import builders
 from tests.app import operations_page
@@ -61,9 +61,10 @@ def test_limits_on_requests_are_those_of_the_configuration(tmp_path: pathlib.Pat
     clock = clocks.ManualClock(builders.EPOCH)
     file = tmp_path / "limits.yaml"
     file.write_text(operations_page.BLOCKS["limits.yaml"], encoding="utf-8")
-    limit = wiring.Service(wiring.RunOptions(config=str(file)), clock)._request_limit()
+    options, configuration = wiring.RunOptions(), config_reading.read(str(file))
+    limit = wiring.Service(options, configuration, clock)._request_limit()
     assert limit is not None
     waits = [limit.take() for _ in range(102)]
     assert waits[:100] == [0.0] * 100
     assert waits[100:] == pytest.approx([1 / 50, 2 / 50])
-    assert wiring.Service(wiring.RunOptions(), clock)._request_limit() is None
+    assert wiring.Service(options, config.Config(), clock)._request_limit() is None

@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from policysched import clock as clocks
-from policysched.app import wiring
+from policysched.app import config, wiring
 from tests.app import aged_nodes, operations_page
 from tests.e2e import scheduler_process
 from tests.promapi import fake_prometheus
@@ -184,7 +184,7 @@ def test_what_cannot_be_read_ends_it_at_the_start(argv: list[str], message: str)
         ),
         pytest.param(
             ["--leader-elect", "--leader-elect-lease-duration=5s"],
-            "leader election: `leaseDuration` must be greater than `renewDeadline`",
+            "--leader-elect-lease-duration: `leaderElection`: `leaseDuration` must be greater",
             id="lease-too-short",
         ),
     ],
@@ -204,6 +204,6 @@ def test_metrics_without_a_source_are_told(
 ) -> None:
     """Nobody should wonder why no rule on them ever acts."""
     (tmp_path / "p.policy").write_text(POLICY)
-    options = wiring.RunOptions(policies=(str(tmp_path),))
-    wiring.Service(options, clocks.SystemClock())
+    configuration = config.Config(policies=config.PoliciesConfig(paths=(str(tmp_path),)))
+    wiring.Service(wiring.RunOptions(), configuration, clocks.SystemClock())
     assert "metrics, which are missing on all nodes without a source" in caplog.text

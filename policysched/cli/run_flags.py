@@ -1,0 +1,228 @@
+"""Options of `run` that stand over fields of the configuration, each with its field.
+
+Names that kube-scheduler has too mean what they mean there.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+from typing import TYPE_CHECKING, Any
+
+from policysched import errors
+from policysched.app import logs
+from policysched.cli import offline_options
+
+if TYPE_CHECKING:
+    from policysched.app import config_reading
+
+
+def _truth(text: str) -> bool:
+    """Return what a word means to Go's flags (strconv.ParseBool)."""
+    words = {"true": True, "t": True, "1": True, "false": False, "f": False, "0": False}
+    if text.lower() not in words:
+        raise argparse.ArgumentTypeError(f"`{text}` is neither `true` nor `false`")
+    return words[text.lower()]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Option:
+    """An option for one field.
+
+    Attributes:
+        name: without dashes; an alias may follow a blank.
+        path: of the field in a configuration.
+        help: what `--help` says.
+        parsing: further arguments of `add_argument`.
+    """
+
+    name: str
+    path: str
+    help: str
+    parsing: dict[str, Any]
+
+    @property
+    def dest(self) -> str:
+        """The attribute under which argparse keeps the value."""
+        return self.name.split()[0].replace("-", "_")
+
+    @property
+    def written(self) -> str:
+        """The option as people write it."""
+        return f"--{self.name.split()[0]}"
+
+
+def _option(name: str, path: str, text: str, **parsing: Any) -> _Option:  # noqa: ANN401 - whatever argparse takes
+    return _Option(name, path, text, parsing)
+
+
+_SWITCH: dict[str, Any] = {
+    "metavar": "true|false",
+    "nargs": "?",
+    "const": True,
+    "type": _truth,
+}
+_GROUPS = {
+    "policies": [
+        _option(
+            "policy-configmap",
+            "policies.configMap",
+            "a ConfigMap that is followed, instead of --policies; its keys ending in .policy count",
+            metavar="NAMESPACE/NAME",
+        ),
+        _option(
+            "on-bad-start",
+            "policies.onBadStart",
+            "with bad policies at the start: refuse to start, or go by the last good version kept "
+            "in the cluster; default: refuse",
+            choices=("refuse", "lastGood"),
+        ),
+    ],
+    "serving": [
+        _option(
+            "secure-address",
+            "serving.secureAddress",
+            "where to serve health, metrics and debugging by TLS, such as 0.0.0.0:10259 "
+            "(default: nowhere)",
+            metavar="HOST:PORT",
+        ),
+        _option(
+            "cert-file tls-cert-file",
+            "serving.certFile",
+            "PEM certificate; by default one is made at the start",
+            metavar="FILE",
+        ),
+        _option(
+            "key-file tls-private-key-file", "serving.keyFile", "PEM key of it", metavar="FILE"
+        ),
+        _option(
+            "metrics-address",
+            "serving.metricsAddress",
+            "where to serve metrics of its own in the clear, such as 127.0.0.1:9153 "
+            "(default: nowhere)",
+            metavar="HOST:PORT",
+        ),
+    ],
+    "leader election": [
+        _option(
+            "leader-elect",
+            "leaderElection.leaderElect",
+            "schedule only while holding a Lease; default: false",
+            **_SWITCH,
+        ),
+        *(
+            _option(f"leader-elect-{name}", f"leaderElection.{field}", text, metavar=metavar)
+            for name, field, metavar, text in (
+                (
+                    *("lease-duration", "leaseDuration", "15s"),
+                    "after so long without a sign of the leader another takes over",
+                ),
+                (
+                    *("renew-deadline", "renewDeadline", "10s"),
+                    "so long a leader goes on that cannot renew its lease",
+                ),
+                (
+                    "retry-period",
+                    "retryPeriod",
+                    "2s",
+                    "how often the leader renews, and others try",
+                ),
+                (
+                    "resource-name",
+                    "resourceName",
+                    "NAME",
+                    "name of the Lease; default: policysched",
+                ),
+                (
+                    *("resource-namespace", "resourceNamespace", "NAMESPACE"),
+                    "default: the pod's own, else kube-system",
+                ),
+            )
+        ),
+    ],
+    "requests to the API server": [
+        _option(
+            "kube-api-qps",
+            "clientConnection.qps",
+            "limit of requests a second (default: none)",
+            metavar="N",
+            type=float,
+        ),
+        _option(
+            "kube-api-burst",
+            "clientConnection.burst",
+            "how many may come at once; default: twice as many as in a second",
+            metavar="N",
+            type=int,
+        ),
+    ],
+    "logs": [
+        _option("log-level", "logging.level", "default: info", choices=logs.LEVELS),
+        _option("log-format", "logging.format", "default: text", choices=("text", "json")),
+    ],
+}
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the options."""
+    for title, options in _GROUPS.items():
+        group = parser.add_argument_group(title)
+        if title == "policies":
+            offline_options.add_policies(group)
+        for option in options:
+            names = [f"--{name}" for name in option.name.split()]
+            group.add_argument(*names, dest=option.dest, help=option.help, **option.parsing)
+    group = parser.add_argument_group("metrics")
+    group.add_argument(
+        "--prometheus",
+        metavar="[NAME=]URL",
+        action="append",
+        help="where metrics come from; repeatable, NAME is what `source` of a metric says; "
+        "credentials, TLS and headers are in --config",
+    )
+
+
+def given(args: argparse.Namespace) -> list[config_reading.Flag]:
+    """Return what the options say.
+
+    Raises:
+        UsageError: an option is empty, or its form is wrong.
+    """
+    from policysched.app import config_reading  # noqa: PLC0415 - `--help` does without
+    from policysched.promapi import settings  # noqa: PLC0415 - as above
+
+    flag = config_reading.Flag
+    found = _source(args)
+    for name, value in offline_options.params(args.params or ()).items():
+        found.append(flag("--params", ("params", name), value))
+    for text in args.prometheus or ():
+        name, server = settings.from_option(text)
+        found.append(flag("--prometheus", ("prometheus", name), {"url": server.url}))
+    for option in (each for group in _GROUPS.values() for each in group):
+        value = getattr(args, option.dest)
+        if value == "":
+            raise errors.UsageError(f"{option.written} is empty")
+        if value is not None:
+            found.append(flag(option.written, tuple(option.path.split(".")), value))
+    return found
+
+
+def _source(args: argparse.Namespace) -> list[config_reading.Flag]:
+    """Return what takes the place of the policies that a file names.
+
+    Raises:
+        UsageError: two sources are given.
+    """
+    from policysched.app import config_reading  # noqa: PLC0415 - `--help` does without
+
+    if args.policies and args.policy_configmap:
+        raise errors.UsageError("give either --policies or --policy-configmap")
+    flag = config_reading.Flag
+    if args.policies:
+        return [
+            flag("--policies", ("policies", "configMap"), None),
+            flag("--policies", ("policies", "paths"), list(args.policies)),
+        ]
+    if args.policy_configmap:
+        return [flag("--policy-configmap", ("policies", "paths"), None)]
+    return []
