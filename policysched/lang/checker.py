@@ -14,8 +14,6 @@ The passes, in order; each reports and goes on with what is sound:
 from __future__ import annotations
 
 import dataclasses
-import hashlib
-import json
 from collections.abc import Collection, Mapping, Sequence
 
 from policysched.lang import (
@@ -27,6 +25,7 @@ from policysched.lang import (
     checked,
     checked_expr,
     constants,
+    content_hash,
     diagnostics,
     findings,
     limits,
@@ -37,8 +36,6 @@ from policysched.lang import (
     syntax,
     syntax_expr,
 )
-
-_HASH_DIGITS = 12
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -152,16 +149,8 @@ class _Checker:
             metrics=tuple(env.metrics.values()),
             policies=tuple(policies.values()),
             profiles=tuple(profiles),
-            content_hash=self._content_hash(),
+            content_hash=content_hash.of(self.sources, self.given_texts),
         )
-
-    def _content_hash(self) -> str:
-        """Identify the policies, not the folder from which they were read."""
-        content = [
-            sorted((text.name.rpartition("/")[2], text.text) for text in self.sources),
-            sorted(self.given_texts.items()),
-        ]
-        return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:_HASH_DIGITS]
 
     # ------------------------------------------------------------------------ environments
 

@@ -1,0 +1,23 @@
+"""Identifies a version of the policies, for decisions, people and the history of versions."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+
+from policysched.lang import source
+
+_DIGITS = 12
+
+
+def of(texts: Iterable[source.SourceText], given: Mapping[str, str]) -> str:
+    """Return 12 hex digits over all texts and the params given from outside.
+
+    It does not depend on the order of the texts, nor on the folder from which they were read.
+    """
+    content = [
+        sorted((text.name.rpartition("/")[2], text.text) for text in texts),
+        sorted(given.items()),
+    ]
+    return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:_DIGITS]
