@@ -1,0 +1,158 @@
+"""What the manifests of deploy/ promise beside what the API server checks."""
+
+from __future__ import annotations
+
+import pathlib
+from typing import Any
+
+import pytest
+import yaml
+
+import policysched
+from policysched.app import config_reading, policies
+from tests.deploy import kubectl, rights
+
+
+@pytest.fixture(params=kubectl.OVERLAYS)
+def objects(request: pytest.FixtureRequest) -> tuple[dict[str, Any], ...]:
+    """The objects of an overlay."""
+    return kubectl.overlay(request.param)
+
+
+@pytest.fixture
+def deployment(objects: tuple[dict[str, Any], ...]) -> dict[str, Any]:
+    """Its Deployment's spec."""
+    spec: dict[str, Any] = kubectl.find(objects, "Deployment", "policysched")["spec"]
+    return spec
+
+
+@pytest.fixture
+def config_text(objects: tuple[dict[str, Any], ...]) -> str:
+    """The configuration that the Deployment mounts."""
+    found = kubectl.find(objects, "ConfigMap", "policysched-config")["data"]
+    (text,) = found.values()
+    return str(text)
+
+
+def test_the_container_can_do_little(deployment: dict[str, Any]) -> None:
+    """Not root, no capabilities, no new privileges, no writable root, the runtime's seccomp."""
+    pod = deployment["template"]["spec"]
+    assert pod["securityContext"]["runAsNonRoot"] is True
+    assert pod["securityContext"]["runAsUser"] > 0
+    assert pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+    for container in pod["containers"]:
+        security = container["securityContext"]
+        assert security["allowPrivilegeEscalation"] is False
+        assert security["readOnlyRootFilesystem"] is True
+        assert security["capabilities"] == {"drop": ["ALL"]}
+        assert all(
+            mount["mountPath"] == "/tmp" or mount.get("readOnly")  # noqa: S108 - of the container
+            for mount in container["volumeMounts"]
+        )
+    assert not {"hostNetwork", "hostPID", "hostIPC"} & set(pod)
+    assert all({"configMap", "emptyDir", "secret"} & set(volume) for volume in pod["volumes"])
+
+
+def test_replicas_stay_apart_and_are_not_drained_together(
+    objects: tuple[dict[str, Any], ...], deployment: dict[str, Any]
+) -> None:
+    """Two of them on two nodes, one of which may be disrupted; all selectors find these pods."""
+    assert deployment["replicas"] == 2
+    pod = deployment["template"]
+    (term,) = pod["spec"]["affinity"]["podAntiAffinity"][
+        "requiredDuringSchedulingIgnoredDuringExecution"
+    ]
+    assert term["topologyKey"] == "kubernetes.io/hostname"
+    labels = pod["metadata"]["labels"]
+    budget = kubectl.find(objects, "PodDisruptionBudget", "policysched")["spec"]
+    assert budget["maxUnavailable"] == 1
+    for selector in (
+        term["labelSelector"]["matchLabels"],
+        budget["selector"]["matchLabels"],
+        deployment["selector"]["matchLabels"],
+        kubectl.find(objects, "Service", "policysched")["spec"]["selector"],
+        kubectl.find(objects, "NetworkPolicy", "policysched")["spec"]["podSelector"]["matchLabels"],
+    ):
+        assert selector
+        assert selector.items() <= labels.items()
+    assert pod["spec"]["priorityClassName"] == "system-cluster-critical"
+
+
+def test_the_configuration_is_one_that_the_rest_fits(
+    config_text: str, deployment: dict[str, Any], objects: tuple[dict[str, Any], ...]
+) -> None:
+    """A leader is elected; ports, ConfigMaps and the path of the file are those around it."""
+    found = config_reading.parse(config_text, "config.yaml")
+    assert found.leader_election.leader_elect
+    assert found.leader_election.resource_namespace == rights.NAMESPACE
+    (container,) = deployment["template"]["spec"]["containers"]
+    (port,) = container["ports"]
+    assert found.serving.secure_address == f"0.0.0.0:{port['containerPort']}"
+    for probe in ("startupProbe", "livenessProbe", "readinessProbe"):
+        asked = container[probe]["httpGet"]
+        assert (asked["port"], asked["scheme"]) == (port["name"], "HTTPS")
+        assert asked["path"] in found.serving.authorization.always_allow_paths
+    for name in (found.policies.config_map, found.policies.history_config_map):
+        namespace, _, plain = name.partition("/")
+        assert kubectl.find(objects, "ConfigMap", plain)["metadata"]["namespace"] == namespace
+    assert container["args"] == ["run", "--config=/etc/policysched/config.yaml"]
+
+
+@pytest.mark.parametrize(
+    "overlay, served",
+    [("second-scheduler", "policysched"), ("replace-default", "default-scheduler")],
+)
+def test_the_policies_serve_whom_the_overlay_is_for(
+    overlay: str, served: str, tmp_path: pathlib.Path
+) -> None:
+    """They have no errors or warnings, and their one profile is what those pods name."""
+    texts = kubectl.find(kubectl.overlay(overlay), "ConfigMap", "policysched-policies")["data"]
+    for name, text in texts.items():
+        assert name.endswith(".policy")
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    found = policies.load([str(tmp_path)], {})
+    assert [spec.name for spec in found.specs] == [served]
+    assert found.warnings == ()
+
+
+def test_the_image_is_of_this_version(deployment: dict[str, Any]) -> None:
+    """Whoever builds the checkout and applies deploy/ runs what they built."""
+    (container,) = deployment["template"]["spec"]["containers"]
+    assert container["image"] == f"policysched:{policysched.__version__}"
+
+
+def test_no_right_is_given_twice(objects: tuple[dict[str, Any], ...]) -> None:
+    """No rule repeats another, none has wildcards, none is about secrets or roles."""
+    granted = rights.granted(objects)
+    assert {right: count for right, count in granted.items() if count > 1} == {}
+    for right in granted:
+        assert "*" not in (right.verb, right.group, right.resource)
+        assert right.resource not in (
+            "secrets",
+            "roles",
+            "clusterroles",
+            "pods/exec",
+            "nodes/proxy",
+        )
+
+
+def test_all_files_are_read_by_somebody() -> None:
+    """No manifest lies in deploy/ that no kustomization names."""
+    for kustomization in kubectl.DEPLOY.rglob("kustomization.yaml"):
+        folder = kustomization.parent
+        content = yaml.safe_load(kustomization.read_bytes())
+        named = {
+            *content.get("resources", []),
+            *(patch["path"] for patch in content.get("patches", [])),
+            *(
+                file
+                for generator in content.get("configMapGenerator", [])
+                for file in generator["files"]
+            ),
+        }
+        there = {
+            str(path.relative_to(folder))
+            for path in folder.rglob("*")
+            if path.is_file() and path != kustomization and path.suffix != ".md"
+        }
+        assert there == {name for name in named if not name.startswith("..")}, folder
