@@ -126,7 +126,21 @@ class TracingConfig(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class Features(msgspec.Struct, frozen=True, rename="pascal"):
-    """Switches of single features."""
+    """Switches under the names of kube-scheduler's feature gates; all are on by default.
+
+    None of them changes which nodes a pod may go to.
+
+    Attributes:
+        scheduler_pop_from_backoff_q: a pod that backs off is tried early when no other waits.
+        scheduler_queueing_hints: plugins look closer at events that may help pods they rejected;
+            otherwise each such event leads to another attempt.
+        opportunistic_batching: answers of plugins are kept for equal pods; otherwise all plugins
+            are asked about all nodes for each pod.
+    """
+
+    scheduler_pop_from_backoff_q: bool = True
+    scheduler_queueing_hints: bool = True
+    opportunistic_batching: bool = True
 
 
 class Config(msgspec.Struct, frozen=True, rename="camel"):

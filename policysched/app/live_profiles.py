@@ -9,7 +9,7 @@ from typing import NoReturn
 from policysched import clock as clocks
 from policysched.app import metrics_source, policies
 from policysched.compiler import readings
-from policysched.framework import events, runtime
+from policysched.framework import events, runtime, shape_answers
 from policysched.scheduler import scheduler as schedulers
 
 _LONGEST_SLEEP_SECONDS = 60.0
@@ -33,6 +33,8 @@ class LiveProfiles:
         metrics: metrics_source.MetricsSource | None,
         clock: clocks.Clock,
         rng: random.Random,
+        *,
+        shapes_kept: int = shape_answers.MAX_SHAPES,
     ) -> None:
         """Start without profiles; call `use` before anything else.
 
@@ -41,6 +43,7 @@ class LiveProfiles:
             metrics: brings the metrics that they read, None for nobody.
             clock: the time.
             rng: breaks ties between nodes.
+            shapes_kept: see `runtime.Framework`.
         """
         self.policy_set: policies.PolicySet
         self.current: policies.Profiles
@@ -48,6 +51,7 @@ class LiveProfiles:
         self._metrics = metrics
         self._clock = clock
         self._rng = rng
+        self._shapes_kept = shapes_kept
         self._changed = asyncio.Event()
 
     def use(self, policy_set: policies.PolicySet, profiles: policies.Profiles) -> None:
@@ -61,7 +65,8 @@ class LiveProfiles:
             window_seconds = {key: need.seconds for key, need in histories.items()}
             self._metrics.set_metrics(policy_set.metrics, window_seconds)
         frameworks = {
-            name: runtime.Framework(prof, self._rng) for name, prof in profiles.by_name.items()
+            name: runtime.Framework(prof, self._rng, shapes_kept=self._shapes_kept)
+            for name, prof in profiles.by_name.items()
         }
         self._scheduler.set_profiles(frameworks, profiles.annotation_keys, profiles.metric_needs)
         self.policy_set, self.current = policy_set, profiles

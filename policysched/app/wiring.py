@@ -32,6 +32,7 @@ from policysched.app import (
     wired,
     writers,
 )
+from policysched.framework import shape_answers
 from policysched.kube import client, kubeconfig, rate_limit
 from policysched.promapi import live_source, source
 from policysched.queue import scheduling_queue
@@ -148,7 +149,10 @@ class Service:
         made = policies.require(policies.make(self.policy_set, written.handle(scheduler, rng)))
         for line in policies.describe(made):
             _log.info("%s", line)
-        profiles = live_profiles.LiveProfiles(scheduler, self._metrics, clock, rng)
+        kept = shape_answers.MAX_SHAPES if self._config.features.opportunistic_batching else 0
+        profiles = live_profiles.LiveProfiles(
+            scheduler, self._metrics, clock, rng, shapes_kept=kept
+        )
         profiles.use(self.policy_set, made)
         self._source_watch.recorder = written.recorder
         return wired.Wired(
@@ -188,6 +192,8 @@ class Service:
                 initial_backoff_seconds=self._config.pod_initial_backoff_seconds,
                 max_backoff_seconds=self._config.pod_max_backoff_seconds,
                 max_unschedulable_seconds=self._config.pod_max_in_unschedulable_pods_seconds,
+                pops_from_backoff=self._config.features.scheduler_pop_from_backoff_q,
+                asks_hints=self._config.features.scheduler_queueing_hints,
             ),
             max_bindings_in_flight=self._config.parallel_binds,
         )

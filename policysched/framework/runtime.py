@@ -71,8 +71,17 @@ class ScheduleResult:
 class Framework:
     """Runs the plugins of one profile; the schedule of one pod is a pure function of a snapshot."""
 
-    def __init__(self, prof: profile.Profile, rng: random.Random | None) -> None:
-        """Run the plugins of `prof`; ties are broken by `rng`, by the smallest name without it."""
+    def __init__(
+        self,
+        prof: profile.Profile,
+        rng: random.Random | None,
+        *,
+        shapes_kept: int = shape_answers.MAX_SHAPES,
+    ) -> None:
+        """Run the plugins of `prof`; ties are broken by `rng`, by the smallest name without it.
+
+        Answers are kept for `shapes_kept` kinds of equal pods; with 0 all are asked for each pod.
+        """
         self.profile = prof
         self._rng = rng
         self._seconds: point_times.Seconds = point_times.no_time
@@ -80,7 +89,7 @@ class Framework:
         self._acting: dict[str, list[tuple[int, Any]]] = {}
         self._filters = filtering.FilterRunner(self._at("pre_filter"), self._at("filter"))
         self._scores = scoring.ScoreRunner(self._at("score"), prof.weights)
-        self._kept = shape_answers.ShapeAnswersCache(self._at("applies_to"))
+        self._kept = shape_answers.ShapeAnswersCache(self._at("applies_to"), max_shapes=shapes_kept)
 
     def measure_by(self, seconds: point_times.Seconds) -> None:
         """Measure how long extension points take by a monotonic clock; nobody does before."""

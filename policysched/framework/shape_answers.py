@@ -25,7 +25,8 @@ ScoreFn: TypeAlias = Callable[
 ScalarT = TypeVar("ScalarT", bound=np.generic)
 PlannedT = TypeVar("PlannedT")
 
-_MAX_SHAPES = 128
+MAX_SHAPES = 128
+"""For how many shapes answers are kept."""
 _PATCH_SHARE = 4
 """Beyond a quarter of the rows, asking about all of them is cheaper than patching."""
 _NO_ROWS: npt.NDArray[np.intp] = np.zeros(0, np.intp)
@@ -164,9 +165,19 @@ Tolerations: TypeAlias = tuple[objects.Toleration, ...]
 class ShapeAnswersCache:
     """The answers kept for the most recently scheduled shapes of one profile."""
 
-    def __init__(self, scoped: Sequence[tuple[int, interface.ScopedPlugin]] = ()) -> None:
-        """Start with nothing kept; `scoped` are numbered plugins that leave out some shapes."""
+    def __init__(
+        self,
+        scoped: Sequence[tuple[int, interface.ScopedPlugin]] = (),
+        *,
+        max_shapes: int = MAX_SHAPES,
+    ) -> None:
+        """Start with nothing kept.
+
+        `scoped` are numbered plugins that leave out some shapes; with `max_shapes` 0 each pod is
+        decided from scratch.
+        """
         self._scoped = scoped
+        self._max_shapes = max_shapes
         self._kept: OrderedDict[tuple[int, str, Tolerations], ShapeAnswers] = OrderedDict()
         self._namespaces_generation = 0
 
@@ -185,9 +196,10 @@ class ShapeAnswersCache:
         answers = self._kept.get(key)
         if answers is None or _is_over(answers.state.valid_until, snap.now):
             answers = self._kept[key] = self._begin(pod.shape, tolerations, snap)
-            if len(self._kept) > _MAX_SHAPES:
+            if len(self._kept) > self._max_shapes:
                 self._kept.popitem(last=False)
-        self._kept.move_to_end(key)
+        if key in self._kept:
+            self._kept.move_to_end(key)
         return answers
 
     def _begin(

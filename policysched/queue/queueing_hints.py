@@ -51,9 +51,13 @@ Interest: TypeAlias = Mapping[str, Mapping[str, Hints]]
 class QueueingHints:
     """The registrations of all plugins of all profiles."""
 
-    def __init__(self, profiles: Mapping[str, QueueProfile]) -> None:
-        """Collect what the plugins of `profiles`, keyed by schedulerName, wait for."""
+    def __init__(self, profiles: Mapping[str, QueueProfile], *, asks: bool = True) -> None:
+        """Collect what the plugins of `profiles`, keyed by schedulerName, wait for.
+
+        Where it does not ask, every event that a plugin has registered is worth another attempt.
+        """
         self._registered = {name: prof.events_to_register() for name, prof in profiles.items()}
+        self._asks = asks
         self._interest: dict[events.ClusterEvent, Interest] = {}
 
     def interest(self, event: events.ClusterEvent) -> Interest:
@@ -61,11 +65,25 @@ class QueueingHints:
         found = self._interest.get(event)
         if found is None:
             by_profile = {
-                name: _waiting_for(event, by_plugin) for name, by_plugin in self._registered.items()
+                name: self._waiting_for(event, by_plugin)
+                for name, by_plugin in self._registered.items()
             }
             found = {name: plugins for name, plugins in by_profile.items() if plugins}
             self._interest[event] = found
         return found
+
+    def _waiting_for(
+        self,
+        event: events.ClusterEvent,
+        registered: Mapping[str, Sequence[events.ClusterEventWithHint]],
+    ) -> Mapping[str, Hints]:
+        by_plugin = {
+            plugin: tuple(
+                r.hint if self._asks else None for r in registrations if r.event.covers(event)
+            )
+            for plugin, registrations in registered.items()
+        }
+        return {plugin: hints for plugin, hints in by_plugin.items() if hints}
 
     def may_open_gate(self, queued: queued_pod.QueuedPodInfo, event: events.ClusterEvent) -> bool:
         """Return whether a pod is not gated, or by a plugin that waits for `event`.
@@ -100,17 +118,6 @@ class QueueingHints:
             if not queued.pending_plugins:
                 break
         return best
-
-
-def _waiting_for(
-    event: events.ClusterEvent,
-    registered: Mapping[str, Sequence[events.ClusterEventWithHint]],
-) -> Mapping[str, Hints]:
-    by_plugin = {
-        plugin: tuple(r.hint for r in registrations if r.event.covers(event))
-        for plugin, registrations in registered.items()
-    }
-    return {plugin: hints for plugin, hints in by_plugin.items() if hints}
 
 
 def _any_helps(hints: Hints, pod: pod_shape.PodInfo, happened: active_queue.Happened) -> bool:

@@ -57,7 +57,7 @@ PreCheck = Callable[[pod_shape.PodInfo], bool]
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class QueueSettings:
-    """Times in seconds; the defaults are kube-scheduler's."""
+    """Times in seconds, and switches; the defaults are kube-scheduler's."""
 
     initial_backoff_seconds: float = 1.0
     max_backoff_seconds: float = 10.0
@@ -65,6 +65,8 @@ class QueueSettings:
     flush_interval_seconds: float = 30.0
     pops_from_backoff: bool = True
     """Whether pods that back off are tried early when activeQ is empty (KEP-5142)."""
+    asks_hints: bool = True
+    """Whether plugins look closer at events that may help pods they rejected (KEP-4247)."""
 
 
 class SchedulingQueue:
@@ -96,7 +98,7 @@ class SchedulingQueue:
         self._settings = settings or QueueSettings()
         self._on_ready = on_ready
         self._profiles = profiles
-        self._hints = queueing_hints.QueueingHints(profiles)
+        self._hints = queueing_hints.QueueingHints(profiles, asks=self._settings.asks_hints)
         self._active = active_queue.ActiveQueue(self._sort_key)
         self._backoff = backoff_queue.BackoffQueue(
             clock,
@@ -311,7 +313,7 @@ class SchedulingQueue:
         Pods whose schedulerName no profile serves any more have to be deleted first.
         """
         self._profiles = profiles
-        self._hints = queueing_hints.QueueingHints(profiles)
+        self._hints = queueing_hints.QueueingHints(profiles, asks=self._settings.asks_hints)
         self._active.record(active_queue.Happened(events.FORCE_ACTIVATE, None, None))
         for queued in self.pods():
             self._active.pods.remove(queued.uid)

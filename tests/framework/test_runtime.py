@@ -185,6 +185,18 @@ def test_equal_pods_ask_only_about_changed_rows() -> None:
     assert rejecting.rows_asked == 41
 
 
+def test_where_no_shapes_are_kept_every_pod_asks_about_all_rows() -> None:
+    """The decision is the same; only the work is more."""
+    cluster = builders.make_cache([builders.make_node(f"n{i}") for i in range(40)])
+    rejecting = RejectNamed(frozenset({"n3"}))
+    made = profile.Profile("test", (rejecting,), {rejecting.name: 1})
+    framework = runtime.Framework(made, None, shapes_kept=0)
+    for number in (1, 2, 3):
+        pod = cluster.info(builders.make_pod(f"p{number}"))
+        result = framework.schedule_pod(pod, cluster.cache.snapshot())
+        assert (result.feasible_count, rejecting.rows_asked) == (39, 40 * number)
+
+
 def test_a_pod_that_names_its_node_is_not_answered_for_one_that_does_not() -> None:
     """Placed and waiting pods share a shape, but not what is kept about their nodes."""
     cluster = three_nodes()

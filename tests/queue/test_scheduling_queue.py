@@ -188,6 +188,23 @@ class TestEvents:
         bench.move(fakes.NODE_ADD, new=builders.make_node("n2").build())
         assert bench.where("a") == "backoff"
 
+    @pytest.mark.parametrize("asks, place", [(True, "unschedulable"), (False, "backoff")])
+    def test_with_hints_off_every_registered_event_is_worth_an_attempt(
+        self, asks: bool, place: str
+    ) -> None:
+        """A hint that says SKIP counts only while hints are asked; other events never help."""
+        skipping = fakes.waits_for(fakes.NODE_ADD, hint=lambda *_: events.QueueingHint.SKIP)
+        bench = fakes.Bench(
+            fakes.FakeProfile({"Fit": skipping}),
+            settings=scheduling_queue.QueueSettings(asks_hints=asks),
+        )
+        bench.add("a")
+        bench.attempt("Fit")
+        bench.move(fakes.POD_DELETE)
+        assert bench.where("a") == "unschedulable"
+        bench.move(fakes.NODE_ADD)
+        assert bench.where("a") == place
+
     def test_equal_pods_are_judged_together(self) -> None:
         """However many pods of a workload wait, a plugin is asked once about an event."""
         asked: list[str] = []
