@@ -16,8 +16,10 @@ from policysched.framework import status
 from policysched.queue import scheduling_queue
 from policysched.scheduler import counters as counts
 from policysched.scheduler import (
+    decisions,
     event_notes,
     failure,
+    measurements,
     object_changes,
     ports,
     pre_binding,
@@ -34,7 +36,7 @@ BINDING = "Binding"
 class BindingCycle:
     """Binds assumed pods, and undoes what was assumed when that fails."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the parts of the loop that a binding touches
         self,
         cache: caches.Cache,
         queue: scheduling_queue.SchedulingQueue,
@@ -42,6 +44,8 @@ class BindingCycle:
         failures: failure.FailureHandler,
         outside: ports.Outside,
         counters: counts.Counters,
+        *,
+        log: decisions.DecisionLog,
     ) -> None:
         """Undo in `cache`; failed pods go to `failures`."""
         self._cache = cache
@@ -52,6 +56,7 @@ class BindingCycle:
         self._recorder = outside.recorder
         self._status_writer = outside.status_writer
         self._counters = counters
+        self._log = log
 
     def prepare(self, assumed: scheduling_cycle.AssumedPod) -> bool:
         """Return whether the pod can go on; else it is undone.
@@ -60,8 +65,10 @@ class BindingCycle:
         add and remove nodes (KEP-5278; `schedule_one.go`, bindingCycle).
         """
         info, node_name = assumed.info, assumed.node_name
+        assumed.decision.times.begin()
         try:
             answer = assumed.framework.pre_bind_pre_flight(assumed.state, info, node_name)
+            assumed.decision.times.end("PreBindPreFlight", answer.code)
         except Exception as error:  # noqa: BLE001 - plugins are third parties' code
             _log.exception("a plugin failed before %s was bound", info.key)
             return self._give_up(assumed, failure.internal_error(error))
@@ -81,8 +88,10 @@ class BindingCycle:
 
     async def wait_on_permit(self, assumed: scheduling_cycle.AssumedPod) -> bool:
         """Return whether a pod that waits for Permit was allowed; else it is undone."""
+        assumed.decision.times.begin()
         try:
             answer = await self._waiting.wait(assumed.info.uid)
+            assumed.decision.times.end(measurements.PERMIT_WAIT, answer.code)
         except asyncio.CancelledError:
             self._undo(assumed, failure.CANCELLED)
             raise
@@ -99,12 +108,14 @@ class BindingCycle:
     async def pre_bind(self, assumed: scheduling_cycle.AssumedPod) -> bool:
         """Return whether everything that the pod needs before is done; else it is undone."""
         framework, state, node_name = assumed.framework, assumed.state, assumed.node_name
+        assumed.decision.times.begin()
         work = framework.pre_bind(state, assumed.info, node_name)
         answer = await self._answer(assumed, self._pre_binding.run(assumed.info.uid, work))
         return self._goes_on(assumed, "PreBind", answer)
 
     async def run(self, assumed: scheduling_cycle.AssumedPod) -> None:
         """Bind a pod that was permitted; it is bound or undone when this returns."""
+        assumed.decision.times.begin()
         binding = assumed.framework.bind(assumed.state, assumed.info, assumed.node_name)
         answer = await self._answer(assumed, binding)
         if self._goes_on(assumed, "Bind", answer):
@@ -132,6 +143,7 @@ class BindingCycle:
         answer: status.Status | failure.Failure,
     ) -> bool:
         if isinstance(answer, status.Status):
+            assumed.decision.times.end(point, answer.code)
             if answer.is_success:
                 return True
             answer = failure.plugin_error(point, answer)
@@ -142,6 +154,7 @@ class BindingCycle:
         prof = assumed.framework.profile
         self._cache.finish_binding(assumed.info)
         self._counters.attempts[prof.scheduler_name, counts.AttemptResult.SCHEDULED] += 1
+        self._note_bound(assumed)
         self._recorder.record(
             assumed.info,
             ports.EventType.NORMAL,
@@ -157,6 +170,14 @@ class BindingCycle:
         except Exception:  # noqa: BLE001 - as above; the pod is bound whatever happens here
             _log.exception("a plugin failed after %s was bound", assumed.info.key)
 
+    def _note_bound(self, assumed: scheduling_cycle.AssumedPod) -> None:
+        decision, queued = assumed.decision, assumed.queued
+        self._log.end(decision, counts.AttemptResult.SCHEDULED)
+        first_seconds = queued.initial_attempt_seconds
+        if first_seconds is not None and decision.ended_seconds is not None:
+            seconds = decision.ended_seconds - first_seconds
+            self._log.measured.observe_bound_pod(decision.attempt, seconds)
+
     def _undo(self, assumed: scheduling_cycle.AssumedPod, failed: failure.Failure) -> None:
         """Give everything back that was taken for the pod, then requeue or drop it.
 
@@ -170,7 +191,8 @@ class BindingCycle:
         is_freed = self._cache.forget_pod(info)
         if is_freed and not failed.is_rejection:
             self._queue.move_all_to_active_or_backoff(object_changes.POD_DELETE, placed, None)
-        self._failures.handle(assumed.queued, assumed.framework.profile, failed)
+        profile = assumed.framework.profile
+        self._failures.handle(assumed.queued, profile, failed, assumed.decision)
         if is_freed and failed.is_rejection:
             self._queue.move_all_to_active_or_backoff(
                 object_changes.POD_DELETE, placed, None, lambda pod: pod.uid != info.uid

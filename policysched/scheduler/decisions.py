@@ -1,4 +1,10 @@
-"""The latest decisions, for people: where each pod went, or why it went nowhere."""
+"""The latest decisions, for people: where each pod went, or why it went nowhere.
+
+A record is made when the cycle has decided, out of what is live then, and completed when the
+attempt ends: the pod is bound, or what was assumed is undone. It refers to nothing of the cluster,
+so that the last thousand take a few MiB whatever happens: at most 64 rejections and three nodes'
+points each (`framework/standings.py`).
+"""
 
 from __future__ import annotations
 
@@ -10,28 +16,54 @@ from typing import TypeAlias
 
 import msgspec
 
+from policysched import clock as clocks
 from policysched.cluster import snapshot
-from policysched.framework import profile, queued_pod, runtime
+from policysched.framework import (
+    interface,
+    point_times,
+    profile,
+    queued_pod,
+    runtime,
+    standings,
+    status,
+)
+from policysched.scheduler import counters as counts
+from policysched.scheduler import measurements
 
 _log = logging.getLogger(__name__)
 
+_NODES_WITH_POINTS = 4
+"""The chosen node and those that come next."""
 
-class Decision(msgspec.Struct, frozen=True, gc=False):
-    """The outcome of one scheduling cycle, before the pod is bound.
+
+class Decision(msgspec.Struct, gc=False):
+    """The outcome of one scheduling attempt.
 
     Attributes:
         pod, uid: the pod, as `namespace/name`, and its uid.
         scheduler_name: the profile; `policies` and `policy_hash` are what it stood for.
-        node_name: the chosen node, None when the pod fits nowhere; then `message` says why.
+        result: how the attempt ended, as far as it has.
+        node_name: the chosen node, None when the pod fits nowhere; then `message` says why. Where
+            the pod was not bound in spite of a node, `message` says why not.
         feasible_count, node_count: nodes that passed, and all nodes.
         attempt: 1 for the first.
         decided_at: time of the snapshot.
+        started_seconds: when the cycle began (monotonic clock).
+        waited_seconds: how long the pod stood in queues before, since its attempt before this one.
         duration_seconds: of the cycle up to the choice.
+        ended_seconds: when the pod was bound or given up, None while it is on its way.
+        times: of the extension points.
+        pre_filter: what ended the cycle for all nodes.
+        rejections: what ruled out single nodes.
+        standing: points of the best nodes, None where there was nothing to choose.
+        nominated_node_name: where room is made, by the eviction of `victims`.
+        evidence: what rules saw of their metrics.
     """
 
     pod: str
     uid: str
     scheduler_name: str
+    result: counts.AttemptResult
     node_name: str | None
     message: str
     feasible_count: int
@@ -40,24 +72,52 @@ class Decision(msgspec.Struct, frozen=True, gc=False):
     policies: tuple[str, ...]
     policy_hash: str
     decided_at: datetime.datetime
+    started_seconds: float
+    waited_seconds: float
     duration_seconds: float
+    ended_seconds: float | None = None
+    times: point_times.PointTimes = msgspec.field(default_factory=point_times.PointTimes)
+    pre_filter: status.Status | None = None
+    rejections: tuple[standings.Rejection, ...] = ()
+    standing: standings.Standing | None = None
+    nominated_node_name: str = ""
+    victims: tuple[str, ...] = ()
+    evidence: tuple[str, ...] = ()
 
 
 Listener: TypeAlias = Callable[[Decision, runtime.ScheduleResult, snapshot.Snapshot], None]
 """Called inside the cycle, while result and snapshot are still valid; it must be quick."""
 
+EndListener: TypeAlias = Callable[[Decision], None]
+"""Called when an attempt has ended; it must be quick."""
+
 
 class DecisionLog:
-    """A ring of decisions; listeners hear of each one as it is made."""
+    """A ring of decisions.
 
-    def __init__(self, limit: int = 1000) -> None:
-        """Remember the latest `limit` decisions."""
+    Attributes:
+        measured: how long everything took.
+        listeners: hear of each one as it is made.
+        end_listeners: hear of each one when nothing about it changes any more.
+    """
+
+    def __init__(
+        self, limit: int, clock: clocks.Clock, measured: measurements.Measurements
+    ) -> None:
+        """Remember the latest `limit` decisions, and measure all of them."""
         self._ring: deque[Decision] = deque(maxlen=limit)
+        self._clock = clock
+        self.measured = measured
         self.listeners: list[Listener] = []
+        self.end_listeners: list[EndListener] = []
 
     def __iter__(self) -> Iterator[Decision]:
         """Iterate over what is remembered, oldest first."""
         return iter(self._ring)
+
+    def __reversed__(self) -> Iterator[Decision]:
+        """Iterate over what is remembered, newest first."""
+        return reversed(self._ring)
 
     def __len__(self) -> int:
         """Return how many decisions are remembered."""
@@ -73,23 +133,16 @@ class DecisionLog:
         prof: profile.Profile,
         result: runtime.ScheduleResult,
         snap: snapshot.Snapshot,
-        duration_seconds: float,
-    ) -> None:
-        """Remember what was decided about a pod."""
-        decision = Decision(
-            pod=queued.info.key,
-            uid=queued.uid,
-            scheduler_name=prof.scheduler_name,
-            node_name=result.node_name,
-            message=result.message,
-            feasible_count=result.feasible_count,
-            node_count=result.node_count,
-            attempt=queued.attempts,
-            policies=prof.policies,
-            policy_hash=prof.policy_hash,
-            decided_at=snap.now,
-            duration_seconds=duration_seconds,
-        )
+        started_seconds: float,
+    ) -> Decision:
+        """Remember what was decided about a pod, in the cycle that has just decided."""
+        decision = self._new(queued, prof, _result(result), snap.now, started_seconds)
+        decision.node_name = result.node_name
+        decision.message = result.message
+        decision.feasible_count = result.feasible_count
+        decision.node_count = result.node_count
+        decision.times = result.times
+        _condense(decision, result, snap)
         self._ring.append(decision)
         for listener in self.listeners:
             try:
@@ -97,3 +150,91 @@ class DecisionLog:
             except Exception:  # noqa: BLE001 - whatever somebody else's code does
                 # Whoever only listens must not decide that the pod is not scheduled.
                 _log.exception("a listener failed at the decision about %s", decision.pod)
+        return decision
+
+    def record_error(
+        self,
+        queued: queued_pod.QueuedPodInfo,
+        prof: profile.Profile,
+        message: str,
+        started_seconds: float,
+    ) -> Decision:
+        """Remember that a plugin broke, so that nothing was decided about a pod."""
+        error = counts.AttemptResult.ERROR
+        decision = self._new(queued, prof, error, self._clock.now(), started_seconds)
+        decision.message = message
+        self._ring.append(decision)
+        return decision
+
+    def _new(
+        self,
+        queued: queued_pod.QueuedPodInfo,
+        prof: profile.Profile,
+        result: counts.AttemptResult,
+        now: datetime.datetime,
+        started_seconds: float,
+    ) -> Decision:
+        seconds = self._clock.monotonic_seconds() - started_seconds
+        self.measured.algorithm.observe(seconds)
+        return Decision(
+            pod=queued.info.key,
+            uid=queued.uid,
+            scheduler_name=prof.scheduler_name,
+            result=result,
+            node_name=None,
+            message="",
+            feasible_count=0,
+            node_count=0,
+            attempt=queued.attempts,
+            policies=prof.policies,
+            policy_hash=prof.policy_hash,
+            decided_at=now,
+            started_seconds=started_seconds,
+            waited_seconds=started_seconds - queued.timestamp_seconds,
+            duration_seconds=seconds,
+        )
+
+    def end(
+        self, decision: Decision, result: counts.AttemptResult, message: str | None = None
+    ) -> None:
+        """Note how an attempt ended, with the message of its failure if it failed."""
+        decision.result = result
+        decision.message = decision.message if message is None else message
+        decision.ended_seconds = self._clock.monotonic_seconds()
+        seconds = decision.ended_seconds - decision.started_seconds
+        self.measured.attempts.observe(seconds, result.value, decision.scheduler_name)
+        self.measured.observe_points(decision.times.taken, decision.scheduler_name)
+        for listener in self.end_listeners:
+            try:
+                listener(decision)
+            except Exception:  # noqa: BLE001 - as above
+                _log.exception("a listener failed at the end of an attempt of %s", decision.pod)
+
+
+def made_room(
+    decision: Decision, answer: interface.PostFilterResult | None, evidence: tuple[str, ...]
+) -> None:
+    """Note what PostFilter answered, and what rules saw."""
+    decision.evidence = evidence
+    if answer is not None and answer.status.is_success:
+        decision.nominated_node_name = answer.nominated_node_name or ""
+        decision.victims = tuple(victim.key for victim in answer.victims)
+
+
+def _result(result: runtime.ScheduleResult) -> counts.AttemptResult:
+    if result.node_name is not None:
+        return counts.AttemptResult.SCHEDULED
+    is_rejection = result.status.is_rejection
+    return counts.AttemptResult.UNSCHEDULABLE if is_rejection else counts.AttemptResult.ERROR
+
+
+def _condense(decision: Decision, result: runtime.ScheduleResult, snap: snapshot.Snapshot) -> None:
+    """Copy the little that is worth keeping of long arrays, which change with the next cycle."""
+    names = snap.nodes.names
+    if result.diagnosis is not None:
+        decision.pre_filter = result.diagnosis.pre_filter
+    if result.filtered is not None and result.feasible_count < result.node_count:
+        decision.rejections = standings.rejections(result.filtered, result.statuses, names)
+    if result.scores is not None and result.node_name is not None:
+        row = snap.nodes.row_of[result.node_name]
+        decision.standing = standings.standing(result.scores, row, names, _NODES_WITH_POINTS)

@@ -10,7 +10,7 @@ from policysched.cluster import pod_shape
 from policysched.framework import interface, profile, queued_pod, status
 from policysched.queue import scheduling_queue
 from policysched.scheduler import counters as counts
-from policysched.scheduler import event_notes, eviction, nominations, ports
+from policysched.scheduler import decisions, event_notes, eviction, nominations, ports
 
 _log = logging.getLogger(__name__)
 
@@ -108,6 +108,7 @@ class FailureHandler:
         evictions: eviction.Evictions,
         outside: ports.Outside,
         counters: counts.Counters,
+        log: decisions.DecisionLog,
     ) -> None:
         """Requeue into `queue` the versions of pods that `pods` knows."""
         self._queue = queue
@@ -116,9 +117,14 @@ class FailureHandler:
         self._recorder = outside.recorder
         self._status_writer = outside.status_writer
         self._counters = counters
+        self._log = log
 
     def handle(
-        self, queued: queued_pod.QueuedPodInfo, prof: profile.Profile, failure: Failure
+        self,
+        queued: queued_pod.QueuedPodInfo,
+        prof: profile.Profile,
+        failure: Failure,
+        decision: decisions.Decision,
     ) -> None:
         """Requeue the pod, write its condition and an event.
 
@@ -127,6 +133,7 @@ class FailureHandler:
         rejected = counts.AttemptResult.UNSCHEDULABLE
         result = rejected if failure.is_rejection else counts.AttemptResult.ERROR
         self._counters.attempts[prof.scheduler_name, result] += 1
+        self._log.end(decision, result, failure.message)
         if not failure.is_rejection:
             _log.warning("scheduling %s failed: %s", queued.info.key, failure.message)
         newest = self._pods.current(queued.uid)
@@ -146,6 +153,7 @@ class FailureHandler:
     def _make_room(self, info: pod_shape.PodInfo, prof: profile.Profile, failure: Failure) -> None:
         made_room = failure.made_room
         if made_room is not None and made_room.status.is_success and failure.nominated_node_name:
+            self._log.measured.victims.observe(len(made_room.victims))
             self._evictions.start(
                 eviction.Preemption(
                     info,

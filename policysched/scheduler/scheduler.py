@@ -21,6 +21,7 @@ from policysched.scheduler import (
     event_handlers,
     eviction,
     failure,
+    measurements,
     ports,
     pre_binding,
     scheduling_cycle,
@@ -55,7 +56,7 @@ class Scheduler:
         cache, queue, waiting_pods: the state.
         preemptions: for the plugin that gates preemptors.
         events: what happens in the cluster is told here.
-        decisions, counters: what was done.
+        decisions, counters, measurements: what was done.
     """
 
     def __init__(
@@ -76,7 +77,7 @@ class Scheduler:
         self._clock = clock
         self._sleep = outside.sleep
         self._settings = settings or SchedulerSettings()
-        self._frameworks = dict(frameworks)
+        self._frameworks = _measured(frameworks, clock)
         self._awake = asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
         self._bindings_in_flight = 0
@@ -86,8 +87,10 @@ class Scheduler:
         self._annotation_keys = annotation_keys
         self.cache = caches.Cache(clock)
         self.waiting_pods = waiting_pods.WaitingPods(clock) if waiting is None else waiting
-        self.decisions = decisions.DecisionLog(self._settings.decisions_kept)
         self.counters = counts.Counters()
+        self.measurements = measurements.Measurements()
+        kept = self._settings.decisions_kept
+        self.decisions = decisions.DecisionLog(kept, clock, self.measurements)
         self.queue = scheduling_queue.SchedulingQueue(
             self._frameworks,
             clock,
@@ -123,13 +126,19 @@ class Scheduler:
             start_task=self._start,
         )
         failures = failure.FailureHandler(
-            self.queue, self.events.pods, evictions, outside, self.counters
+            self.queue, self.events.pods, evictions, outside, self.counters, self.decisions
         )
         cycle = scheduling_cycle.SchedulingCycle(
             self.cache, self.queue, self.waiting_pods, failures, self.decisions, self._clock
         )
         binding = binding_cycle.BindingCycle(
-            self.cache, self.queue, on_their_way, failures, outside, self.counters
+            self.cache,
+            self.queue,
+            on_their_way,
+            failures,
+            outside,
+            self.counters,
+            log=self.decisions,
         )
         return evictions.in_progress, cycle, binding
 
@@ -149,7 +158,7 @@ class Scheduler:
 
         Pods that wait are tried again; pods that are being bound keep what was decided for them.
         """
-        self._frameworks = dict(frameworks)
+        self._frameworks = _measured(frameworks, self._clock)
         self.cache.follow_metrics(metrics or metric_needs.MetricNeeds())
         self.events.pods.drop_unserved()
         if annotation_keys != self._annotation_keys:
@@ -298,3 +307,12 @@ class Scheduler:
             task.cancel()
         await asyncio.gather(*unfinished, return_exceptions=True)
         return not unfinished
+
+
+def _measured(
+    frameworks: Mapping[str, runtime.Framework], clock: clocks.Clock
+) -> dict[str, runtime.Framework]:
+    """Return the frameworks by name, their extension points measured by the clock of the loop."""
+    for framework in frameworks.values():
+        framework.measure_by(clock.monotonic_seconds)
+    return dict(frameworks)

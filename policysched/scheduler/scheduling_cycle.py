@@ -33,6 +33,7 @@ class AssumedPod:
     Attributes:
         queued: the pod as it was when it was scheduled.
         framework: the profile that decided.
+        decision: the record of that.
         state: of its scheduling cycle.
         node_name: its place.
         is_waiting: whether Permit holds it back.
@@ -41,6 +42,7 @@ class AssumedPod:
 
     queued: queued_pod.QueuedPodInfo
     framework: runtime.Framework
+    decision: decisions.Decision
     state: cycle_state.CycleState
     node_name: str
     is_waiting: bool
@@ -69,99 +71,97 @@ class SchedulingCycle:
         self._queue = queue
         self._waiting = waiting
         self._failures = failures
-        self._decisions = log
+        self._log = log
         self._clock = clock
 
     def run(
         self, framework: runtime.Framework, queued: queued_pod.QueuedPodInfo
     ) -> AssumedPod | None:
         """Schedule a pod in flight; None when it goes nowhere, which is then taken care of."""
+        started_seconds = self._clock.monotonic_seconds()
+        prof = framework.profile
         try:
-            result, failed = self._decide(framework, queued)
+            snap = self._cache.snapshot()
+            result = framework.schedule_pod(queued.info, snap)
+            failed = None
+            if result.node_name is None:
+                failed = self._make_room(framework, queued.info, snap, result)
         except Exception as error:  # noqa: BLE001 - plugins are third parties' code
             # One that breaks costs its pod an attempt, not all pods their scheduler.
             _log.exception("a plugin failed while %s was scheduled", queued.info.key)
-            self._failures.handle(queued, framework.profile, failure.internal_error(error))
+            failed = failure.internal_error(error)
+            decision = self._log.record_error(queued, prof, failed.message, started_seconds)
+            self._failures.handle(queued, prof, failed, decision)
             return None
+        decision = self._log.record(queued, prof, result, snap, started_seconds)
         if failed is not None:
-            self._failures.handle(queued, framework.profile, failed)
+            decisions.made_room(decision, failed.made_room, failed.evidence)
+            self._failures.handle(queued, prof, failed, decision)
             return None
-        return self._assume(framework, queued, result.state, result.node_name or "")
+        place = AssumedPod(
+            queued, framework, decision, result.state, result.node_name or "", is_waiting=False
+        )
+        return self._assume(place)
 
-    def _decide(
-        self, framework: runtime.Framework, queued: queued_pod.QueuedPodInfo
-    ) -> tuple[runtime.ScheduleResult, failure.Failure | None]:
-        started_seconds = self._clock.monotonic_seconds()
-        snap = self._cache.snapshot()
-        result = framework.schedule_pod(queued.info, snap)
-        failed = None
-        if result.node_name is None:
-            failed = _make_room(framework, queued.info, snap, result)
-        seconds = self._clock.monotonic_seconds() - started_seconds
-        self._decisions.record(queued, framework.profile, result, snap, seconds)
-        return result, failed
-
-    def _assume(
+    def _make_room(
         self,
         framework: runtime.Framework,
-        queued: queued_pod.QueuedPodInfo,
-        state: cycle_state.CycleState,
-        node_name: str,
-    ) -> AssumedPod | None:
-        info = queued.info
+        info: pod_shape.PodInfo,
+        snap: snapshot.Snapshot,
+        result: runtime.ScheduleResult,
+    ) -> failure.Failure:
+        """Ask PostFilter plugins for help; `result.message` takes in what they say."""
+        if not result.status.is_rejection:
+            return failure.Failure(", ".join(result.status.reasons), is_rejection=False)
+        diagnosis = result.diagnosis
+        if diagnosis is None:
+            # Without any node nobody rejected the pod: it is tried again after backoff.
+            return failure.Failure(result.message, is_rejection=True)
+        evidence = framework.evidence(info, snap, diagnosis)
+        result.times.begin()
+        made_room = framework.run_post_filter(result.state, info, snap, diagnosis)
+        if made_room is not None:
+            result.times.end("PostFilter", made_room.status.code)
+            self._log.measured.preemption_attempts += 1
+            diagnosis.post_filter_message = ", ".join(made_room.status.reasons)
+            result.message = messages.fit_error(diagnosis, snap.is_alive, snap.node_count)
+        failed = failure.does_not_fit(result.message, diagnosis, made_room)
+        return dataclasses.replace(failed, evidence=tuple(evidence))
+
+    def _assume(self, place: AssumedPod) -> AssumedPod | None:
+        info, node_name = place.info, place.node_name
         self._cache.assume_pod(info, node_name)
         nominations.end(self._queue, info, node_name)
         try:
-            failed, waits = _claim(framework, state, info, node_name)
+            failed, waits = _claim(place)
         except Exception as error:  # noqa: BLE001 - as above
             _log.exception("a plugin failed while a place for %s was reserved", info.key)
             failed, waits = failure.internal_error(error), {}
         if failed is not None:
-            framework.unreserve(state, info, node_name)
+            place.framework.unreserve(place.state, info, node_name)
             self._cache.forget_pod(info)
-            self._failures.handle(queued, framework.profile, failed)
+            profile = place.framework.profile
+            self._failures.handle(place.queued, profile, failed, place.decision)
             return None
         if waits:
             self._waiting.add(info, node_name, waits)
+            place.is_waiting = True
         else:
             # Nothing can make it unschedulable any more, so it needs no events.
             self._queue.done(info.uid)
-        return AssumedPod(queued, framework, state, node_name, bool(waits))
+        return place
 
 
-def _claim(
-    framework: runtime.Framework,
-    state: cycle_state.CycleState,
-    info: pod_shape.PodInfo,
-    node_name: str,
-) -> tuple[failure.Failure | None, dict[str, float]]:
+def _claim(place: AssumedPod) -> tuple[failure.Failure | None, dict[str, float]]:
     """Run Reserve and Permit; return what failed, else for which plugins the pod has to wait."""
-    answer = framework.reserve(state, info, node_name)
+    times = place.decision.times
+    times.begin()
+    answer = place.framework.reserve(place.state, place.info, place.node_name)
+    times.end("Reserve", answer.code)
     if not answer.is_success:
         return failure.of_point("Reserve", answer), {}
-    answer, waits = framework.permit(state, info, node_name)
+    answer, waits = place.framework.permit(place.state, place.info, place.node_name)
+    times.end("Permit", answer.code)
     if answer.is_success or answer.code is status.Code.WAIT:
         return None, waits
     return failure.of_point("Permit", answer), {}
-
-
-def _make_room(
-    framework: runtime.Framework,
-    info: pod_shape.PodInfo,
-    snap: snapshot.Snapshot,
-    result: runtime.ScheduleResult,
-) -> failure.Failure:
-    """Ask PostFilter plugins for help; `result.message` takes in what they say."""
-    if not result.status.is_rejection:
-        return failure.Failure(", ".join(result.status.reasons), is_rejection=False)
-    diagnosis = result.diagnosis
-    if diagnosis is None:
-        # Without any node nobody rejected the pod: it is tried again after backoff.
-        return failure.Failure(result.message, is_rejection=True)
-    evidence = framework.evidence(info, snap, diagnosis)
-    made_room = framework.run_post_filter(result.state, info, snap, diagnosis)
-    if made_room is not None:
-        diagnosis.post_filter_message = ", ".join(made_room.status.reasons)
-        result.message = messages.fit_error(diagnosis, snap.is_alive, snap.node_count)
-    failed = failure.does_not_fit(result.message, diagnosis, made_room)
-    return dataclasses.replace(failed, evidence=tuple(evidence))
