@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import functools
+import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from policysched import errors
@@ -12,9 +13,11 @@ from policysched.app import config, plugin_sets, policy_sources, profile_choice
 from policysched.cluster import metric_needs, snapshot
 from policysched.compiler import compiler, readings
 from policysched.compiler.rules import base
-from policysched.framework import interface, profile, scoring
+from policysched.framework import interface, preemptions, profile, runtime, scoring, shadow
 from policysched.lang import checked, checker, diagnostics, rendering, source, spelling
 from policysched.plugins import registry
+
+_log = logging.getLogger(__name__)
 
 
 class PolicyError(errors.InputError):
@@ -99,7 +102,7 @@ def load(
         ConfigurationError: params are given, but there are no policies.
     """
     configuration = configuration or config.Config()
-    given = {name: str(value) for name, value in configuration.params.items()} | dict(params)
+    given = given_params(configuration) | dict(params)
     if paths:
         sources = policy_sources.read(paths)
         return from_sources(sources, given, scheduler_name, configuration)
@@ -112,6 +115,11 @@ def load(
         implied = [ProfileSpec(name)]
     specs = _with_configuration(implied, configuration)
     return PolicySet(None, tuple(specs), registry.with_entry_points())
+
+
+def given_params(configuration: config.Config) -> dict[str, str]:
+    """Return the params of a configuration as the checker takes them."""
+    return {name: str(value) for name, value in configuration.params.items()}
 
 
 def from_sources(
@@ -202,6 +210,7 @@ class Profiles:
             just-placed pods cease to count, None for never.
         metric_needs: what is to be kept of metrics.
         metric_readers: tell people of the metrics that rules read.
+        shadows: schedulerName → what is decided beside its real decisions.
     """
 
     by_name: Mapping[str, profile.Profile]
@@ -210,20 +219,36 @@ class Profiles:
     next_metric_change: Callable[[snapshot.Snapshot], datetime.datetime | None]
     metric_needs: metric_needs.MetricNeeds
     metric_readers: tuple[readings.MetricReader, ...] = ()
+    shadows: Mapping[str, tuple[shadow.Candidate, ...]] = dataclasses.field(default_factory=dict)
 
 
-def make(policy_set: PolicySet, handle: interface.Handle) -> Profiles | list[plugin_sets.Fault]:
-    """Return the profiles with plugins of their own, or everything that is wrong with them."""
-    program = policy_set.program
-    compiled = compiler.compile_program(program) if program else None
+def compile_set(policy_set: PolicySet) -> compiler.CompiledProgram | None:
+    """Return the rules of all profiles, None without policies; it may run in any thread."""
+    return compiler.compile_program(policy_set.program) if policy_set.program else None
+
+
+def make(
+    policy_set: PolicySet,
+    handle: interface.Handle,
+    compiled: compiler.CompiledProgram | None = None,
+) -> Profiles | list[plugin_sets.Fault]:
+    """Return the profiles with plugins of their own, or everything that is wrong with them.
+
+    `compiled` is what `compile_set` made of the set, where that has been done before.
+    """
+    compiled = compiled or compile_set(policy_set)
     faults: list[plugin_sets.Fault] = []
     made: dict[str, profile.Profile] = {}
+    shadows: dict[str, tuple[shadow.Candidate, ...]] = {}
     for spec in policy_set.specs:
         found = plugin_sets.assemble(spec.layers, policy_set.plugins, handle)
         if isinstance(found, list):
             faults += found
-        else:
-            made[spec.name] = _profile(spec, found, compiled)
+            continue
+        of_text = _of_text(spec, compiled)
+        made[spec.name] = _profile(spec, found, of_text)
+        if of_text is not None and of_text.shadows:
+            shadows[spec.name] = _candidates(spec, of_text, policy_set.plugins, handle)
     faults = faults or _different_orders(made)
     if faults:
         return faults
@@ -234,16 +259,28 @@ def make(policy_set: PolicySet, handle: interface.Handle) -> Profiles | list[plu
         functools.partial(_next_change, compiled),
         compiled.next_metric_change if compiled else lambda _snap: None,
         compiled.metric_needs if compiled else metric_needs.MetricNeeds(),
-        tuple(compiled.metric_parts.readers()) if compiled else (),
+        _readers(compiled) if compiled else (),
+        shadows,
     )
 
 
-def _profile(
-    spec: ProfileSpec, found: plugin_sets.PluginSet, compiled: compiler.CompiledProgram | None
-) -> profile.Profile:
+def _readers(compiled: compiler.CompiledProgram) -> tuple[readings.MetricReader, ...]:
+    return (*compiled.metric_parts.readers(), *compiled.shadow_metric_parts.readers())
+
+
+def _of_text(
+    spec: ProfileSpec, compiled: compiler.CompiledProgram | None
+) -> compiler.CompiledPolicies | None:
     if compiled is None:
+        return None
+    return compiled.others if spec.number is None else compiled.profiles[spec.number]
+
+
+def _profile(
+    spec: ProfileSpec, found: plugin_sets.PluginSet, of_text: compiler.CompiledPolicies | None
+) -> profile.Profile:
+    if of_text is None:
         return profile.Profile(spec.name, tuple(found.plugins), found.weights)
-    of_text = compiled.others if spec.number is None else compiled.profiles[spec.number]
     return profile.Profile(
         spec.name,
         plugins=(*found.plugins, *of_text.plugins),
@@ -251,6 +288,34 @@ def _profile(
         tolerations=of_text.tolerations,
         policy_hash=of_text.policy_hash,
         policies=of_text.policies,
+    )
+
+
+def _candidates(
+    spec: ProfileSpec,
+    of_text: compiler.CompiledPolicies,
+    plugins: registry.Registry,
+    handle: interface.Handle,
+) -> tuple[shadow.Candidate, ...]:
+    """Return what is decided beside a profile, by plugins of its own that reach nothing outside."""
+    apart = dataclasses.replace(
+        handle,
+        preemptions=preemptions.PreemptionsInProgress(),
+        volume_writer=interface.NoVolumeWriter(),
+        rng=None,
+    )
+    found = plugin_sets.assemble(spec.layers, plugins, apart)
+    if isinstance(found, list):
+        # A plugin that can be made once only serves the real decisions.
+        _log.warning("shadow policies of profile %s are not tried: %s", spec.name, found[0])
+        return ()
+    return tuple(
+        shadow.Candidate(
+            each.policy,
+            runtime.Framework(_profile(spec, found, each.compiled), None),
+            each.concerns,
+        )
+        for each in of_text.shadows
     )
 
 

@@ -14,11 +14,27 @@ from policysched.compiler import (
     requeue,
     rule_plugins,
     scope,
+    shadow_policies,
     shared_parts,
 )
 from policysched.compiler.rules import base, outage_hold, tolerate
 from policysched.framework import interface, profile
 from policysched.lang import checked
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class CompiledShadow:
+    """What a profile would be with one more policy in force.
+
+    Attributes:
+        policy: name of the shadow policy.
+        concerns: which pods it has a say about.
+        compiled: the policies of the profile and this one.
+    """
+
+    policy: str
+    concerns: shadow_policies.Concern
+    compiled: CompiledPolicies
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -35,6 +51,7 @@ class CompiledPolicies:
         policies: names of the policies in force.
         metrics: to be sampled for them.
         timetables: when rules begin and cease to act.
+        shadows: what `mode shadow` asks to be decided beside.
     """
 
     name: str | None
@@ -45,6 +62,7 @@ class CompiledPolicies:
     policies: tuple[str, ...]
     metrics: tuple[checked.CheckedMetric, ...]
     timetables: tuple[scope.Timetable, ...]
+    shadows: tuple[CompiledShadow, ...] = ()
 
     def next_change(self, now: datetime.datetime) -> datetime.datetime | None:
         """Return when a rule next begins or ceases to act: pods it rejected deserve a retry."""
@@ -61,13 +79,16 @@ class CompiledProgram:
         others: for profiles that the texts do not name: placed pods repel their pods too.
         annotation_keys: what `cluster.pod_shape.PodShapes` must know.
         metric_needs: what `cluster.cache.Cache.follow_metrics` must know.
-        metric_parts: the metrics as rules read them.
+        shadow_metric_parts: the metrics as what is decided beside reads them: parts of their own,
+            so that nothing that is kept for real decisions depends on shadow policies.
+        metric_parts: the metrics as rules in force read them.
     """
 
     profiles: tuple[CompiledPolicies, ...]
     others: CompiledPolicies
     annotation_keys: frozenset[str]
     metric_needs: metric_needs.MetricNeeds
+    shadow_metric_parts: metric_parts.MetricParts
     metric_parts: metric_parts.MetricParts
 
     def next_metric_change(self, snap: snapshot.Snapshot) -> datetime.datetime | None:
@@ -77,15 +98,46 @@ class CompiledProgram:
 
 def compile_program(program: checked.CheckedProgram) -> CompiledProgram:
     """Compile every profile of a program; they share what is equal."""
-    parts = _parts(program)
-    profiles = tuple(_compile(each, program, parts) for each in program.profiles)
-    plugins = [plugin for each in profiles for plugin in each.plugins]
+    parts, shadow_parts = _parts(program), _parts(program)
+    places: list[int | None] = [*range(len(program.profiles)), None]
+    *profiles, others = (
+        dataclasses.replace(
+            _compile(None if place is None else program.profiles[place], program, parts),
+            shadows=_shadows(program, place, shadow_parts),
+        )
+        for place in places
+    )
     return CompiledProgram(
-        profiles=profiles,
-        others=_compile(None, program, parts),
+        profiles=tuple(profiles),
+        others=others,
         annotation_keys=annotation_keys(program),
-        metric_needs=needs.of(parts.metrics, plugins),
+        metric_needs=needs.both(
+            needs.of(parts.metrics, _plugins(profiles)),
+            needs.of(shadow_parts.metrics, _plugins(_tried([*profiles, others]))),
+        ),
         metric_parts=parts.metrics,
+        shadow_metric_parts=shadow_parts.metrics,
+    )
+
+
+def _plugins(compiled: Iterable[CompiledPolicies]) -> list[interface.Plugin]:
+    return [plugin for each in compiled for plugin in each.plugins]
+
+
+def _tried(compiled: Iterable[CompiledPolicies]) -> list[CompiledPolicies]:
+    return [shadow.compiled for each in compiled for shadow in each.shadows]
+
+
+def _shadows(
+    program: checked.CheckedProgram, place: int | None, parts: shared_parts.SharedParts
+) -> tuple[CompiledShadow, ...]:
+    return tuple(
+        CompiledShadow(
+            each.policy.name,
+            shadow_policies.Concern(each.policy),
+            _compile(each.profile, each.program, parts),
+        )
+        for each in shadow_policies.tried(program, place)
     )
 
 

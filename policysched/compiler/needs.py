@@ -30,6 +30,21 @@ def of(
     return metric_needs.MetricNeeds(histories, parts.placed_seconds(), followers)
 
 
+def both(
+    one: metric_needs.MetricNeeds, other: metric_needs.MetricNeeds
+) -> metric_needs.MetricNeeds:
+    """Return what serves both: the longer history of each metric."""
+    histories = dict(one.histories)
+    for key, need in other.histories.items():
+        if key not in histories or histories[key].seconds < need.seconds:
+            histories[key] = need
+    return metric_needs.MetricNeeds(
+        histories,
+        one.placed_seconds | other.placed_seconds,
+        (*one.followers, *other.followers),
+    )
+
+
 def _history(metric: checked.CheckedMetric, seconds: float) -> metric_windows.HistoryNeed:
     return metric_windows.HistoryNeed(
         seconds, metric.max_age_seconds, metric.refresh_seconds, metric.low, metric.high

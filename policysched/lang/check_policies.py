@@ -72,8 +72,6 @@ def _meta(policy: syntax.Policy, found: findings.Findings) -> dict[str, str]:
         first[node.keyword] = node
         if node.keyword == "mode" and node.value.text not in vocabulary.MODES:
             found.not_one_of("a mode of policies", node.value, vocabulary.MODES)
-        elif node.keyword == "mode" and node.value.text == "shadow":
-            found.add(unsupported.refuse("mode shadow", node.span))
     return {keyword: node.value.text for keyword, node in first.items()}
 
 

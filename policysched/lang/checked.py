@@ -305,7 +305,7 @@ class CheckedPolicy:
     """One policy.
 
     Attributes:
-        mode: enforce, or shadow (not yet supported).
+        mode: enforce, or shadow: decided beside the real decision.
         scope: which pods.
         span: of the name in its declaration.
     """

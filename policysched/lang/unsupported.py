@@ -12,7 +12,6 @@ UNSUPPORTED: dict[str, str] = {
     "cluster metric": "metrics of clusters",
     "clusterPolicy": "placement across clusters",
     "condition": "reading a node's conditions",
-    "mode shadow": "deciding beside the real decision",
     "storageClass": "reading the storage classes of a pod's claims",
 }
 """Key -> what it is, as the subject of "… is not yet supported"."""
