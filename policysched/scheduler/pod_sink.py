@@ -12,11 +12,15 @@ from policysched.cluster import cache as caches
 from policysched.cluster import objects, pod_shape
 from policysched.framework import waiting_pods
 from policysched.queue import scheduling_queue
-from policysched.scheduler import nominations, object_changes
+from policysched.scheduler import nominations, object_changes, unserved_pods
 
 
 class PodSink:
-    """Pods; also the newest version of each, for `ports.PodLookup`."""
+    """Pods; also the newest version of each, for `ports.PodLookup`.
+
+    Attributes:
+        unserved: those that wait for other schedulers.
+    """
 
     def __init__(
         self,
@@ -32,6 +36,7 @@ class PodSink:
         self._waiting = waiting
         self._shapes = shapes
         self._serves = serves
+        self.unserved = unserved_pods.UnservedPods(serves)
         self._known: dict[str, pod_shape.PodInfo] = {}
 
     def current(self, uid: str) -> pod_shape.PodInfo | None:
@@ -59,6 +64,7 @@ class PodSink:
             return
         new = self._shapes.info(pod)
         self._known[new.uid] = new
+        self.unserved.look_at(new.uid, pod)
         if pod.spec.node_name:
             self._placed(old, new)
         elif self._serves(pod.spec.scheduler_name):
@@ -86,6 +92,7 @@ class PodSink:
 
     def _remove(self, info: pod_shape.PodInfo) -> None:
         del self._known[info.uid]
+        self.unserved.forget(info.uid)
         nominations.end(self._queue, info)
         self._queue.delete(info.uid)
         if self._cache.is_assumed(info):
@@ -121,6 +128,7 @@ class PodSink:
     def drop_unserved(self) -> None:
         """Take the pods that no profile serves any more out of the queue."""
         for info in self._known.values():
+            self.unserved.look_at(info.uid, info.pod)
             if not info.pod.spec.node_name and not self._serves(info.pod.spec.scheduler_name):
                 self._queue.delete(info.uid)
 

@@ -21,7 +21,7 @@ from policysched.cli import main
         (["run", "--kubeconfig", ""], "--kubeconfig is empty"),
         (["run", "--config", ""], "--config is empty"),
         (["run", "--metrics-address", ""], "--metrics-address is empty"),
-        (["run", "--metrics-address", ":9153"], "`:9153` is no address; write 127.0.0.1:9153"),
+        (["run", "--metrics-address", ":9153"], "must be an address such as 127.0.0.1:9153"),
         (["run", "--scheduler-name", "Bad Name!"], "`Bad Name!` is no name"),
         (["run", "--scheduler-name", ""], "`` is no name"),
         (["run", "--scheduler-name", "a" * 254], "is no name"),
