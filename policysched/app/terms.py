@@ -28,6 +28,10 @@ class Elector(Protocol):
         """Whether this process leads now."""
         ...
 
+    def overdue_seconds(self) -> float:
+        """Return how long ago this process should have noticed that it does not lead any more."""
+        ...
+
     async def acquire(self) -> None:
         """Return once this process leads."""
         ...
@@ -45,6 +49,10 @@ class Unopposed:
     """The elector of a process that leads without asking anybody."""
 
     is_leading = True
+
+    def overdue_seconds(self) -> float:
+        """Nothing can be lost."""
+        return 0.0
 
     async def acquire(self) -> None:
         """Lead at once."""

@@ -137,6 +137,16 @@ class Candidate:
             return 0.0
         return max(0.0, until_seconds - self.clock.monotonic_seconds())
 
+    def overdue_seconds(self) -> float:
+        """Return how long ago the lease of one who still thinks it leads ran out for others.
+
+        `LeaderElector.Check` of client-go; more than a moment means that nobody looks any more.
+        """
+        if self._renewed_at_seconds is None:
+            return 0.0
+        free_at_seconds = self._renewed_at_seconds + self.times.lease_duration_seconds
+        return max(0.0, self.clock.monotonic_seconds() - free_at_seconds)
+
     def _is_free(self, record: lease.Record) -> bool:
         if not record.holder:
             return True
@@ -204,6 +214,10 @@ class Elector:
     def is_leading(self) -> bool:
         """Whether this process may write now."""
         return self._candidate.seconds_left() > 0
+
+    def overdue_seconds(self) -> float:
+        """Return how long ago this process should have noticed that it lost the lease."""
+        return self._candidate.overdue_seconds()
 
     async def acquire(self) -> None:
         """Return once this process leads."""

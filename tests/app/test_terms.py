@@ -29,6 +29,10 @@ class Elector:
         self.calls: list[str] = []
         self.candidacies: asyncio.Queue[None] = asyncio.Queue()
 
+    def overdue_seconds(self) -> float:
+        """Never late."""
+        return 0.0
+
     async def next_candidacy(self) -> None:
         """Return when the process wants to be elected once more."""
         await self.candidacies.get()

@@ -1,0 +1,226 @@
+"""The TLS settings of the secure port: whose certificate it shows, whose certificates it takes.
+
+A certificate in files is read again when they change, as mounted secrets do by swapping a symlink;
+what cannot be used (one file is newer than the other, half of it is written) leaves the old one in
+use. Each connection gets the settings of its moment, so nothing is interrupted.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import ipaddress
+import logging
+import os
+import pathlib
+import socket
+import ssl
+from collections.abc import Iterator
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509 import oid
+
+from policysched import clock as clocks
+from policysched import errors
+
+_log = logging.getLogger(__name__)
+
+LOOK_SECONDS = 1.0
+"""Files are looked at no more often than this."""
+_SELF_SIGNED_DAYS = 365
+_BEFORE = datetime.timedelta(hours=1)
+"""Clocks of clients may be behind ours."""
+_CIPHERS = "ECDHE+AESGCM:ECDHE+CHACHA20"
+"""Of TLS 1.2: forward secrecy and authenticated encryption alone; those of TLS 1.3 all are so."""
+
+_Fingerprint = tuple[tuple[int, int, int], ...]
+"""Of each file: inode, time of the last change in ns, size."""
+
+
+class FilePair:
+    """A certificate chain and its key in PEM files."""
+
+    def __init__(self, cert_file: str, key_file: str) -> None:
+        """Read nothing yet."""
+        self._files = (pathlib.Path(cert_file), pathlib.Path(key_file))
+        self.name = cert_file
+
+    def fingerprint(self) -> _Fingerprint:
+        """Return what changes with the files, whatever links lead to them.
+
+        Raises:
+            OSError: one is missing.
+        """
+        found = (file.stat() for file in self._files)
+        return tuple((each.st_ino, each.st_mtime_ns, each.st_size) for each in found)
+
+    def load(self, context: ssl.SSLContext) -> None:
+        """Let `context` show the certificate.
+
+        Raises:
+            OSError: a file cannot be read, or both make no pair (ssl.SSLError).
+        """
+        cert_file, key_file = self._files
+        context.load_cert_chain(cert_file, key_file, password=_no_password)
+
+
+class SelfSigned:
+    """A certificate that nobody has signed but we ourselves; it lasts as long as the process."""
+
+    name = "a certificate of our own making"
+
+    def __init__(self, hosts: tuple[str, ...], clock: clocks.Clock) -> None:
+        """Make a key, and a certificate for these names and addresses."""
+        self._chain, self._key = _self_signed(hosts, clock.now())
+
+    def fingerprint(self) -> _Fingerprint:
+        """Return what never changes."""
+        return ()
+
+    def load(self, context: ssl.SSLContext) -> None:
+        """Let `context` show the certificate; OpenSSL reads it from files, here of memory alone."""
+        with _memory_file(self._chain) as chain, _memory_file(self._key) as key:
+            context.load_cert_chain(chain, key)
+
+
+class Certificates:
+    """The newest settings that work; see `http_server.Tls`."""
+
+    def __init__(self, pair: FilePair | SelfSigned, clock: clocks.Clock) -> None:
+        """Load the pair.
+
+        Raises:
+            ConfigurationError: it cannot be used.
+        """
+        self._pair = pair
+        self._clock = clock
+        self._authority = ""
+        self._refused: object = None
+        self._looked_at_seconds = clock.monotonic_seconds()
+        try:
+            self._fingerprint = pair.fingerprint()
+            self._context = _context(pair, "")
+        except OSError as error:
+            raise errors.ConfigurationError(
+                f"`{pair.name}`",
+                f"the certificate cannot be used: {_problem(error)}",
+                help="both files must be PEM, the key its own and without a password",
+            ) from error
+
+    def context(self) -> ssl.SSLContext:
+        """Return the settings of the next connection."""
+        now_seconds = self._clock.monotonic_seconds()
+        if now_seconds - self._looked_at_seconds >= LOOK_SECONDS:
+            self._looked_at_seconds = now_seconds
+            self._look()
+        return self._context
+
+    def trust(self, authority: str) -> None:
+        """Take client certificates that `authority` signs (PEM, "" for none) from now on."""
+        if authority == self._authority:
+            return
+        try:
+            self._context = _context(self._pair, authority)
+        except (OSError, ValueError) as error:
+            _log.warning("certificates of clients are checked as before: %s", _problem(error))
+            return
+        self._authority = authority
+
+    def _look(self) -> None:
+        """Load the pair if it has changed; tell once of each that cannot be used."""
+        found: _Fingerprint | None = None
+        try:
+            found = self._pair.fingerprint()
+            if found == self._fingerprint:
+                return
+            self._context = _context(self._pair, self._authority)
+        except OSError as error:
+            problem = (found, _problem(error))
+            if problem != self._refused:
+                self._refused = problem
+                _log.warning("keeping the old certificate: %s: %s", self._pair.name, problem[1])
+            return
+        self._fingerprint, self._refused = found, None
+        _log.info("the certificate was read again: %s", self._pair.name)
+
+
+def _context(pair: FilePair | SelfSigned, authority: str) -> ssl.SSLContext:
+    """Return new settings.
+
+    Raises:
+        OSError, ValueError: something cannot be used.
+    """
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.set_ciphers(_CIPHERS)
+    context.set_alpn_protocols(["http/1.1"])
+    context.options |= ssl.OP_NO_RENEGOTIATION | ssl.OP_NO_COMPRESSION
+    # A session that is resumed would show a client certificate that nobody has looked at again.
+    context.options |= ssl.OP_NO_TICKET
+    context.num_tickets = 0
+    pair.load(context)
+    if authority:
+        context.load_verify_locations(cadata=authority)
+        context.verify_mode = ssl.CERT_OPTIONAL
+    return context
+
+
+def _no_password() -> str:
+    """Return what opens no key, instead of a question at the terminal."""
+    return ""
+
+
+def _problem(error: Exception) -> str:
+    return getattr(error, "reason", None) or getattr(error, "strerror", None) or str(error)
+
+
+@contextlib.contextmanager
+def _memory_file(content: bytes) -> Iterator[str]:
+    """Yield the path of a file that is on no disk."""
+    number = os.memfd_create("policysched")
+    try:
+        with os.fdopen(os.dup(number), "wb") as file:
+            file.write(content)
+        yield f"/proc/self/fd/{number}"
+    finally:
+        os.close(number)
+
+
+def own_names(host: str) -> tuple[str, ...]:
+    """Return what a certificate of a server on `host` is good for: this machine's names, it."""
+    names = ("localhost", "127.0.0.1", "::1", socket.gethostname(), host)
+    return tuple(dict.fromkeys(each for each in names if each.isascii()))
+
+
+def _self_signed(hosts: tuple[str, ...], now: datetime.datetime) -> tuple[bytes, bytes]:
+    """Return certificate and key in PEM."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(oid.NameOID.COMMON_NAME, "policysched")])
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - _BEFORE)
+        .not_valid_after(now + datetime.timedelta(days=_SELF_SIGNED_DAYS))
+        .add_extension(x509.SubjectAlternativeName([_general_name(each) for each in hosts]), False)
+        .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+        .add_extension(x509.ExtendedKeyUsage([oid.ExtendedKeyUsageOID.SERVER_AUTH]), False)
+        .sign(key, hashes.SHA256())
+    )
+    secret = key.private_bytes(
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.PKCS8,
+        serialization.NoEncryption(),
+    )
+    return certificate.public_bytes(serialization.Encoding.PEM), secret
+
+
+def _general_name(host: str) -> x509.GeneralName:
+    try:
+        return x509.IPAddress(ipaddress.ip_address(host))
+    except ValueError:
+        return x509.DNSName(host)

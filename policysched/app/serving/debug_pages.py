@@ -1,0 +1,90 @@
+"""/debug/: pages for who looks into the running process; all of them need to be asked for by right.
+
+Parts of `run` add pages of their own. Nothing here shows a secret.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import io
+import pathlib
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import msgspec
+import orjson
+
+from policysched.app import config, http_server
+
+ROOT = "/debug/"
+_STACK_FRAMES = 8
+_NOT_SHOWN = "(not shown)"
+_SECRETS = frozenset({"bearerToken", "password", "headers", "queryParams"})
+"""Fields of the configuration whose values may be secret, wherever they stand."""
+
+
+def pages(
+    configuration: config.Config, others: Mapping[str, http_server.MakePage]
+) -> dict[str, http_server.MakePage]:
+    """Return the pages by path, with an index of these and of `others` below the same root."""
+    made: dict[str, http_server.MakePage] = {
+        "/debug/config": lambda _: _json(shown(configuration)),
+        "/debug/memory": lambda _: _json(memory()),
+        "/debug/tasks": lambda _: http_server.Page(tasks().encode()),
+    }
+    made[ROOT] = lambda _: _index([*made, *others])
+    return made
+
+
+def shown(configuration: config.Config) -> object:
+    """Return a configuration as it would stand in a file, without what may be secret."""
+    return _without_secrets(msgspec.to_builtins(configuration))
+
+
+def _without_secrets(value: object) -> object:
+    match value:
+        case dict():
+            return {
+                key: _NOT_SHOWN if key in _SECRETS and inner else _without_secrets(inner)
+                for key, inner in value.items()
+            }
+        case list() | tuple():
+            return [_without_secrets(inner) for inner in value]
+        case _:
+            return value
+
+
+def memory() -> dict[str, Any]:
+    """Return what the process holds, by the kernel and by the garbage collector."""
+    status = pathlib.Path("/proc/self/status").read_text(encoding="utf-8")
+    kernel = dict(line.split(":", 1) for line in status.splitlines() if line.startswith("Vm"))
+    return {
+        "process": {key: text.strip() for key, text in kernel.items()},
+        "collector": {
+            "generations": gc.get_stats(),
+            "counts": gc.get_count(),
+            "thresholds": gc.get_threshold(),
+            "frozen": gc.get_freeze_count(),
+        },
+    }
+
+
+def tasks() -> str:
+    """Return what every task of the event loop waits for, one after the other."""
+    found = sorted(asyncio.all_tasks(), key=lambda task: task.get_name())
+    text = io.StringIO()
+    text.write(f"{len(found)} tasks\n")
+    for task in found:
+        text.write("\n")
+        task.print_stack(limit=_STACK_FRAMES, file=text)
+    return text.getvalue()
+
+
+def _index(paths: Iterable[str]) -> http_server.Page:
+    below = sorted(path for path in paths if path.startswith(ROOT) and path != ROOT)
+    return http_server.Page(("\n".join(below) + "\n").encode())
+
+
+def _json(value: object) -> http_server.Page:
+    return http_server.Page(orjson.dumps(value, option=orjson.OPT_INDENT_2), http_server.JSON)
