@@ -65,8 +65,15 @@ def rejections(
 
 
 def _examples(ids: status_table.StatusIds, number: int, names: Sequence[str]) -> tuple[str, ...]:
-    rows = np.flatnonzero(ids == number)[:_EXAMPLES]
-    return tuple(names[row] for row in rows.tolist())
+    """Return the first few names; looking for one ends where it is found, which is mostly soon."""
+    is_rejected = ids == number
+    found: list[str] = []
+    row = int(is_rejected.argmax())
+    while is_rejected[row] and len(found) < _EXAMPLES:
+        found.append(names[row])
+        is_rejected[row] = False
+        row += int(is_rejected[row:].argmax())
+    return tuple(found)
 
 
 def standing(

@@ -1,0 +1,75 @@
+"""What is kept of a cycle: rejections with examples, and the points of the best nodes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from policysched.framework import score_table, standings, status
+
+STATUSES = [status.SUCCESS, *(status.unschedulable("P", f"reason {n}") for n in range(1, 5))]
+
+
+def _rejections(ids: list[int]) -> list[tuple[str, int, tuple[str, ...]]]:
+    names = [f"n{row}" for row in range(len(ids))]
+    found = standings.rejections(np.array(ids, np.int16), STATUSES, names)
+    return [(each.answer.message, each.node_count, each.examples) for each in found]
+
+
+@given(st.lists(st.integers(-1, 4), max_size=40))
+def test_rejections_are_counted_with_the_first_names(ids: list[int]) -> None:
+    """Each answer with its nodes, most nodes first; passing nodes and dead rows count nowhere."""
+    rows = {n: [r for r, each in enumerate(ids) if each == n] for n in range(1, 5)}
+    expected = [
+        (f"reason {n}", len(rows[n]), tuple(f"n{row}" for row in rows[n][:3]))
+        for n in sorted(rows, key=lambda n: (-len(rows[n]), n))
+        if rows[n]
+    ]
+    assert _rejections(ids) == expected
+
+
+def test_the_most_frequent_rejections_are_kept() -> None:
+    """Policies with hundreds of reasons do not make records without bound."""
+    count = standings.MAX_REJECTIONS + 20
+    statuses = [status.SUCCESS, *(status.unschedulable("P", str(n)) for n in range(count))]
+    ids = np.repeat(np.arange(count + 1, dtype=np.int16), np.arange(count + 1))
+    found = standings.rejections(ids, statuses, [str(row) for row in range(len(ids))])
+    assert [each.node_count for each in found] == list(range(count, 20, -1))
+
+
+def _table() -> score_table.ScoreTable:
+    """Return points of the rows 1, 2, 4, 5: two plugins by row, one by feasible node."""
+    by_row = np.array([[9, 1, 2, 9, 3, 1], [0, 10, 10, 0, 10, 0]])
+    last = np.array([5, 5, 0, 0])
+    rows = np.array([1, 2, 4, 5])
+    totals = by_row[:, rows].sum(axis=0) + last
+    parts = (
+        score_table.Part(("a", "b"), by_row, is_by_row=True),
+        score_table.Part(("c",), last, is_by_row=False),
+    )
+    return score_table.ScoreTable(rows, {}, totals, parts)
+
+
+@pytest.mark.parametrize(
+    "chosen, count, nodes",
+    [
+        pytest.param(2, 3, ("n2", "n1", "n4"), id="the best one is chosen"),
+        pytest.param(5, 2, ("n5", "n2"), id="another one is chosen"),
+        pytest.param(2, 9, ("n2", "n1", "n4", "n5"), id="fewer than asked for"),
+        pytest.param(2, 1, ("n2",), id="the chosen one alone"),
+    ],
+)
+def test_the_chosen_node_stands_before_those_with_most_points(
+    chosen: int, count: int, nodes: tuple[str, ...]
+) -> None:
+    """Each node has its own points, plugin by plugin, that add up to its total."""
+    table = _table()
+    found = standings.standing(table, chosen, [f"n{row}" for row in range(6)], count)
+    assert found.nodes == nodes
+    points = {"n1": [1, 10, 5], "n2": [2, 10, 5], "n4": [3, 10, 0], "n5": [1, 0, 0]}
+    assert found.score_names == ("a", "b", "c")
+    assert found.weighted.T.tolist() == [points[node] for node in nodes]
+    assert found.totals.tolist() == [sum(points[node]) for node in nodes]
+    assert table.totals.tolist() == [16, 17, 13, 1]
