@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import msgspec
+
 from policysched.cluster import pod_shape
 
 
@@ -58,6 +60,17 @@ class NominatedPods:
     def pods_on(self, node_name: str) -> list[pod_shape.PodInfo]:
         """Return the pods nominated to a node, oldest nomination first."""
         return list(self._pods_on.get(node_name, {}).values())
+
+    def with_nomination(self, info: pod_shape.PodInfo) -> pod_shape.PodInfo:
+        """Return a waiting pod as it will be once the API server shows its nomination.
+
+        Else a pod that is tried again soon would make room for itself on a second node.
+        """
+        node_name = self.node_of(info.uid)
+        if node_name is None or node_name == info.pod.status.nominated_node_name:
+            return info
+        told = msgspec.structs.replace(info.pod.status, nominated_node_name=node_name)
+        return pod_shape.PodInfo(msgspec.structs.replace(info.pod, status=told), info.shape)
 
     def before(self, info: pod_shape.PodInfo) -> Iterator[tuple[str, list[pod_shape.PodInfo]]]:
         """Yield the nodes on which others have precedence over a pod, and those others.

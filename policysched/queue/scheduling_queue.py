@@ -24,8 +24,6 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-import msgspec
-
 from policysched import clock as clocks
 from policysched.cluster import nominated_pods, pod_shape
 from policysched.framework import events, queued_pod
@@ -197,19 +195,8 @@ class SchedulingQueue:
                 self.incoming[ACTIVE, POPPED_FROM_BACKOFF] += 1
                 self._active.begin(queued)
         if queued is not None:
-            queued.info = self._with_nomination(queued.info)
+            queued.info = self.nominator.with_nomination(queued.info)
         return queued
-
-    def _with_nomination(self, info: pod_shape.PodInfo) -> pod_shape.PodInfo:
-        """Return the pod as it will be once the API server shows its nomination.
-
-        Else a pod that is tried again soon would make room for itself on a second node.
-        """
-        node_name = self.nominator.node_of(info.uid)
-        if node_name is None or node_name == info.pod.status.nominated_node_name:
-            return info
-        told = msgspec.structs.replace(info.pod.status, nominated_node_name=node_name)
-        return pod_shape.PodInfo(msgspec.structs.replace(info.pod, status=told), info.shape)
 
     def done(self, uid: str) -> None:
         """Note that nothing that happens can make the pod unschedulable any more."""

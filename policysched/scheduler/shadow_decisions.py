@@ -126,6 +126,7 @@ class ShadowDecisions:
         pod = self._pods.current(decision.uid)
         if pod is None:
             return
+        pod = snap.nominated.with_nomination(pod)
         is_busy = self._is_busy()
         for candidate in candidates:
             if not candidate.concerns(pod, snap):
