@@ -28,6 +28,9 @@ from policysched import errors
 from policysched.app import connections
 
 _log = logging.getLogger(__name__)
+_silent = logging.getLogger(f"{__name__}.requests")
+"""What cannot be parsed is answered and not logged: anybody can send it, tokens may stand in it."""
+_silent.disabled = True
 
 _MAX_PORT = 65535
 _MAX_LINE_BYTES = 8190
@@ -198,7 +201,7 @@ class HttpServer:
         server = web.Server(
             self._handle,
             access_log=None,
-            logger=_log,
+            logger=_silent,
             keepalive_timeout=_IDLE_SECONDS,
             lingering_time=0.0,
             max_line_size=_MAX_LINE_BYTES,
@@ -225,7 +228,10 @@ class HttpServer:
         self._connections.touch(request.protocol)
         try:
             async with asyncio.timeout(_ANSWER_SECONDS):
-                response = _response(await self._answer(request))
+                page = _FAILED
+                with _failures_told(request.path):
+                    page = await self._answer(request)
+                response = _response(page)
                 await response.prepare(request)
                 await response.write_eof()
                 return response
@@ -249,26 +255,26 @@ class HttpServer:
             return await self._take(request, take_post)
         if make_page is None or request.method not in _METHODS:
             return Page(b"this page cannot be asked for so\n", status=405)
-        with _failures_told(path):
-            made = make_page(_query(request))
-            return await made if inspect.isawaitable(made) else made
-        return Page(b"the page could not be made; the log says why\n", status=500)
+        made = make_page(_query(request))
+        return await made if inspect.isawaitable(made) else made
 
     async def _take(self, request: web.BaseRequest, take_post: TakePost) -> Page:
         limit_bytes = self._posts.max_bytes
         if (request.content_length or 0) > limit_bytes:
             return _TOO_LARGE
         body = bytearray()
-        async for chunk in request.content.iter_any():
-            body += chunk
-            if len(body) > limit_bytes:
-                return _TOO_LARGE
-        with _failures_told(request.path):
-            return await take_post(bytes(body))
-        return Page(b"it could not be looked at; the log says why\n", status=500)
+        try:
+            async for chunk in request.content.iter_any():
+                body += chunk
+                if len(body) > limit_bytes:
+                    return _TOO_LARGE
+        except (OSError, web.RequestPayloadError) as error:
+            raise ConnectionResetError from error
+        return await take_post(bytes(body))
 
 
 _TOO_LARGE = Page(b"that is too much\n", status=413)
+_FAILED = Page(b"the page could not be made; the log says why\n", status=500)
 
 
 @contextlib.contextmanager
@@ -276,6 +282,8 @@ def _failures_told(path: str) -> Iterator[None]:
     """Log a failure of a page: it must not end the process, which has other things to do."""
     try:
         yield
+    except ConnectionError:  # whoever asked has gone
+        raise
     except Exception:  # noqa: BLE001 - any bug in a page
         _log.exception("the page %s could not be made", path)
 

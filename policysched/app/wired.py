@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
 import random
 from collections.abc import Coroutine
@@ -41,6 +42,7 @@ class Wired:
         own_metrics: what is told of this process.
         background: runs from the start until the process ends, whether it leads or not.
         pages: what is served over HTTP, by path.
+        stopping: set once the process is asked to end.
     """
 
     options: run_options.RunOptions
@@ -57,5 +59,6 @@ class Wired:
     profiles: live_profiles.LiveProfiles
     metrics: metrics_source.MetricsSource | None
     own_metrics: own_metrics.OwnMetrics
+    stopping: asyncio.Event
     background: list[Coroutine[None, None, None]] = dataclasses.field(default_factory=list)
     pages: dict[str, http_server.MakePage] = dataclasses.field(default_factory=dict)

@@ -18,7 +18,6 @@ from policysched import clock as clocks
 from policysched.app import config as configs
 from policysched.app import election as elections
 from policysched.app import (
-    http_server,
     live_profiles,
     logs,
     metrics_source,
@@ -29,9 +28,11 @@ from policysched.app import (
     run_options,
     source_watch,
     terms,
+    unserved,
     wired,
     writers,
 )
+from policysched.app.serving import secure_port
 from policysched.framework import shape_answers
 from policysched.kube import client, kubeconfig, rate_limit
 from policysched.promapi import live_source, source
@@ -125,7 +126,7 @@ class Service:
                     hash=self.policy_set.content_hash or "none",
                 ),
             )
-            await self._serve(self._join(connection, api, elector), stopping)
+            await self._serve(self._join(connection, api, elector, stopping))
         _log.info("stopped")
 
     def _request_limit(self) -> rate_limit.TokenBucket | None:
@@ -136,7 +137,11 @@ class Service:
         return rate_limit.TokenBucket(limits.qps, burst, self._clock)
 
     def _join(
-        self, connection: kubeconfig.Connection, api: client.ApiClient, elector: terms.Elector
+        self,
+        connection: kubeconfig.Connection,
+        api: client.ApiClient,
+        elector: terms.Elector,
+        stopping: asyncio.Event,
     ) -> wired.Wired:
         """Return everything of this process, with its first profiles.
 
@@ -170,16 +175,17 @@ class Service:
             profiles=profiles,
             metrics=self._metrics,
             own_metrics=self._own_metrics,
+            stopping=stopping,
         )
 
-    async def _serve(self, joined: wired.Wired, stopping: asyncio.Event) -> None:
+    async def _serve(self, joined: wired.Wired) -> None:
         for add_part in _PARTS:
             add_part(joined)
         leading = _terms(joined)
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(each) for each in joined.background]
             tasks.append(group.create_task(_schedule(joined, leading)))
-            await stopping.wait()
+            await joined.stopping.wait()
             _log.info("stopping")
             await leading.end(joined.writers.flush)
             for task in tasks:
@@ -262,6 +268,18 @@ def _follow_metrics(joined: wired.Wired) -> None:
         )
 
 
+def _watch_unserved(joined: wired.Wired) -> None:
+    """Tell of pods that nobody schedules."""
+    watch = unserved.UnservedWatch(
+        joined.scheduler.events.pods.unserved,
+        joined.clock,
+        lambda: joined.profiles.current.by_name,
+        speaks=lambda: joined.elector.is_leading,
+    )
+    joined.own_metrics.add(watch.collect)
+    joined.background.append(watch.run(joined.reflectors.pods.synced))
+
+
 def _tell_own_metrics(joined: wired.Wired) -> None:
     own = joined.own_metrics
     own.follow(joined.scheduler, joined.profiles.metric_readers, joined.metrics)
@@ -269,18 +287,11 @@ def _tell_own_metrics(joined: wired.Wired) -> None:
     joined.pages[own_metrics.PATH] = own.page
 
 
-def _serve_pages(joined: wired.Wired) -> None:
-    """Serve the pages that the parts before this one have added."""
-    if address := joined.config.serving.metrics_address:
-        in_the_clear = {own_metrics.PATH: joined.pages[own_metrics.PATH]}
-        server = http_server.HttpServer(http_server.address(address), in_the_clear)
-        joined.background.append(server.run())
-
-
 _PARTS: tuple[Callable[[wired.Wired], None], ...] = (
     _follow_cluster,
     _follow_time,
     _follow_metrics,
+    _watch_unserved,
     _tell_own_metrics,
-    _serve_pages,  # the last one
+    secure_port.add,  # the last one: it serves the pages that the others have added
 )
