@@ -13,6 +13,7 @@ FOLDER = pathlib.Path(__file__).resolve().parents[2] / "deploy" / "components" /
 OF_PROMETHEUS = frozenset({"up"})
 _VARIABLES = {"$__rate_interval": "5m", "$instance": "a", "$profile": "a"}
 """What Grafana puts in."""
+_SUFFIXES = {"histogram": ("_bucket", "_sum", "_count"), "summary": ("", "_sum", "_count")}
 
 
 def groups() -> dict[str, Any]:
@@ -50,6 +51,17 @@ def names(expression: str) -> set[str]:
             found.add(str(node.name))
 
     promql_parser.walk(promql_parser.parse(expression), take)
+    return found
+
+
+def served(page: str) -> set[str]:
+    """Return the names of all series that a page of metrics has, or will have once they happen."""
+    found: set[str] = set()
+    for line in page.splitlines():
+        if line.startswith("# TYPE "):
+            _, _, name, kind = line.split(" ")
+            suffixes = _SUFFIXES.get(kind, ("",))
+            found |= {name + suffix for suffix in suffixes}
     return found
 
 

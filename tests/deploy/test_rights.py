@@ -1,0 +1,98 @@
+"""The roles of deploy/ are what policysched needs: no right is missing, and none is left over."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.deploy import installed, kubectl, objector, queries, rights, tour
+from tests.realcluster import process
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.realcluster import control_plane as control_planes
+
+pytestmark = pytest.mark.e2e
+
+
+@pytest.fixture(scope="module")
+def tour_taken(
+    deployed_plane: control_planes.ControlPlane, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[installed.Installed]:
+    """policysched as it is installed, still at work after it has done everything once."""
+    client = deployed_plane.client
+    client.create_namespace("tour")
+    _let_read_metrics(deployed_plane, rights.READER)
+    nowhere = {"prometheus": {"default": {"url": f"http://127.0.0.1:{process.free_port()}"}}}
+    ours = installed.Installed(deployed_plane, tmp_path_factory.mktemp("tour"), nowhere)
+    with objector.Objector(client, rights.USER) as objections, ours.scheduler as scheduler:
+        walk = tour.Tour(client, "tour", scheduler)
+        walk.prepare()
+        walk.bind()
+        walk.bind_volumes()
+        walk.reject()
+        walk.preempt()
+        assert objections.objected == set(objector.WRITES)
+        assert ours.page("/metrics", deployed_plane.tokens[rights.READER])[0] == 200
+        yield ours
+
+
+def _let_read_metrics(plane: control_planes.ControlPlane, user: str) -> None:
+    """Do what components/monitoring/kustomization.yaml tells to do, for a user."""
+    plane.give_role(user, "policysched-metrics-reader")
+
+
+def test_everything_works_without_a_refusal(
+    deployed_plane: control_planes.ControlPlane, tour_taken: installed.Installed
+) -> None:
+    """Nothing that policysched asked for was forbidden."""
+    assert sorted(map(str, rights.asked(deployed_plane.folder).refused)) == []
+
+
+def test_no_right_is_left_over(
+    deployed_plane: control_planes.ControlPlane, tour_taken: installed.Installed
+) -> None:
+    """Each was used, so that taking it away would have refused something."""
+    granted = set(rights.granted(kubectl.overlay("second-scheduler")))
+
+    def unused() -> list[str]:
+        done = rights.asked(deployed_plane.folder).allowed
+        return sorted(str(one) for one in granted if not any(one.covers(each) for each in done))
+
+    with contextlib.suppress(process.ProcessError):  # what is unused is told below
+        tour_taken.scheduler.wait_until(lambda: not unused(), time_limit_seconds=20.0)
+    assert unused() == []
+
+
+def test_all_overlays_give_the_same_rights() -> None:
+    """So that what is shown for one holds for all."""
+    for overlay in kubectl.OVERLAYS:
+        assert rights.granted(kubectl.overlay(overlay)) == rights.granted(
+            kubectl.overlay("second-scheduler")
+        )
+
+
+def test_metrics_are_for_those_who_may_read_them(
+    deployed_plane: control_planes.ControlPlane, tour_taken: installed.Installed
+) -> None:
+    """Without a token, and without the role, there are none; health is for everybody."""
+    assert tour_taken.page("/metrics")[0] in (401, 403)
+    assert tour_taken.page("/metrics", "wrong")[0] == 401
+    assert tour_taken.page("/metrics", deployed_plane.tokens["nobody"])[0] == 403
+    assert tour_taken.page("/debug/config", deployed_plane.tokens[rights.READER])[0] == 403
+    for path in ("/livez", "/readyz", "/healthz"):
+        assert tour_taken.page(path)[0] == 200
+
+
+def test_alerts_and_dashboard_read_metrics_that_are_there(
+    deployed_plane: control_planes.ControlPlane, tour_taken: installed.Installed
+) -> None:
+    """Every name in their expressions is one that /metrics has."""
+    _, text = tour_taken.page("/metrics", deployed_plane.tokens[rights.READER])
+    served = queries.served(text)
+    for title, expression in {**queries.alerts(), **queries.panels()}.items():
+        missing = queries.names(expression) - served - queries.OF_PROMETHEUS
+        assert not missing, title
