@@ -7,7 +7,7 @@ import re
 
 from policysched import errors
 from policysched.app import logs
-from policysched.cli import offline_options, run_flags
+from policysched.cli import offline_options, output, run_flags
 
 _SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
 _MAX_NAME_CHARACTERS = 253
@@ -42,6 +42,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="values of metrics, as `explain --metrics` reads them; read again when it changes",
     )
+    parser.add_argument(
+        "--print-config",
+        action="store_true",
+        help="print the configuration with all defaults and what the options say, without "
+        "secrets, and end",
+    )
     run_flags.configure(parser)
 
 
@@ -50,13 +56,16 @@ def run(args: argparse.Namespace) -> int:
     import asyncio  # noqa: PLC0415 - `--help` does without all of these
 
     from policysched import clock as clocks  # noqa: PLC0415 - as above
-    from policysched.app import config_reading, wiring  # noqa: PLC0415 - as above
+    from policysched.app import config_printing, config_reading, wiring  # noqa: PLC0415 - as above
 
     offline_options.refuse_empty(args, "kubeconfig", "context", "config", "metrics_file")
     _check_name(args.scheduler_name)
     if args.metrics_file and args.prometheus:
         raise errors.UsageError("give either --metrics-file or --prometheus")
     configuration = config_reading.effective(args.config, run_flags.given(args))
+    if args.print_config:
+        output.write(config_printing.as_yaml(configuration).rstrip())
+        return errors.EXIT_OK
     clock = clocks.SystemClock()
     logs.configure(clock, configuration.logging.level)
     options = wiring.RunOptions(

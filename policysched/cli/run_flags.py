@@ -172,6 +172,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         for option in options:
             names = [f"--{name}" for name in option.name.split()]
             group.add_argument(*names, dest=option.dest, help=option.help, **option.parsing)
+    parser.add_argument(
+        "--feature-gates",
+        metavar="NAME=true|false",
+        action="append",
+        help="switches of `features` in the configuration; repeatable, or joined by commas",
+    )
     group = parser.add_argument_group("metrics")
     group.add_argument(
         "--prometheus",
@@ -198,6 +204,8 @@ def given(args: argparse.Namespace) -> list[config_reading.Flag]:
     for text in args.prometheus or ():
         name, server = settings.from_option(text)
         found.append(flag("--prometheus", ("prometheus", name), {"url": server.url}))
+    for name, switch in offline_options.params(args.feature_gates or ()).items():
+        found.append(flag("--feature-gates", ("features", name), _switch(name, switch)))
     for option in (each for group in _GROUPS.values() for each in group):
         value = getattr(args, option.dest)
         if value == "":
@@ -205,6 +213,13 @@ def given(args: argparse.Namespace) -> list[config_reading.Flag]:
         if value is not None:
             found.append(flag(option.written, tuple(option.path.split(".")), value))
     return found
+
+
+def _switch(name: str, text: str) -> bool:
+    try:
+        return _truth(text)
+    except argparse.ArgumentTypeError as error:
+        raise errors.UsageError(f"--feature-gates: {name}: {error}") from error
 
 
 def _source(args: argparse.Namespace) -> list[config_reading.Flag]:
@@ -217,6 +232,8 @@ def _source(args: argparse.Namespace) -> list[config_reading.Flag]:
 
     if args.policies and args.policy_configmap:
         raise errors.UsageError("give either --policies or --policy-configmap")
+    if "" in (args.policies or ()):
+        raise errors.UsageError("a path of policies is empty; `.` is the current folder")
     flag = config_reading.Flag
     if args.policies:
         return [

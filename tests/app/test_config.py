@@ -275,8 +275,30 @@ def test_everything_that_can_be_said() -> None:
             id="no-level",
         ),
         pytest.param(
+            HEAD + "policies: {paths: ['']}",
+            "c.yaml:3: `policies.paths[0]` is empty",
+            id="no-text",
+        ),
+        pytest.param(
+            HEAD + "leaderElection: {resourceNamespace: " + "x" * 64 + "}",
+            "c.yaml:3: `leaderElection.resourceNamespace` has more than 63 characters",
+            id="too-long",
+        ),
+        pytest.param(
+            HEAD + "profiles: [{schedulerName: a, disabled: [A, B, B]}]",
+            "c.yaml:3: `profiles[0].disabled` has `B` twice",
+            id="twice",
+        ),
+        pytest.param(
+            HEAD + "features: {SchedulerQueuingHints: true}",
+            "c.yaml:3: `features` has no field `SchedulerQueuingHints` (did you mean "
+            "`SchedulerQueueingHints`?)",
+            id="misspelt-feature",
+        ),
+        pytest.param(
             HEAD + "features: {Teleport: true}",
-            "c.yaml:3: `features` has no field `Teleport`",
+            "c.yaml:3: `features` has no field `Teleport` (there are `SchedulerPopFromBackoffQ`, "
+            "`SchedulerQueueingHints`, `OpportunisticBatching`)",
             id="no-feature",
         ),
         pytest.param(
