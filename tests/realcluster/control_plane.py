@@ -14,6 +14,7 @@ import pathlib
 import secrets
 from typing import TYPE_CHECKING, Self
 
+import trustme
 import yaml
 
 from tests.realcluster import api_client, components, process
@@ -56,6 +57,8 @@ class ControlPlane:
         ca_file: what signs the server's certificate; exists once it has started.
         tokens: bearer token by user; `admin` may do everything, any other user nothing until RBAC
             objects of the test say so.
+        client_authority: signs certificates of users; the common name is the user's, the
+            organization a group.
         etcd: the process, which can be killed and started again on its data.
         api_server: the process, which can be killed and started again on its port.
     """
@@ -79,6 +82,8 @@ class ControlPlane:
         groups = {ADMIN: ["system:masters"]} | {name: list(user) for name, user in users.items()}
         self.tokens = {user: secrets.token_urlsafe(24) for user in groups}
         self._write_token_file(groups)
+        self.client_authority = trustme.CA()
+        self.client_authority.cert_pem.write_to_path(folder / "client-ca.crt")
         self.ca_file = folder / "certificates" / "apiserver.crt"
         etcd_address = f"http://127.0.0.1:{process.free_port()}"
         port = process.free_port()
@@ -258,6 +263,7 @@ class ControlPlane:
             "--endpoint-reconciler-type=none",
             "--authorization-mode=RBAC",
             f"--token-auth-file={self.folder / 'tokens.csv'}",
+            f"--client-ca-file={self.folder / 'client-ca.crt'}",
             # There is no controller manager that makes service accounts or untaints nodes.
             "--disable-admission-plugins=ServiceAccount,TaintNodesByCondition",
             f"--service-account-issuer={self.server}",
