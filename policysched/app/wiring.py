@@ -26,6 +26,7 @@ from policysched.app import (
     process,
     reflectors,
     run_options,
+    shadow_report,
     source_watch,
     terms,
     unserved,
@@ -293,5 +294,6 @@ _PARTS: tuple[Callable[[wired.Wired], None], ...] = (
     _follow_metrics,
     _watch_unserved,
     _tell_own_metrics,
+    shadow_report.add,
     secure_port.add,  # the last one: it serves the pages that the others have added
 )

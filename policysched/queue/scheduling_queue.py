@@ -336,6 +336,10 @@ class SchedulingQueue:
         """Return all waiting pods."""
         return [*self._active.pods, *self._backoff.pods(), *self._unschedulable.pods()]
 
+    def has_ready(self) -> bool:
+        """Return whether a pod could be scheduled at once."""
+        return bool(self._active.pods)
+
     def pending_pods(self) -> dict[str, int]:
         """Return the number of waiting pods by queue."""
         gated_count = self._unschedulable.gated_count

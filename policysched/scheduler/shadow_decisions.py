@@ -45,6 +45,9 @@ class Change:
     verdict: shadow.Verdict
 
 
+Changes: TypeAlias = deque[Change]
+
+
 @dataclasses.dataclass(slots=True)
 class Tally:
     """What is known of one shadow policy in one profile, since the policies were loaded.
@@ -60,7 +63,7 @@ class Tally:
     outcomes: Counter[shadow.Outcome] = dataclasses.field(default_factory=Counter)
     skipped: int = 0
     seconds: float = 0.0
-    changes: deque[Change] = dataclasses.field(default_factory=lambda: deque(maxlen=_CHANGES_KEPT))
+    changes: Changes = dataclasses.field(default_factory=lambda: deque(maxlen=_CHANGES_KEPT))
 
     @property
     def decided(self) -> int:
