@@ -5,14 +5,14 @@ The form is that of schemas/explain.schema.json.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
 from policysched import errors
 from policysched.app import explaining_metrics, offline_cluster
 from policysched.cluster import columns, pod_shape, snapshot
-from policysched.framework import explanation, runtime, score_table, status
+from policysched.framework import explanation, runtime, score_table, shadow, status
 from policysched.lang import spelling
 
 _MAX_NAMES_COMPARED = 2000
@@ -50,11 +50,23 @@ def _unknown_pod(cluster: offline_cluster.OfflineCluster, name: str) -> errors.I
 
 
 def report(
-    framework: runtime.Framework, info: pod_shape.PodInfo, snap: snapshot.Snapshot
+    framework: runtime.Framework,
+    info: pod_shape.PodInfo,
+    snap: snapshot.Snapshot,
+    candidates: Sequence[shadow.Candidate] = (),
 ) -> dict[str, object]:
-    """Return what is known about one pod in the documented form, measured values with it."""
+    """Return what is known about one pod in the documented form, measured values with it.
+
+    `candidates` are shadow policies that are decided beside.
+    """
     measured = explaining_metrics.MetricReport(framework.profile.plugins, info.shape, snap)
-    return as_json(framework.explain_pod(info, snap), snap.nodes, measured)
+    found = as_json(framework.explain_pod(info, snap), snap.nodes, measured)
+    if candidates:
+        real = framework.schedule_pod(info, snap)
+        verdicts = shadow.decide_all(candidates, info, snap, real)
+        if verdicts:
+            found["shadow"] = [verdict.as_json() for verdict in verdicts]
+    return found
 
 
 def as_json(

@@ -99,7 +99,7 @@ class Session:
         for info in cluster.pending:
             if not choice.queues(info):
                 cache.nominated.remove(info.uid)
-        return Decider(cluster, choice)
+        return Decider(cluster, choice, profiles.shadows)
 
 
 def require_profiles(policy_set: policies.PolicySet) -> None:
@@ -126,6 +126,7 @@ class Decider:
 
     cluster: offline_cluster.OfflineCluster
     choice: profile_choice.ProfileChoice
+    shadows: simulating.Shadows
 
     def explain_all(self) -> Iterator[dict[str, Any]]:
         """Yield the report about each pending pod, considered alone, in the order of the file."""
@@ -145,12 +146,12 @@ class Decider:
 
     def simulate(self) -> Iterator[simulating.Placement]:
         """Yield where each pending pod goes, in queue order."""
-        return simulating.simulate(self.cluster, self.choice)
+        return simulating.simulate(self.cluster, self.choice, self.shadows)
 
     def allocations(self) -> list[simulating.Allocation]:
         """Return what is requested of each resource by now."""
         return simulating.allocations(self.cluster.cache)
 
     def _report(self, framework: runtime.Framework, info: pod_shape.PodInfo) -> dict[str, Any]:
-        cache = self.cluster.cache
-        return explaining.report(framework, info, cache.snapshot())
+        candidates = self.shadows.get(framework.profile.scheduler_name, ())
+        return explaining.report(framework, info, self.cluster.cache.snapshot(), candidates)

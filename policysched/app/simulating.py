@@ -8,7 +8,8 @@ that waits is taken to be satisfied.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TypeAlias
 
 import msgspec
 import numpy as np
@@ -16,7 +17,7 @@ import numpy as np
 from policysched.app import offline_cluster, profile_choice
 from policysched.cluster import cache as caches
 from policysched.cluster import pod_shape
-from policysched.framework import interface, queued_pod, runtime, status
+from policysched.framework import interface, queued_pod, runtime, shadow, status
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -31,6 +32,7 @@ class Placement:
         victims: pods that made room for it and are gone now.
         gate: what keeps it out of the queue.
         reasons: the distinct reasons for which nodes do not take it.
+        shadows: what shadow policies would have made of it.
     """
 
     pod: str
@@ -41,13 +43,20 @@ class Placement:
     victims: list[str] = dataclasses.field(default_factory=list)
     gate: status.Status | None = None
     reasons: tuple[str, ...] = ()
+    shadows: list[shadow.Verdict] = dataclasses.field(default_factory=list)
+
+
+Shadows: TypeAlias = Mapping[str, Sequence[shadow.Candidate]]
+"""What is decided beside, by schedulerName."""
 
 
 def simulate(
-    cluster: offline_cluster.OfflineCluster, choice: profile_choice.ProfileChoice
+    cluster: offline_cluster.OfflineCluster,
+    choice: profile_choice.ProfileChoice,
+    shadows: Shadows | None = None,
 ) -> Iterator[Placement]:
     """Schedule the pending pods in queue order; `cluster.cache` changes with every placement."""
-    simulation = _Simulation(cluster.cache)
+    simulation = _Simulation(cluster.cache, shadows or {})
     for framework, info in _in_queue_order(cluster, choice):
         gate = framework.pre_enqueue(info)
         if gate.is_success:
@@ -72,13 +81,15 @@ def _in_queue_order(
 class _Simulation:
     """Scheduling cycles on a cache, each pod with all that follows from it before the next."""
 
-    def __init__(self, cache: caches.Cache) -> None:
+    def __init__(self, cache: caches.Cache, shadows: Shadows) -> None:
         self._cache = cache
+        self._shadows = shadows
 
     def schedule(self, framework: runtime.Framework, info: pod_shape.PodInfo) -> Placement:
         """Decide a pod: assume it on a node, if need be on one that others leave for it."""
         info = _nominated(info, self._cache.nominated.node_of(info.uid) or "")
         result = framework.schedule_pod(info, self._cache.snapshot())
+        beside = self._decide_beside(framework, info, result)
         victims: tuple[pod_shape.PodInfo, ...] = ()
         if result.node_name is None:
             made_room = self._make_room(framework, info, result)
@@ -89,14 +100,23 @@ class _Simulation:
         gone = [victim.key for victim in victims]
         if result.node_name is None:
             reasons = _reasons(result)
-            return Placement(info.key, message=result.message, victims=gone, reasons=reasons)
+            return Placement(
+                info.key, message=result.message, victims=gone, reasons=reasons, shadows=beside
+            )
         feasible = self._feasible_count(framework, info, result)
         rejected = _claim(framework, self._cache, info, result)
         if rejected is not None:
             message = ", ".join(rejected.reasons)
             return Placement(info.key, message=message, victims=gone, reasons=rejected.reasons)
         best = _best_names(result, self._cache)
-        return Placement(info.key, result.node_name, feasible, best, victims=gone)
+        return Placement(info.key, result.node_name, feasible, best, victims=gone, shadows=beside)
+
+    def _decide_beside(
+        self, framework: runtime.Framework, info: pod_shape.PodInfo, result: runtime.ScheduleResult
+    ) -> list[shadow.Verdict]:
+        """Return what shadow policies make of a decision, before any victim has gone."""
+        candidates = self._shadows.get(framework.profile.scheduler_name, ())
+        return shadow.decide_all(candidates, info, self._cache.snapshot(), result)
 
     def _make_room(
         self, framework: runtime.Framework, info: pod_shape.PodInfo, result: runtime.ScheduleResult
@@ -225,4 +245,6 @@ def as_json(placement: Placement) -> dict[str, object]:
             "code": gate.code.value,
             "reasons": list(gate.reasons),
         }
+    if placement.shadows:
+        report["shadow"] = [each.as_json() for each in placement.shadows]
     return report

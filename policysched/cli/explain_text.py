@@ -31,6 +31,7 @@ def pod_text(report: Report) -> str:
     if report["scores"]:
         parts += ["", *_winner(report), "", _score_table(report["scores"], _ranking(report))]
     parts += explain_metrics_text.of_pod(report)
+    parts += _shadows(report)
     return "\n".join(parts)
 
 
@@ -58,6 +59,28 @@ def _reason(failure: Mapping[str, Any]) -> str:
     """Return the reason, and what the rule saw of its metrics."""
     measured = failure.get("measured")
     return f"{failure['reason']}: {measured}" if measured else failure["reason"]
+
+
+def _shadows(report: Report) -> list[str]:
+    """Return a line about each shadow policy that has a say about the pod."""
+    lines = [
+        f"{_INDENT}shadow policy {each['policy']}: {shadow_text(each)}"
+        for each in report.get("shadow", ())
+    ]
+    return ["", *lines] if lines else []
+
+
+def shadow_text(verdict: Mapping[str, Any]) -> str:
+    """Return what a shadow policy would have made of a pod."""
+    node, message = verdict["node"], verdict["message"]
+    return {
+        "sameNode": "the same node",
+        "otherNode": f"it would go to {node}",
+        "newlySchedulable": f"it would be placed, on {node}",
+        "newlyUnschedulable": f"it would stay pending: {message}",
+        "stillUnschedulable": f"it would stay pending as well: {message}",
+        "failed": f"failed: {message}",
+    }[verdict["outcome"]]
 
 
 def _gate(report: Report) -> list[str]:

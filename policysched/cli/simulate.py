@@ -10,14 +10,18 @@ from __future__ import annotations
 import argparse
 import random
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from policysched import errors
-from policysched.cli import offline_options, output
+from policysched.cli import explain_text, offline_options, output
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from policysched.app import offline, simulating
 
+_CHANGES = ("otherNode", "newlySchedulable", "newlyUnschedulable")
+_SHOWN = 10
 _BYTES = ("memory", "ephemeral-storage")
 
 
@@ -65,10 +69,28 @@ def _text(placements: list[simulating.Placement], decider: offline.Decider) -> s
         "",
         f"{placed:,} of {output.count(len(placements), 'pod')} placed",
         *(f"  {count:,} pending: {reason}" for reason, count in reasons.most_common()),
+        *_shadows(placements),
         "",
         output.table(("RESOURCE", "REQUESTED", "ALLOCATABLE", "SHARE"), allocated),
     ]
     return "\n".join(lines)
+
+
+def _shadows(placements: list[simulating.Placement]) -> list[str]:
+    """Return what each shadow policy would have changed, with some of the pods."""
+    verdicts: dict[str, list[tuple[str, Mapping[str, Any]]]] = {}
+    for placement in placements:
+        for each in placement.shadows:
+            verdicts.setdefault(each.policy, []).append((placement.pod, each.as_json()))
+    lines = []
+    for policy, found in verdicts.items():
+        moved = [(pod, said) for pod, said in found if said["outcome"] in _CHANGES]
+        head = f"shadow policy {policy}: {len(moved):,} of {output.count(len(found), 'decision')}"
+        lines += ["", f"{head} would be different"]
+        lines += [f"  {pod}: {explain_text.shadow_text(said)}" for pod, said in moved[:_SHOWN]]
+        if len(moved) > _SHOWN:
+            lines.append(f"  and {len(moved) - _SHOWN:,} more")
+    return lines
 
 
 def _why(placement: simulating.Placement) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import enum
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from policysched.cluster import pod_counts, pod_shape, snapshot
 from policysched.framework import runtime
@@ -46,6 +46,15 @@ class Verdict:
     outcome: Outcome
     node_name: str | None = None
     message: str = ""
+
+    def as_json(self) -> dict[str, object]:
+        """Return it in the form that `explain` and `simulate` have."""
+        return {
+            "policy": self.policy,
+            "outcome": self.outcome.value,
+            "node": self.node_name,
+            "message": self.message,
+        }
 
 
 class Candidate:
@@ -92,6 +101,18 @@ class Candidate:
                 self._has_told = True
             return Verdict(self.policy, Outcome.FAILED, message=f"{type(error).__name__}: {error}")
         return _compare(self.policy, result, real, snap)
+
+
+def decide_all(
+    candidates: Iterable[Candidate],
+    pod: pod_shape.PodInfo,
+    snap: snapshot.Snapshot,
+    real: runtime.ScheduleResult,
+) -> list[Verdict]:
+    """Return the verdicts of those candidates that have a say about a decided pod."""
+    if not is_decision(real):
+        return []
+    return [each.decide(pod, snap, real) for each in candidates if each.concerns(pod, snap)]
 
 
 def is_decision(real: runtime.ScheduleResult) -> bool:
