@@ -15,6 +15,7 @@ from prometheus_client import core, exposition, registry
 
 import policysched
 from policysched.app import http_server, metrics_source
+from policysched.app.telling import scheduler_metrics
 from policysched.cluster import snapshot
 from policysched.compiler import readings
 from policysched.promapi import status
@@ -40,6 +41,8 @@ class OwnMetrics:
             buckets=_DURATION_BUCKETS_SECONDS,
             registry=self.registry,
         )
+        prometheus_client.ProcessCollector(registry=self.registry)
+        prometheus_client.GCCollector(registry=self.registry)
         info = prometheus_client.Gauge(
             "policysched_build_info", "Always 1.", ("version",), registry=self.registry
         )
@@ -61,7 +64,7 @@ class OwnMetrics:
         source: metrics_source.MetricsSource | None,
     ) -> None:
         """Tell of a scheduler, of the metrics that its rules read, and of where they come from."""
-        self.add(lambda: of_scheduler(scheduler))
+        self.add(lambda: scheduler_metrics.collect(scheduler))
         self.add(lambda: of_samples(readers(), scheduler.cache.snapshot()))
         if source is not None:
             self.add(lambda: of_sources(source.health()))
@@ -79,24 +82,6 @@ class _Collector(registry.Collector):
 
     def collect(self) -> Iterable[core.Metric]:
         return self._collect()
-
-
-def of_scheduler(scheduler: schedulers.Scheduler) -> Families:
-    """Yield attempts and waiting pods, under kube-scheduler's names."""
-    attempts = core.CounterMetricFamily(
-        "scheduler_schedule_attempts",
-        "Attempts to schedule pods, by how they ended.",
-        labels=("profile", "result"),
-    )
-    for (profile, result), count in scheduler.counters.attempts.items():
-        attempts.add_metric((profile, result.value), count)
-    yield attempts
-    pending = core.GaugeMetricFamily(
-        "scheduler_pending_pods", "Pods that wait, by queue.", labels=("queue",)
-    )
-    for queue, count in scheduler.queue.pending_pods().items():
-        pending.add_metric((queue,), count)
-    yield pending
 
 
 def of_sources(health: Iterable[status.SourceHealth]) -> Families:

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from policysched import errors
 from policysched.cluster import columns, pod_shape, snapshot
-from policysched.framework import cycle_state, interface, status
+from policysched.framework import cycle_state, interface, plugin_watch, status
 
 ParamsT = ParamSpec("ParamsT")
 AnswerT = TypeVar("AnswerT")
@@ -47,6 +47,9 @@ def ask(
         PluginFailure: a third-party plugin raised; that is the cause.
     """
     try:
+        watch = plugin_watch.CURRENT.get()
+        if watch is not None:
+            return watch.timed(plugin, point, lambda: method(*args, **kwargs))
         return method(*args, **kwargs)
     except Exception as error:
         if not is_third_party(plugin):

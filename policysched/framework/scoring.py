@@ -246,7 +246,8 @@ def _parts_of(scorers: Sequence[Scorer]) -> shape_answers.ScoreFn:
         parts = np.empty((len(scorers), len(nodes)), np.int64)
         is_invalid: columns.BoolArray | None = None
         for index, scorer in enumerate(scorers):
-            scores = scorer.plugin.score(state, pod, nodes)
+            plugin = scorer.plugin
+            scores = asking.ask(plugin, "Score", plugin.score, state, pod, nodes)
             if not _is_in_range(scores, scorer):
                 is_wrong = (scores < 0) | (scores > _highest(scorer))
                 is_invalid = is_wrong if is_invalid is None else is_invalid | is_wrong

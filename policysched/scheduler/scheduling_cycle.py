@@ -15,6 +15,7 @@ from policysched.cluster import pod_shape, snapshot
 from policysched.framework import (
     cycle_state,
     messages,
+    plugin_watch,
     queued_pod,
     runtime,
     status,
@@ -24,6 +25,9 @@ from policysched.queue import scheduling_queue
 from policysched.scheduler import decisions, failure, nominations
 
 _log = logging.getLogger(__name__)
+
+_CYCLES_A_SAMPLE = 10
+"""In one of so many, single plugins are measured (`scheduler.go`, pluginMetricsSamplePercent)."""
 
 
 @dataclasses.dataclass(slots=True, eq=False)
@@ -73,11 +77,23 @@ class SchedulingCycle:
         self._failures = failures
         self._log = log
         self._clock = clock
+        self._cycles = 0
+        observe = log.measured.plugins.observe
+        self._watch = plugin_watch.Watch(clock.monotonic_seconds, observe)
 
     def run(
         self, framework: runtime.Framework, queued: queued_pod.QueuedPodInfo
     ) -> AssumedPod | None:
         """Schedule a pod in flight; None when it goes nowhere, which is then taken care of."""
+        self._cycles += 1
+        if self._cycles % _CYCLES_A_SAMPLE:
+            return self._run(framework, queued)
+        with plugin_watch.measuring(self._watch):
+            return self._run(framework, queued)
+
+    def _run(
+        self, framework: runtime.Framework, queued: queued_pod.QueuedPodInfo
+    ) -> AssumedPod | None:
         started_seconds = self._clock.monotonic_seconds()
         prof = framework.profile
         try:

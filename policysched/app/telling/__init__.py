@@ -1,0 +1,1 @@
+"""What a running scheduler tells about its work: metrics, decisions, traces."""

@@ -1,0 +1,180 @@
+"""Metrics of the loop under kube-scheduler's names, labels and buckets.
+
+Where a name of `pkg/scheduler/metrics/metrics.go` is missing here, nothing of that meaning exists:
+there are no goroutines, no batches of hints and no queue of API calls.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Iterator
+from typing import TypeAlias
+
+from prometheus_client import core
+
+from policysched import histogram
+from policysched.scheduler import scheduler as schedulers
+
+Families: TypeAlias = Iterator[core.Metric]
+
+
+def collect(scheduler: schedulers.Scheduler) -> Families:
+    """Yield everything about a scheduler, as it is now."""
+    yield from _attempts(scheduler)
+    yield from _durations(scheduler)
+    yield from _preemption(scheduler)
+    yield from _queue(scheduler)
+    yield from _cache(scheduler)
+    yield from _our_own(scheduler)
+
+
+def _attempts(scheduler: schedulers.Scheduler) -> Families:
+    attempts = core.CounterMetricFamily(
+        "scheduler_schedule_attempts",
+        "Attempts to schedule pods, by how they ended.",
+        labels=("profile", "result"),
+    )
+    for (profile, result), count in scheduler.counters.attempts.items():
+        attempts.add_metric((profile, result.value), count)
+    yield attempts
+    yield single_histogram(
+        "scheduler_pod_scheduling_attempts",
+        "Attempts that bound pods took.",
+        scheduler.measurements.attempts_of_pods,
+    )
+
+
+def _durations(scheduler: schedulers.Scheduler) -> Families:
+    measured = scheduler.measurements
+    yield histograms(
+        "scheduler_scheduling_attempt_duration_seconds",
+        "Attempts, with the binding.",
+        measured.attempts,
+    )
+    yield single_histogram(
+        "scheduler_scheduling_algorithm_duration_seconds",
+        "Scheduling cycles, preemption included, without the binding.",
+        measured.algorithm,
+    )
+    yield histograms(
+        "scheduler_pod_scheduling_sli_duration_seconds",
+        "From when a pod was first let into the queue until it was bound.",
+        measured.pods,
+    )
+    yield histograms(
+        "scheduler_framework_extension_point_duration_seconds",
+        "All plugins of an extension point.",
+        measured.points,
+    )
+    yield histograms(
+        "scheduler_plugin_execution_duration_seconds",
+        "One plugin at an extension point, for all nodes it is asked about; a tenth of the cycles.",
+        measured.plugins,
+    )
+    yield histograms(
+        "scheduler_permit_wait_duration_seconds", "Waits for Permit.", measured.permit_waits
+    )
+
+
+def _preemption(scheduler: schedulers.Scheduler) -> Families:
+    measured = scheduler.measurements
+    yield core.CounterMetricFamily(
+        "scheduler_preemption_attempts",
+        "How often preemption was tried.",
+        value=measured.preemption_attempts,
+    )
+    yield single_histogram(
+        "scheduler_preemption_victims", "Victims of each preemption.", measured.victims
+    )
+
+
+def _queue(scheduler: schedulers.Scheduler) -> Families:
+    pending = core.GaugeMetricFamily(
+        "scheduler_pending_pods", "Pods that wait, by queue.", labels=("queue",)
+    )
+    for queue, count in scheduler.queue.pending_pods().items():
+        pending.add_metric((queue,), count)
+    yield pending
+    incoming = core.CounterMetricFamily(
+        "scheduler_queue_incoming_pods",
+        "Pods that entered a queue, by the event that moved them.",
+        labels=("queue", "event"),
+    )
+    for key, count in scheduler.queue.incoming.items():
+        incoming.add_metric(key, count)
+    yield incoming
+    unschedulable = core.GaugeMetricFamily(
+        "scheduler_unschedulable_pods",
+        "Pods that wait, by the plugins that rejected them in their last attempt.",
+        labels=("plugin", "profile"),
+    )
+    for key, count in _rejected(scheduler).items():
+        unschedulable.add_metric(key, count)
+    yield unschedulable
+
+
+def _rejected(scheduler: schedulers.Scheduler) -> Counter[tuple[str, str]]:
+    """Return how many waiting pods each plugin rejected, by (plugin, profile)."""
+    counts: Counter[tuple[str, str]] = Counter()
+    for queued in scheduler.queue.pods():
+        profile = queued.info.pod.spec.scheduler_name
+        for plugin in queued.unschedulable_plugins | queued.pending_plugins:
+            counts[plugin, profile] += 1
+    return counts
+
+
+def _cache(scheduler: schedulers.Scheduler) -> Families:
+    cache = scheduler.cache
+    size = core.GaugeMetricFamily("scheduler_cache_size", "What the cache holds.", labels=("type",))
+    size.add_metric(("nodes",), cache.nodes.alive_count)
+    size.add_metric(("pods",), cache.pod_count)
+    size.add_metric(("assumed_pods",), cache.assumed_count)
+    yield size
+
+
+def _our_own(scheduler: schedulers.Scheduler) -> Families:
+    counters = scheduler.counters
+    undone = core.CounterMetricFamily(
+        "policysched_undone_placements",
+        "Pods that had a node and were given up before they were bound to it.",
+        labels=("profile",),
+    )
+    for profile, count in counters.undone.items():
+        undone.add_metric((profile,), count)
+    yield undone
+    victims = core.CounterMetricFamily(
+        "policysched_evicted_victims",
+        "Pods that were evicted for others, by the profile of those.",
+        labels=("profile",),
+    )
+    for profile, count in counters.victims.items():
+        victims.add_metric((profile,), count)
+    yield victims
+    yield core.CounterMetricFamily(
+        "policysched_failed_evictions",
+        "Victims that could not be evicted.",
+        value=counters.failed_evictions,
+    )
+
+
+# --- histograms ----------------------------------------------------------------------------------
+
+
+def histograms(name: str, text: str, measured: histogram.Histograms) -> core.Metric:
+    """Return histograms by label, as the exposition wants them."""
+    family = core.HistogramMetricFamily(name, text, labels=measured.labels)
+    for values, made in measured:
+        family.add_metric(values, _buckets(made), made.total)
+    return family
+
+
+def single_histogram(name: str, text: str, made: histogram.Histogram) -> core.Metric:
+    """Return a histogram without labels."""
+    return core.HistogramMetricFamily(name, text, buckets=_buckets(made), sum_value=made.total)
+
+
+def _buckets(made: histogram.Histogram) -> list[tuple[str, int]]:
+    """Return how many values lie up to each bound: the format counts each value in all of them."""
+    bounds = (*(repr(bound).removesuffix(".0") for bound in made.bounds), "+Inf")  # as Go has it
+    return list(zip(bounds, itertools.accumulate(made.counts), strict=True))
