@@ -10,6 +10,7 @@ from typing import TypeAlias
 
 from policysched.lang import (
     check_calls,
+    check_metric_times,
     check_operands,
     check_selectors,
     checked,
@@ -278,6 +279,8 @@ class ExprChecker:
         problem = metric_windows.problem(window, metric.refresh_seconds)
         if problem:
             self.found.error("PS111", f"`{metric.name}`: {problem}", ref.span)
+        elif metric_windows.is_doubtful(window.seconds, metric.refresh_seconds):
+            check_metric_times.warn_of_window(self.found, ref.span, metric.name)
         return bool(problem)
 
     # ------------------------------------------------------------------------ pairs

@@ -6,6 +6,7 @@ import dataclasses
 
 from policysched.lang import (
     check_exprs,
+    check_metric_times,
     check_operands,
     checked,
     checked_expr,
@@ -50,6 +51,8 @@ def window_of(options: clauses.ClauseSet, refresh_seconds: float) -> checked_exp
         options.env.found.error(
             "PS111", problem, over.duration.span, help="ask for it in the query: `max_over_time(…)`"
         )
+    if metric_windows.is_doubtful(found.seconds, refresh_seconds):
+        check_metric_times.warn_of_window(options.env.found, over.duration.span)
     return found
 
 

@@ -14,6 +14,8 @@ from typing import Literal, cast
 
 from policysched.lang import (
     check_metric_parts,
+    check_metric_times,
+    check_promql,
     checked,
     clauses,
     constants,
@@ -59,6 +61,7 @@ def check_all(
         fallbacks = dataclasses.replace(env, metrics=found)
         whole = check_metric_parts.extended(own, metrics[name], costs, fallbacks)
         if whole is not None:
+            check_metric_times.check_placed(whole, metrics[name], env.found)
             found[name] = _with_key(whole, base.get(name))
     return {name: found[name] for name in metrics if name in found}
 
@@ -80,6 +83,7 @@ def _check(metric: syntax.Metric, env: constants.Environment) -> checked.Checked
         env.found.not_one_of("a unit of metrics", metric.type, vocabulary.METRIC_UNITS)
     query = promql.substitute(metric.query, env.params, env.param_names, env.found)
     target, label = _target(metric, options, env)
+    check_promql.check(query, label, env.found.texts[metric.query.span.file], env.found)
     refresh = _seconds(options, "refresh", DEFAULT_REFRESH_SECONDS)
     max_age = _seconds(
         options, "maxAge", (refresh or DEFAULT_REFRESH_SECONDS) * DEFAULT_MAX_AGE_REFRESHES
@@ -87,6 +91,7 @@ def _check(metric: syntax.Metric, env: constants.Environment) -> checked.Checked
     action, points = _missing(options)
     if unit is None or label is None or refresh is None or max_age is None:
         return None
+    check_metric_times.check_max_age(options, refresh, max_age)
     low, high = check_metric_parts.bounds(options, unit)
     window = check_metric_parts.window_of(options, refresh)
     source_name = options.get("source", syntax_clause.WordClause)
@@ -94,7 +99,7 @@ def _check(metric: syntax.Metric, env: constants.Environment) -> checked.Checked
         key=metric.name.text,
         name=metric.name.text,
         unit=unit,
-        promql=query,
+        promql=query.text,
         target=target,
         label=label,
         refresh_seconds=refresh,

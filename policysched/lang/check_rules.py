@@ -16,6 +16,7 @@ from policysched.lang import (
     check_pods,
     check_scores,
     check_selectors,
+    check_until,
     checked,
     checked_expr,
     checked_selector,
@@ -288,7 +289,7 @@ def _until(
         if problem:
             own.env.found.error("PS108", problem, part.span, help="choose pods by `for pods where`")
             return False, None
-    return True, until
+    return check_until.check(condition, until, own.env), until
 
 
 def _missing_action(

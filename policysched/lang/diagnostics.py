@@ -101,6 +101,10 @@ CODES: dict[str, str] = {
     "PS301": "a weight outside of 1 to 100, or where nothing is weighed",
     "PS303": "a score that does not say whether low or high is better",
     "PS304": "data may be missing and the policy does not say what then",
+    "PS305": "times of a metric that do not fit together",
+    "PS309": "an `until` that does not fit its `when`",
+    "PS401": "PromQL that does not parse, or does not give one value for each node",
+    "PS403": "a query whose answer cannot have the label that names the node",
 }
 """Code -> what it is about, in one line. `docs/diagnostics.md` has a section for each."""
 

@@ -26,3 +26,9 @@ MAX_EXPANDED_DEPTH = 100
 
 MAX_LET_CHAIN = 32
 """Most lets that may be defined through each other in a row."""
+
+MAX_QUERY_WORDS = 2000
+"""Most words and signs of one PromQL query: its parser recurses, and has no limit of its own."""
+
+MAX_QUERY_DEPTH = 100
+"""Deepest nesting of one PromQL query; each operator is a level."""

@@ -16,3 +16,8 @@ def problem(window: checked_expr.Window, refresh_seconds: float) -> str:
     if refreshes > MAX_SAMPLES:
         return f"a window holds up to {MAX_SAMPLES} refreshes, this one {refreshes:.0f}"
     return ""
+
+
+def is_doubtful(seconds: float, refresh_seconds: float) -> bool:
+    """Return whether a window can be, but holds no more than two samples."""
+    return 1 < seconds / refresh_seconds < 2  # noqa: PLR2004 - two refreshes, as said above

@@ -34,6 +34,7 @@ import re
 
 import promql_parser
 
+from policysched.lang import promql_tree
 from policysched.promapi import promql_text
 
 MARK = "policysched"
@@ -46,7 +47,7 @@ _MIN_STEP_SECONDS = 1.0
 _MAX_CHARACTERS = 100_000
 """Servers and proxies refuse requests beyond some size; queries of people stay far below."""
 
-_Kind = promql_text.Kind
+_Kind = promql_tree.Kind
 _SERIES_SET_OPERATORS = {"and", "unless"}
 _COMPARISONS = {"==", "!=", "<", ">", "<=", ">="}
 _SELECTING_AGGREGATIONS = {"topk", "bottomk", "limitk", "limit_ratio"}
@@ -144,7 +145,7 @@ class _Freshness:
 
     def _operation(self, expr: promql_parser.BinaryExpr) -> str:
         operator = str(expr.op)
-        sides = [promql_text.kind(side) for side in (expr.lhs, expr.rhs)]
+        sides = [promql_tree.kind(side) for side in (expr.lhs, expr.rhs)]
         if sides == [_Kind.SCALAR] * 2:
             raise promql_text.UnknownSyntaxError("a scalar as its result")
         if _Kind.SCALAR in sides:
@@ -179,7 +180,7 @@ class _Freshness:
 
     def _call(self, expr: promql_parser.Call) -> str:
         name = expr.func.name
-        if promql_text.kind(expr) != _Kind.VECTOR:
+        if promql_tree.kind(expr) != _Kind.VECTOR:
             raise promql_text.UnknownSyntaxError(f"the scalar `{name}` as its result")
         if name in _ABSENCE:
             return f"timestamp({promql_text.render(expr)})"
@@ -188,18 +189,18 @@ class _Freshness:
             return f"vector({time or 'time()'})"
         args = [promql_text.unwrapped(arg) for arg in expr.args]
         for arg in args:
-            if promql_text.kind(arg) == _Kind.MATRIX:
+            if promql_tree.kind(arg) == _Kind.MATRIX:
                 return self._window(expr, arg)
         if name in _LABEL_FUNCTIONS:
             return self._relabelled(expr)
-        vectors = [arg for arg in args if promql_text.kind(arg) == _Kind.VECTOR]
+        vectors = [arg for arg in args if promql_tree.kind(arg) == _Kind.VECTOR]
         if name in _QUANTILES:
             return f"max without (le) ({self.of(vectors[0])})"
         if not _ELEMENTWISE.fullmatch(name):
             raise promql_text.UnknownSyntaxError(f"the function `{name}`")
         if not vectors:
             return f"timestamp({promql_text.render(expr)})"  # hour() and its like: the time itself
-        scalars = [arg for arg in args if promql_text.kind(arg) == _Kind.SCALAR]
+        scalars = [arg for arg in args if promql_tree.kind(arg) == _Kind.SCALAR]
         return self._limited(self.of(vectors[0]), scalars)
 
     def _relabelled(self, expr: promql_parser.Call) -> str:

@@ -8,7 +8,6 @@ every operation stands in parentheses, every duration in milliseconds.
 from __future__ import annotations
 
 import datetime
-import enum
 import math
 import re
 
@@ -17,15 +16,6 @@ import promql_parser
 _NAME = re.compile(r"[A-Za-z_:][A-Za-z0-9_:]*\Z")
 _LABEL = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n"})
-
-
-class Kind(enum.Enum):
-    """What an expression evaluates to."""
-
-    VECTOR = "ValueType.Vector"
-    SCALAR = "ValueType.Scalar"
-    MATRIX = "ValueType.Matrix"
-    STRING = "ValueType.String"
 
 
 class UnknownSyntaxError(Exception):
@@ -72,26 +62,6 @@ def _render_selection(expr: promql_parser.Expr) -> str:
             return f"({render(expr.expr)}){window}{modifiers(expr.at, expr.offset)}"
         case _:
             raise UnknownSyntaxError(f"a {type(expr).__name__}")
-
-
-def kind(expr: promql_parser.Expr) -> Kind:
-    """Return what an expression evaluates to."""
-    match expr:
-        case promql_parser.NumberLiteral():
-            return Kind.SCALAR
-        case promql_parser.StringLiteral():
-            return Kind.STRING
-        case promql_parser.MatrixSelector() | promql_parser.SubqueryExpr():
-            return Kind.MATRIX
-        case promql_parser.ParenExpr() | promql_parser.UnaryExpr():
-            return kind(expr.expr)
-        case promql_parser.Call():
-            return Kind(str(expr.func.return_type))
-        case promql_parser.BinaryExpr():
-            is_scalar = Kind.SCALAR == kind(expr.lhs) == kind(expr.rhs)
-            return Kind.SCALAR if is_scalar else Kind.VECTOR
-        case _:
-            return Kind.VECTOR
 
 
 def unwrapped(expr: promql_parser.Expr) -> promql_parser.Expr:

@@ -367,7 +367,7 @@ def test_units_of_metrics_stay_on_the_leaf() -> None:
 # --- options of metrics ---------------------------------------------------------------------------
 
 DERIVED = """
-metric guess: ratio = `z[$range]` node instance missing reject
+metric guess: ratio = `rate(z[$range])` node instance missing reject
 metric told: ratio = `t` node instance over 10m avg fallback guess else 5% source europe
 metric cores: cores = `c` node instance between 500m and 64 placed adds requests(cpu) for 2m
 """

@@ -121,6 +121,8 @@ def test_the_limits_are_those_of_the_checker() -> None:
         limits.MAX_EXPANDED_DEPTH,
         limits.MAX_LET_CHAIN,
         limits.MAX_DIAGNOSTICS,
+        limits.MAX_QUERY_WORDS,
+        limits.MAX_QUERY_DEPTH,
     ]
 
 

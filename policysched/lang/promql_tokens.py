@@ -1,0 +1,114 @@
+"""Words and signs of PromQL with their places, which `promql_parser` does not tell."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+_TOKEN = re.compile(
+    r"""
+    (?P<blank>\s+|\#[^\n]*)
+  | (?P<string>"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')
+  | (?P<number>(?:[0-9]|\.[0-9])[0-9A-Za-z_.]*(?:(?<=[eE])(?<!0x[eE])[+-][0-9]+)?)
+  | (?P<word>[A-Za-z_:][A-Za-z0-9_:]*)
+  | (?P<sign>=~|!~|!=|==|<=|>=|.)
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+
+_KEYWORDS = frozenset(
+    (
+        *("by", "without", "on", "ignoring", "group_left", "group_right", "offset", "bool"),
+        *("and", "or", "unless", "atan2", "start", "end"),
+    )
+)
+CLOSING = {"(": ")", "[": "]", "{": "}"}
+
+_NEWER_WORDS = frozenset({"anchored", "smoothed"})
+_LENGTH_WORDS = frozenset({"step", "range", "min", "max"})
+_LENGTH_SIGNS = frozenset("+-*/%^()")
+
+
+class Token(NamedTuple):
+    """A word or sign.
+
+    Attributes:
+        kind: word, number, string or sign.
+        text: as it stands in the query.
+        start: offset of its first character.
+    """
+
+    kind: str
+    text: str
+    start: int
+
+    @property
+    def end(self) -> int:
+        """Offset behind its last character."""
+        return self.start + len(self.text)
+
+
+def tokens(query: str) -> list[Token]:
+    """Return the words and signs of a query, without blanks and comments."""
+    return [
+        Token(str(match.lastgroup), match.group(), match.start())
+        for match in _TOKEN.finditer(query)
+        if match.lastgroup != "blank"
+    ]
+
+
+def unclosed(found: Sequence[Token]) -> list[Token]:
+    """Return the brackets that are not closed, outermost first."""
+    stack: list[Token] = []
+    for token in found:
+        if token.kind != "sign":
+            continue
+        if token.text in CLOSING:
+            stack.append(token)
+        elif stack and token.text == CLOSING[stack[-1].text]:
+            stack.pop()
+    return stack
+
+
+def calls(found: Sequence[Token]) -> list[Token]:
+    """Return the names of functions and aggregations, and `on` and `ignoring`, in their order."""
+    return [
+        token
+        for token, following in itertools.pairwise(found)
+        if token.kind == "word" and _is_call(token.text.lower(), following.text.lower())
+    ]
+
+
+def _is_call(word: str, following: str) -> bool:
+    if word in {"on", "ignoring"}:
+        return following == "("
+    return word not in _KEYWORDS and following in {"(", "by", "without"}
+
+
+def has_newer_syntax(found: Sequence[Token]) -> bool:
+    """Return whether a query has what Prometheus has as an experiment and the parser lacks.
+
+    These are `anchored` and `smoothed`, and durations that are computed, as in `[5m + 1m]` and
+    `offset (1m)`.
+    """
+    texts = [token.text for token in found]
+    if any(token.kind == "word" and token.text in _NEWER_WORDS for token in found):
+        return True
+    for index, text in enumerate(texts):
+        if text == "offset" and texts[index + 1 : index + 2] in (["("], ["step"], ["range"]):
+            return True
+        if text == "[" and "]" in texts[index:]:
+            end = texts.index("]", index)
+            if _is_computed_length(found[index + 1 : end]):
+                return True
+    return False
+
+
+def _is_computed_length(inside: Sequence[Token]) -> bool:
+    """Return whether what stands between brackets is arithmetic on durations, and no duration."""
+    signs = {token.text for token in inside if token.kind == "sign"} - {":", ","}
+    words = {token.text for token in inside if token.kind == "word"} - {":"}
+    is_known = signs <= _LENGTH_SIGNS and words <= _LENGTH_WORDS
+    return is_known and bool(signs) and all(token.kind != "string" for token in inside)

@@ -1,0 +1,171 @@
+"""What a PromQL expression evaluates to, and which labels its series can have."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterator
+
+import promql_parser
+
+_SELECTING = frozenset({"topk", "bottomk", "limitk", "limit_ratio"})
+"""Aggregations whose series keep all their labels; `by` only says what is compared."""
+_SETS = frozenset({"and", "unless"})
+_ABSENCE = frozenset({"absent", "absent_over_time"})
+_ADDING = frozenset({"label_replace", "label_join", "histogram_quantiles"})
+"""Functions that may give a label to series; which one is among their strings."""
+
+
+class Kind(enum.Enum):
+    """What an expression evaluates to."""
+
+    VECTOR = "ValueType.Vector"
+    SCALAR = "ValueType.Scalar"
+    MATRIX = "ValueType.Matrix"
+    STRING = "ValueType.String"
+
+
+def kind(expr: promql_parser.Expr) -> Kind:
+    """Return what an expression evaluates to."""
+    match expr:
+        case promql_parser.NumberLiteral():
+            return Kind.SCALAR
+        case promql_parser.StringLiteral():
+            return Kind.STRING
+        case promql_parser.MatrixSelector() | promql_parser.SubqueryExpr():
+            return Kind.MATRIX
+        case promql_parser.ParenExpr() | promql_parser.UnaryExpr():
+            return kind(expr.expr)
+        case promql_parser.Call():
+            return Kind(str(expr.func.return_type))
+        case promql_parser.BinaryExpr():
+            is_scalar = Kind.SCALAR == kind(expr.lhs) == kind(expr.rhs)
+            return Kind.SCALAR if is_scalar else Kind.VECTOR
+        case _:
+            return Kind.VECTOR
+
+
+def children(expr: promql_parser.Expr) -> tuple[promql_parser.Expr, ...]:
+    """Return the expressions that an expression is made of, in the order of the text."""
+    match expr:
+        case promql_parser.BinaryExpr():
+            return (expr.lhs, expr.rhs)
+        case promql_parser.AggregateExpr():
+            param = expr.param
+            return (param, expr.expr) if isinstance(param, promql_parser.Expr) else (expr.expr,)
+        case promql_parser.Call():
+            return tuple(expr.args)
+        case promql_parser.ParenExpr() | promql_parser.UnaryExpr() | promql_parser.SubqueryExpr():
+            return (expr.expr,)
+        case _:
+            return ()
+
+
+def depth(expr: promql_parser.Expr) -> int:
+    """Return how deep an expression is nested; does not recurse."""
+    deepest, left = 0, [(expr, 1)]
+    while left:
+        part, level = left.pop()
+        deepest = max(deepest, level)
+        left.extend((child, level + 1) for child in children(part))
+    return deepest
+
+
+def calls(expr: promql_parser.Expr) -> Iterator[promql_parser.Expr]:
+    """Yield functions, aggregations and operations with `on` or `ignoring`, as they are written.
+
+    They are in the order in which `promql_tokens.calls` finds their words.
+    """
+    match expr:
+        case promql_parser.BinaryExpr():
+            yield from calls(expr.lhs)
+            if expr.modifier is not None and expr.modifier.matching is not None:
+                yield expr
+            yield from calls(expr.rhs)
+            return
+        case promql_parser.Call() | promql_parser.AggregateExpr():
+            yield expr
+        case _:
+            pass
+    for child in children(expr):
+        yield from calls(child)
+
+
+def loser(expr: promql_parser.Expr, label: str) -> promql_parser.Expr | None:
+    """Return the part of a vector for which no series has `label`; None if one may have it."""
+    match expr:
+        case promql_parser.ParenExpr() | promql_parser.UnaryExpr() | promql_parser.SubqueryExpr():
+            return loser(expr.expr, label)
+        case promql_parser.MatrixSelector():
+            return loser(expr.vector_selector, label)
+        case promql_parser.VectorSelector():
+            return expr if _is_without(expr, label) else None
+        case promql_parser.AggregateExpr():
+            return _loser_of_aggregation(expr, label)
+        case promql_parser.BinaryExpr():
+            return _loser_of_operation(expr, label)
+        case promql_parser.Call():
+            return _loser_of_call(expr, label)
+        case _:
+            return expr
+
+
+def _is_without(selector: promql_parser.VectorSelector, label: str) -> bool:
+    """Return whether a selector asks for series without the label: `{label=""}`."""
+    return any(
+        each.name == label and each.op == promql_parser.MatchOp.Equal and not each.value
+        for each in selector.matchers.matchers
+    )
+
+
+def _loser_of_aggregation(
+    expr: promql_parser.AggregateExpr, label: str
+) -> promql_parser.Expr | None:
+    if str(expr.op) in _SELECTING:
+        return loser(expr.expr, label)
+    if isinstance(expr.param, promql_parser.StringLiteral) and expr.param.val == label:
+        return None  # count_values
+    if expr.modifier is None:
+        return expr
+    is_by = expr.modifier.type == promql_parser.AggModifierType.By
+    return loser(expr.expr, label) if (label in expr.modifier.labels) is is_by else expr
+
+
+def _loser_of_operation(expr: promql_parser.BinaryExpr, label: str) -> promql_parser.Expr | None:
+    for side, other in ((expr.lhs, expr.rhs), (expr.rhs, expr.lhs)):
+        if kind(side) == Kind.SCALAR:
+            return loser(other, label)
+    operator, modifier = str(expr.op), expr.modifier
+    left, right = loser(expr.lhs, label), loser(expr.rhs, label)
+    if operator == "or":
+        return left and right
+    if operator == "unless":
+        return left
+    if _is_matched(modifier, label):
+        return left or right  # equal on both sides, so that both need it
+    if operator == "and":
+        return left
+    if modifier is None or modifier.card == promql_parser.VectorMatchCardinality.OneToOne:
+        return expr
+    is_right_many = modifier.card == promql_parser.VectorMatchCardinality.OneToMany
+    is_of_many = label not in (modifier.group_labels or ())
+    return right if is_right_many is is_of_many else left
+
+
+def _is_matched(modifier: promql_parser.BinModifier | None, label: str) -> bool:
+    if modifier is None or modifier.matching is None:
+        return True
+    is_on = modifier.matching.type == promql_parser.LabelModifierType.Include
+    return (label in modifier.matching.labels) is is_on
+
+
+def _loser_of_call(expr: promql_parser.Call, label: str) -> promql_parser.Expr | None:
+    name = expr.func.name
+    strings = [arg.val for arg in expr.args if isinstance(arg, promql_parser.StringLiteral)]
+    if name == "info" or (name in _ADDING and label in strings):
+        return None
+    if name in _ABSENCE:
+        return None  # it takes labels from the matchers that it is asked about
+    for arg in expr.args:
+        if kind(arg) in {Kind.VECTOR, Kind.MATRIX}:
+            return loser(arg, label)
+    return expr
