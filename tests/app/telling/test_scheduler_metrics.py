@@ -10,6 +10,7 @@ from policysched.scheduler import scheduler as schedulers
 from tests.app.telling import busy_world
 
 PROFILE = "profile=default-scheduler"
+POINTS = "scheduler_framework_extension_point_duration_seconds"
 
 
 class _Collector(registry.Collector):
@@ -39,37 +40,37 @@ def samples(families: dict[str, core.Metric]) -> dict[str, float]:
     }
 
 
+NO_BUCKETS = (0.0, 0.0, 0)
+CYCLE = (0.001, 2, 15)
+
+
 @pytest.mark.parametrize(
-    "name, kind, labels, first, factor, count",
+    "name, kind, labels, buckets",
     [
-        ("scheduling_attempt_duration_seconds", "histogram", "result profile", 0.001, 2, 15),
-        ("scheduling_algorithm_duration_seconds", "histogram", "", 0.001, 2, 15),
-        ("pod_scheduling_sli_duration_seconds", "histogram", "attempts", 0.01, 2, 20),
-        ("pod_scheduling_attempts", "histogram", "", 1, 2, 5),
+        ("scheduling_attempt_duration_seconds", "histogram", "result profile", CYCLE),
+        ("scheduling_algorithm_duration_seconds", "histogram", "", CYCLE),
+        ("pod_scheduling_sli_duration_seconds", "histogram", "attempts", (0.01, 2, 20)),
+        ("pod_scheduling_attempts", "histogram", "", (1, 2, 5)),
         (
             "framework_extension_point_duration_seconds",
             "histogram",
             "extension_point status profile",
-            0.0001,
-            2,
-            12,
+            (0.0001, 2, 12),
         ),
         (
             "plugin_execution_duration_seconds",
             "histogram",
             "plugin extension_point status",
-            0.00001,
-            1.5,
-            20,
+            (0.00001, 1.5, 20),
         ),
-        ("permit_wait_duration_seconds", "histogram", "result", 0.001, 2, 15),
-        ("preemption_victims", "histogram", "", 1, 2, 7),
-        ("preemption_attempts", "counter", "", 0, 0, 0),
-        ("schedule_attempts", "counter", "result profile", 0, 0, 0),
-        ("queue_incoming_pods", "counter", "queue event", 0, 0, 0),
-        ("pending_pods", "gauge", "queue", 0, 0, 0),
-        ("cache_size", "gauge", "type", 0, 0, 0),
-        ("unschedulable_pods", "gauge", "plugin profile", 0, 0, 0),
+        ("permit_wait_duration_seconds", "histogram", "result", CYCLE),
+        ("preemption_victims", "histogram", "", (1, 2, 7)),
+        ("preemption_attempts", "counter", "", NO_BUCKETS),
+        ("schedule_attempts", "counter", "result profile", NO_BUCKETS),
+        ("queue_incoming_pods", "counter", "queue event", NO_BUCKETS),
+        ("pending_pods", "gauge", "queue", NO_BUCKETS),
+        ("cache_size", "gauge", "type", NO_BUCKETS),
+        ("unschedulable_pods", "gauge", "plugin profile", NO_BUCKETS),
     ],
 )
 def test_types_labels_and_buckets_are_kube_schedulers(
@@ -77,15 +78,14 @@ def test_types_labels_and_buckets_are_kube_schedulers(
     name: str,
     kind: str,
     labels: str,
-    first: float,
-    factor: float,
-    count: int,
+    buckets: tuple[float, float, int],
 ) -> None:
-    """As `pkg/scheduler/metrics/metrics.go` of 1.36 declares them."""
+    """As `pkg/scheduler/metrics/metrics.go` of 1.36 declares them: first bound, factor, count."""
     family = families[f"scheduler_{name}"]
     assert family.type == kind
     assert {label for s in family.samples for label in s.labels} - {"le"} == set(labels.split())
     bounds = {s.labels["le"] for s in family.samples if s.name.endswith("_bucket")}
+    first, factor, count = buckets
     expected = {float(first * factor**power) for power in range(count)}
     assert {float(bound) for bound in bounds if bound != "+Inf"} == expected
 
@@ -107,11 +107,7 @@ def test_types_labels_and_buckets_are_kube_schedulers(
         ("scheduler_preemption_attempts_total{}", 8),
         ("scheduler_cache_size{type=assumed_pods}", 2),
         ("scheduler_unschedulable_pods{plugin=Room,profile=default-scheduler}", 8),
-        (
-            "scheduler_framework_extension_point_duration_seconds_count"
-            f"{{extension_point=Bind,{PROFILE},status=Error}}",
-            1,
-        ),
+        (f"{POINTS}_count{{extension_point=Bind,{PROFILE},status=Error}}", 1),
         ("policysched_undone_placements_total{profile=default-scheduler}", 1),
         ("policysched_evicted_victims_total{profile=default-scheduler}", 1),
     ],
