@@ -14,6 +14,8 @@ from policysched.app import plain_yaml
 from policysched.lang import limits, source
 
 SUFFIX = ".policy"
+MOUNT_LINK = "..data"
+"""What kubelet swaps to change a mounted ConfigMap (pkg/volume/util/atomic_writer.go)."""
 STDIN = "-"
 STDIN_NAME = "<stdin>"
 _MANIFEST_SUFFIXES = (".yaml", ".yml", ".json")
@@ -51,15 +53,21 @@ def _read_path(where: str) -> list[source.SourceText]:
 
 
 def _read_folder(folder: pathlib.Path, where: str) -> list[source.SourceText]:
-    """Return the policies of a folder, by name; hidden entries are those of a mounted ConfigMap."""
+    """Return the policies of a folder, by name.
+
+    All of a mounted ConfigMap are read from the folder that `..data` leads to now: the link may be
+    swapped while we read, what is behind it never changes.
+    """
+    mounted = folder / MOUNT_LINK
+    texts_at = mounted.resolve() if mounted.is_symlink() else folder
     files = sorted(
         file
-        for file in folder.iterdir()
+        for file in texts_at.iterdir()
         if file.suffix == SUFFIX and not file.name.startswith(".") and file.is_file()
     )
     if not files:
         raise errors.InputError(where, f"has no file that ends in `{SUFFIX}`")
-    return [_read_file(file, str(file)) for file in files]
+    return [_read_file(file, str(folder / file.name)) for file in files]
 
 
 def _read_file(file: pathlib.Path, where: str) -> source.SourceText:

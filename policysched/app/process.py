@@ -6,7 +6,10 @@ import asyncio
 import contextlib
 import gc
 import signal
-from collections.abc import Iterator
+from collections.abc import Coroutine, Iterator
+from typing import TypeVar
+
+T = TypeVar("T")
 
 _STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 _GC_THRESHOLD = (50_000, 25, 100)
@@ -26,6 +29,19 @@ def stop_on_signals() -> asyncio.Event:
     for each in _STOP_SIGNALS:
         loop.add_signal_handler(each, ask)
     return stopping
+
+
+async def unless(stopping: asyncio.Event, work: Coroutine[None, None, T]) -> T | None:
+    """Return what comes of `work`, None where the process is asked to end before."""
+    working = asyncio.create_task(work)
+    asked = asyncio.create_task(stopping.wait())
+    try:
+        await asyncio.wait((working, asked), return_when=asyncio.FIRST_COMPLETED)
+        return working.result() if working.done() else None
+    finally:
+        working.cancel()
+        asked.cancel()
+        await asyncio.gather(working, asked, return_exceptions=True)
 
 
 def settle_memory() -> None:

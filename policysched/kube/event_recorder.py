@@ -149,14 +149,25 @@ class ApiEventRecorder:
         compared = text if equal_by is None else (*text[:3], equal_by, reporting_controller)
         self._record(about, text, compared)
 
+    def record_of_object(
+        self,
+        about: event_series.ObjectReference,
+        event_type: str,
+        reason: str,
+        action: str,
+        note: str,
+    ) -> None:
+        """Note an event about an object that is no pod; never blocks."""
+        text = (event_type, reason, action, _cut(note), _CONTROLLER)
+        self._record(about, text, text)
+
     def record_of_cluster(self, event_type: str, reason: str, action: str, note: str) -> None:
         """Note an event that is about no object of the cluster; never blocks.
 
         It is about the namespace of the cluster's own components, for an event has to be about
         something.
         """
-        text = (event_type, reason, action, _cut(note), _CONTROLLER)
-        self._record(_CLUSTER, text, text)
+        self.record_of_object(_CLUSTER, event_type, reason, action, note)
 
     def _record(
         self,

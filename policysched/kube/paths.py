@@ -30,6 +30,16 @@ def event(namespace: str, name: str) -> str:
     return f"{events(namespace)}/{_segment(name)}"
 
 
+def config_maps(namespace: str) -> str:
+    """Return the path of a namespace's ConfigMaps."""
+    return f"/api/v1/namespaces/{_segment(namespace)}/configmaps"
+
+
+def config_map(namespace: str, name: str) -> str:
+    """Return the path of a ConfigMap."""
+    return f"{config_maps(namespace)}/{_segment(name)}"
+
+
 def persistent_volume(name: str) -> str:
     """Return the path of a PersistentVolume."""
     return f"/api/v1/persistentvolumes/{_segment(name)}"

@@ -1,0 +1,142 @@
+"""Former good versions of the policies, as they are kept in a ConfigMap.
+
+One key a version, `TIME-HASH.json.gz`, so keys sort by time and name the version. What does not fit
+into a ConfigMap any more is dropped, oldest first. To read one:
+
+    kubectl get configmap NAME -o jsonpath='{.binaryData.KEY}' | base64 -d | gunzip
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import gzip
+import re
+import zlib
+from collections.abc import Mapping
+from typing import Self
+
+import msgspec
+
+from policysched.kube import config_maps
+from policysched.lang import source
+
+MAX_BYTES = config_maps.MAX_BYTES - 16 * 1024
+"""Of all values together; the rest is room for what else somebody puts there."""
+_MAX_TEXT_BYTES = 64 * 1024 * 1024
+"""Of one version unpacked: far more than a ConfigMap of policies can hold."""
+
+_KEY = re.compile(r"(?P<time>\d{8}T\d{6}\.\d{3}Z)-(?P<hash>[0-9a-f]+)\.json\.gz")
+_TIME = "%Y%m%dT%H%M%S.%f"
+
+
+@dataclasses.dataclass(frozen=True, slots=True, order=True)
+class Key:
+    """Names a version that is kept.
+
+    Attributes:
+        loaded_at: when it was put to use last, in milliseconds.
+        hash: as in every decision.
+    """
+
+    loaded_at: datetime.datetime
+    hash: str
+
+    @classmethod
+    def parse(cls, text: str) -> Self | None:
+        """Return what a key of the ConfigMap names, None if it is none of ours."""
+        match = _KEY.fullmatch(text)
+        if match is None:
+            return None
+        try:
+            time = datetime.datetime.strptime(match["time"], f"{_TIME}%z")  # `Z` is a zone
+        except ValueError:
+            return None
+        return cls(time.astimezone(datetime.UTC), match["hash"])
+
+    def __str__(self) -> str:
+        """Return it as a key of a ConfigMap."""
+        time = self.loaded_at.astimezone(datetime.UTC).strftime(_TIME)[:-3]
+        return f"{time}Z-{self.hash}.json.gz"
+
+
+class _Text(msgspec.Struct, frozen=True):
+    name: str
+    text: str
+
+
+class FormerVersion(msgspec.Struct, frozen=True):
+    """A version as it is kept.
+
+    Attributes:
+        hash: as in every decision; params are in it, so the texts alone do not give it.
+        origin: where it came from.
+        texts: what it is made of.
+    """
+
+    hash: str
+    origin: str
+    texts: tuple[_Text, ...]
+
+    @property
+    def sources(self) -> tuple[source.SourceText, ...]:
+        """The texts as the checker takes them."""
+        return tuple(source.SourceText(each.name, each.text) for each in self.texts)
+
+
+def encode(version_hash: str, origin: str, texts: tuple[source.SourceText, ...]) -> bytes:
+    """Return the value of a key; equal versions have equal values."""
+    kept = FormerVersion(version_hash, origin, tuple(_Text(t.name, t.text) for t in texts))
+    return gzip.compress(msgspec.json.encode(kept), mtime=0)
+
+
+def decode(value: bytes) -> FormerVersion | None:
+    """Return what `encode` made the value of, None if it is something else."""
+    unpacker = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)  # with the header of gzip
+    try:
+        body = unpacker.decompress(value, _MAX_TEXT_BYTES)
+        return msgspec.json.decode(body, type=FormerVersion)
+    except (zlib.error, msgspec.DecodeError):
+        return None
+
+
+def newest_first(kept: Mapping[str, bytes]) -> list[tuple[Key, FormerVersion]]:
+    """Return the versions in a ConfigMap; keys that are none of ours are passed over."""
+    keys = {key: Key.parse(key) for key in kept}
+    versions = [(named, decode(kept[key])) for key, named in keys.items() if named is not None]
+    readable = [(named, version) for named, version in versions if version is not None]
+    return sorted(readable, key=lambda one: one[0], reverse=True)
+
+
+def changes(
+    kept: Mapping[str, bytes], new: Key, value: bytes, keep: int
+) -> dict[str, bytes | None] | None:
+    """Return what becomes of keys when a version has been put to use.
+
+    Args:
+        kept: the ConfigMap as it is.
+        new: the version.
+        value: what `encode` made of it.
+        keep: how many versions are kept.
+
+    Returns:
+        New values, None for keys to be dropped; nothing at all where the version is kept already,
+        or one that was put to use later; None where it is too large.
+    """
+    if len(value) > MAX_BYTES:
+        return None
+    ours = {named: key for key in kept if (named := Key.parse(key)) is not None}
+    newest = max(ours, default=None)
+    same = [named for named in ours if named.hash == new.hash]
+    if same and newest is not None and (newest.hash == new.hash or newest > new):
+        return {}
+    left = sorted((named for named in ours if named.hash != new.hash), reverse=True)
+    used_bytes = len(value) + sum(len(kept[key]) for key in kept if Key.parse(key) is None)
+    stays: set[str] = set()
+    for named in left[: keep - 1]:
+        used_bytes += len(kept[ours[named]])
+        if used_bytes > MAX_BYTES:
+            break
+        stays.add(ours[named])
+    dropped: dict[str, bytes | None] = dict.fromkeys(set(ours.values()) - stays)
+    return dropped | {str(new): value}

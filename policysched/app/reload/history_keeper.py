@@ -1,0 +1,79 @@
+"""Keeps former good versions in the cluster, and finds them there."""
+
+from __future__ import annotations
+
+import asyncio
+import collections
+import logging
+from collections.abc import Awaitable, Callable
+from typing import NoReturn
+
+from policysched.app.reload import history
+from policysched.app.reload import state as states
+from policysched.kube import config_maps, errors
+
+_log = logging.getLogger(__name__)
+
+LABELS = {"app.kubernetes.io/managed-by": "policysched"}
+_RETRY_SECONDS = 1.0
+
+
+class HistoryKeeper:
+    """The ConfigMap of former versions; only the leader writes."""
+
+    def __init__(
+        self,
+        writer: config_maps.ConfigMaps,
+        name: str,
+        keep: int,
+        is_leading: Callable[[], bool],
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        """Keep `keep` versions in the ConfigMap `NAMESPACE/NAME`, which is made if need be."""
+        self._writer = writer
+        self._namespace, _, self._name = name.partition("/")
+        self._keep = keep
+        self._is_leading = is_leading
+        self._sleep = sleep
+        self._waiting: collections.deque[tuple[history.Key, bytes]] = collections.deque(maxlen=keep)
+        self._news = asyncio.Event()
+
+    def add(self, version: states.VersionInUse, origin: str) -> None:
+        """Note that a version has been put to use."""
+        if version.texts:
+            value = history.encode(version.hash, origin, version.texts)
+            self._waiting.append((history.Key(version.loaded_at, version.hash), value))
+            self._news.set()
+
+    async def run(self) -> NoReturn:
+        """Write until cancelled."""
+        while True:
+            await self._news.wait()
+            self._news.clear()
+            while self._waiting:
+                oldest = self._waiting[0]
+                if not self._is_leading() or not await self._write(*oldest):
+                    await self._sleep(_RETRY_SECONDS)
+                elif self._waiting[0] is oldest:  # else newer ones have pushed it out
+                    self._waiting.popleft()
+
+    async def _write(self, key: history.Key, value: bytes) -> bool:
+        """Return whether the version is kept, or never will be."""
+        try:
+            present = await self._writer.read(self._namespace, self._name)
+            kept = present.binary_data if present else {}
+            changes = history.changes(kept, key, value, self._keep)
+            if changes is None:
+                _log.warning("version %s is too large to be kept", key.hash)
+            elif changes and present is not None:
+                await self._writer.change(present, binary_data=changes)
+            elif changes:
+                await self._writer.create(self._namespace, self._name, {str(key): value}, LABELS)
+        except errors.FencedError:
+            return False
+        except errors.KubeError as error:
+            is_final = config_maps.is_final(error)
+            when = "not kept" if is_final else "kept later"
+            _log.warning("version %s is %s: %s", key.hash, when, error)
+            return is_final
+        return True

@@ -1,0 +1,134 @@
+"""Puts versions of the policies to use: check and compile beside the loop, swap between cycles.
+
+    source ─ offer ▶ check, compile (a thread) ▶ plugins, frameworks (the loop) ▶ LiveProfiles.use
+                          └─ errors ────────────────┴─▶ refused: the version in use goes on
+
+A version is used whole or not at all. While one is being checked the newest offer waits; those in
+between are never looked at.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import NoReturn
+
+from policysched import clock as clocks
+from policysched import errors
+from policysched.app import live_profiles, logs, policies
+from policysched.app.reload import state as states
+from policysched.app.reload import versions
+from policysched.framework import interface
+
+_log = logging.getLogger("policysched")
+
+
+class Reloader:
+    """Takes what a source offers.
+
+    Attributes:
+        state: what became of it.
+    """
+
+    def __init__(
+        self,
+        recipe: versions.Recipe,
+        state: states.PolicyState,
+        live: live_profiles.LiveProfiles,
+        handle: interface.Handle,
+        clock: clocks.Clock,
+        *,
+        known: versions.Offer,
+    ) -> None:
+        """Prepare; `run` does the work.
+
+        Args:
+            recipe: how texts become profiles.
+            state: begins with the version that `live` uses.
+            live: where profiles are put to use.
+            handle: what their plugins are made with.
+            clock: the time.
+            known: what the source had at the start.
+        """
+        self.state = state
+        self._recipe = recipe
+        self._live = live
+        self._handle = handle
+        self._clock = clock
+        self._offered = asyncio.Event()
+        self._newest = known
+        self._considered = self._essence(known)
+
+    def take(self, offer: versions.Offer) -> None:
+        """Note what the source has now; a former offer that has not been looked at is forgotten."""
+        self._newest = offer
+        self._offered.set()
+
+    async def run(self) -> NoReturn:
+        """Look at offers until cancelled."""
+        while True:
+            await self._offered.wait()
+            self._offered.clear()
+            await self._consider(self._newest)
+
+    async def _consider(self, offer: versions.Offer) -> None:
+        essence = self._essence(offer)
+        if essence == self._considered:
+            return
+        self._considered = essence
+        version_hash = self._recipe.hash_of(offer.texts)
+        self.state.is_frozen = offer.is_frozen
+        if version_hash == self.state.current.hash and not offer.problem:
+            self._keep()
+        elif offer.is_frozen and version_hash != offer.demanded:
+            _log.warning("reloads are frozen: %s is held back", _named(version_hash))
+            self.state.hold_back(version_hash)
+        else:
+            await self._load(offer)
+
+    def _essence(self, offer: versions.Offer) -> tuple[object, ...]:
+        """Return what has to differ for an offer to be a new one."""
+        texts = self._recipe.hash_of(offer.texts)
+        return (texts, offer.problem, offer.is_frozen, offer.demanded)
+
+    def _keep(self) -> None:
+        if self.state.refused is not None:
+            _log.info("the policies are again those in use %s", logs.fields(hash=self._in_use))
+        self.state.keep()
+
+    async def _load(self, offer: versions.Offer) -> None:
+        started_seconds = self._clock.monotonic_seconds()
+        found = await asyncio.to_thread(self._recipe.check, offer)
+        refusal = self._use(found) if isinstance(found, versions.Checked) else found
+        if refusal is not None:
+            _log.error(
+                "%s is refused, %s stays in use: %s",
+                _named(refusal.hash),
+                _named(self._in_use),
+                refusal.details,
+            )
+            self.state.refuse(refusal, self._clock.now())
+            return
+        seconds = self._clock.monotonic_seconds() - started_seconds
+        _log.info(
+            "policies reloaded %s",
+            logs.fields(hash=found.hash, former=self._in_use, seconds=f"{seconds:.3f}"),
+        )
+        self.state.loaded(states.VersionInUse(found.hash, offer.texts, self._clock.now()))
+
+    def _use(self, checked: versions.Checked) -> versions.Refusal | None:
+        """Swap the profiles, or say why not; between two awaits, so between two cycles."""
+        try:
+            made = policies.make(checked.policy_set, self._handle, checked.compiled)
+            self._live.use(checked.policy_set, policies.require(made))
+        except errors.InputError as error:
+            return versions.refusal(checked.hash, error)
+        return None
+
+    @property
+    def _in_use(self) -> str:
+        return self.state.current.hash
+
+
+def _named(version_hash: str) -> str:
+    return f"version {version_hash}" if version_hash else "what the source has now"

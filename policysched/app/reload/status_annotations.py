@@ -1,0 +1,128 @@
+"""Annotations of a ConfigMap of policies: what people ask for, and what we tell them.
+
+A status is written when something has changed for us, or a term begins, and not whenever it differs
+from what is there: two schedulers of one ConfigMap with different params must not fight over it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from typing import NoReturn, Protocol
+
+from policysched.app.reload import state as states
+from policysched.kube import config_maps, errors
+
+_log = logging.getLogger(__name__)
+
+FREEZE = "policysched.io/freeze"
+"""`true`: the version in use stays."""
+ROLLBACK = "policysched.io/rollback"
+"""Hash of a version that is loaded even while reloads are frozen."""
+HASH = "policysched.io/hash"
+"""The version in use."""
+STATUS = "policysched.io/status"
+"""What became of the newest version: ok, refused, frozen."""
+ERRORS = "policysched.io/errors"
+"""Why it was refused."""
+
+MAX_ERRORS_BYTES = 4096
+"""All annotations of an object share 256 KiB; nobody reads more of it there."""
+_CUT_MARK = "\n..."
+_RETRY_SECONDS = 1.0
+
+
+class Followed(Protocol):
+    """The ConfigMap, as far as it is known; see `ConfigMapSource`."""
+
+    @property
+    def latest(self) -> config_maps.ConfigMap | None:
+        """The object as last seen, None while there is none."""
+        ...
+
+
+class Annotator(Protocol):
+    """Writes annotations; see `kube.config_maps.ConfigMaps`."""
+
+    async def annotate(
+        self, config_map: config_maps.ConfigMap, annotations: config_maps.Changes, /
+    ) -> None:
+        """Change annotations of this very object."""
+        ...
+
+
+def wanted(state: states.PolicyState) -> dict[str, str | None]:
+    """Return the annotations that tell of a state; None stands for one that must not be there."""
+    refused = state.refused
+    status = "frozen" if state.is_frozen else "refused" if refused else "ok"
+    return {
+        HASH: state.current.hash,
+        STATUS: status,
+        ERRORS: cut(refused.details) if refused else None,
+    }
+
+
+def cut(text: str) -> str:
+    """Return the text, its end replaced by an ellipsis where it is too long."""
+    encoded = text.encode()
+    if len(encoded) <= MAX_ERRORS_BYTES:
+        return text
+    return encoded[: MAX_ERRORS_BYTES - len(_CUT_MARK)].decode(errors="ignore") + _CUT_MARK
+
+
+class StatusAnnotations:
+    """Keeps people informed by annotations; only the leader writes."""
+
+    def __init__(
+        self,
+        state: states.PolicyState,
+        followed: Followed,
+        writer: Annotator,
+        is_leading: Callable[[], bool],
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        """Tell of `state` on the ConfigMap `followed`, now and whenever `tell` is called."""
+        self._state = state
+        self._followed = followed
+        self._writer = writer
+        self._is_leading = is_leading
+        self._sleep = sleep
+        self._news = asyncio.Event()
+        self._news.set()
+
+    def tell(self, _told: states.Told) -> None:
+        """Note that there is something to tell."""
+        self._news.set()
+
+    async def run(self) -> NoReturn:
+        """Write until cancelled."""
+        while True:
+            await self._news.wait()
+            self._news.clear()
+            if not await self._write_once():
+                self._news.set()
+                await self._sleep(_RETRY_SECONDS)
+
+    async def _write_once(self) -> bool:
+        """Return whether there is nothing more to do until there are news."""
+        target = self._followed.latest
+        if target is None or target.metadata.deletion_timestamp:
+            return True  # its end, and what follows, are news
+        changes = _missing(wanted(self._state), target.metadata.annotations)
+        if not changes:
+            return True
+        if not self._is_leading():
+            return False
+        try:
+            await self._writer.annotate(target, changes)
+        except errors.FencedError:
+            return False
+        except errors.KubeError as error:
+            _log.warning("the status of the policies cannot be written: %s", error)
+            return config_maps.is_final(error)
+        return True
+
+
+def _missing(wished: Mapping[str, str | None], present: Mapping[str, str]) -> dict[str, str | None]:
+    return {key: value for key, value in wished.items() if present.get(key) != value}

@@ -1,0 +1,144 @@
+"""ConfigMaps: one that is followed, others that are read and written.
+
+Every write is a merge patch that carries the version, or the identity, of the object that was
+decided about: where it is another one by then, the server answers with a conflict and nothing is
+written. What we do not know of an object stays as it is.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+
+import msgspec
+
+from policysched.cluster import objects
+from policysched.kube import client, decoding, errors, paths, resources
+
+WRITE_POLICY = client.CallPolicy(timeout_seconds=15.0, max_attempts=5)
+
+MAX_BYTES = 1024 * 1024
+"""Of all values of a ConfigMap together (pkg/apis/core/types.go, MaxSecretSize)."""
+
+Changes = Mapping[str, str | None]
+"""What becomes of annotations or keys: a new value, or None for their end."""
+
+
+class ConfigMap(objects.WireStruct, frozen=True):
+    """A ConfigMap; binary values are decoded."""
+
+    metadata: objects.ObjectMeta = objects.ObjectMeta()
+    data: dict[str, str] = msgspec.field(default_factory=dict)
+    binary_data: dict[str, bytes] = msgspec.field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """Namespace and name."""
+        return f"{self.metadata.namespace}/{self.metadata.name}"
+
+
+def resource(namespace: str, name: str) -> resources.Resource[ConfigMap]:
+    """Return a collection of one ConfigMap, or none: what a reflector needs to follow it."""
+    return resources.Resource(
+        name=f"configmap {namespace}/{name}",
+        path=paths.config_maps(namespace),
+        kind=ConfigMap,
+        field_selector=f"metadata.name={name}",
+    )
+
+
+class ConfigMaps:
+    """Reads and writes ConfigMaps."""
+
+    def __init__(self, api: client.ApiClient) -> None:
+        self._api = api
+
+    async def read(self, namespace: str, name: str) -> ConfigMap | None:
+        """Return a ConfigMap, None where there is none.
+
+        Raises:
+            KubeError: it could not be read.
+        """
+        try:
+            body = await self._api.request("GET", paths.config_map(namespace, name))
+        except errors.NotFoundError:
+            return None
+        return decoding.decode_object(body, ConfigMap)
+
+    async def create(
+        self,
+        namespace: str,
+        name: str,
+        binary_data: Mapping[str, bytes],
+        labels: Mapping[str, str],
+    ) -> None:
+        """Create a ConfigMap.
+
+        Raises:
+            ConflictError: there is one by now.
+            KubeError: it was not created, or that is not known.
+        """
+        content = {
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": {"namespace": namespace, "name": name, "labels": labels},
+            "binaryData": {key: _base64(value) for key, value in binary_data.items()},
+        }
+        body = msgspec.json.encode(content)
+        await self._api.request("POST", paths.config_maps(namespace), body, policy=WRITE_POLICY)
+
+    async def annotate(self, config_map: ConfigMap, annotations: Changes) -> None:
+        """Change annotations of this very object, whatever its version is by now.
+
+        Raises:
+            ConflictError: another object has its name by now.
+            NotFoundError: it is gone.
+            KubeError: it was not written, or that is not known.
+        """
+        metadata = {"uid": config_map.metadata.uid, "annotations": annotations}
+        await self._patch(config_map, {"metadata": metadata})
+
+    async def change(
+        self,
+        config_map: ConfigMap,
+        *,
+        data: Changes | None = None,
+        binary_data: Mapping[str, bytes | None] | None = None,
+        annotations: Changes | None = None,
+    ) -> None:
+        """Change keys and annotations, if the object is still as it was read.
+
+        Raises:
+            ConflictError: it has changed.
+            KubeError: it was not written, or that is not known.
+        """
+        metadata = {
+            "resourceVersion": config_map.metadata.resource_version,
+            "annotations": annotations or {},
+        }
+        binary = {
+            key: None if value is None else _base64(value)
+            for key, value in (binary_data or {}).items()
+        }
+        await self._patch(
+            config_map, {"metadata": metadata, "data": data or {}, "binaryData": binary}
+        )
+
+    async def _patch(self, config_map: ConfigMap, patch: Mapping[str, object]) -> None:
+        path = paths.config_map(config_map.metadata.namespace, config_map.metadata.name)
+        body = msgspec.json.encode(patch)
+        await self._api.request(
+            "PATCH", path, body, content_type=client.MERGE_PATCH, policy=WRITE_POLICY
+        )
+
+
+def is_final(error: errors.KubeError) -> bool:
+    """Return whether a write that failed so fails again, however often it is made."""
+    is_busy = isinstance(error, (errors.TooManyRequestsError, errors.ServerError))
+    is_stale = isinstance(error, (errors.ConflictError, errors.NotFoundError))
+    is_unknown = isinstance(error, errors.UnauthorizedError)  # a credential may be renewed
+    return isinstance(error, errors.ApiError) and not (is_busy or is_stale or is_unknown)
+
+
+def _base64(value: bytes) -> str:
+    return base64.b64encode(value).decode()
