@@ -91,8 +91,6 @@ def with_freshness(query: str, label: str, max_age_seconds: float) -> Asked:
         return Asked(query, has_freshness=False, problem=f"it has {error}")
     mark = f'"{MARK}", "{MEASURED_AT}", {promql_text.quoted(label)}, ".*"'
     added = f"label_replace(max by ({label}) ({measured}), {mark})"
-    if len(added) > _MAX_CHARACTERS:
-        return Asked(query, has_freshness=False, problem="it has too many parts")
     return Asked(f"(\n{query}\n) or {added}", has_freshness=True)
 
 
@@ -103,7 +101,17 @@ class _Freshness:
         self._max_age_seconds = max_age_seconds
 
     def of(self, expr: promql_parser.Expr) -> str:
-        """Return T of an instant vector; its series are those of `expr`, without their names."""
+        """Return T of an instant vector; its series are those of `expr`, without their names.
+
+        Raises:
+            UnknownSyntaxError: it cannot be written, or is too long: it doubles with each window.
+        """
+        text = self._of_any(expr)
+        if len(text) > _MAX_CHARACTERS:
+            raise promql_text.UnknownSyntaxError("too many parts")
+        return text
+
+    def _of_any(self, expr: promql_parser.Expr) -> str:
         match expr:
             case promql_parser.ParenExpr() | promql_parser.UnaryExpr():
                 return self.of(expr.expr)

@@ -34,6 +34,9 @@ POLICIES = pathlib.Path(__file__).resolve().parents[2] / "policies"
             id="name-as-label",
         ),
         pytest.param(" + ".join(["rate(x[5m])"] * 200), "it has too many parts", id="long"),
+        pytest.param(
+            "max_over_time(" * 60 + "x" + "[5m:1m])" * 60, "it has too many parts", id="nested"
+        ),
     ],
 )
 def test_what_cannot_be_extended_is_asked_as_it_is(query: str, problem: str) -> None:
