@@ -307,6 +307,22 @@ async def test_failures_are_told_once_of_a_kind(caplog: pytest.LogCaptureFixture
     assert "cannot get leases" in record.getMessage()
 
 
+def test_who_does_not_notice_that_the_lease_is_lost_is_overdue() -> None:
+    """By the time since others may lead; who stands by, or has noticed, is not."""
+    clock = clocks.ManualClock(builders.EPOCH)
+    candidate = leader_election.Candidate("me", leader_election.Times(), clock)
+    assert candidate.overdue_seconds() == 0.0
+    wanted = candidate.wanted()
+    assert wanted is not None
+    candidate.written(lease.StoredLease(wanted, {}), clock.monotonic_seconds())
+    clock.advance(15.0)
+    assert candidate.overdue_seconds() == 0.0
+    clock.advance(30.0)
+    assert candidate.overdue_seconds() == 30.0
+    candidate.step_down()
+    assert candidate.overdue_seconds() == 0.0
+
+
 # --- several in a bad world -----------------------------------------------------------------------
 
 SHORT = leader_election.Times(3.0, 2.0, 0.5)

@@ -12,16 +12,12 @@ import pathlib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-import msgspec
 import orjson
 
-from policysched.app import config, http_server
+from policysched.app import config, config_printing, http_server
 
 ROOT = "/debug/"
 _STACK_FRAMES = 8
-_NOT_SHOWN = "(not shown)"
-_SECRETS = frozenset({"bearerToken", "password", "headers", "queryParams"})
-"""Fields of the configuration whose values may be secret, wherever they stand."""
 
 
 def pages(
@@ -29,30 +25,12 @@ def pages(
 ) -> dict[str, http_server.MakePage]:
     """Return the pages by path, with an index of these and of `others` below the same root."""
     made: dict[str, http_server.MakePage] = {
-        "/debug/config": lambda _: _json(shown(configuration)),
+        "/debug/config": lambda _: _text(config_printing.as_yaml(configuration)),
         "/debug/memory": lambda _: _json(memory()),
-        "/debug/tasks": lambda _: http_server.Page(tasks().encode()),
+        "/debug/tasks": lambda _: _text(tasks()),
     }
     made[ROOT] = lambda _: _index([*made, *others])
     return made
-
-
-def shown(configuration: config.Config) -> object:
-    """Return a configuration as it would stand in a file, without what may be secret."""
-    return _without_secrets(msgspec.to_builtins(configuration))
-
-
-def _without_secrets(value: object) -> object:
-    match value:
-        case dict():
-            return {
-                key: _NOT_SHOWN if key in _SECRETS and inner else _without_secrets(inner)
-                for key, inner in value.items()
-            }
-        case list() | tuple():
-            return [_without_secrets(inner) for inner in value]
-        case _:
-            return value
 
 
 def memory() -> dict[str, Any]:
@@ -83,7 +61,11 @@ def tasks() -> str:
 
 def _index(paths: Iterable[str]) -> http_server.Page:
     below = sorted(path for path in paths if path.startswith(ROOT) and path != ROOT)
-    return http_server.Page(("\n".join(below) + "\n").encode())
+    return _text("\n".join(below) + "\n")
+
+
+def _text(text: str) -> http_server.Page:
+    return http_server.Page(text.encode())
 
 
 def _json(value: object) -> http_server.Page:
