@@ -22,10 +22,18 @@ def provenance(prof: profile.Profile) -> str:
     return f" ({prof.scheduler_name}: {named}; {prof.policy_hash[:_HASH_LENGTH]})"
 
 
+def room_bytes(prof: profile.Profile) -> int:
+    """Return how long a text may be to stand in a note with its provenance uncut."""
+    return NOTE_LIMIT_BYTES - len(_suffix(prof).encode())
+
+
 def note(text: str, prof: profile.Profile) -> str:
     """Return `text` with its provenance; `text` is cut where both together would be too long."""
-    suffix = _cut(provenance(prof), NOTE_LIMIT_BYTES // 2)
-    return _cut(text, NOTE_LIMIT_BYTES - len(suffix.encode())) + suffix
+    return _cut(text, room_bytes(prof)) + _suffix(prof)
+
+
+def _suffix(prof: profile.Profile) -> str:
+    return _cut(provenance(prof), NOTE_LIMIT_BYTES // 2)
 
 
 def _cut(text: str, limit_bytes: int) -> str:

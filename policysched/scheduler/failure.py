@@ -36,6 +36,7 @@ class Failure:
         made_room: what PostFilter answered, with the victims that have to go.
         is_told: whether the owner of the pod hears of it.
         evidence: values behind it, for the event alone: they are others with each attempt.
+        brief: the message where there is no room for all of it; "" for the message itself.
     """
 
     message: str
@@ -46,6 +47,7 @@ class Failure:
     made_room: interface.PostFilterResult | None = None
     is_told: bool = True
     evidence: tuple[str, ...] = ()
+    brief: str = ""
 
 
 CANCELLED = Failure("the scheduler is stopping", is_rejection=False, is_told=False)
@@ -167,15 +169,15 @@ class FailureHandler:
     def _tell(
         self, queued: queued_pod.QueuedPodInfo, prof: profile.Profile, failure: Failure
     ) -> None:
-        message = event_notes.note(failure.message, prof)
+        brief = failure.brief or failure.message
         self._recorder.record(
             queued.info,
             ports.EventType.WARNING,
             FAILED_SCHEDULING,
             SCHEDULING,
-            event_notes.note(" ".join((failure.message, *failure.evidence)), prof),
+            event_notes.note(" ".join((brief, *failure.evidence)), prof),
             prof.scheduler_name,
-            equal_by=message,
+            equal_by=event_notes.note(brief, prof),
         )
         reason = UNSCHEDULABLE if failure.is_rejection else SCHEDULER_ERROR
         condition = ports.PodCondition("False", reason, failure.message)

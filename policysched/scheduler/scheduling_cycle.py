@@ -22,7 +22,7 @@ from policysched.framework import (
     waiting_pods,
 )
 from policysched.queue import scheduling_queue
-from policysched.scheduler import decisions, failure, nominations
+from policysched.scheduler import decisions, event_notes, failure, nominations
 
 _log = logging.getLogger(__name__)
 
@@ -142,7 +142,12 @@ class SchedulingCycle:
             diagnosis.post_filter_message = ", ".join(made_room.status.reasons)
             result.message = messages.fit_error(diagnosis, snap.is_alive, snap.node_count)
         failed = failure.does_not_fit(result.message, diagnosis, made_room)
-        return dataclasses.replace(failed, evidence=tuple(evidence))
+        room_bytes = event_notes.room_bytes(framework.profile)
+        brief = result.message
+        if len(brief.encode()) > room_bytes:
+            nodes = snap.node_count
+            brief = messages.brief_fit_error(diagnosis, snap.is_alive, nodes, room_bytes)
+        return dataclasses.replace(failed, evidence=tuple(evidence), brief=brief)
 
     def _assume(self, place: AssumedPod) -> AssumedPod | None:
         info, node_name = place.info, place.node_name
