@@ -4,6 +4,7 @@ python -m benchmarks                                  what `make bench` runs
 python -m benchmarks --nodes 1000 --shapes mixed --repeat 1
 python -m benchmarks algorithm --profile
 python -m benchmarks metrics --minutes 10             queries to Prometheus, cost of metric scores
+python -m benchmarks stalls                           how long big answers hold up the event loop
 """
 
 from __future__ import annotations
@@ -27,6 +28,10 @@ def main(argv: list[str] | None = None) -> int:
         from benchmarks import metrics  # noqa: PLC0415 - as above
 
         return metrics.main(words[1:])
+    if words[:1] == ["stalls"]:
+        from benchmarks import stalls  # noqa: PLC0415 - as above
+
+        return stalls.main(words[1:])
     args = _parser().parse_args(words)
     plan = comparison.Plan(
         [comparison.Case(shape, nodes, args.pods) for shape in args.shapes for nodes in args.nodes],

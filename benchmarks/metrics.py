@@ -30,7 +30,7 @@ import msgspec
 from policysched import clock as clocks
 from policysched.app import policies, process
 from policysched.cluster import cache as caches
-from policysched.cluster import metric_table, node_names, objects, pod_shape
+from policysched.cluster import metric_table, metric_windows, objects, pod_shape
 from policysched.framework import interface, runtime
 from policysched.promapi import live_source, settings, source
 from tests.e2e import metrics_scene
@@ -85,9 +85,9 @@ class Cluster:
     async def wait_synced(self) -> None:
         """Nodes are there from the start."""
 
-    def names(self) -> node_names.NodeNames:
-        """Return what the nodes are called."""
-        return node_names.NodeNames(node for node in self.cache.nodes.nodes if node is not None)
+    def current(self) -> list[objects.Node]:
+        """Return the nodes."""
+        return [node for node in self.cache.nodes.nodes if node is not None]
 
     def refresh(self, samples: Mapping[str, Mapping[str, metric_table.Sample]]) -> None:
         """Take new samples."""
@@ -95,10 +95,10 @@ class Cluster:
             self.refreshes += 1
             self.cache.metrics.refresh(metric, by_node)
 
-    def backfill(self, history: Mapping[str, Mapping[str, Sequence[metric_table.Sample]]]) -> None:
+    def backfill(self, history: Mapping[str, metric_windows.OlderSamples]) -> None:
         """Take in older samples, which nothing here asks for."""
-        for metric, by_node in history.items():
-            self.cache.metrics.backfill(metric, by_node)
+        for metric, older in history.items():
+            self.cache.metrics.backfill(metric, older)
 
     def place(self, number: int) -> None:
         """Schedule and assume one pod, and take the time."""

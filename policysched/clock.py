@@ -6,6 +6,9 @@ import datetime
 import time
 from typing import Protocol
 
+CORRECTION_SECONDS = 1.0
+"""Wall clocks are corrected by less than this all the time; more is a jump."""
+
 
 class Clock(Protocol):
     """Where components learn the time."""
@@ -29,6 +32,31 @@ class SystemClock:
     def now(self) -> datetime.datetime:
         """Return the wall-clock time in UTC."""
         return datetime.datetime.now(datetime.UTC)  # noqa: TID251 - the one place that may ask
+
+
+class JumpWatch:
+    """Tells when the wall clock was set: it moved otherwise than the monotonic one.
+
+    A machine that sleeps looks like one whose clock is set forward, since the monotonic clock stops
+    meanwhile; nothing looks like a clock that is set back.
+    """
+
+    def __init__(self, clock: Clock) -> None:
+        """Compare with what the clocks of `clock` say now."""
+        self._clock = clock
+        self._ahead_seconds = self._ahead()
+
+    def jump_seconds(self) -> float:
+        """Return by how much it was set since the last call; 0.0 for a mere correction."""
+        ahead_seconds = self._ahead()
+        jump_seconds = ahead_seconds - self._ahead_seconds
+        if abs(jump_seconds) < CORRECTION_SECONDS:
+            return 0.0
+        self._ahead_seconds = ahead_seconds
+        return jump_seconds
+
+    def _ahead(self) -> float:
+        return self._clock.now().timestamp() - self._clock.monotonic_seconds()
 
 
 class ManualClock:
@@ -56,4 +84,8 @@ class ManualClock:
             msg = "a ManualClock does not go back"
             raise ValueError(msg)
         self._monotonic_seconds += seconds
+        self._now += datetime.timedelta(seconds=seconds)
+
+    def jump(self, seconds: float) -> None:
+        """Set the wall clock forward, or back where `seconds` is negative."""
         self._now += datetime.timedelta(seconds=seconds)

@@ -13,7 +13,7 @@ from policysched import errors
 from policysched.app import metrics_file
 from policysched.cluster import metric_table
 from policysched.lang import checked
-from policysched.promapi import live_source, status
+from policysched.promapi import joiner, live_source, status
 
 _log = logging.getLogger(__name__)
 
@@ -27,7 +27,7 @@ class MetricsSource(Protocol):
     """Brings samples, off the scheduling path."""
 
     async def run(
-        self, refresh: Refresh, nodes: live_source.Nodes, backfill: live_source.Backfill
+        self, refresh: Refresh, nodes: joiner.Nodes, backfill: live_source.Backfill
     ) -> NoReturn:
         """Call `refresh` with all samples of a metric whenever there are new ones.
 
@@ -84,7 +84,7 @@ class FileSource:
         self._first: metrics_file.Samples | None = self._read()
 
     async def run(
-        self, refresh: Refresh, nodes: live_source.Nodes, backfill: live_source.Backfill
+        self, refresh: Refresh, nodes: joiner.Nodes, backfill: live_source.Backfill
     ) -> NoReturn:
         """Hand on what the file says, now and whenever it changes; it names nodes by their name.
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from policysched.cluster import cache as caches
-from policysched.cluster import node_names
+from policysched.cluster import objects
 from policysched.kube import client, reflector, resources
 from policysched.scheduler import scheduler as schedulers
 
@@ -43,10 +43,6 @@ class Reflectors:
         """Iterate over all of them."""
         return iter(self._all)
 
-    async def wait_synced(self) -> None:
-        """Return when everything has been listed."""
-        await asyncio.gather(*(each.synced.wait() for each in self._all))
-
 
 class ClusterNodes:
     """The nodes of the cache, for whoever brings metrics."""
@@ -55,13 +51,11 @@ class ClusterNodes:
         """Follow `cache`, complete once `synced` is set."""
         self._cache = cache
         self._synced = synced
-        self._names = node_names.NodeNames()
 
     async def wait_synced(self) -> None:
         """Return when all nodes have been listed."""
         await self._synced.wait()
 
-    def names(self) -> node_names.NodeNames:
-        """Return what the nodes that there are now are called."""
-        self._names.follow(node for node in self._cache.nodes.nodes if node is not None)
-        return self._names
+    def current(self) -> list[objects.Node]:
+        """Return the nodes that there are now."""
+        return [node for node in self._cache.nodes.nodes if node is not None]

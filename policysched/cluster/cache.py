@@ -72,6 +72,7 @@ class Cache:
         self.storage = storage.Storage()
         self.budgets = disruption_budgets.DisruptionBudgets()
         self._clock = clock
+        self._jumps = clocks.JumpWatch(clock)
         self._assumed_ttl_seconds = assumed_ttl_seconds
         self.nominated = nominated_pods.NominatedPods()
         self._placed = placed_pods.PlacedPods(self.nodes, self.counts, self.storage)
@@ -81,7 +82,9 @@ class Cache:
 
     def snapshot(self, now: datetime.datetime | None = None) -> snapshot.Snapshot:
         """Return what a scheduling cycle beginning now sees; valid until the cache changes."""
-        now = now or self._clock.now()
+        if now is None:
+            now = self._clock.now()
+            self._follow_clock()
         self._placed.recent.advance(now.timestamp())
         return snapshot.Snapshot(
             self.nodes,
@@ -108,8 +111,21 @@ class Cache:
     def look_at_metrics(self) -> None:
         """Go by the time: samples grow old, and just-placed pods cease to count."""
         now = self._clock.now()
+        self._follow_clock()
         self._placed.recent.advance(now.timestamp())
         self.metrics.look(now)
+
+    def _follow_clock(self) -> None:
+        """Move what is kept by wall-clock time along with a clock that was set."""
+        jump_seconds = self._jumps.jump_seconds()
+        if not jump_seconds:
+            return
+        self.metrics.follow_clock(jump_seconds)
+        if jump_seconds < 0:
+            self._placed.recent.set_back(-jump_seconds)
+            for state in self._pods.values():
+                if state.placed_at_seconds is not None:
+                    state.placed_at_seconds += jump_seconds
 
     def _tell_followers(self, metric: str) -> None:
         self.look_at_metrics()
@@ -235,13 +251,16 @@ class Cache:
     def set_node(self, node: objects.Node) -> bool:
         """Add or replace a node; return whether anything that scheduling reads changed.
 
-        Another node under the same name begins without metric samples.
+        Another node under the same name begins without metric samples. So does one that got an
+        address: until its next scrape what is told of that address is of whoever had it.
         """
         old = self.get_node(node.name)
         if old is None or _identity(old) != _identity(node):
             if old is not None:
                 self.metrics.forget_node(node.name)
             self.metrics.begin_node(node.name, self._first_sample_seconds(node))
+        elif _addresses(node) - _addresses(old):
+            self.metrics.begin_node(node.name, self._clock.now().timestamp())
         return self.nodes.set_node(node)
 
     def remove_node(self, name: str) -> None:
@@ -289,6 +308,10 @@ class Cache:
     def _displace(self, uid: str) -> None:
         state = self._pods.pop(uid)
         self._placed.remove(state.info, state.row)
+
+
+def _addresses(node: objects.Node) -> set[str]:
+    return {each.address for each in node.status.addresses}
 
 
 def _identity(node: objects.Node) -> tuple[str, str | None]:

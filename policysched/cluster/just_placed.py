@@ -64,6 +64,11 @@ class JustPlaced:
         for counting in self._counting.values():
             self._changes.touch_all(counting.expire(now_seconds))
 
+    def set_back(self, seconds: float) -> None:
+        """Let pods count as long as they would have if the clock had not been set back."""
+        for counting in self._counting.values():
+            counting.set_back(seconds)
+
     def next_change_seconds(self) -> float | None:
         """Return when the next pod ceases to count, None if none does."""
         ends = [counting.next_end for counting in self._counting.values()]
@@ -141,6 +146,10 @@ class _Counting:
             if row is not None:
                 rows.append(row)
         return rows
+
+    def set_back(self, seconds: float) -> None:
+        self._ends = [(end - seconds, uid) for end, uid in self._ends]
+        self._places = {uid: (row, end - seconds) for uid, (row, end) in self._places.items()}
 
     def _is_current(self, end: float, uid: str) -> bool:
         return self._places.get(uid, (0, None))[1] == end

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 import numpy as np
 import numpy.typing as npt
@@ -86,13 +86,33 @@ class MetricTable:
             history.add(samples)
         self._changed(metric)
 
-    def backfill(self, metric: str, history: Mapping[str, Sequence[Sample]]) -> None:
-        """Take in older samples of a metric, for windows over it: node → samples."""
+    def backfill(self, metric: str, older: metric_windows.OlderSamples) -> None:
+        """Take in older samples of a metric, for windows over it."""
         known = self._histories.get(metric)
         if known is not None:
-            own = {n: [s for s in found if self._is_of(n, s)] for n, found in history.items()}
-            known.add_older(own)
+            first_seconds = [self._first_seconds.get(name, -math.inf) for name in older.names]
+            is_own = older.times >= np.array(first_seconds, np.float64)
+            known.add_older(older._replace(times=np.where(is_own, older.times, -np.inf)))
             self._changed(metric)
+
+    def follow_clock(self, jump_seconds: float) -> None:
+        """Take note that the wall clock was set, forward or back.
+
+        Set back, samples keep their age: all times move along, and windows stay whole. Set forward,
+        samples age by as much: the machine may have slept. Nodes begin when they did either way.
+        """
+        first_seconds = self._first_seconds.items()
+        self._first_seconds = {node: first + jump_seconds for node, first in first_seconds}
+        if jump_seconds >= 0:
+            return
+        for metric, samples in self._samples.items():
+            self._samples[metric] = {
+                node: Sample(each.value, each.measured_at_seconds + jump_seconds)
+                for node, each in samples.items()
+            }
+            self._note_change(metric)
+        for history in self._histories.values():
+            history.set_back(-jump_seconds)
 
     def begin_node(self, name: str, first_seconds: float) -> None:
         """Let samples of a node count that were measured at `first_seconds` or later.

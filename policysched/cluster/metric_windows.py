@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -63,13 +63,33 @@ class HistoryNeed:
     low: float | None = None
     high: float | None = None
 
-    def takes(self, sample: Sample) -> bool:
-        """Return whether a sample counts at all."""
-        value = sample.value
-        is_in_range = (self.low is None or value >= self.low) and (
-            self.high is None or value <= self.high
-        )
-        return is_in_range and math.isfinite(value) and math.isfinite(sample.measured_at_seconds)
+    def is_taken(self, times: _Floats, values: _Floats) -> _Bools:
+        """Return which samples count at all, in the form of the arrays."""
+        is_taken: _Bools = np.isfinite(times) & np.isfinite(values)
+        if self.low is not None:
+            is_taken &= values >= self.low
+        if self.high is not None:
+            is_taken &= values <= self.high
+        return is_taken
+
+
+class OlderSamples(NamedTuple):
+    """Samples of M nodes at K moments, as a range query gives them.
+
+    Attributes:
+        names: of the nodes, each once.
+        times: float64 (K, M), of measurement; those of a node do not go back; -inf for no sample.
+        values: float64 (K, M), undefined where there is no time.
+    """
+
+    names: tuple[str, ...]
+    times: _Floats
+    values: _Floats
+
+    @property
+    def has_any(self) -> bool:
+        """Whether there is any sample."""
+        return bool(np.isfinite(self.times).any())
 
 
 class _Layer(NamedTuple):
@@ -91,7 +111,9 @@ class SampleHistory:
 
     def add(self, samples: Mapping[str, Sample]) -> None:
         """Take in a refresh; samples that are not newer than those of their node are known."""
-        self._make_room(samples)
+        if samples and len(self._index) > _SPARE_NODES + 2 * len(samples):
+            self._compact()
+        self._take_in(samples)
         layer = self._layer(samples)
         is_reset = layer.times < self._newest - self.need.max_age_seconds
         is_reset &= np.isfinite(layer.times)
@@ -104,28 +126,27 @@ class SampleHistory:
         self._layers.append(layer._replace(times=np.where(is_new, layer.times, -np.inf)))
         self._drop_old()
 
-    def add_older(self, history: Mapping[str, Sequence[Sample]]) -> None:
-        """Take in samples from before those that are known, as a range query gives them."""
-        known_times, known_values = self._stacked()
-        names = list(dict.fromkeys((*self._index, *history)))
-        found = []
-        for name in names:
-            own = known_times[:, self._index.get(name, -1)]
-            is_known = np.isfinite(own)
-            times, values = self._in_order(history.get(name, ()))
-            is_older = times < own[is_known].min(initial=np.inf)
-            own_values = known_values[is_known, self._index.get(name, -1)]
-            times = np.append(times[is_older], own[is_known])
-            found.append((times, np.append(values[is_older], own_values)))
-        depth = min(max((len(times) for times, _ in found), default=0), self._most_layers)
-        all_times, all_values = _nothing(depth, len(names))
-        for place, (times, values) in enumerate(found):
-            first = depth - min(depth, len(times))
-            all_times[first:, place] = times[first - depth :] if depth > first else ()
-            all_values[first:, place] = values[first - depth :] if depth > first else ()
-        self._layers = [_Layer(*both) for both in zip(all_times, all_values, strict=True)]
-        self._newest = all_times.max(axis=0, initial=-np.inf)
-        self._index = {name: place for place, name in enumerate(names)}
+    def add_older(self, older: OlderSamples) -> None:
+        """Take in samples from before those that are known; a scrape that is seen twice is one."""
+        self._take_in(older.names)
+        places = np.array([self._index[name] for name in older.names], np.intp)
+        is_older = self.need.is_taken(older.times, older.values) & (
+            older.times < self._oldest[places]
+        )
+        times = np.where(is_older, older.times, -np.inf)
+        known = np.maximum.accumulate(times, axis=0)[:-1]
+        times[1:][times[1:] <= known] = -np.inf
+        all_times, all_values = _nothing(len(times), len(self._newest))
+        all_times[:, places], all_values[:, places] = times, older.values
+        layers = [_Layer(*both) for both in zip(all_times, all_values, strict=True)]
+        self._layers = [layer for layer in layers if np.isfinite(layer.times).any()] + self._layers
+        self._newest = np.maximum(self._newest, all_times.max(axis=0, initial=-np.inf))
+        self._drop_old()
+
+    def set_back(self, seconds: float) -> None:
+        """Move all times back: the clock was set back by so much."""
+        self._newest = self._newest - seconds
+        self._layers = [layer._replace(times=layer.times - seconds) for layer in self._layers]
 
     def forget(self, name: str, before_seconds: float) -> bool:
         """Drop the samples of a node that were measured before a time; return whether any was."""
@@ -140,14 +161,6 @@ class SampleHistory:
         if self._newest[place] < before_seconds:
             self._newest[place] = -np.inf
         return is_dropped
-
-    def _in_order(self, samples: Sequence[Sample]) -> tuple[_Floats, _Floats]:
-        """Return times and values of the samples that count, by time, each time once."""
-        good = [sample for sample in samples if self.need.takes(sample)]
-        times = np.array([sample.measured_at_seconds for sample in good], np.float64)
-        values = np.array([sample.value for sample in good], np.float64)
-        times, first = np.unique(times, return_index=True)
-        return times, values[first]
 
     def values(
         self, aggregate: Aggregate, names: Sequence[str]
@@ -171,23 +184,26 @@ class SampleHistory:
         need = self.need
         return 8 + 2 * math.ceil((need.seconds + need.max_age_seconds) / need.refresh_seconds)
 
-    def _make_room(self, samples: Mapping[str, Sample]) -> None:
-        if samples and len(self._index) > _SPARE_NODES + 2 * len(samples):
-            self._compact()
-        for name in samples:
+    @property
+    def _oldest(self) -> _Floats:
+        """Float64 (M,): when the oldest sample of each node was measured, inf for none."""
+        times, _ = self._stacked()
+        oldest: _Floats = np.where(np.isfinite(times), times, np.inf).min(axis=0, initial=np.inf)
+        return oldest[:-1]
+
+    def _take_in(self, names: Iterable[str]) -> None:
+        """Make room for nodes."""
+        for name in names:
             self._index.setdefault(name, len(self._index))
         new = len(self._index) - len(self._newest)
         self._newest = np.append(self._newest, np.full(new, -np.inf))
 
     def _layer(self, samples: Mapping[str, Sample]) -> _Layer:
-        times = np.full(len(self._index), -np.inf)
-        values = np.zeros(len(self._index))
-        for name, sample in samples.items():
-            if self.need.takes(sample):
-                place = self._index[name]
-                times[place] = sample.measured_at_seconds
-                values[place] = sample.value
-        return _Layer(times, values)
+        times, values = _nothing(len(self._index))
+        places = [self._index[name] for name in samples]
+        times[places] = [sample.measured_at_seconds for sample in samples.values()]
+        values[places] = [sample.value for sample in samples.values()]
+        return _Layer(np.where(self.need.is_taken(times, values), times, -np.inf), values)
 
     def _forget(self, is_reset: _Bools) -> None:
         self._newest[is_reset] = -np.inf
@@ -228,8 +244,8 @@ class SampleHistory:
         return times, values
 
 
-def _nothing(depth: int, size: int) -> tuple[_Floats, _Floats]:
-    return np.full((depth, size), -np.inf), np.zeros((depth, size))
+def _nothing(*shape: int) -> tuple[_Floats, _Floats]:
+    return np.full(shape, -np.inf), np.zeros(shape)
 
 
 def aggregated(aggregate: Aggregate, values: _Floats, is_in: _Bools) -> _Floats:

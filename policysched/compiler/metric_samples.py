@@ -40,7 +40,7 @@ def aggregate_of(window: checked_expr.Window) -> metric_windows.Aggregate:
 
 
 class MetricSamples:
-    """Reads one metric, or a window over it.
+    """Reads one metric, or a window over it, which is missing wherever the metric is.
 
     The answer is kept until something changes or a sample turns stale.
     """
@@ -73,15 +73,20 @@ class MetricSamples:
 
     def _read(self, snap: snapshot.Snapshot) -> Samples:
         metric = self.metric
-        read = snap.all_rows().metric(metric.key, self._aggregate)
+        read = snap.all_rows().metric(metric.key)
         is_fresh = read.is_fresh(snap.now.timestamp(), metric.max_age_seconds)
         is_valid = is_fresh & np.isfinite(read.values)
         if metric.low is not None:
             is_valid &= read.values >= metric.low
         if metric.high is not None:
             is_valid &= read.values <= metric.high
+        values = read.values
+        if self._aggregate is not None:
+            window = snap.all_rows().metric(metric.key, self._aggregate)
+            values = window.values
+            is_valid &= np.isfinite(window.measured_at_seconds)
         return Samples(
-            column.Numbers(read.values, is_valid),
+            column.Numbers(values, is_valid),
             read.measured_at_seconds,
             is_out=not bool((is_valid & snap.is_alive).any()),
             valid_until=self._end_of_validity(read.measured_at_seconds[is_fresh]),

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
+from typing import TypeVar
 
 import msgspec
 
@@ -21,6 +22,7 @@ _UNAUTHORIZED = (401, 403)
 _OVERLOADED = (429, 503)
 _TIMED_OUT = ("timeout", "canceled")
 _FIRST_SERVER_ERROR = 500
+_SeriesT = TypeVar("_SeriesT")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -86,7 +88,11 @@ class _Vector(msgspec.Struct):
 
 
 _body_decoder = msgspec.json.Decoder(Body)
-_vector_decoder = msgspec.json.Decoder(list[_Vector])
+_series_decoder = msgspec.json.Decoder(list[msgspec.Raw])
+_vector_decoder = msgspec.json.Decoder(_Vector)
+
+MAX_SERIES = 100_000
+"""Two a node for 50,000 nodes, ten times as many as Kubernetes is made for."""
 
 
 def decode(body: bytes, content_type: str) -> Answer:
@@ -96,14 +102,17 @@ def decode(body: bytes, content_type: str) -> Answer:
         QueryError: it is none, or no instant vector.
     """
     found, result = require_result(body, content_type, "vector")
-    try:
-        vectors = _vector_decoder.decode(result)
-    except (msgspec.DecodeError, RecursionError) as error:
-        problem = f"the answer is no instant vector: {error}"
-        raise failures.QueryError(_Cause.MALFORMED, problem) from error
+    vectors = decode_series(result, _vector_decoder.decode, "instant vector")
     all_series = [Series(each.metric, *_sample(each.value)) for each in vectors]
     times = [each.at_seconds for each in all_series]
-    return assemble(found, all_series, max(times, default=None))
+    return Answer(
+        series=tuple(each for each in all_series if not is_freshness(each.labels)),
+        measured=tuple(each for each in all_series if is_freshness(each.labels)),
+        evaluated_at_seconds=max(times, default=None),
+        warnings=tuple(found.warnings or ()),
+        infos=tuple(found.infos or ()),
+        is_partial=found.is_partial,
+    )
 
 
 def require_result(body: bytes, content_type: str, result_type: str) -> tuple[Body, msgspec.Raw]:
@@ -129,22 +138,31 @@ def require_result(body: bytes, content_type: str, result_type: str) -> tuple[Bo
     return found, found.data.result
 
 
-def assemble(
-    body: Body, all_series: Sequence[Series], evaluated_at_seconds: float | None
-) -> Answer:
-    """Return the answer for one moment, with what the server remarks."""
-    return Answer(
-        series=tuple(each for each in all_series if not _is_freshness(each)),
-        measured=tuple(filter(_is_freshness, all_series)),
-        evaluated_at_seconds=evaluated_at_seconds,
-        warnings=tuple(body.warnings or ()),
-        infos=tuple(body.infos or ()),
-        is_partial=body.is_partial,
-    )
+def decode_series(
+    result: msgspec.Raw, read: Callable[[msgspec.Raw], _SeriesT], kind: str
+) -> list[_SeriesT]:
+    """Return what `read` makes of each series of a result.
+
+    One after the other: other threads have their turns in between, and what was decoded is gone
+    before the collector of garbage has to look at it.
+
+    Raises:
+        QueryError: there are too many, or this is no `kind`.
+    """
+    try:
+        each_series = _series_decoder.decode(result)
+        if len(each_series) > MAX_SERIES:
+            problem = f"the answer has {len(each_series):,} series, more than {MAX_SERIES:,}"
+            raise failures.QueryError(_Cause.TOO_LARGE, problem)
+        return [read(one) for one in each_series]
+    except (msgspec.DecodeError, RecursionError) as error:
+        problem = f"the answer is no {kind}: {error}"
+        raise failures.QueryError(_Cause.MALFORMED, problem) from error
 
 
-def _is_freshness(series: Series) -> bool:
-    return series.labels.get(freshness.MARK) == freshness.MEASURED_AT
+def is_freshness(labels: Mapping[str, str]) -> bool:
+    """Return whether a series says when another one was measured."""
+    return labels.get(freshness.MARK) == freshness.MEASURED_AT
 
 
 def refusal(status: int, headers: Mapping[str, str], body: bytes) -> failures.QueryError:

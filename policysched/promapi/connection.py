@@ -23,7 +23,7 @@ import requests.auth
 import urllib3
 
 import policysched
-from policysched.promapi import answers, failures, range_answers, settings
+from policysched.promapi import answers, failures, moments, range_answers, settings
 
 MAX_ANSWER_BYTES = 64 * 2**20
 """100,000 nodes answer with a third of this; a server that sends more sends something else."""
@@ -81,8 +81,8 @@ class Connection(prometheus_api_client.PrometheusConnect):  # type: ignore[misc]
         """
         return answers.decode(*self._exchange("query", {"query": promql}))
 
-    def ask_range(self, promql: str, steps: range_answers.Steps) -> tuple[answers.Answer, ...]:
-        """Return what the query's answers were at each of some moments, oldest first.
+    def ask_range(self, promql: str, steps: range_answers.Steps) -> moments.Moments:
+        """Return what the query's answers were at some moments.
 
         Raises:
             QueryError: there is none that could be used.

@@ -5,15 +5,16 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
-from collections.abc import Callable, Mapping, Sequence
 
-from policysched.cluster import metric_table, node_names
+from policysched import clock as clocks
+from policysched.cluster import metric_windows, node_names
 from policysched.lang import checked
 from policysched.promapi import (
     answers,
     circuit,
     failures,
     freshness,
+    joiner,
     joining,
     kept_samples,
     older_samples,
@@ -54,6 +55,7 @@ class FollowedMetric:
         metric: checked.CheckedMetric,
         origin: source.Source,
         around: source.Surroundings,
+        joins: joiner.Joiner,
         kept: kept_samples.KeptSamples | None = None,
     ) -> None:
         self.metric = metric
@@ -65,7 +67,9 @@ class FollowedMetric:
         self.backfilled = asyncio.Event()
         self.backfilled.set()
         self.origin = origin
+        self._joins = joins
         self._clock = around.clock
+        self._jumps = clocks.JumpWatch(around.clock)
         self._rng = around.rng
         self._started_at_seconds = 0.0
         self._timed = freshness.with_freshness(metric.promql, metric.label, metric.max_age_seconds)
@@ -73,7 +77,6 @@ class FollowedMetric:
         self._untimed_left = 0
         self._refusals = 0
         self._names_nodes = True
-        self._node_count = 0
         self._server_clock = server_clock.ServerClock()
         if self._timed.problem:
             self._warn_untimed(self._timed.problem)
@@ -106,7 +109,7 @@ class FollowedMetric:
         to_next = (math.floor(passed / interval) + 1) * interval - passed
         return to_next + self._rng.random() * _JITTER * interval
 
-    async def ask_once(self, names: Callable[[], node_names.NodeNames]) -> None:
+    async def ask_once(self, nodes: joiner.Nodes) -> None:
         """Send one query and take in what comes.
 
         Raises:
@@ -114,20 +117,27 @@ class FollowedMetric:
         """
         asked, reply = await self._ask()
         self.stats.last_success = self._clock.now()
-        known = names()
-        joined = joining.join(
-            reply.answer,
-            self.metric,
-            known,
-            self._asked_at_seconds(reply),
-            has_freshness=asked.has_freshness,
-        )
+        asked_at_seconds = self._asked_at_seconds(reply)
+        now_seconds = self._clock.now().timestamp()
+        set_back_seconds = max(0.0, -self._jumps.jump_seconds())
+
+        def join(names: node_names.NodeNames) -> joining.Joined:
+            self.kept.set_back(set_back_seconds)
+            joined = joining.join(
+                reply.answer,
+                self.metric,
+                names,
+                asked_at_seconds,
+                has_freshness=asked.has_freshness,
+            )
+            self.kept.take(joined, names, now_seconds, self.metric.max_age_seconds)
+            return joined
+
+        known = nodes.current()
+        joined = await self._joins.run(known, join)
         self.stats.counts += joined.counts
-        self.kept.take(joined, known, self._clock.now().timestamp(), self.metric.max_age_seconds)
-        self._node_count = len(known)
-        if reply.answer.series and len(known):
+        if reply.answer.series and known:
             self._note_nodes(reply.answer.series[0], names_nodes=joined.names_nodes)
-        self.measure()
 
     async def _ask(self) -> tuple[freshness.Asked, source.Reply]:
         """Ask with the times of measurement, or without where the server takes nothing else."""
@@ -197,10 +207,8 @@ class FollowedMetric:
             self.backfilled.clear()
         self.window_seconds = seconds
 
-    async def ask_older(
-        self, names: Callable[[], node_names.NodeNames]
-    ) -> Mapping[str, Sequence[metric_table.Sample]]:
-        """Send the range query of the windows; return node → samples, by time.
+    async def ask_older(self, nodes: joiner.Nodes) -> metric_windows.OlderSamples:
+        """Send the range query of the windows; return what it brought.
 
         Only once `answered` is set.
 
@@ -223,21 +231,14 @@ class FollowedMetric:
         except failures.QueryError as error:
             self.stats.counts[error.cause] += 1
             raise
-        older = await older_samples.join(
-            found, self.metric, names(), behind_seconds, has_freshness=asked.has_freshness
+        older = await self._joins.run(
+            nodes.current(),
+            lambda names: older_samples.join(
+                found, self.metric, names, behind_seconds, has_freshness=asked.has_freshness
+            ),
         )
         self.stats.counts += older.counts
-        return older.by_node
-
-    def measure(self) -> None:
-        """Bring ages and counts of nodes up to date; samples age while nothing comes."""
-        oldest = self._clock.now().timestamp() - self.metric.max_age_seconds
-        times = [sample.measured_at_seconds for sample in self.kept.samples.values()]
-        fresh = [time for time in times if time >= oldest]
-        self.stats.nodes_with_data = len(fresh)
-        self.stats.nodes_without_data = self._node_count - len(fresh)
-        self.stats.newest_measured_at_seconds = max(times, default=None)
-        self.stats.oldest_measured_at_seconds = min(fresh, default=None)
+        return older.samples
 
     def _note(self, problem: str) -> None:
         """Log when a metric begins to fail and when it ceases to; see `Source` for outages."""

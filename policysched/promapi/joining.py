@@ -1,22 +1,31 @@
-"""Series to nodes: the value of the declared label says which node a series is about."""
+"""Series to nodes: the value of the declared label says which node a series is about.
+
+Each series is looked up once, however many moments an answer has.
+"""
 
 from __future__ import annotations
 
 import collections
 import dataclasses
-import math
+import itertools
 from collections.abc import Iterable
+from typing import TypeAlias, TypeVar
+
+import numpy as np
+import numpy.typing as npt
 
 from policysched.cluster import metric_table, node_names
 from policysched.lang import checked
-from policysched.promapi import answers, failures
+from policysched.promapi import answers, failures, moments
 
 _Cause = failures.Cause
+_Counts: TypeAlias = collections.Counter[failures.Cause]
+ScalarT = TypeVar("ScalarT", bound=np.generic)
 
 
 @dataclasses.dataclass(slots=True)
 class Joined:
-    """What an answer says about the nodes of the cluster.
+    """What an instant answer says about the nodes of the cluster.
 
     Attributes:
         samples: by node, with the time of measurement on our clock.
@@ -40,6 +49,29 @@ class Joined:
         return bool(self.samples or self.without_value or self.stale)
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class JoinedMoments:
+    """What an answer says about M nodes at K moments.
+
+    Attributes:
+        names: of the nodes that are named.
+        values: float64 (K, M), undefined where there is no time.
+        times: float64 (K, M), of measurement on our clock; -inf where there is no sample.
+        is_named: bool (K, M), where a series is of the node.
+        is_valued: bool (K, M), where that is a single one with a finite number.
+        is_stale: bool (K, M), where samples are older than maxAge, or of unknown age.
+        counts: how often each rule was needed, at the moment at which it was needed most.
+    """
+
+    names: tuple[str, ...]
+    values: moments.Floats
+    times: moments.Floats
+    is_named: moments.Bools
+    is_valued: moments.Bools
+    is_stale: moments.Bools
+    counts: _Counts
+
+
 def join(
     answer: answers.Answer,
     metric: checked.CheckedMetric,
@@ -48,111 +80,167 @@ def join(
     *,
     has_freshness: bool,
 ) -> Joined:
-    """Find the node of each series and the age of its samples.
+    """Do what `join_moments` does for an instant answer, evaluated at `asked_at_seconds` for us."""
+    found = moments.of_instant(answer)
+    behind_seconds = round(asked_at_seconds - (answer.evaluated_at_seconds or 0.0), 3)
+    joined = join_moments(found, metric, names, behind_seconds, has_freshness=has_freshness)
+    joined.counts[_Cause.EMPTY] = not answer.series
+    if not len(found.at_seconds):
+        return Joined(counts=joined.counts)
+    is_sampled = np.isfinite(joined.times[0])
+    sampled = zip(joined.values[0].tolist(), joined.times[0].tolist(), strict=True)
+    samples = [metric_table.Sample(*each) for each in sampled]
+    return Joined(
+        dict(itertools.compress(zip(joined.names, samples, strict=True), is_sampled)),
+        set(itertools.compress(joined.names, joined.is_named[0] & ~joined.is_valued[0])),
+        set(itertools.compress(joined.names, joined.is_stale[0])),
+        has_freshness,
+        joined.counts,
+    )
+
+
+def join_moments(
+    found: moments.Moments,
+    metric: checked.CheckedMetric,
+    names: node_names.NodeNames,
+    behind_seconds: float,
+    *,
+    has_freshness: bool,
+) -> JoinedMoments:
+    """Find the node of each series and the age of its samples at each moment.
 
     Ages are differences of the server's own times, so that its clock may differ from ours. They are
-    taken off from when we asked, which makes samples rather too old than too new. Times are rounded
-    to milliseconds, as Prometheus' are: one scrape has one time however often it is seen.
+    taken off from when we asked, which makes samples rather too old than too new. One scrape has
+    one time however often it is seen.
 
     Args:
-        answer: what the server said.
+        found: what the server said.
         metric: whose query it was.
         names: the nodes that there are.
-        asked_at_seconds: when the query was evaluated or before, in seconds since 1970 on our
-            clock.
+        behind_seconds: what to add to a time of the server to have ours.
         has_freshness: whether the query asked for times of measurement; without them a sample was
             measured when the query was evaluated.
     """
-    joined = Joined()
-    _count_remarks(answer, joined.counts)
-    found = _by_node(answer, metric.label, names, joined)
-    evaluated_at = answer.evaluated_at_seconds
-    if evaluated_at is None:
-        return joined
-    measured = _latest(answer.measured, metric.label) if has_freshness else None
-    joined.is_timed = measured is not None
-    joined.counts[_Cause.UNTIMED] += not joined.is_timed
-    for node, of_node in found.items():
-        value = _value(of_node, metric, joined.counts)
-        if value is None:
-            joined.without_value.add(node)
+    matched = _match(found, metric.label, names)
+    counts = matched.counts + _remarks(found)
+    values = found.values[:, matched.series]
+    is_there = found.is_there[:, matched.series]
+    is_number = found.is_number[:, matched.series]
+    series_count = np.zeros((len(found.at_seconds), len(matched.names)), np.intp)
+    np.add.at(series_count.T, matched.places, is_there.T)
+    is_single = is_there & (series_count[:, matched.places] == 1)
+    is_valued = is_single & is_number & np.isfinite(values)
+    measured = found.at_seconds[:, np.newaxis]
+    if has_freshness:
+        measured = _measured(found, metric.label, matched)
+    is_timed = is_valued & np.isfinite(measured) & (measured > 0)
+    ages = found.at_seconds[:, np.newaxis] - measured
+    is_stale = is_valued & ~(is_timed & (ages <= metric.max_age_seconds))
+    counts[_Cause.DUPLICATE] = _most(series_count > 1)
+    counts[_Cause.UNUSABLE] = _most(is_single & ~is_number)
+    counts[_Cause.NON_FINITE] = _most(is_single & is_number & ~is_valued)
+    counts[_Cause.OUT_OF_RANGE] = _most(is_valued & _is_outside(values, metric))
+    counts[_Cause.STALE] = _most(is_stale)
+    counts[_Cause.UNTIMED] = int(not has_freshness and len(measured) > 0)
+    return JoinedMoments(
+        tuple(matched.names),
+        matched.by_node(values, is_valued, 0.0),
+        matched.by_node(measured + behind_seconds, is_timed, -np.inf),
+        is_named=series_count > 0,
+        is_valued=matched.by_node(is_valued, is_valued, fill=False),
+        is_stale=matched.by_node(is_stale, is_valued, fill=False),
+        counts=counts,
+    )
+
+
+class _Matched:
+    """The series that are of one node: which they are, and of which node.
+
+    Attributes:
+        names: of the M nodes.
+        series: intp (s,), numbers of the series.
+        places: intp (s,), the place of each one's node in `names`.
+        counts: series of no node.
+    """
+
+    def __init__(self, names: Iterable[str], series: list[int], places: list[int]) -> None:
+        self.names = list(names)
+        self.series = np.array(series, np.intp)
+        self.places = np.array(places, np.intp)
+        self.counts: _Counts = collections.Counter()
+
+    def by_node(
+        self, of_series: npt.NDArray[ScalarT], is_valued: moments.Bools, fill: float
+    ) -> npt.NDArray[ScalarT]:
+        """Return (K, M) of (K, s): what the only valued series of a node has, else `fill`."""
+        found = np.full((len(is_valued), len(self.names)), fill, of_series.dtype)
+        rows, columns = np.nonzero(is_valued)
+        found[rows, self.places[columns]] = np.broadcast_to(of_series, is_valued.shape)[is_valued]
+        return found
+
+
+def _match(found: moments.Moments, label: str, names: node_names.NodeNames) -> _Matched:
+    """Find the node of each series; what may be of several nodes is of none."""
+    place_of: dict[str, int] = {}
+    series, places = [], []
+    nodeless: dict[failures.Cause, list[int]] = collections.defaultdict(list)
+    for number, labels in enumerate(found.labels):
+        if found.is_freshness[number]:
             continue
-        (series,) = of_node
-        at = series.at_seconds if measured is None else measured.get(series.labels[metric.label])
-        age_seconds = _age_seconds(at, evaluated_at)
-        if age_seconds is None or age_seconds > metric.max_age_seconds:
-            joined.counts[_Cause.STALE] += 1
-            joined.stale.add(node)
-        if age_seconds is not None:
-            joined.samples[node] = metric_table.Sample(value, asked_at_seconds - age_seconds)
-    return joined
+        text = labels.get(label, "")
+        nodes = names.find(text) if text else frozenset()
+        if len(nodes) == 1:
+            (node,) = nodes
+            series.append(number)
+            places.append(place_of.setdefault(node, len(place_of)))
+        elif text:
+            nodeless[_Cause.AMBIGUOUS if nodes else _Cause.UNMATCHED].append(number)
+        else:
+            nodeless[_Cause.UNLABELLED].append(number)
+    matched = _Matched(place_of, series, places)
+    for cause, numbers in nodeless.items():
+        matched.counts[cause] = _most(found.is_there[:, numbers])
+    return matched
 
 
-def _age_seconds(at_seconds: float | None, evaluated_at_seconds: float) -> float | None:
-    """Return how old a sample was when the query was evaluated, None for one without a time."""
-    if at_seconds is None or not math.isfinite(at_seconds) or at_seconds <= 0:
-        return None
-    return max(0.0, evaluated_at_seconds - at_seconds)
+def _measured(found: moments.Moments, label: str, matched: _Matched) -> moments.Floats:
+    """Return float64 (K, s): when samples of series were measured, NaN where nothing says so.
+
+    Nothing is measured after the moment at which it was asked for.
+    """
+    times_of: dict[str, moments.Floats] = {}
+    is_said = found.is_there & found.is_number
+    for number, labels in enumerate(found.labels):
+        if found.is_freshness[number] and label in labels:
+            before = times_of.get(labels[label], np.nan)
+            said = np.where(is_said[:, number], found.values[:, number], before)
+            times_of[labels[label]] = said
+    measured = np.full((len(found.at_seconds), len(matched.series)), np.nan)
+    for place, number in enumerate(matched.series.tolist()):
+        times = times_of.get(found.labels[number][label])
+        if times is not None:
+            measured[:, place] = times
+    finite = np.isfinite(measured)
+    np.minimum(measured, found.at_seconds[:, np.newaxis], out=measured, where=finite)
+    return measured
 
 
-def _by_node(
-    answer: answers.Answer, label: str, names: node_names.NodeNames, joined: Joined
-) -> dict[str, list[answers.Series]]:
-    """Return the series of each node, in the order of the answer."""
-    found: dict[str, list[answers.Series]] = collections.defaultdict(list)
-    for series in answer.series:
-        for node in _nodes(series, label, names, joined):
-            found[node].append(series)
-    return found
+def _is_outside(values: moments.Floats, metric: checked.CheckedMetric) -> moments.Bools:
+    low = -np.inf if metric.low is None else metric.low
+    high = np.inf if metric.high is None else metric.high
+    return (values < low) | (values > high)
 
 
-def _count_remarks(answer: answers.Answer, counts: collections.Counter[failures.Cause]) -> None:
-    counts[_Cause.WARNING] += bool(answer.warnings)
-    counts[_Cause.INFO] += bool(answer.infos)
-    counts[_Cause.PARTIAL] += answer.is_partial
-    counts[_Cause.EMPTY] += not answer.series
+def _remarks(found: moments.Moments) -> _Counts:
+    return collections.Counter(
+        {
+            _Cause.WARNING: int(bool(found.warnings)),
+            _Cause.INFO: int(bool(found.infos)),
+            _Cause.PARTIAL: int(found.is_partial),
+        }
+    )
 
 
-def _nodes(
-    series: answers.Series, label: str, names: node_names.NodeNames, joined: Joined
-) -> frozenset[str]:
-    """Return the node of a series; what may be of several nodes is of none."""
-    text = series.labels.get(label, "")
-    if not text:
-        joined.counts[_Cause.UNLABELLED] += 1
-        return frozenset()
-    nodes = names.find(text)
-    if len(nodes) == 1:
-        return nodes
-    joined.counts[_Cause.AMBIGUOUS if nodes else _Cause.UNMATCHED] += 1
-    return frozenset()
-
-
-def _value(
-    of_node: list[answers.Series],
-    metric: checked.CheckedMetric,
-    counts: collections.Counter[failures.Cause],
-) -> float | None:
-    if len(of_node) > 1:
-        counts[_Cause.DUPLICATE] += 1
-        return None
-    value = of_node[0].value
-    if value is None:
-        counts[_Cause.UNUSABLE] += 1
-        return None
-    if not math.isfinite(value):
-        counts[_Cause.NON_FINITE] += 1
-        return None
-    is_low = metric.low is not None and value < metric.low
-    is_high = metric.high is not None and value > metric.high
-    counts[_Cause.OUT_OF_RANGE] += is_low or is_high
-    return value
-
-
-def _latest(measured: Iterable[answers.Series], label: str) -> dict[str, float]:
-    """Return label value → time of measurement."""
-    return {
-        each.labels[label]: each.value
-        for each in measured
-        if label in each.labels and each.value is not None
-    }
+def _most(is_so: moments.Bools) -> int:
+    """Return how often something is so at the moment at which it is most often."""
+    return int(np.count_nonzero(is_so, axis=1).max(initial=0))

@@ -18,19 +18,28 @@ _FUTURE_SECONDS = 1.0
 
 
 class KeptSamples:
-    """The samples of one metric."""
+    """The samples of one metric; changed by one thread, handed out to any."""
 
     def __init__(self) -> None:
         """Start without samples."""
         self._samples: dict[str, metric_table.Sample] = {}
+        self._published: dict[str, metric_table.Sample] = {}
         self._uids: dict[str, str | None] = {}
         self._timed: set[str] = set()
         self._stale: set[str] = set()
 
     @property
     def samples(self) -> dict[str, metric_table.Sample]:
-        """The last sample of each node."""
-        return dict(self._samples)
+        """The last sample of each node; what is handed out is not changed any more."""
+        return self._published
+
+    def set_back(self, seconds: float) -> None:
+        """Move all times back: our clock was set back by so much."""
+        self._samples = {
+            node: metric_table.Sample(each.value, each.measured_at_seconds - seconds)
+            for node, each in self._samples.items()
+        }
+        self._published = dict(self._samples)
 
     def take(
         self,
@@ -66,6 +75,7 @@ class KeptSamples:
                 self._timed.add(node)
             else:
                 self._timed.discard(node)
+        self._published = dict(self._samples)
 
     def _note_stale(self, joined: joining.Joined, names: node_names.NodeNames) -> None:
         if joined.is_timed:

@@ -5,16 +5,17 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NoReturn, Protocol, TypeAlias
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NoReturn, TypeAlias
 
 from policysched import errors
-from policysched.cluster import metric_table, node_names
+from policysched.cluster import metric_table, metric_windows
 from policysched.lang import checked
 from policysched.promapi import (
     connection,
     failures,
     followed_metric,
+    joiner,
     settings,
     source,
     status,
@@ -24,30 +25,19 @@ _log = logging.getLogger(__name__)
 
 Refresh: TypeAlias = Callable[[Mapping[str, Mapping[str, metric_table.Sample]]], None]
 """Takes new samples: key of the metric → node → sample."""
-Backfill: TypeAlias = Callable[[Mapping[str, Mapping[str, Sequence[metric_table.Sample]]]], None]
-"""Takes older samples, for windows: key of the metric → node → samples."""
+Backfill: TypeAlias = Callable[[Mapping[str, metric_windows.OlderSamples]], None]
+"""Takes older samples, for windows, by key of the metric."""
 Connect: TypeAlias = Callable[[str, settings.PrometheusSource], source.Asks]
 
 
 _NO_WINDOWS: Mapping[str, float] = {}
 
 
-class Nodes(Protocol):
-    """The nodes of the cluster."""
-
-    async def wait_synced(self) -> None:
-        """Return when all nodes have been listed."""
-        ...
-
-    def names(self) -> node_names.NodeNames:
-        """Return what the nodes that there are now are called."""
-        ...
-
-
 class LiveSource:
     """Follows the metrics of the policies in their Prometheus servers.
 
-    Everything but the waiting for answers happens in the thread of the event loop.
+    Answers are waited for and read in threads of their source, and joined with nodes in one of
+    their own; everything else happens in the thread of the event loop.
     """
 
     def __init__(
@@ -68,6 +58,7 @@ class LiveSource:
             name: source.Source(name, one, connect(name, one), around)
             for name, one in sources.items()
         }
+        self._joins = joiner.Joiner()
         self._followed: dict[str, followed_metric.FollowedMetric] = {}
         self._tasks: dict[str, asyncio.Task[NoReturn]] = {}
         self._backfills: dict[str, asyncio.Task[None]] = {}
@@ -95,12 +86,14 @@ class LiveSource:
             origin = self._source_of(metric)
             known = self._followed.get(metric.key)
             if known is None or not known.is_same_query(metric, origin):
-                followed[metric.key] = followed_metric.FollowedMetric(metric, origin, self._around)
+                followed[metric.key] = followed_metric.FollowedMetric(
+                    metric, origin, self._around, self._joins
+                )
             elif known.metric == metric:
                 followed[metric.key] = known
             else:
                 followed[metric.key] = followed_metric.FollowedMetric(
-                    metric, origin, self._around, known.kept
+                    metric, origin, self._around, self._joins, known.kept
                 )
         for key, each in followed.items():
             each.want_window(window_seconds.get(key, 0.0))
@@ -113,8 +106,6 @@ class LiveSource:
 
     def stats(self) -> tuple[status.MetricStats, ...]:
         """Return how each metric is doing now."""
-        for each in self._followed.values():
-            each.measure()
         return tuple(each.stats for each in self._followed.values())
 
     async def wait_asked(self) -> None:
@@ -130,7 +121,7 @@ class LiveSource:
     async def _all_asked(self) -> None:
         await asyncio.gather(*(each.asked.wait() for each in self._followed.values()))
 
-    async def run(self, refresh: Refresh, nodes: Nodes, backfill: Backfill) -> NoReturn:
+    async def run(self, refresh: Refresh, nodes: joiner.Nodes, backfill: Backfill) -> NoReturn:
         """Ask again and again, and hand on what comes; what is older than that once."""
         try:
             await nodes.wait_synced()
@@ -143,8 +134,9 @@ class LiveSource:
             await self._stop(list(self._tasks))
             for each in self._sources.values():
                 each.close()
+            self._joins.close()
 
-    async def _start_and_stop(self, refresh: Refresh, nodes: Nodes) -> None:
+    async def _start_and_stop(self, refresh: Refresh, nodes: joiner.Nodes) -> None:
         """Bring the tasks in line with the metrics that are to be followed."""
         gone = [key for key, task in self._tasks.items() if task.get_name() != self._task_name(key)]
         await self._stop(gone)
@@ -157,7 +149,7 @@ class LiveSource:
                     self._follow(followed, refresh, nodes), name=self._task_name(key)
                 )
 
-    def _start_backfills(self, backfill: Backfill, nodes: Nodes) -> None:
+    def _start_backfills(self, backfill: Backfill, nodes: joiner.Nodes) -> None:
         """Ask for older samples wherever windows want them and nobody is about to."""
         for key, followed in self._followed.items():
             task = self._backfills.get(key)
@@ -181,7 +173,7 @@ class LiveSource:
                 await task
 
     async def _follow(
-        self, followed: followed_metric.FollowedMetric, refresh: Refresh, nodes: Nodes
+        self, followed: followed_metric.FollowedMetric, refresh: Refresh, nodes: joiner.Nodes
     ) -> NoReturn:
         """Ask for one metric, again and again."""
         wait_seconds = followed.first_wait_seconds()
@@ -189,7 +181,7 @@ class LiveSource:
             await self._around.sleep(wait_seconds)
             failure = None
             try:
-                await followed.ask_once(nodes.names)
+                await followed.ask_once(nodes)
                 refresh({followed.metric.key: followed.kept.samples})
             except failures.QueryError as error:
                 failure = error
@@ -203,7 +195,7 @@ class LiveSource:
             wait_seconds = followed.wait_seconds(failure)
 
     async def _backfill(
-        self, followed: followed_metric.FollowedMetric, backfill: Backfill, nodes: Nodes
+        self, followed: followed_metric.FollowedMetric, backfill: Backfill, nodes: joiner.Nodes
     ) -> None:
         """Ask for the older samples of one metric, after the first answers of all, one at a time.
 
@@ -216,7 +208,7 @@ class LiveSource:
             async with self._range_turn:
                 seconds = followed.window_seconds
                 try:
-                    older = await followed.ask_older(nodes.names)
+                    older = await followed.ask_older(nodes)
                     backfill({followed.metric.key: older})
                 except failures.QueryError as error:
                     _log.warning("the window of metric `%s` fills as samples come: %s", name, error)

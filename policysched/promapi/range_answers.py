@@ -5,16 +5,19 @@ So everything that is said of instant answers holds for the older ones as well.
 
 from __future__ import annotations
 
-import collections
 import dataclasses
 import math
+from typing import NamedTuple
 
 import msgspec
+import numpy as np
 
-from policysched.promapi import answers, failures
+from policysched.promapi import answers, failures, moments
 
 MAX_POINTS = 11_000
 """Prometheus refuses to answer for more (web/api/v1/api.go, queryRange)."""
+MAX_VALUES = 5_000_000
+"""Moments times series, with those of freshness: 500 moments of 5,000 nodes."""
 _SPARE_POINTS = 2
 """VictoriaMetrics moves both ends of a range to multiples of its step."""
 _ROUNDING_SECONDS = 0.001
@@ -55,36 +58,63 @@ class _Points(msgspec.Struct):
     histograms: list[tuple[float, msgspec.Raw]] = []
 
 
-_matrix_decoder = msgspec.json.Decoder(list[_Points])
+_points_decoder = msgspec.json.Decoder(_Points)
 
 
-def decode(body: bytes, content_type: str, steps: Steps) -> tuple[answers.Answer, ...]:
-    """Return the answers in the body of HTTP 200, oldest first; moments without series have none.
+def decode(body: bytes, content_type: str, steps: Steps) -> moments.Moments:
+    """Return the answers in the body of HTTP 200; moments without series are left out.
 
     What lies after the moments that were asked for is left out: nothing is measured in the future.
 
     Raises:
-        QueryError: it is none, or no matrix of these moments.
+        QueryError: it is none, or no matrix of these moments, or too large.
     """
     found, result = answers.require_result(body, content_type, "matrix")
-    try:
-        matrix = _matrix_decoder.decode(result)
-    except (msgspec.DecodeError, RecursionError) as error:
-        problem = f"the answer is no matrix: {error}"
-        raise failures.QueryError(failures.Cause.MALFORMED, problem) from error
-    by_time = _by_time(matrix, steps.last_seconds + _ROUNDING_SECONDS)
-    if len(by_time) > steps.count + _SPARE_POINTS:
-        problem = f"the answer has {len(by_time)} moments, and {steps.count} were asked for"
+    last_seconds = steps.last_seconds + _ROUNDING_SECONDS
+    matrix = answers.decode_series(result, lambda raw: _series(raw, last_seconds), "matrix")
+    at_seconds = np.unique(np.concatenate([np.zeros(0), *(each.times for each in matrix)]))
+    depth, size = len(at_seconds), len(matrix)
+    if depth > steps.count + _SPARE_POINTS:
+        problem = f"the answer has {depth} moments, and {steps.count} were asked for"
         raise failures.QueryError(failures.Cause.MALFORMED, problem)
-    return tuple(answers.assemble(found, by_time[time], time) for time in sorted(by_time))
+    if depth * size > MAX_VALUES:
+        problem = f"the answer has {depth:,} moments of {size:,} series"
+        raise failures.QueryError(failures.Cause.TOO_LARGE, problem)
+    is_there, is_number = np.zeros((2, depth, size), np.bool_)
+    values = np.full((depth, size), np.nan)
+    for place, each in enumerate(matrix):
+        rows = np.searchsorted(at_seconds, each.times)
+        is_there[rows, place] = True
+        is_number[rows, place] = each.is_number
+        values[rows, place] = each.values
+    return moments.Moments(
+        tuple(each.labels for each in matrix),
+        tuple(answers.is_freshness(each.labels) for each in matrix),
+        at_seconds,
+        is_there,
+        is_number,
+        values,
+        tuple(found.warnings or ()),
+        tuple(found.infos or ()),
+        found.is_partial,
+    )
 
 
-def _by_time(matrix: list[_Points], last_seconds: float) -> dict[float, list[answers.Series]]:
-    """Return moment → series that have a value then, None for a native histogram or nonsense."""
-    found: dict[float, list[answers.Series]] = collections.defaultdict(list)
-    for each in matrix:
-        values = [(time, answers.number(text)) for time, text in each.values]
-        for time, value in (*values, *((time, None) for time, _ in each.histograms)):
-            if -math.inf < time <= last_seconds:
-                found[time].append(answers.Series(each.metric, value, time))
-    return found
+class _Series(NamedTuple):
+    """One series at the k moments at which it is there, in the form of `moments.Moments`."""
+
+    labels: dict[str, str]
+    times: moments.Floats
+    values: moments.Floats
+    is_number: moments.Bools
+
+
+def _series(raw: msgspec.Raw, last_seconds: float) -> _Series:
+    points = _points_decoder.decode(raw)
+    pairs = [(time, answers.number(text)) for time, text in points.values]
+    pairs += [(time, None) for time, _ in points.histograms]
+    times = np.array([time for time, _ in pairs], np.float64)
+    is_number = np.array([value is not None for _, value in pairs], np.bool_)
+    values = np.array([np.nan if value is None else value for _, value in pairs], np.float64)
+    is_past = np.isfinite(times) & (times <= last_seconds)
+    return _Series(points.metric, times[is_past], values[is_past], is_number[is_past])

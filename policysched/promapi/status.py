@@ -40,10 +40,6 @@ class MetricStats:
         last_duration_seconds: of the last query, whatever came of it.
         problem: why the last query brought nothing, or "".
         counts: how often each rule of docs/metrics.md was needed.
-        nodes_with_data: nodes that have a sample within maxAge.
-        nodes_without_data: nodes that have none, of those that were there at the last answer.
-        newest_measured_at_seconds: of the newest sample, since 1970 on our clock; None for none.
-        oldest_measured_at_seconds: of the oldest one within maxAge.
     """
 
     key: str
@@ -56,10 +52,6 @@ class MetricStats:
     counts: collections.Counter[failures.Cause] = dataclasses.field(
         default_factory=collections.Counter
     )
-    nodes_with_data: int = 0
-    nodes_without_data: int = 0
-    newest_measured_at_seconds: float | None = None
-    oldest_measured_at_seconds: float | None = None
 
 
 class Observer(Protocol):

@@ -7,12 +7,13 @@ and turns the difference into precise cluster events (`pkg/scheduler/eventhandle
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import TypeAlias
 
 from policysched.cluster import cache as caches
 from policysched.cluster import (
     metric_table,
+    metric_windows,
     objects,
     owner_objects,
     owner_selectors,
@@ -175,12 +176,10 @@ class EventHandlers:
             self._cache.metrics.refresh(metric, by_node)
         self._queue.move_all_to_active_or_backoff(object_changes.METRIC_UPDATE, None, None)
 
-    def backfill_metrics(
-        self, history: Mapping[str, Mapping[str, Sequence[metric_table.Sample]]]
-    ) -> None:
-        """Take in older samples, for windows: metric → node → samples, in any order."""
-        for metric, by_node in history.items():
-            self._cache.metrics.backfill(metric, by_node)
+    def backfill_metrics(self, history: Mapping[str, metric_windows.OlderSamples]) -> None:
+        """Take in older samples, for windows, by metric."""
+        for metric, older in history.items():
+            self._cache.metrics.backfill(metric, older)
         self._queue.move_all_to_active_or_backoff(object_changes.METRIC_UPDATE, None, None)
 
     def look_at_metrics(self) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from policysched import errors
 from policysched.app import metrics_source
-from policysched.cluster import metric_table, node_names
+from policysched.cluster import metric_table, objects
 from policysched.lang import checked, checker, source
 
 POLICY = "version 1\nmetric cpu: ratio = `cpu` node instance refresh 15s maxAge 2m\n"
@@ -43,7 +43,7 @@ class _Nobody:
     async def wait_synced(self) -> None:
         raise AssertionError
 
-    def names(self) -> node_names.NodeNames:
+    def current(self) -> list[objects.Node]:
         raise AssertionError
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import datetime
 
 import msgspec
+import numpy as np
 import pytest
 
-from policysched.cluster import metric_table, objects
+from policysched.cluster import metric_windows, objects
 from tests import builders
 from tests.compiler import desk
 
@@ -73,8 +74,9 @@ def test_samples_from_before_a_node_are_not_its_own() -> None:
     there.sample("busy", {"n1": 3.0}, n1=0.9)
     there.sample("peak", {"n1": 3.0}, n1=0.9)
     now = there.clock.now().timestamp()
-    older = [metric_table.Sample(0.9, now - age) for age in (60.0, 30.0)]
-    there.cache.metrics.backfill("peak", {"n1": older})
+    times = np.array([[now - 60.0], [now - 30.0]])
+    older = metric_windows.OlderSamples(("n1",), times, np.full((2, 1), 0.9))
+    there.cache.metrics.backfill("peak", older)
     assert there.feasible(desk.pod()) == ["n1"]
     there.clock.advance(15)
     there.sample("busy", n1=0.9)

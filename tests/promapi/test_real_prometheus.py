@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 import pytest
 
 from policysched import clock as clocks
-from policysched.cluster import metric_table, node_names
+from policysched.cluster import metric_table, objects
 from policysched.promapi import live_source, settings, status
 from policysched.promapi import source as sources
 from tests.kube.asynchronous import asynchronous
@@ -33,10 +33,9 @@ class _Cluster:
     def __init__(self, url: str) -> None:
         self.samples: dict[str, metric_table.Sample] = {}
         self.changes: list[bool] = []
-        self.names_ = node_names.NodeNames(
-            [worlds.node("n1", "10.0.0.1"), worlds.node("n2", "10.0.0.2")]
-        )
-        around = sources.Surroundings(clocks.SystemClock(), random.Random(1), observer=self)
+        self.nodes = [worlds.node("n1", "10.0.0.1"), worlds.node("n2", "10.0.0.2")]
+        self._clock = clocks.SystemClock()
+        around = sources.Surroundings(self._clock, random.Random(1), observer=self)
         self.live = live_source.LiveSource(
             {"default": settings.PrometheusSource(url, timeout_seconds=5)},
             worlds.metrics(METRIC),
@@ -61,8 +60,14 @@ class _Cluster:
     async def wait_synced(self) -> None:
         """Nodes are there from the start."""
 
-    def names(self) -> node_names.NodeNames:
-        return self.names_
+    def current(self) -> list[objects.Node]:
+        return self.nodes
+
+    def without_data(self) -> int:
+        """Return how many nodes have no sample within maxAge."""
+        oldest = self._clock.now().timestamp() - 3
+        times = [sample.measured_at_seconds for sample in self.samples.values()]
+        return len(self.nodes) - sum(time >= oldest for time in times)
 
     def refresh(self, samples: Mapping[str, Mapping[str, metric_table.Sample]]) -> None:
         self.samples = dict(samples["busy"])
@@ -101,7 +106,7 @@ async def test_a_dead_exporter_and_a_dead_prometheus(tmp_path: pathlib.Path) -> 
                     assert first[node].measured_at_seconds <= _last_scrape(server, instance)
 
                 exporter.dead.add("n2")
-                await _until(lambda: cluster.stats.nodes_without_data == 1)
+                await _until(lambda: cluster.without_data() == 1)
                 measured_at_seconds = cluster.samples["n2"].measured_at_seconds
                 assert measured_at_seconds <= _last_scrape(server, targets["n2"])
                 assert measured_at_seconds >= first["n2"].measured_at_seconds
@@ -116,7 +121,7 @@ async def test_a_dead_exporter_and_a_dead_prometheus(tmp_path: pathlib.Path) -> 
                 exporter.dead.clear()
                 server.start()
                 await _until(lambda: cluster.changes == [False, True])
-                await _until(lambda: cluster.stats.nodes_without_data == 0)
+                await _until(lambda: cluster.without_data() == 0)
                 again = cluster.samples["n1"].measured_at_seconds
                 assert again > max(kept.measured_at_seconds, last_seen)
 

@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from policysched import clock as clocks
-from policysched.promapi import answers, circuit, failures, range_answers, settings
+from policysched.promapi import answers, circuit, failures, moments, range_answers, settings
 from policysched.promapi import source as sources
 from tests import builders
 from tests.kube.asynchronous import asynchronous
@@ -26,9 +26,9 @@ class _Hanging:
         self.released.wait()
         return worlds.answer({})
 
-    def ask_range(self, promql: str, steps: range_answers.Steps) -> tuple[answers.Answer, ...]:
+    def ask_range(self, promql: str, steps: range_answers.Steps) -> moments.Moments:
         self.ask(promql)
-        return ()
+        return worlds.moments_of(())
 
     def close(self) -> None:
         """Nothing is open."""

@@ -17,6 +17,7 @@ from policysched.promapi import (
     connection,
     failures,
     freshness,
+    moments,
     range_answers,
     server_clock,
 )
@@ -286,7 +287,7 @@ def test_no_range_answer_makes_up_a_sample(body: bytes) -> None:
     async def scenario() -> None:
         world, _ = _world()
 
-        def reply(steps: range_answers.Steps) -> tuple[answers.Answer, ...]:
+        def reply(steps: range_answers.Steps) -> moments.Moments:
             return range_answers.decode(body, "application/json", steps)
 
         world.server.reply_to_range = reply
@@ -330,10 +331,10 @@ def test_the_difference_of_clocks_is_steady() -> None:
 STEPS = range_answers.Steps(980.0, 1000.0, 10.0)
 
 
-def _ask(server: fake.FakePrometheus, **options: Any) -> tuple[answers.Answer, ...]:
+def _ask(server: fake.FakePrometheus, **options: Any) -> moments.Moments:
     source = source_settings.PrometheusSource(server.url, **options)
     with connection.Connection("p", source) as connected:
-        found: tuple[answers.Answer, ...] = connected.ask_range("up", STEPS)
+        found: moments.Moments = connected.ask_range("up", STEPS)
     return found
 
 
@@ -358,11 +359,14 @@ def test_the_request_and_its_answer(method: str) -> None:
         "timeout": "10s",
         "dedup": "true",
     }
-    values = [[(one.labels["instance"], str(one.value)) for one in each.series] for each in found]
-    assert values == [[("a", "1.0")], [("a", "nan"), ("b", "None")], [("b", "None")]]
-    assert [each.evaluated_at_seconds for each in found] == [980.0, 990.0, 1000.0]
-    assert [[one.value for one in each.measured] for each in found] == [[], [985.5], []]
-    assert {each.warnings for each in found} == {("w",)}
+    labels = ["a", "b", "a"]
+    assert [one["instance"] for one in found.labels] == labels
+    assert found.at_seconds.tolist() == [980.0, 990.0, 1000.0]
+    assert found.is_there.tolist() == [[True, False, False], [True] * 3, [False, True, False]]
+    assert found.is_number.tolist() == [[True, False, False], [True, False, True], [False] * 3]
+    assert str(found.values[:2, 0].tolist()) == "[1.0, nan]"
+    assert found.values[1, 2] == 985.5
+    assert found.warnings == ("w",)
 
 
 @pytest.mark.parametrize(

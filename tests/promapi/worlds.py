@@ -7,13 +7,16 @@ import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from policysched import clock as clocks
-from policysched.cluster import metric_table, node_names, objects
+from policysched.cluster import metric_table, metric_windows, node_names, objects
 from policysched.lang import checked, checker, source
 from policysched.promapi import (
     answers,
     failures,
     live_source,
+    moments,
     range_answers,
     settings,
     status,
@@ -64,6 +67,31 @@ def answer(
     )
 
 
+def moments_of(given: Sequence[answers.Answer] | moments.Moments) -> moments.Moments:
+    """Return what a range query brings whose moments were answered like that."""
+    if isinstance(given, moments.Moments):
+        return given
+    each_series = [(one.series + one.measured) for one in given]
+    size = sum(map(len, each_series))
+    is_there, is_number = np.zeros((2, len(given), size), np.bool_)
+    values = np.full((len(given), size), np.nan)
+    columns = iter(range(size))
+    for row, all_series in enumerate(each_series):
+        for one, column in zip(all_series, columns, strict=False):
+            is_there[row, column] = True
+            is_number[row, column] = one.value is not None
+            values[row, column] = np.nan if one.value is None else one.value
+    return moments.Moments(
+        tuple(one.labels for all_series in each_series for one in all_series),
+        tuple(n >= len(one.series) for one in given for n in range(len(one.series + one.measured))),
+        np.array([one.evaluated_at_seconds for one in given], np.float64),
+        is_there,
+        is_number,
+        values,
+        warnings=tuple(text for one in given for text in one.warnings),
+    )
+
+
 class Server:
     """Answers queries with what `reply` returns or raises.
 
@@ -77,7 +105,8 @@ class Server:
         self.reply: Callable[[str], answers.Answer | failures.QueryError] = lambda _: answer({})
         self.ranges: list[tuple[float, str, range_answers.Steps]] = []
         self.reply_to_range: Callable[
-            [range_answers.Steps], Sequence[answers.Answer] | failures.QueryError
+            [range_answers.Steps],
+            Sequence[answers.Answer] | moments.Moments | failures.QueryError,
         ] = lambda _: ()
         self.is_closed = False
         self._clock = clock
@@ -90,13 +119,13 @@ class Server:
             raise found
         return found
 
-    def ask_range(self, promql: str, steps: range_answers.Steps) -> tuple[answers.Answer, ...]:
+    def ask_range(self, promql: str, steps: range_answers.Steps) -> moments.Moments:
         """Answer for some moments."""
         self.ranges.append((self._clock.monotonic_seconds(), promql, steps))
         found = self.reply_to_range(steps)
         if isinstance(found, BaseException):
             raise found
-        return tuple(found)
+        return moments_of(found)
 
     def close(self) -> None:
         """Note that nothing more is asked."""
@@ -144,7 +173,6 @@ class World:
         self.changes: list[status.SourceHealth] = []
         self.queries: list[str] = []
         self.nodes = [node("n1", "10.0.0.1"), node("n2", "10.0.0.2")]
-        self._names = node_names.NodeNames()
         around = sources.Surroundings(clock, random.Random(seed), self.time.sleep, self)
         self.live = live_source.LiveSource(
             {name: settings.PrometheusSource("http://x") for name in names},
@@ -154,6 +182,7 @@ class World:
         )
         for each in self.live._sources.values():
             each._threads = _AtOnce()  # type: ignore[assignment]  # see there
+        self.live._joins._thread = _AtOnce()  # type: ignore[assignment]  # see there
 
     @property
     def server(self) -> Server:
@@ -174,20 +203,19 @@ class World:
     async def wait_synced(self) -> None:
         """Nodes are there from the start."""
 
-    def names(self) -> node_names.NodeNames:
+    def current(self) -> list[objects.Node]:
         """Return the nodes."""
-        self._names.follow(self.nodes)
-        return self._names
+        return list(self.nodes)
 
     def refresh(self, samples: Mapping[str, Mapping[str, metric_table.Sample]]) -> None:
         """Take samples as the scheduler does."""
         for metric, by_node in samples.items():
             self.table.refresh(metric, by_node)
 
-    def backfill(self, history: Mapping[str, Mapping[str, Sequence[metric_table.Sample]]]) -> None:
+    def backfill(self, history: Mapping[str, metric_windows.OlderSamples]) -> None:
         """Take older samples as the scheduler does."""
-        for metric, by_node in history.items():
-            self.table.backfill(metric, by_node)
+        for metric, older in history.items():
+            self.table.backfill(metric, older)
 
     def source_changed(self, health: status.SourceHealth) -> None:
         """Remember it."""

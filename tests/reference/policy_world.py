@@ -53,17 +53,18 @@ class World(cluster.Cluster):
         window: checked_expr.Window | None = None,
     ) -> float | None:
         """Return the value of a metric on a node, None if missing, too old or out of range."""
-        if window is not None:
-            return self._over(metric, node_name, window)
         sample = self.metrics.get(metric.key, {}).get(node_name)
         if sample is None or not is_in_range(metric, sample.value):
             return None
         is_old = self.now_seconds - sample.measured_at_seconds > metric.max_age_seconds
-        return None if is_old else sample.value
+        if is_old:
+            return None
+        return sample.value if window is None else self.window_value(metric, node_name, window)
 
-    def _over(
+    def window_value(
         self, metric: checked.CheckedMetric, node_name: str, window: checked_expr.Window
     ) -> float | None:
+        """Return what a window makes of the samples that count; None for none."""
         known: list[metric_table.Sample] = []
         for sample in self.histories.get(metric.key, {}).get(node_name, []):
             if not is_in_range(metric, sample.value):
@@ -75,10 +76,7 @@ class World(cluster.Cluster):
                 known.append(sample)
         if not known:
             return None
-        newest_seconds = known[-1].measured_at_seconds
-        if self.now_seconds - newest_seconds > metric.max_age_seconds:
-            return None
-        since_seconds = newest_seconds - window.seconds
+        since_seconds = known[-1].measured_at_seconds - window.seconds
         inside = [s.value for s in known if s.measured_at_seconds > since_seconds]
         return in_window(window, inside)
 

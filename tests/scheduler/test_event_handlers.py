@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from policysched.cluster import (
@@ -235,8 +236,9 @@ def test_older_samples_fill_a_window(world: fakes.World, heard: Heard) -> None:
     world.cache.follow_metrics(metric_needs.MetricNeeds({"cpu": need}))
     handlers = world.scheduler.events
     handlers.refresh_metrics({"cpu": {"n1": metric_table.Sample(0.5, 60.0)}})
-    older = [metric_table.Sample(0.75, 45.0), metric_table.Sample(1.0, 30.0)]
-    handlers.backfill_metrics({"cpu": {"n1": older}, "disk": {"n1": older}})
+    times, values = np.array([[30.0], [45.0]]), np.array([[1.0], [0.75]])
+    older = metric_windows.OlderSamples(("n1",), times, values)
+    handlers.backfill_metrics({"cpu": older, "disk": older})
     window = metric_windows.Aggregate(600.0, "avg")
     assert world.cache.metrics.column("cpu", ["n1"], 0, window).values.tolist() == [0.75]
     assert heard.labels == ["MetricUpdate", "MetricUpdate"]

@@ -1,0 +1,274 @@
+"""How long big answers of Prometheus hold up the event loop, on which pods are scheduled.
+
+python -m benchmarks stalls --nodes 5000 --metrics 5 --steps 65
+
+A server in a process of its own answers for all nodes; all metrics are refreshed at once, and their
+windows are filled once. Meanwhile the loop does nothing but take turns, and the longest time
+between two turns is the stall: CPU time of its own thread, and wall time, which also has what
+other threads and processes took.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import dataclasses
+import json
+import multiprocessing
+import pathlib
+import random
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from multiprocessing import connection
+
+import msgspec
+
+from policysched import clock as clocks
+from policysched.app import policies, process
+from policysched.cluster import cache as caches
+from policysched.cluster import metric_table, metric_windows, objects
+from policysched.framework import interface
+from policysched.promapi import live_source, settings, source
+from tests.e2e import metrics_scene
+from tests.promapi import fake_prometheus
+
+_REFRESH_SECONDS = 10.0
+_MAX_AGE_SECONDS = 50.0
+
+
+class _NoBinder:
+    """Stands where a binder must be; no pod is bound here."""
+
+    async def bind(self, pod: object, node_name: str) -> interface.BindError | None:
+        await asyncio.sleep(0)
+        return interface.BindError(f"{pod} is not to be bound to {node_name}")
+
+
+@dataclasses.dataclass(frozen=True)
+class Size:
+    """How big answers are."""
+
+    nodes: int
+    metrics: int
+    steps: int
+
+    @property
+    def policy(self) -> str:
+        """Metrics whose windows take so many steps to fill."""
+        window = round(self.steps * _REFRESH_SECONDS - _MAX_AGE_SECONDS)
+        names = [f"m{number}" for number in range(self.metrics)]
+        declared = "".join(
+            f"metric {name}: ratio = `{name}` node instance refresh {_REFRESH_SECONDS:.0f}s "
+            f"maxAge {_MAX_AGE_SECONDS:.0f}s\n"
+            for name in names
+        )
+        scores = "".join(
+            f"  score {name} prefer low normalize linear(0%, 100%) missing score 0 as {name}\n"
+            f"  score {name} over {window}s max prefer low normalize linear(0%, 100%)"
+            f" missing score 0 as {name}-peak\n"
+            for name in names
+        )
+        policy = f"policy p {{\n  for pods\n{scores}}}\nprofile p {{ policies p }}\n"
+        return f"version 1\n{declared}{policy}"
+
+
+class Turns:
+    """The longest times between two turns of the loop since `begin`, in seconds."""
+
+    def __init__(self) -> None:
+        """Begin."""
+        self.wall_seconds = self.cpu_seconds = 0.0
+
+    def begin(self) -> None:
+        """Begin anew."""
+        self.wall_seconds = self.cpu_seconds = 0.0
+
+    async def take(self) -> None:
+        """Take turns until cancelled."""
+        wall, cpu = time.perf_counter(), time.thread_time()
+        while True:
+            await asyncio.sleep(0)
+            now_wall, now_cpu = time.perf_counter(), time.thread_time()
+            self.wall_seconds = max(self.wall_seconds, now_wall - wall)
+            self.cpu_seconds = max(self.cpu_seconds, now_cpu - cpu)
+            wall, cpu = now_wall, now_cpu
+
+
+class Cluster:
+    """The scheduler's side: a cache and where samples go."""
+
+    def __init__(self, size: Size, folder: pathlib.Path) -> None:
+        """Build everything up to the first query."""
+        (folder / "p.policy").write_text(size.policy, encoding="utf-8")
+        self.policy_set = policies.load([str(folder / "p.policy")], {})
+        self.cache = caches.Cache(clocks.SystemClock())
+        handle = interface.Handle(_NoBinder(), self.cache.owners)
+        made = policies.require(policies.make(self.policy_set, handle))
+        self.cache.follow_metrics(made.metric_needs)
+        self.needs = made.metric_needs
+        self._readers = made.metric_readers
+        self.refreshed = self.filled = 0
+        self._brought = asyncio.Event()
+        for node in metrics_scene.nodes(size.nodes):
+            self.cache.set_node(msgspec.convert(node, objects.Node))
+
+    async def wait_synced(self) -> None:
+        """Nodes are there from the start."""
+
+    def current(self) -> list[objects.Node]:
+        """Return the nodes."""
+        return [node for node in self.cache.nodes.nodes if node is not None]
+
+    def refresh(self, samples: Mapping[str, Mapping[str, metric_table.Sample]]) -> None:
+        """Take new samples, and read them as rules do."""
+        for metric, by_node in samples.items():
+            self.refreshed += 1
+            self.cache.metrics.refresh(metric, by_node)
+        self._read()
+
+    def backfill(self, history: Mapping[str, metric_windows.OlderSamples]) -> None:
+        """Take in older samples."""
+        for metric, older in history.items():
+            self.filled += 1
+            self.cache.metrics.backfill(metric, older)
+        self._read()
+
+    async def until(self, is_so: Callable[[], bool]) -> None:
+        """Return once something is so that samples bring about."""
+        while not is_so():
+            self._brought.clear()
+            await self._brought.wait()
+
+    def _read(self) -> None:
+        self._brought.set()
+        snap = self.cache.snapshot()
+        for reader in self._readers:
+            reader.samples.current(snap)
+
+
+def _serve(size: Size, pipe: connection.Connection) -> None:
+    """Be the server until the other end closes."""
+    rng = random.Random(1)
+    labels = [
+        {"instance": name, "job": "node-exporter", "namespace": "monitoring", "endpoint": "metrics"}
+        for name in metrics_scene.instances(size.nodes).values()
+    ]
+    values = [f"{rng.random():.6f}" for _ in labels]
+
+    def answer(request: fake_prometheus.Request) -> fake_prometheus.Answer:
+        now = time.time()
+        if request.path.endswith("query"):
+            body = (
+                instant[0]
+                .replace(b"12345.678", b"%.3f" % now)
+                .replace(b"12343.678", b"%.3f" % (now - 2))
+            )
+        else:
+            end = float(request.form["end"])
+            moments = [end - _REFRESH_SECONDS * step for step in reversed(range(size.steps))]
+            body = _matrix(labels, values, moments)
+        return fake_prometheus.Answer(200, (body,))
+
+    series: list[dict[str, object]] = [
+        {"metric": one, "value": [12345.678, v]} for one, v in zip(labels, values, strict=True)
+    ]
+    series += [
+        {"metric": {**one, "policysched": "measured_at"}, "value": [12345.678, "12343.678"]}
+        for one in labels
+    ]
+    instant = [_body("vector", series)]
+    with fake_prometheus.FakePrometheus() as server:
+        server.answer = answer
+        pipe.send(server.url)
+        with contextlib.suppress(EOFError):
+            pipe.recv()
+
+
+def _matrix(labels: Sequence[dict[str, str]], values: Sequence[str], moments: list[float]) -> bytes:
+    measured = [[at, f"{at - 2:.3f}"] for at in moments]
+    series: list[dict[str, object]] = [
+        {"metric": one, "values": [[at, value] for at in moments]}
+        for one, value in zip(labels, values, strict=True)
+    ]
+    series += [
+        {"metric": {**one, "policysched": "measured_at"}, "values": measured} for one in labels
+    ]
+    return _body("matrix", series)
+
+
+def _body(kind: str, series: object) -> bytes:
+    body = {"status": "success", "data": {"resultType": kind, "result": series}}
+    return json.dumps(body, separators=(",", ":")).encode()
+
+
+@contextlib.contextmanager
+def _server(size: Size) -> Iterator[str]:
+    context = multiprocessing.get_context("spawn")
+    ours, theirs = context.Pipe()
+    serving = context.Process(target=_serve, args=(size, theirs), daemon=True)
+    serving.start()
+    try:
+        yield ours.recv()
+    finally:
+        ours.send(None)
+        serving.join()
+
+
+async def _run(cluster: Cluster, size: Size, url: str) -> None:
+    around = source.Surroundings(clocks.SystemClock(), random.Random(1))
+    servers = {"default": settings.PrometheusSource(url, timeout_seconds=60)}
+    live = live_source.LiveSource(servers, cluster.policy_set.metrics, around)
+    turns = Turns()
+    ticking = asyncio.create_task(turns.take())
+    asking = asyncio.create_task(live.run(cluster.refresh, cluster, cluster.backfill))
+    try:
+        for what in ("first answers", "refresh"):
+            await _until(cluster, size, turns, what)
+        windows = {key: need.seconds for key, need in cluster.needs.histories.items()}
+        live.set_metrics(cluster.policy_set.metrics, windows)
+        turns.begin()
+        started = time.perf_counter()
+        await cluster.until(lambda: cluster.filled >= size.metrics)
+        await asyncio.sleep(0.1)
+        _tell("windows", turns, time.perf_counter() - started)
+        for stats in live.stats():
+            if stats.problem:
+                raise SystemExit(f"{stats.name}: {stats.problem}")
+    finally:
+        for task in (ticking, asking):
+            task.cancel()
+        await asyncio.gather(ticking, asking, return_exceptions=True)
+
+
+async def _until(cluster: Cluster, size: Size, turns: Turns, what: str) -> None:
+    cluster.refreshed = 0
+    turns.begin()
+    started = time.perf_counter()
+    await cluster.until(lambda: cluster.refreshed >= size.metrics)
+    await asyncio.sleep(0.1)
+    _tell(what, turns, time.perf_counter() - started)
+
+
+def _tell(what: str, turns: Turns, seconds: float) -> None:
+    print(
+        f"{what:<14} longest stall {1000 * turns.cpu_seconds:7.1f} ms of CPU, "
+        f"{1000 * turns.wall_seconds:7.1f} ms; all done after {seconds:.1f} s",
+        flush=True,
+    )
+
+
+def main(argv: Sequence[str]) -> int:
+    """Measure once and print."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks stalls", description=__doc__)
+    parser.add_argument("--nodes", type=int, default=5000)
+    parser.add_argument("--metrics", type=int, default=5)
+    parser.add_argument("--steps", type=int, default=65)
+    args = parser.parse_args(argv)
+    size = Size(args.nodes, args.metrics, args.steps)
+    with tempfile.TemporaryDirectory(prefix="policysched-bench-") as name, _server(size) as url:
+        cluster = Cluster(size, pathlib.Path(name))
+        process.settle_memory()
+        asyncio.run(_run(cluster, size, url))
+    return 0

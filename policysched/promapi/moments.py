@@ -1,0 +1,60 @@
+"""What the series of an answer are at some moments; an instant query has one moment."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+
+import numpy as np
+import numpy.typing as npt
+
+from policysched.promapi import answers
+
+Floats = npt.NDArray[np.float64]
+Bools = npt.NDArray[np.bool_]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Moments:
+    """S series at K moments, those of freshness among them.
+
+    Attributes:
+        labels: of each series.
+        is_freshness: of each series, whether it says when another one was measured.
+        at_seconds: float64 (K,), ascending: when, on the server's clock.
+        is_there: bool (K, S), where a series is part of the answer for a moment.
+        is_number: bool (K, S), False for a native histogram or nonsense.
+        values: float64 (K, S), may be NaN or infinite; undefined where there is no number.
+        warnings, infos, is_partial: as in `answers.Answer`.
+    """
+
+    labels: tuple[Mapping[str, str], ...]
+    is_freshness: tuple[bool, ...]
+    at_seconds: Floats
+    is_there: Bools
+    is_number: Bools
+    values: Floats
+    warnings: tuple[str, ...] = ()
+    infos: tuple[str, ...] = ()
+    is_partial: bool = False
+
+
+def of_instant(answer: answers.Answer) -> Moments:
+    """Return the one moment of an instant vector; none for an empty one."""
+    all_series = (*answer.series, *answer.measured)
+    evaluated_at = answer.evaluated_at_seconds
+    times = np.array([] if evaluated_at is None else [evaluated_at], np.float64)
+    shape = (len(times), len(all_series))
+    numbers = [np.nan if each.value is None else each.value for each in all_series]
+    is_number = np.array([each.value is not None for each in all_series], np.bool_)
+    return Moments(
+        tuple(each.labels for each in all_series),
+        (False,) * len(answer.series) + (True,) * len(answer.measured),
+        times,
+        np.ones(shape, np.bool_),
+        np.broadcast_to(is_number, shape),
+        np.broadcast_to(np.array(numbers, np.float64), shape),
+        answer.warnings,
+        answer.infos,
+        answer.is_partial,
+    )
