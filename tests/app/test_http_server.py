@@ -3,13 +3,15 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import socket
+import ssl
 from collections.abc import AsyncIterator
 
 import aiohttp
 import pytest
+import trustme
 
 from policysched import errors
-from policysched.app import http_server
+from policysched.app import connections, http_server
 from tests.kube.asynchronous import asynchronous
 
 LOOPBACK = http_server.Address("127.0.0.1", 0)
@@ -46,8 +48,9 @@ def test_an_address_is_written_as_it_is_read() -> None:
 @contextlib.asynccontextmanager
 async def _serving(server: http_server.HttpServer) -> AsyncIterator[str]:
     task = asyncio.create_task(server.run())
+    scheme = "http" if server._tls is None else "https"
     try:
-        yield f"http://{server.bound}"
+        yield f"{scheme}://{server.bound}"
     finally:
         task.cancel()
         with contextlib.suppress(asyncio.CancelledError):
@@ -84,3 +87,263 @@ def test_a_port_that_is_taken_is_told() -> None:
         listen = http_server.Address("127.0.0.1", taken.getsockname()[1])
         with pytest.raises(errors.ConfigurationError, match="cannot listen there"):
             http_server.HttpServer(listen, {})
+
+
+# --- pages ----------------------------------------------------------------------------------------
+
+
+async def _in_a_thread(query: http_server.Query) -> http_server.Page:
+    limit = query.one("limit", "none")
+    return await asyncio.to_thread(lambda: http_server.Page(limit.encode()))
+
+
+def _broken(_query: http_server.Query) -> http_server.Page:
+    raise ValueError("a bug")
+
+
+@asynchronous
+async def test_pages_get_the_parameters_of_the_query() -> None:
+    """First values and all values; a page may take its time in a thread."""
+
+    def several(query: http_server.Query) -> http_server.Page:
+        said = f"{query.all('x')} {'verbose' in query} {'other' in query}"
+        return http_server.Page(said.encode())
+
+    pages: dict[str, http_server.MakePage] = {"/several": several, "/thread": _in_a_thread}
+    async with (
+        _serving(http_server.HttpServer(LOOPBACK, pages)) as url,
+        aiohttp.ClientSession() as client,
+    ):
+        async with client.get(f"{url}/several?x=1&verbose&x=a%2Fb") as answer:
+            assert await answer.text() == "('1', 'a/b') True False"
+        async with client.get(f"{url}/thread?limit=3&limit=4") as answer:
+            assert await answer.text() == "3"
+        async with client.head(f"{url}/thread?limit=100") as answer:
+            assert (answer.headers["Content-Length"], await answer.read()) == ("3", b"")
+
+
+@asynchronous
+async def test_a_page_with_a_bug_harms_nothing_else(caplog: pytest.LogCaptureFixture) -> None:
+    """Who asks learns nothing, the log tells all; the next request is answered."""
+    pages: dict[str, http_server.MakePage] = {"/broken": _broken, "/well": _in_a_thread}
+    async with (
+        _serving(http_server.HttpServer(LOOPBACK, pages)) as url,
+        aiohttp.ClientSession() as client,
+    ):
+        async with client.get(f"{url}/broken") as answer:
+            assert (answer.status, "bug" in await answer.text()) == (500, False)
+        async with client.get(f"{url}/well") as answer:
+            assert answer.status == 200
+    assert "a bug" in caplog.text
+
+
+@asynchronous
+async def test_what_is_posted_has_a_limit() -> None:
+    """Whether the client says how much comes, or does not."""
+    taken: list[bytes] = []
+
+    async def take(body: bytes) -> http_server.Page:
+        taken.append(body)
+        return http_server.Page(b"taken")
+
+    async def chunks(count: int) -> AsyncIterator[bytes]:
+        for _ in range(count):
+            yield b"12345"
+
+    posts = http_server.Posts({"/validate": take}, max_bytes=10)
+    async with (
+        _serving(http_server.HttpServer(LOOPBACK, {}, posts=posts)) as url,
+        aiohttp.ClientSession() as client,
+    ):
+        async with client.post(f"{url}/validate", data=b"1234567890") as answer:
+            assert answer.status == 200
+        async with client.post(f"{url}/validate", data=chunks(2)) as answer:
+            assert answer.status == 200
+        async with client.post(f"{url}/validate", data=b"12345678901") as answer:
+            assert answer.status == 413
+        async with client.post(f"{url}/validate", data=chunks(3)) as answer:
+            assert answer.status == 413
+        async with client.get(f"{url}/validate") as answer:
+            assert answer.status == 405
+    assert taken == [b"1234567890", b"1234512345"]
+
+
+# --- TLS and guards -------------------------------------------------------------------------------
+
+
+class Settings:
+    """TLS settings of a test."""
+
+    def __init__(self, authority: trustme.CA) -> None:
+        self._context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+        authority.issue_cert("127.0.0.1").configure_cert(self._context)
+        authority.configure_trust(self._context)
+        self._context.verify_mode = ssl.CERT_OPTIONAL
+
+    def context(self) -> ssl.SSLContext:
+        """Return them."""
+        return self._context
+
+
+class Guard:
+    """Lets in who has the token `good` or a certificate."""
+
+    def __init__(self) -> None:
+        self.askers: list[http_server.Asker] = []
+
+    async def refusal(self, asker: http_server.Asker) -> http_server.Page | None:
+        """Look."""
+        self.askers.append(asker)
+        if asker.authorization == "Bearer good" or asker.certificate is not None:
+            return None
+        return http_server.Page(b"no", status=403)
+
+
+@asynchronous
+async def test_a_guard_says_who_may_see_a_page() -> None:
+    """It learns the token and the certificate; of pages that do not exist it is not asked."""
+    authority, guard = trustme.CA(), Guard()
+    server = http_server.HttpServer(
+        LOOPBACK, {"/page": _in_a_thread}, guard=guard, tls=Settings(authority)
+    )
+    known = ssl.create_default_context()
+    authority.configure_trust(known)
+    nameless = ssl.create_default_context()
+    authority.configure_trust(nameless)
+    authority.issue_cert("x.test", common_name="alice").configure_cert(known)
+    async with _serving(server) as url, aiohttp.ClientSession() as client:
+        statuses = []
+        for context, token in ((nameless, "bad"), (nameless, "good"), (known, "bad")):
+            headers = {"Authorization": f"Bearer {token}"}
+            async with client.get(f"{url}/page", ssl=context, headers=headers) as answer:
+                statuses.append(answer.status)
+        async with client.get(f"{url}/other", ssl=nameless) as answer:
+            statuses.append(answer.status)
+    assert statuses == [403, 200, 200, 404]
+    assert len(guard.askers) == 3
+    certificate = guard.askers[-1].certificate
+    assert certificate is not None
+    assert (("commonName", "alice"),) in certificate["subject"]
+    assert "good" not in repr(guard.askers)
+
+
+# --- hostile clients ------------------------------------------------------------------------------
+
+
+async def _ended(reader: asyncio.StreamReader) -> bytes:
+    """Return everything until the server has ended the connection."""
+    try:
+        return await reader.read()
+    except ConnectionError:
+        return b""
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        pytest.param(b"", id="silent"),
+        pytest.param(b"GET /page HTTP/1.1\r\nHost: x\r\nX-Slow: ", id="half-a-head"),
+    ],
+)
+@asynchronous
+async def test_many_slow_connections_keep_nobody_out(sent: bytes) -> None:
+    """The one that has done nothing for longest gives way."""
+    server = http_server.HttpServer(LOOPBACK, {"/page": _in_a_thread}, max_connections=10)
+    async with _serving(server) as url, aiohttp.ClientSession() as client:
+        slow = []
+        for _ in range(50):
+            reader, writer = await asyncio.open_connection(server.bound.host, server.bound.port)
+            writer.write(sent)
+            slow.append((reader, writer))
+            if len(slow) % 10 == 0:
+                async with client.get(f"{url}/page") as answer:
+                    assert answer.status == 200
+        assert len(server._connections) <= 10
+        assert await _ended(slow[0][0]) == b""
+        for _, writer in slow:
+            writer.close()
+
+
+@asynchronous
+async def test_a_head_that_comes_byte_by_byte_is_not_waited_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The time is counted from the beginning, not from the last byte."""
+    monkeypatch.setattr(http_server, "_IDLE_SECONDS", 0.3)
+    server = http_server.HttpServer(LOOPBACK, {"/page": _in_a_thread})
+    async with _serving(server):
+        reader, writer = await asyncio.open_connection(server.bound.host, server.bound.port)
+        writer.write(b"GET /page HTTP/1.1\r\nX-Slow: ")
+        end = asyncio.create_task(_ended(reader))
+        while not end.done():
+            writer.write(b"x")
+            await asyncio.sleep(0.05)
+        assert await end == b""
+        writer.close()
+
+
+@asynchronous
+async def test_an_answer_that_nobody_takes_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It would be kept in memory for as long as the client likes."""
+    monkeypatch.setattr(http_server, "_ANSWER_SECONDS", 0.3)
+    large = http_server.Page(b"x" * 50_000_000)
+    server = http_server.HttpServer(LOOPBACK, {"/page": lambda _: large})
+    async with _serving(server):
+        reader, writer = await asyncio.open_connection(server.bound.host, server.bound.port)
+        writer.write(b"GET /page HTTP/1.1\r\nHost: x\r\n\r\n")
+        for count in (1, 0):
+            while len(server._connections) != count:  # noqa: ASYNC110 - the server tells nobody
+                await asyncio.sleep(0.01)
+        assert len(await _ended(reader)) < 50_000_000
+        writer.close()
+
+
+@asynchronous
+async def test_a_handshake_that_does_not_come_is_given_up(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Nor does one that is no TLS at all harm anybody."""
+    monkeypatch.setitem(connections._TLS_LIMITS, "ssl_handshake_timeout", 0.3)
+    server = http_server.HttpServer(
+        LOOPBACK, {"/page": _in_a_thread}, tls=Settings(trustme.CA()), max_connections=10
+    )
+    async with _serving(server):
+        for sent in (b"", b"GET /page HTTP/1.1\r\n\r\n"):
+            reader, writer = await asyncio.open_connection(server.bound.host, server.bound.port)
+            writer.write(sent)
+            assert b"200" not in await _ended(reader)
+            writer.close()
+        assert len(server._connections) == 0
+
+
+SECRET = b"Bearer very-secret"
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        pytest.param(b"X: " + b"y" * 100_000, id="long-header"),
+        pytest.param(b"Authorization: " + SECRET * 1000, id="long-token"),
+        pytest.param(b"\r\n".join(b"X-%d: y" % number for number in range(1000)), id="many"),
+        pytest.param(b"\x00\xff\xfe: y", id="bytes"),
+        pytest.param(b"Content-Length: 1\r\nContent-Length: 2", id="two-lengths"),
+        pytest.param(b"Content-Length: 5\r\nTransfer-Encoding: chunked", id="smuggled"),
+    ],
+)
+@asynchronous
+async def test_heads_that_make_no_sense_are_refused(
+    head: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    """With an error, or an end of the connection; the log stays empty and holds no token."""
+    caplog.set_level("DEBUG")
+    server = http_server.HttpServer(LOOPBACK, {"/page": _in_a_thread})
+    async with _serving(server) as url, aiohttp.ClientSession() as client:
+        reader, writer = await asyncio.open_connection(server.bound.host, server.bound.port)
+        writer.write(b"GET /page HTTP/1.1\r\nHost: x\r\n" + head + b"\r\n\r\n")
+        answer = await _ended(reader)
+        assert answer.startswith(b"HTTP/1.0 400") or answer == b""
+        writer.close()
+        async with client.get(f"{url}/page") as next_answer:
+            assert next_answer.status == 200
+    assert "Error handling request" not in caplog.text
+    assert "very-secret" not in caplog.text
