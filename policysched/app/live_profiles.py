@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import random
+from collections.abc import Callable, Collection
 from typing import NoReturn
 
 from policysched import clock as clocks
 from policysched.app import metrics_source, policies
 from policysched.compiler import readings
-from policysched.framework import events, runtime, shape_answers
+from policysched.framework import events, profile, runtime, shape_answers
 from policysched.scheduler import scheduler as schedulers
 
 _LONGEST_SLEEP_SECONDS = 60.0
@@ -35,6 +36,7 @@ class LiveProfiles:
         rng: random.Random,
         *,
         shapes_kept: int = shape_answers.MAX_SHAPES,
+        require: Callable[[Collection[profile.Profile]], None] = lambda _: None,
     ) -> None:
         """Start without profiles; call `use` before anything else.
 
@@ -44,6 +46,7 @@ class LiveProfiles:
             clock: the time.
             rng: breaks ties between nodes.
             shapes_kept: see `runtime.Framework`.
+            require: raises ConfigurationError for profiles that cannot be used now.
         """
         self.policy_set: policies.PolicySet
         self.current: policies.Profiles
@@ -52,14 +55,17 @@ class LiveProfiles:
         self._clock = clock
         self._rng = rng
         self._shapes_kept = shapes_kept
+        self._require = require
         self._changed = asyncio.Event()
 
     def use(self, policy_set: policies.PolicySet, profiles: policies.Profiles) -> None:
         """Go by these profiles, made of `policy_set`, from the next pod on.
 
         Raises:
-            ConfigurationError: a metric cannot be had; then nothing has changed.
+            ConfigurationError: they cannot be used now, or a metric cannot be had; then nothing
+                has changed.
         """
+        self._require(profiles.by_name.values())
         if self._metrics is not None:
             histories = profiles.metric_needs.histories
             window_seconds = {key: need.seconds for key, need in histories.items()}
@@ -71,6 +77,10 @@ class LiveProfiles:
         self._scheduler.set_profiles(frameworks, profiles.annotation_keys, profiles.metric_needs)
         self.policy_set, self.current = policy_set, profiles
         self._changed.set()
+
+    def in_use(self) -> Collection[profile.Profile]:
+        """Return the profiles that pods are scheduled by now."""
+        return self.current.by_name.values()
 
     def metric_readers(self) -> tuple[readings.MetricReader, ...]:
         """Return what tells people of the metrics that rules read now."""

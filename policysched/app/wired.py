@@ -9,6 +9,7 @@ from collections.abc import Coroutine
 
 from policysched import clock as clocks
 from policysched.app import (
+    cluster_sync,
     config,
     http_server,
     live_profiles,
@@ -20,6 +21,7 @@ from policysched.app import (
     writers,
 )
 from policysched.app import election as elections
+from policysched.app.reload import state
 from policysched.kube import client, kubeconfig
 from policysched.scheduler import scheduler as schedulers
 
@@ -37,7 +39,9 @@ class Wired:
         writers: everything that writes about pods.
         scheduler: the loop.
         reflectors: the watches that feed it.
+        sync: says when they have told enough.
         profiles: what it goes by.
+        policies: which version of the policies that is, and who is told of others.
         metrics: where samples come from, None for nowhere.
         own_metrics: what is told of this process.
         background: runs from the start until the process ends, whether it leads or not.
@@ -56,7 +60,9 @@ class Wired:
     writers: writers.ApiWriters
     scheduler: schedulers.Scheduler
     reflectors: reflectors.Reflectors
+    sync: cluster_sync.ClusterSync
     profiles: live_profiles.LiveProfiles
+    policies: state.PolicyState
     metrics: metrics_source.MetricsSource | None
     own_metrics: own_metrics.OwnMetrics
     stopping: asyncio.Event

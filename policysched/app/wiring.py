@@ -8,21 +8,23 @@ _PARTS      each takes the `Wired`, and adds background work, pages or listeners
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import math
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import policysched
 from policysched import clock as clocks
-from policysched.app import config as configs
-from policysched.app import election as elections
 from policysched.app import (
+    cluster_sync,
+    dry_run,
     live_profiles,
     logs,
     metrics_source,
     own_metrics,
     policies,
+    policy_reloads,
     process,
     reflectors,
     run_options,
@@ -33,9 +35,15 @@ from policysched.app import (
     wired,
     writers,
 )
+from policysched.app import config as configs
+from policysched.app import election as elections
+from policysched.app.reload import starting, versions
+from policysched.app.reload import state as states
 from policysched.app.serving import secure_port
+from policysched.app.telling import decision_page
 from policysched.framework import shape_answers
-from policysched.kube import client, kubeconfig, rate_limit
+from policysched.kube import client, config_maps, fence, kubeconfig, rate_limit
+from policysched.lang import checked
 from policysched.promapi import live_source, source
 from policysched.queue import scheduling_queue
 from policysched.scheduler import scheduler as schedulers
@@ -51,16 +59,12 @@ _FIRST_METRICS_SECONDS = 10.0
 
 
 class Service:
-    """One scheduler process: everything that is read before the API server is asked.
-
-    Attributes:
-        policy_set: the profiles to be made.
-    """
+    """One scheduler process: everything that is read before the API server is asked."""
 
     def __init__(
         self, options: RunOptions, configuration: configs.Config, clock: clocks.Clock
     ) -> None:
-        """Read policies and metrics.
+        """Read policies and metrics, as far as they are files.
 
         Raises:
             InputError: something cannot be read or is wrong.
@@ -70,15 +74,21 @@ class Service:
         self._rng = random.Random()
         self._config = configuration
         self._election = configuration.leader_election
-        self.policy_set = policies.load(
-            configuration.policies.paths, {}, options.scheduler_name, configuration
-        )
+        if options.dry_run:
+            self._election = elections.LeaderElectionConfig()
         self._own_metrics = own_metrics.OwnMetrics()
         self._source_watch = source_watch.SourceWatch(self._own_metrics)
-        self._metrics = self._metrics_source()
+        self._recipe = versions.Recipe(configuration, options.scheduler_name)
+        self._starting = starting.Starting(configuration.policies, self._recipe)
+        self._metrics: metrics_source.MetricsSource | None = None
+        self._start = self._starting.local()
+        if self._start is not None:
+            self._metrics = self._metrics_source(self._start.checked.policy_set.metrics)
 
-    def _metrics_source(self) -> metrics_source.MetricsSource | None:
-        options, declared = self._options, self.policy_set.metrics
+    def _metrics_source(
+        self, declared: Sequence[checked.CheckedMetric]
+    ) -> metrics_source.MetricsSource | None:
+        options = self._options
         if options.metrics_file is not None:
             return metrics_source.FileSource(options.metrics_file, declared)
         servers = self._config.prometheus
@@ -105,7 +115,7 @@ class Service:
             self._options.kubeconfig, self._options.context, self._clock
         )
         connections = self._config.parallel_binds + _OTHER_CONNECTIONS
-        writes = elections.new_fence(self._election, self._clock)
+        writes = self._fence()
         async with (
             client.ApiClient(
                 connection,
@@ -114,21 +124,52 @@ class Service:
                 limit=self._request_limit(),
                 fence=writes,
             ) as api,
-            elections.elector(
-                self._election, connection, writes, self._clock, self._rng
-            ) as elector,
+            self._elector(connection, writes) as elector,
         ):
-            _log.info(
-                "starting %s",
-                logs.fields(
-                    version=policysched.__version__,
-                    server=connection.server,
-                    policies=",".join(self._config.policies.paths) or "none",
-                    hash=self.policy_set.content_hash or "none",
-                ),
-            )
-            await self._serve(self._join(connection, api, elector, stopping))
+            await self._run(connection, api, elector, stopping)
         _log.info("stopped")
+
+    async def _run(
+        self,
+        connection: kubeconfig.Connection,
+        api: client.ApiClient,
+        elector: terms.Elector,
+        stopping: asyncio.Event,
+    ) -> None:
+        followed = self._starting.source(api, self._rng)
+        start = self._start
+        if start is None and followed is not None:
+            kept = config_maps.ConfigMaps(api)
+            start = await process.unless(stopping, self._starting.remote(followed, kept))
+            if start is not None:
+                self._metrics = self._metrics_source(start.checked.policy_set.metrics)
+        if start is None:
+            return
+        _log.info(
+            "starting %s",
+            logs.fields(
+                version=policysched.__version__,
+                server=connection.server,
+                policies=followed.origin if followed else "none",
+                hash=start.checked.hash or "none",
+            ),
+        )
+        state = policy_reloads.first_state(start, followed, self._clock.now())
+        joined = self._join(connection, api, elector, stopping, start.checked, state)
+        policy_reloads.add_to(joined, start, followed, self._recipe)
+        await self._serve(joined)
+
+    def _fence(self) -> fence.Fence | None:
+        if self._options.dry_run:
+            return dry_run.closed_fence(self._clock)
+        return elections.new_fence(self._election, self._clock)
+
+    def _elector(
+        self, connection: kubeconfig.Connection, writes: fence.Fence | None
+    ) -> contextlib.AbstractAsyncContextManager[terms.Elector]:
+        if self._options.dry_run:
+            return contextlib.nullcontext(dry_run.NeverLeading())
+        return elections.elector(self._election, connection, writes, self._clock, self._rng)
 
     def _request_limit(self) -> rate_limit.TokenBucket | None:
         limits = self._config.client_connection
@@ -143,6 +184,8 @@ class Service:
         api: client.ApiClient,
         elector: terms.Elector,
         stopping: asyncio.Event,
+        first: versions.Checked,
+        state: states.PolicyState,
     ) -> wired.Wired:
         """Return everything of this process, with its first profiles.
 
@@ -152,15 +195,20 @@ class Service:
         clock, rng = self._clock, self._rng
         written = writers.ApiWriters(api, clock)
         scheduler = schedulers.Scheduler({}, written.outside(), clock, settings=self._settings())
-        made = policies.require(policies.make(self.policy_set, written.handle(scheduler, rng)))
+        made = policies.require(
+            policies.make(first.policy_set, written.handle(scheduler, rng), first.compiled)
+        )
         for line in policies.describe(made):
             _log.info("%s", line)
+        watches = reflectors.Reflectors(api, scheduler, rng)
+        sync = cluster_sync.ClusterSync(watches)
         kept = shape_answers.MAX_SHAPES if self._config.features.opportunistic_batching else 0
         profiles = live_profiles.LiveProfiles(
-            scheduler, self._metrics, clock, rng, shapes_kept=kept
+            scheduler, self._metrics, clock, rng, shapes_kept=kept, require=sync.require
         )
-        profiles.use(self.policy_set, made)
-        self._source_watch.recorder = written.recorder
+        profiles.use(first.policy_set, made)
+        if not self._options.dry_run:
+            self._source_watch.recorder = written.recorder
         return wired.Wired(
             options=self._options,
             config=self._config,
@@ -172,8 +220,10 @@ class Service:
             elector=elector,
             writers=written,
             scheduler=scheduler,
-            reflectors=reflectors.Reflectors(api, scheduler, rng),
+            reflectors=watches,
+            sync=sync,
             profiles=profiles,
+            policies=state,
             metrics=self._metrics,
             own_metrics=self._own_metrics,
             stopping=stopping,
@@ -203,6 +253,7 @@ class Service:
                 asks_hints=self._config.features.scheduler_queueing_hints,
             ),
             max_bindings_in_flight=self._config.parallel_binds,
+            decisions_kept=self._config.decisions.kept,
         )
 
 
@@ -221,7 +272,7 @@ def _terms(joined: wired.Wired) -> terms.Terms:
 async def _schedule(joined: wired.Wired, leading: terms.Terms) -> None:
     """Schedule pods whenever this process leads, once everything has been listed."""
     started_seconds = joined.clock.monotonic_seconds()
-    await joined.reflectors.wait_synced()
+    await joined.sync.wait(joined.profiles.in_use)
     await _wait_for_metrics(joined.metrics)
     process.settle_memory()
     seconds = joined.clock.monotonic_seconds() - started_seconds
@@ -288,6 +339,11 @@ def _tell_own_metrics(joined: wired.Wired) -> None:
     joined.pages[own_metrics.PATH] = own.page
 
 
+def _tell_decisions(joined: wired.Wired) -> None:
+    log, kept = joined.scheduler.decisions, joined.config.decisions.kept
+    joined.pages[decision_page.PATH] = decision_page.DecisionPage(log, kept).page
+
+
 _PARTS: tuple[Callable[[wired.Wired], None], ...] = (
     _follow_cluster,
     _follow_time,
@@ -295,5 +351,6 @@ _PARTS: tuple[Callable[[wired.Wired], None], ...] = (
     _watch_unserved,
     _tell_own_metrics,
     shadow_report.add,
+    dry_run.add,
     secure_port.add,  # the last one: it serves the pages that the others have added
 )

@@ -40,6 +40,9 @@ STALL_SECONDS = 150.0
 RELIST_FAILURES = 6
 """So many failures in a row lead to a new list, if the server can be reached at all."""
 
+_TOLD_FAILURES = 3
+"""After these only each RELIST_FAILURES-th failure in a row is logged: once a minute."""
+
 BACKOFF = backoff.Backoff(first_seconds=0.2, max_seconds=10.0)
 _LIST_POLICY = client.CallPolicy(timeout_seconds=60.0, max_attempts=1)  # the reflector waits itself
 
@@ -68,6 +71,7 @@ class Reflector(Generic[decoding.T]):
     Attributes:
         resource: what is reflected.
         synced: set once the sink has got the whole collection.
+        followed: set once a watch of it has begun.
         last_error: why the newest attempt failed, None while all is well.
     """
 
@@ -93,6 +97,7 @@ class Reflector(Generic[decoding.T]):
         """
         self.resource = resource
         self.synced = asyncio.Event()
+        self.followed = asyncio.Event()
         self.last_error: errors.KubeError | None = None
         self._api = api
         self._sink = sink
@@ -179,6 +184,7 @@ class Reflector(Generic[decoding.T]):
         has_brought_anything = False
         splitter = decoding.LineSplitter()
         async with self._api.stream(path, stall_seconds=self._stall_seconds) as chunks:
+            self.followed.set()
             async for chunk in chunks:
                 lines = splitter.feed(chunk)
                 if lines:
@@ -233,5 +239,9 @@ class Reflector(Generic[decoding.T]):
             _logger.info("listing %s again: %s", self.resource.name, error)
             return
         wait_seconds = BACKOFF.seconds(self._failures, self._rng)
-        _logger.warning("%s: trying again in %.1f s: %s", self.resource.name, wait_seconds, error)
+        is_told = self._failures <= _TOLD_FAILURES or self._failures % RELIST_FAILURES == 0
+        level = logging.WARNING if is_told else logging.DEBUG
+        _logger.log(
+            level, "%s: trying again in %.1f s: %s", self.resource.name, wait_seconds, error
+        )
         await self._sleep(wait_seconds)

@@ -14,14 +14,13 @@ _STUCK_SECONDS = 120.0
 
 def of_scheduler(joined: wired.Wired) -> health.Health:
     """Return the checks of a process; it is asked only once it runs."""
-    synced = _Synced(joined)
     live: dict[str, health.Check] = {
         "leaderElection": lambda: _election(joined),
         "scheduling": _Progress(joined, joined.clock).check,
     }
     ready: dict[str, health.Check] = {
         "leaderElection": lambda: _election(joined),
-        "informer-sync": synced.check,
+        "informer-sync": lambda: joined.sync.problem(joined.profiles.in_use()),
         "policies": lambda: "" if joined.profiles.current.by_name else "there are no profiles",
         "shutdown": lambda: "the process is about to end" if joined.stopping.is_set() else "",
     }
@@ -36,20 +35,6 @@ def _election(joined: wired.Wired) -> str:
     if joined.elector.overdue_seconds() > _OVERDUE_SECONDS:
         return "the lease has run out, and the election has not noticed"
     return ""
-
-
-class _Synced:
-    """Whether everything has been listed once.
-
-    A leader lists all pods anew when its term begins; that does not make it less ready.
-    """
-
-    def __init__(self, joined: wired.Wired) -> None:
-        self._waiting = list(joined.reflectors)
-
-    def check(self) -> str:
-        self._waiting = [each for each in self._waiting if not each.synced.is_set()]
-        return f"{len(self._waiting)} collections are not listed yet" if self._waiting else ""
 
 
 class _Progress:
@@ -78,7 +63,8 @@ class _Progress:
         return (
             joined.elector.is_leading
             and not joined.stopping.is_set()
-            and all(each.synced.is_set() for each in joined.reflectors)
+            and joined.sync.is_ready
+            and joined.reflectors.pods.synced.is_set()
             and joined.scheduler.queue.pending_pods().get("active", 0) > 0
             and joined.scheduler.bindings_in_flight < joined.config.parallel_binds
         )

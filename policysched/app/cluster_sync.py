@@ -1,0 +1,135 @@
+"""No pod is scheduled before everything is known that decides about it.
+
+Which kinds these are is a matter of the profiles (`needed_kinds`). A kind that the API server
+refuses to list or to watch holds up everything, as it does kube-scheduler: without it, decisions
+would be wrong and nobody would see it. The log says again and again what is missing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import Any, Protocol
+
+from policysched import errors
+from policysched.app import needed_kinds
+from policysched.framework import profile
+from policysched.kube import errors as kube_errors
+from policysched.kube import resources
+
+_log = logging.getLogger("policysched")
+
+FIRST_SECONDS = 5.0
+"""After so long the log says what is still missing."""
+AGAIN_SECONDS = 30.0
+
+_CORE = "/api/"
+
+
+class Watch(Protocol):
+    """Follows one kind; see `kube.reflector.Reflector`."""
+
+    @property
+    def resource(self) -> resources.Resource[Any]:
+        """What it follows."""
+        ...
+
+    @property
+    def synced(self) -> asyncio.Event:
+        """Set once all objects have been listed."""
+        ...
+
+    @property
+    def followed(self) -> asyncio.Event:
+        """Set once a watch has begun."""
+        ...
+
+    @property
+    def last_error(self) -> kube_errors.KubeError | None:
+        """Why the newest attempt failed, None while all is well."""
+        ...
+
+
+class ClusterSync:
+    """Says when enough of the cluster is known.
+
+    Attributes:
+        is_ready: whether scheduling may begin, or has begun.
+    """
+
+    def __init__(self, watches: Iterable[Watch]) -> None:
+        """Look at `watches`."""
+        self.is_ready = False
+        self._by_name = {each.resource.name: each for each in watches}
+
+    async def wait(self, profiles: Callable[[], Collection[profile.Profile]]) -> None:
+        """Return when all is known that the profiles read, which may change meanwhile."""
+        seconds = FIRST_SECONDS
+        while True:
+            readers = needed_kinds.readers(profiles())
+            if await self._are_followed(readers, seconds) or not self._missing(readers):
+                break
+            self._tell(readers)
+            seconds = AGAIN_SECONDS
+        self.is_ready = True
+
+    def require(self, profiles: Collection[profile.Profile]) -> None:
+        """See that profiles read nothing that is not known; before scheduling begins, all may.
+
+        Raises:
+            ConfigurationError: they do.
+        """
+        readers = needed_kinds.readers(profiles)
+        missing = self._missing(readers) if self.is_ready else []
+        if missing:
+            named = ", ".join(f"{name} (read by {', '.join(readers[name])})" for name in missing)
+            problem = f"the API server has not let us list and watch {named}"
+            raise errors.ConfigurationError("profiles", problem)
+
+    def problem(self, profiles: Collection[profile.Profile]) -> str:
+        """Return what is missing, "" where scheduling may begin."""
+        missing = [] if self.is_ready else self._missing(needed_kinds.readers(profiles))
+        return f"not listed yet: {', '.join(missing)}" if missing else ""
+
+    async def _are_followed(self, names: Iterable[str], seconds: float) -> bool:
+        """Wait until watches have begun, which shows that they are allowed; not for ever.
+
+        A proxy may hold back the beginning of an answer until there is something in it.
+        """
+        try:
+            async with asyncio.timeout(seconds):
+                await asyncio.gather(*(self._by_name[name].followed.wait() for name in names))
+        except TimeoutError:
+            return False
+        return True
+
+    def _missing(self, names: Iterable[str]) -> list[str]:
+        return [name for name in names if not self._is_known(self._by_name[name])]
+
+    @staticmethod
+    def _is_known(watch: Watch) -> bool:
+        is_refused = isinstance(watch.last_error, kube_errors.ForbiddenError)
+        has_been_followed = watch.followed.is_set()
+        return has_been_followed or (watch.synced.is_set() and not is_refused)
+
+    def _tell(self, readers: Mapping[str, list[str]]) -> None:
+        for name in self._missing(readers):
+            watch = self._by_name[name]
+            _log.warning(
+                "no pod is scheduled before %s are known (needed by %s): %s%s",
+                name,
+                ", ".join(readers[name]),
+                watch.last_error or "no complete answer yet",
+                _advice(watch, readers[name]),
+            )
+
+
+def _advice(watch: Watch, plugins: list[str]) -> str:
+    if not isinstance(watch.last_error, kube_errors.ForbiddenError):
+        return ""
+    group = "" if watch.resource.path.startswith(_CORE) else watch.resource.path.split("/")[2]
+    told = f'; grant the verbs list and watch on {watch.resource.name} in the API group "{group}"'
+    if needed_kinds.EVERYBODY in plugins:
+        return told
+    return f"{told}, or disable {', '.join(plugins)} in all profiles"
