@@ -35,6 +35,7 @@ def tour_taken(
         walk.bind_volumes()
         walk.reject()
         walk.preempt()
+        walk.reload()
         assert objections.objected == set(objector.WRITES)
         assert ours.page("/metrics", deployed_plane.tokens[rights.READER])[0] == 200
         yield ours

@@ -16,6 +16,13 @@ if TYPE_CHECKING:
 
 NODE = "node-1"
 _LOCAL, _MADE = "local", "made"
+_CONFIG_MAPS = "/api/v1/namespaces/kube-system/configmaps"
+_POLICY = """\
+version 1
+metric load: ratio = `node_load` node instance refresh 1s maxAge 1m
+policy calm { for pods reject when load > 90% missing allow as too-hot }
+profile policysched { policies calm }
+"""
 
 
 class Tour:
@@ -39,6 +46,23 @@ class Tour:
         self._volumes.create_class(_MADE)
         body = {"metadata": {"name": "high"}, "value": 1000}
         self._client.create("/apis/scheduling.k8s.io/v1/priorityclasses", body)
+
+    def reload(self) -> None:
+        """New policies are used, broken ones refused, and the ConfigMap tells of both."""
+        self._edit("version 1\nprofile policysched { policies nobody }\n", "refused")
+        self._edit(_POLICY, "ok")
+        path = f"{_CONFIG_MAPS}/policysched-policies-history"
+        self._scheduler.wait_until(lambda: len(self._client.get(path).get("binaryData", {})) == 2)
+
+    def _edit(self, text: str, status: str) -> None:
+        path = f"{_CONFIG_MAPS}/policysched-policies"
+        self._client.patch(path, {"data": {"policysched.policy": text}})
+
+        def is_told() -> bool:
+            said = self._client.get(path)["metadata"].get("annotations", {})
+            return said.get("policysched.io/status") == status
+
+        self._scheduler.wait_until(is_told)
 
     def bind(self) -> None:
         """A pod gets the node."""
