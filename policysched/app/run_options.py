@@ -14,9 +14,11 @@ class RunOptions:
         context: a context of it, None for the current one.
         scheduler_name: name of the profile where the policies declare none.
         metrics_file: see `metrics_source.FileSource`; it stands for all of Prometheus.
+        dry_run: decide for nobody, write nothing, and compare with the scheduler that does.
     """
 
     kubeconfig: str | None = None
     context: str | None = None
     scheduler_name: str | None = None
     metrics_file: str | None = None
+    dry_run: bool = False

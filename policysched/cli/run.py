@@ -48,6 +48,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="print the configuration with all defaults and what the options say, without "
         "secrets, and end",
     )
+    parser.add_argument(
+        "--dry-run",
+        action="store_true",
+        help="write nothing: decide the pods that another scheduler serves, and say where it "
+        "differs; --scheduler-name default-scheduler for those of kube-scheduler",
+    )
     run_flags.configure(parser)
 
 
@@ -67,12 +73,13 @@ def run(args: argparse.Namespace) -> int:
         output.write(config_printing.as_yaml(configuration).rstrip())
         return errors.EXIT_OK
     clock = clocks.SystemClock()
-    logs.configure(clock, configuration.logging.level)
+    logs.configure(clock, configuration.logging.level, form=configuration.logging.format)
     options = wiring.RunOptions(
         kubeconfig=args.kubeconfig,
         context=args.context,
         scheduler_name=args.scheduler_name,
         metrics_file=args.metrics_file,
+        dry_run=args.dry_run,
     )
     service = wiring.Service(options, configuration, clock)
     asyncio.run(service.run())

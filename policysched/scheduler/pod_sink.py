@@ -38,6 +38,7 @@ class PodSink:
         self._serves = serves
         self.unserved = unserved_pods.UnservedPods(serves)
         self._known: dict[str, pod_shape.PodInfo] = {}
+        self.before_placed: Callable[[pod_shape.PodInfo, str], None] | None = None
 
     def current(self, uid: str) -> pod_shape.PodInfo | None:
         """Return the pod as last seen by the watch, None when it is gone or has ended."""
@@ -79,6 +80,8 @@ class PodSink:
     # --- pods with a node -------------------------------------------------------------------------
 
     def _placed(self, old: pod_shape.PodInfo | None, new: pod_shape.PodInfo) -> None:
+        if self.before_placed and old is not None and not old.pod.spec.node_name:
+            self.before_placed(old, new.pod.spec.node_name)
         self._cache.update_pod(new)
         if old is not None and old.pod.spec.node_name:
             for change in object_changes.pod_changes(old, new):

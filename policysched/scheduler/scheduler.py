@@ -148,6 +148,10 @@ class Scheduler:
         """Return whether one of the profiles has this name."""
         return scheduler_name in self._frameworks
 
+    def framework(self, scheduler_name: str) -> runtime.Framework | None:
+        """Return what decides the pods of a schedulerName, None if that is none of ours."""
+        return self._frameworks.get(scheduler_name)
+
     def set_profiles(
         self,
         frameworks: Mapping[str, runtime.Framework],

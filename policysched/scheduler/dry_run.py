@@ -1,0 +1,265 @@
+"""Decides the pods of another scheduler and compares; nothing is assumed, queued or written.
+
+A pod is decided when the watch shows where the other scheduler bound it, right before the cache
+learns of that. So each decision is made about the cluster as the other one left it, and no guess of
+ours stays behind: what would have been chosen earlier never takes part in what is decided later.
+Pods that wait are decided by themselves from time to time, once the other scheduler has refused
+them or has had its time.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import enum
+import logging
+from collections import Counter, deque
+from collections.abc import Callable, Iterable
+from typing import TypeAlias
+
+import msgspec
+
+from policysched import clock as clocks
+from policysched.cluster import cache as caches
+from policysched.cluster import objects, pod_shape, snapshot, time_text
+from policysched.framework import explanation, runtime, score_table, shadow
+
+_log = logging.getLogger(__name__)
+
+PATIENCE_SECONDS = 60.0
+"""How old a pod of which the other scheduler said nothing is before it counts as left pending."""
+_EXPLAIN_SECONDS = 1.0
+"""A difference is explained this often at most: that costs more than a decision."""
+
+
+class Outcome(enum.Enum):
+    """What becomes of a pod, compared with the other scheduler.
+
+    The first four are of pods that it placed, the last two of pods that it left pending.
+    """
+
+    SAME_NODE = "sameNode"
+    EQUAL_NODE = "equalNode"
+    OTHER_NODE = "otherNode"
+    LEFT_PENDING = "leftPending"
+    FAILED = "failed"
+    BOTH_PENDING = "bothPending"
+    WOULD_PLACE = "wouldPlace"
+
+
+PLACED = (
+    Outcome.SAME_NODE,
+    Outcome.EQUAL_NODE,
+    Outcome.OTHER_NODE,
+    Outcome.LEFT_PENDING,
+    Outcome.FAILED,
+)
+WAITING = (Outcome.BOTH_PENDING, Outcome.WOULD_PLACE, Outcome.FAILED)
+AGREEMENT = frozenset({Outcome.SAME_NODE, Outcome.EQUAL_NODE, Outcome.BOTH_PENDING})
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Comparison:
+    """A pod in both schedulers.
+
+    Attributes:
+        pod: `namespace/name`.
+        their_node: where it was bound, None while it waits.
+        our_node: where it would be bound, None for nowhere.
+        why: what makes the difference; "" where there is none.
+    """
+
+    pod: str
+    uid: str
+    profile: str
+    compared_at: datetime.datetime
+    outcome: Outcome
+    their_node: str | None
+    our_node: str | None
+    why: str = ""
+
+
+FrameworkOf: TypeAlias = Callable[[str], runtime.Framework | None]
+
+
+class DryRun:
+    """Compares.
+
+    Attributes:
+        placed: outcomes of pods that were bound, by schedulerName.
+        waiting: the latest comparison of each pod that waits, by uid.
+        differences: the latest pods on which the schedulers do not agree.
+        seconds: what deciding took.
+        is_on: whether what is bound is compared; off until everything has been listed.
+    """
+
+    def __init__(
+        self,
+        cache: caches.Cache,
+        framework_of: FrameworkOf,
+        clock: clocks.Clock,
+        kept: int = 1000,
+    ) -> None:
+        """Decide on what `cache` holds by the profile of a schedulerName; keep some differences."""
+        self.placed: Counter[tuple[str, Outcome]] = Counter()
+        self.waiting: dict[str, Comparison] = {}
+        self.differences: deque[Comparison] = deque(maxlen=kept)
+        self.seconds = 0.0
+        self.is_on = False
+        self._cache = cache
+        self._framework_of = framework_of
+        self._clock = clock
+        self._explain_from_seconds = clock.monotonic_seconds()
+        self._has_told_failure = False
+
+    # --- pods that the other scheduler placed -----------------------------------------------------
+
+    def bound(self, pending: pod_shape.PodInfo, node_name: str) -> None:
+        """Compare a pod that is bound now, before the cache counts it there; never raises."""
+        name = pending.pod.spec.scheduler_name
+        framework = self._framework_of(name)
+        if not self.is_on or framework is None:
+            return
+        self.waiting.pop(pending.uid, None)
+        compared = self._compare(framework, _as_decided(pending), node_name)
+        self.placed[name, compared.outcome] += 1
+        if compared.outcome not in AGREEMENT:
+            self.differences.append(compared)
+
+    # --- pods that wait ---------------------------------------------------------------------------
+
+    def look_at(self, pods: Iterable[pod_shape.PodInfo]) -> Iterable[None]:
+        """Compare the pods that wait now, one with each step; forget those that do not any more."""
+        waiting = {info.uid: info for info in pods}
+        for gone in self.waiting.keys() - waiting.keys():
+            del self.waiting[gone]
+        for info in waiting.values():
+            framework = self._framework_of(info.pod.spec.scheduler_name)
+            if framework is None or not self._is_left(info) or not _is_open(framework, info):
+                self.waiting.pop(info.uid, None)
+                continue
+            before = self.waiting.get(info.uid)
+            compared = self._compare(framework, _as_decided(info), None)
+            self.waiting[info.uid] = compared
+            is_news = before is None or before.outcome is not compared.outcome
+            if is_news and compared.outcome not in AGREEMENT:
+                self.differences.append(compared)
+            yield
+
+    def _is_left(self, info: pod_shape.PodInfo) -> bool:
+        """Return whether the other scheduler has refused a pod, or has had its time."""
+        if _is_refused(info.pod):
+            return True
+        created_at = info.pod.metadata.creation_timestamp
+        if created_at is None:
+            return False
+        return self._clock.now().timestamp() - time_text.seconds(created_at) > PATIENCE_SECONDS
+
+    # --- one pod ----------------------------------------------------------------------------------
+
+    def _compare(
+        self, framework: runtime.Framework, info: pod_shape.PodInfo, their_node: str | None
+    ) -> Comparison:
+        started_seconds = self._clock.monotonic_seconds()
+        snap = self._cache.snapshot()
+        try:
+            result = framework.schedule_pod(info, snap)
+        except Exception as error:  # noqa: BLE001 - plugins are third parties' code
+            # The watch that tells of the binding must go on.
+            if not self._has_told_failure:
+                _log.exception("deciding %s failed", info.key)
+                self._has_told_failure = True
+            outcome, our_node, why = Outcome.FAILED, None, f"{type(error).__name__}: {error}"
+        else:
+            outcome, our_node = _outcome(result, their_node, snap), result.node_name
+            why = "" if outcome in AGREEMENT else self._why(framework, info, result, their_node)
+        self.seconds += self._clock.monotonic_seconds() - started_seconds
+        return Comparison(
+            info.key,
+            info.uid,
+            framework.profile.scheduler_name,
+            snap.now,
+            outcome,
+            their_node,
+            our_node,
+            why,
+        )
+
+    def _why(
+        self,
+        framework: runtime.Framework,
+        info: pod_shape.PodInfo,
+        result: runtime.ScheduleResult,
+        their_node: str | None,
+    ) -> str:
+        """Return what speaks against the other scheduler's node, if that may be asked again."""
+        if their_node is None or not shadow.is_decision(result):
+            return result.message
+        now_seconds = self._clock.monotonic_seconds()
+        if now_seconds < self._explain_from_seconds:
+            return result.message
+        self._explain_from_seconds = now_seconds + _EXPLAIN_SECONDS
+        snap = self._cache.snapshot()
+        found = framework.explain_pod(info, snap)
+        return _against(found, snap, their_node, result.node_name) or result.message
+
+
+def _outcome(
+    result: runtime.ScheduleResult, their_node: str | None, snap: snapshot.Snapshot
+) -> Outcome:
+    if not shadow.is_decision(result):
+        return Outcome.FAILED
+    if their_node is None:
+        return Outcome.BOTH_PENDING if result.node_name is None else Outcome.WOULD_PLACE
+    if result.node_name is None:
+        return Outcome.LEFT_PENDING
+    if result.node_name == their_node:
+        return Outcome.SAME_NODE
+    is_equal = shadow.is_best(result, their_node, snap)
+    return Outcome.EQUAL_NODE if is_equal else Outcome.OTHER_NODE
+
+
+def _against(
+    found: explanation.Explanation, snap: snapshot.Snapshot, their_node: str, our_node: str | None
+) -> str:
+    """Return why their node is ruled out, or by how much another one is better."""
+    verdict = next((v for v in found.verdicts if v.name == their_node), None)
+    if verdict is None:
+        return f"{their_node} is not known here"
+    if not verdict.first.is_success:
+        reasons = ", ".join(verdict.first.reasons)
+        return f"{their_node} is ruled out by {verdict.first.plugin}: {reasons}"
+    if found.scores is None or our_node is None:
+        return ""
+    rows = found.scores.rows.tolist()
+    ours, theirs = (rows.index(snap.nodes.row_of[name]) for name in (our_node, their_node))
+    totals = found.scores.totals
+    our_points, their_points = (score_table.points(int(totals[at])) for at in (ours, theirs))
+    leads = _leads(found.scores, ours, theirs)
+    return f"{our_node} has {our_points} points, {their_node} {their_points} ({leads})"
+
+
+def _leads(table: score_table.ScoreTable, ours: int, theirs: int) -> str:
+    """Return the scores that speak most for or against our node."""
+    leads = {name: int(points[ours] - points[theirs]) for name, points in table.by_plugin.items()}
+    differing = sorted((name for name in leads if leads[name]), key=lambda n: (-abs(leads[n]), n))
+    return ", ".join(f"{n} {score_table.points(leads[n]):+}" for n in differing[:3])
+
+
+def _as_decided(info: pod_shape.PodInfo) -> pod_shape.PodInfo:
+    """Return a pod without the nomination that a scheduler writes just before it binds.
+
+    One that follows a refusal stands: room was made there by preemption.
+    """
+    if not info.pod.status.nominated_node_name or _is_refused(info.pod):
+        return info
+    status = msgspec.structs.replace(info.pod.status, nominated_node_name="")
+    return pod_shape.PodInfo(msgspec.structs.replace(info.pod, status=status), info.shape)
+
+
+def _is_refused(pod: objects.Pod) -> bool:
+    return any(c.type == "PodScheduled" and c.status == "False" for c in pod.status.conditions)
+
+
+def _is_open(framework: runtime.Framework, info: pod_shape.PodInfo) -> bool:
+    return not info.is_terminating and framework.pre_enqueue(info).is_success
