@@ -10,21 +10,24 @@ from __future__ import annotations
 import dataclasses
 import random
 import re
+import threading
 import time
 from typing import TYPE_CHECKING, Any
 
 from policysched.lang import content_hash, source
+from tests.e2e import failover_scene
 from tests.realcluster import api_client, manifests
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
 GRID = 4
+EDITS_PER_SECOND, PODS_PER_SECOND = 20, 100
 SLOT, ROW = "example.com/slot", "example.com/row"
 HASH, STATUS, ERRORS = "policysched.io/hash", "policysched.io/status", "policysched.io/errors"
 FREEZE = "policysched.io/freeze"
 
-_NOTE = re.compile(r"\(policysched: slot-(\d+), row-(\d+); ([0-9a-f]{8})\)")
+_NOTE = re.compile(r"\(policysched: row-(\d+), slot-(\d+); ([0-9a-f]{8})\)")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -195,6 +198,41 @@ def nodes_of(client: api_client.ApiClient, namespace: str) -> dict[str, str]:
     return {
         pod["metadata"]["name"]: pod["spec"].get("nodeName", "") for pod in client.pods(namespace)
     }
+
+
+@dataclasses.dataclass(frozen=True)
+class Edited:
+    """What came of many edits.
+
+    Attributes:
+        violations: what must not be.
+        pods: how many arrived meanwhile.
+        versions: how many versions pods were placed by.
+    """
+
+    violations: list[str]
+    pods: int
+    versions: int
+
+
+def edit_while_pods_arrive(
+    client: api_client.ApiClient,
+    config_map: PolicyConfigMap,
+    namespace: str,
+    offered: Sequence[Version],
+    wait_until: Callable[[Callable[[], bool]], None],
+) -> Edited:
+    """Write version after version while PODS_PER_SECOND arrive; wait until all have a node."""
+    count = len(offered) * PODS_PER_SECOND // EDITS_PER_SECOND
+    load = failover_scene.Load(client, namespace, "load", count, per_second=PODS_PER_SECOND)
+    pause = threading.Event()
+    with load:
+        for version in offered:
+            config_map.edit(version)
+            pause.wait(1 / EDITS_PER_SECOND)
+    wait_until(lambda: len(placed_by(client, namespace)) >= count)
+    by = {said[3] for said in placed_by(client, namespace).values()}
+    return Edited(violations(client, namespace, offered), count, len(by))
 
 
 class Stopwatch:

@@ -20,6 +20,7 @@ class PolicyScheduler:
 
     Attributes:
         process: can be killed and started again.
+        kubeconfig: the file by which it connects.
     """
 
     def __init__(
@@ -39,6 +40,7 @@ class PolicyScheduler:
         if server is not None:
             text = kubeconfig.read_text(encoding="utf-8")
             kubeconfig.write_text(text.replace(plane.server, server), encoding="utf-8")
+        self.kubeconfig = kubeconfig
         command = [sys.executable, "-m", "policysched", "run", "--kubeconfig", str(kubeconfig)]
         self.process = process.ServerProcess([*command, *flags], log=folder / "policysched.log")
 
@@ -63,6 +65,11 @@ class PolicyScheduler:
             process.ProcessError: it ended, or `holds()` did not come true in time.
         """
         self.process.wait_until(holds, time_limit_seconds=time_limit_seconds)
+
+    @property
+    def log(self) -> str:
+        """What it has written so far."""
+        return self.process.log.read_text(encoding="utf-8")
 
     def kill_and_start_again(self) -> None:
         """Let it die without a chance to put anything in order, and start another one."""
