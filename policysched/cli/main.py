@@ -96,8 +96,10 @@ def _drop(stream: TextIO) -> None:
 
 
 def _tell(problem: object) -> None:
+    from policysched.app import logs  # noqa: PLC0415 - most commands end without a problem
+
     try:
-        print(f"policysched: {problem}", file=sys.stderr, flush=True)
+        print(f"policysched: {logs.SECRETS.clean(str(problem))}", file=sys.stderr, flush=True)
     except OSError:  # nobody can be told
         _drop(sys.stderr)
 

@@ -1,0 +1,58 @@
+"""Secrets in texts for people."""
+
+from __future__ import annotations
+
+import base64
+import itertools
+
+import pytest
+
+from policysched.app import redaction
+
+SEED = "s33d-OF-secrets.4711"
+ENCODED = base64.b64encode(f"me:{SEED}".encode()).decode()
+
+
+@pytest.mark.parametrize(
+    "text, clean",
+    [
+        (f"Authorization: Bearer {SEED}", "Authorization: Bearer (hidden)"),
+        (f"{{'authorization': 'Basic {ENCODED}'}}", "{'authorization': 'Basic (hidden)'}"),
+        (f"GET http://me:{SEED}@prom:9090/api", "GET http://(hidden)@prom:9090/api"),
+        (f"GET /api?access_token={SEED}&query=up", "GET /api?access_token=(hidden)&query=up"),
+        (f'{{"password": "{SEED}", "user": "me"}}', '{"password": "(hidden)", "user": "me"}'),
+        ("token eyJhbGciOiJSUzI1NiJ9.eyJpc3MiOiJrIn0.c2ln is old", "token (hidden) is old"),
+        (
+            f"-----BEGIN RSA PRIVATE KEY-----\n{SEED}\n-----END RSA PRIVATE KEY-----\nrest",
+            "(hidden)\nrest",
+        ),
+        (f"cut: -----BEGIN PRIVATE KEY-----\n{SEED}", "cut: (hidden)"),
+    ],
+)
+def test_what_looks_like_a_secret_is_taken_out(text: str, clean: str) -> None:
+    """By the words before it, or by its form; what stands around it stays."""
+    assert redaction.without_patterns(text) == clean
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "0/3 nodes are available: 3 node(s) had untolerated taint {basic: true}.",
+        "serving /metrics on http://127.0.0.1:9153",
+        "the token file /var/run/secrets/kubernetes.io/serviceaccount/token cannot be read",
+        "policy p: `score cpu prefer low` at web.policy:3",
+        "pod default/password-store-0 on node me@home",
+    ],
+)
+def test_other_texts_stay_as_they_are(text: str) -> None:
+    """Words about secrets are none."""
+    assert redaction.without_patterns(text) == text
+
+
+def test_known_secrets_are_taken_out_wherever_they_stand() -> None:
+    """As they are at the time; an Authorization header is known without its scheme."""
+    versions = itertools.cycle([[f"Bearer {SEED}", "short"], ["Bearer renewed-token"]])
+    redactor = redaction.Redactor()
+    redactor.add(lambda: next(versions))
+    assert redactor.clean(f"x{SEED}x short") == "x(hidden)x short"
+    assert redactor.clean("xrenewed-tokenx") == "x(hidden)x"
