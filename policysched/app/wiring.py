@@ -19,6 +19,7 @@ from policysched import clock as clocks
 from policysched.app import (
     cluster_sync,
     dry_run,
+    known_secrets,
     live_profiles,
     logs,
     metrics_source,
@@ -298,6 +299,12 @@ async def _wait_for_metrics(metrics: metrics_source.MetricsSource | None) -> Non
 # --- parts ---------------------------------------------------------------------------------------
 
 
+def _hide_secrets(joined: wired.Wired) -> None:
+    logs.SECRETS.add(
+        known_secrets.of_process(joined.connection.credentials, joined.config.prometheus)
+    )
+
+
 def _follow_cluster(joined: wired.Wired) -> None:
     """Watch, and write what is decided."""
     joined.background += [each.run() for each in joined.reflectors]
@@ -345,11 +352,13 @@ def _tell_decisions(joined: wired.Wired) -> None:
 
 
 _PARTS: tuple[Callable[[wired.Wired], None], ...] = (
+    _hide_secrets,
     _follow_cluster,
     _follow_time,
     _follow_metrics,
     _watch_unserved,
     _tell_own_metrics,
+    _tell_decisions,
     shadow_report.add,
     dry_run.add,
     secure_port.add,  # the last one: it serves the pages that the others have added
