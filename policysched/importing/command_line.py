@@ -11,6 +11,7 @@ from policysched.importing import (
     kube_scheduler_config,
     outcome,
     profile_plan,
+    serving,
 )
 
 PROGRAM = "kube-scheduler"
@@ -126,6 +127,7 @@ def read(
     names = files(found).scheduler_name
     for name, fields in _GROUPS.items():
         made.offer_group(name, _group(found, fields))
+    serving.from_flags(found, made)
     for flag in found:
         _flag(flag, made)
     provider = _last(found, "algorithm-provider")
@@ -183,7 +185,7 @@ def _flag(flag: Flag, made: outcome.Outcome) -> None:
         case "kubeconfig":
             made.run_options["--kubeconfig"] = flag.value
         case "feature-gates":
-            feature_gates.read(flag.value, flag.at, report)
+            feature_gates.read(flag.value, flag.at, made)
         case name if name in _OWN_LEASE:
             kube_scheduler_config.tell_own_lease(f"--{name}={flag.value}", flag.at, report)
         case "pod-max-in-unschedulable-pods-duration":
@@ -191,7 +193,9 @@ def _flag(flag: Flag, made: outcome.Outcome) -> None:
         case "master":
             problem = f"`--master {flag.value}` cannot be given"
             report.warn(flag.at, problem, "name the server in a kubeconfig")
-        case name if name in _KNOWN or any(name in group for group in _GROUPS.values()):
+        case name if name in _KNOWN | serving.FLAGS or any(
+            name in group for group in _GROUPS.values()
+        ):
             pass
         case name if _begins(name, _LOGGING):
             report.note(flag.at, f"`--{name}` is left out", "see `policysched run --log-level`")

@@ -5,7 +5,13 @@ Source: `pkg/features/kube_features.go` of Kubernetes 1.18 to 1.36.
 
 from __future__ import annotations
 
-from policysched.importing import findings
+import msgspec
+
+from policysched.app import config
+from policysched.importing import findings, outcome
+
+_SWITCHES: dict[str, bool] = msgspec.to_builtins(config.Features())
+"""Those that are switches here too, with their defaults."""
 
 _ALWAYS_ON = frozenset(
     {
@@ -18,30 +24,34 @@ _ALWAYS_ON = frozenset(
             "PodSchedulingReadiness",
             "TaintNodesByCondition",
         ),
-        *("PodDisruptionBudget", "CSIMigration", "ReadWriteOncePod", "SchedulerQueueingHints"),
+        *("PodDisruptionBudget", "CSIMigration", "ReadWriteOncePod"),
         *("LocalStorageCapacityIsolation", "CSIStorageCapacity", "SidecarContainers"),
         *("TaintTolerationComparisonOperators", "AttachVolumeLimit", "VolumeScheduling"),
         *("InPlacePodVerticalScaling", "PodLevelResources", "SchedulerAsyncPreemption"),
     }
 )
-_NO_MATTER = frozenset(
-    {"OpportunisticBatching", "SchedulerAsyncAPICalls", "SchedulerPopFromBackoffQ"}
-)
+_NO_MATTER = frozenset({"SchedulerAsyncAPICalls"})
 """How fast, not where."""
 
 _ADVICE = "make sure that no pod depends on it"
 
 
-def read(text: str, at: findings.Place, report: findings.Report) -> None:
-    """Report each gate that is set to something else than what policysched does."""
+def read(text: str, at: findings.Place, made: outcome.Outcome) -> None:
+    """Set switches, and report other gates that are set to something else than what is done."""
+    report, switches = made.report, {}
     for entry in text.split(","):
         name, _, value = entry.strip().strip('"').partition("=")
         is_on = value.strip().lower() in ("true", "1", "t")
-        if not name or (name in _ALWAYS_ON and is_on):
+        if name in _SWITCHES:
+            switches[name] = (at, is_on)
+        elif not name or (name in _ALWAYS_ON and is_on):
             continue
-        if name in _NO_MATTER:
+        elif name in _NO_MATTER:
             report.note(at, f"the feature gate {name}={value} has no counterpart", "it is left out")
         elif name in _ALWAYS_ON:
             report.warn(at, f"the feature {name} cannot be switched off", _ADVICE)
         else:
             report.warn(at, f"the feature gate {name}={value} has no counterpart", _ADVICE)
+    made.offer_group(
+        "features", {name: each for name, each in switches.items() if each[1] != _SWITCHES[name]}
+    )

@@ -14,6 +14,7 @@ from policysched.importing import (
     plugin_facts,
     plugin_points,
     profile_plan,
+    serving,
 )
 from policysched.plugins import registry
 
@@ -23,7 +24,6 @@ DEFAULT_NAME = "default-scheduler"
 _ALL_NODES = 100
 _SCORES_ALL = "policysched always considers and scores every node; expect the better node"
 _AT_ONCE = "policysched computes all nodes at once"
-_SERVING = "operations, not placement: set the ports and profiling of `policysched run`"
 
 
 def read(given: fields.Fields, made: outcome.Outcome) -> None:
@@ -228,7 +228,7 @@ def _configuration(given: fields.Fields, made: outcome.Outcome) -> None:
         inner = given.object(name)
         if inner is not None:
             _offer_each(name, inner, made)
-    _serving(given)
+    serving.from_fields(given, made)
     if "delayCacheUntilActive" in given and given.flag("delayCacheUntilActive", default=False):
         problem = "`delayCacheUntilActive: true` has no counterpart"
         given.report.warn(
@@ -259,11 +259,3 @@ def tell_own_lease(what: str, at: findings.Place, report: findings.Report) -> No
 
 
 _OWN_LEASE = {("leaderElection", "resourceName"), ("leaderElection", "resourceLock")}
-
-
-def _serving(given: fields.Fields) -> None:
-    names = ("healthzBindAddress", "metricsBindAddress")
-    for name in (*names, "enableProfiling", "enableContentionProfiling"):
-        value = given.take(name)
-        if value not in (None, ""):
-            given.report.note(given.at(name), f"`{name}: {value}` is left out", _SERVING)

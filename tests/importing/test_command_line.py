@@ -60,7 +60,6 @@ PACKED = [
             [],
             [
                 "note 1: `--v` is left out",
-                "note 1: `--secure-port` is left out",
                 "note 1: `--profiling` is left out",
                 "note 1: `--lock-object-name=x` is left out: policysched has a lease of its own",
             ],
