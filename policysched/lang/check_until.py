@@ -107,6 +107,7 @@ class _Quantities:
         }
         self._read: list[Typed] = []
         self._limits: list[set[float]] = []
+        self._has_single_values = False
 
     def collect(self, condition: Typed) -> None:
         """Note what a condition reads."""
@@ -117,7 +118,8 @@ class _Quantities:
             case checked_expr.Not(operand=operand):
                 self.collect(operand)
             case _:
-                expr, _, limit = _compared(condition)
+                expr, comparator, limit = _compared(condition)
+                self._has_single_values |= comparator in {"=", "!="}
                 if expr not in self._read:
                     self._read.append(expr)
                     self._limits.append(set())
@@ -136,8 +138,8 @@ class _Quantities:
         yield from itertools.product(*(self._values(index) for index in range(len(self._read))))
 
     def has_one_number(self) -> bool:
-        """Return whether a single number decides."""
-        return len(self._limits) == 1 and bool(self._limits[0])
+        """Return whether a single number decides, by being below or above others."""
+        return len(self._limits) == 1 and not self._has_single_values
 
     def is_true(self, condition: Typed, point: _Point) -> bool:
         """Evaluate a condition where everything has a value."""

@@ -137,7 +137,7 @@ def _loser_of_operation(expr: promql_parser.BinaryExpr, label: str) -> promql_pa
     operator, modifier = str(expr.op), expr.modifier
     left, right = loser(expr.lhs, label), loser(expr.rhs, label)
     if operator == "or":
-        return left and right
+        return left if right is not None else None
     if operator == "unless":
         return left
     if _is_matched(modifier, label):
