@@ -8,7 +8,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import NoReturn
 
-from policysched.app.reload import history
+from policysched.app.reload import config_map_store, history
 from policysched.app.reload import state as states
 from policysched.kube import config_maps, errors
 
@@ -23,14 +23,14 @@ class HistoryKeeper:
 
     def __init__(
         self,
-        writer: config_maps.ConfigMaps,
+        store: config_map_store.ConfigMapStore,
         name: str,
         keep: int,
         is_leading: Callable[[], bool],
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         """Keep `keep` versions in the ConfigMap `NAMESPACE/NAME`, which is made if need be."""
-        self._writer = writer
+        self._store = store
         self._namespace, _, self._name = name.partition("/")
         self._keep = keep
         self._is_leading = is_leading
@@ -60,15 +60,15 @@ class HistoryKeeper:
     async def _write(self, key: history.Key, value: bytes) -> bool:
         """Return whether the version is kept, or never will be."""
         try:
-            present = await self._writer.read(self._namespace, self._name)
+            present = await self._store.read(self._namespace, self._name)
             kept = present.binary_data if present else {}
             changes = history.changes(kept, key, value, self._keep)
             if changes is None:
                 _log.warning("version %s is too large to be kept", key.hash)
             elif changes and present is not None:
-                await self._writer.change(present, binary_data=changes)
+                await self._store.change(present, binary_data=changes)
             elif changes:
-                await self._writer.create(self._namespace, self._name, {str(key): value}, LABELS)
+                await self._store.create(self._namespace, self._name, {str(key): value}, LABELS)
         except errors.FencedError:
             return False
         except errors.KubeError as error:

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from policysched import errors
 from policysched.app import policy_sources
-from policysched.app.reload import history
+from policysched.app.reload import config_map_store, history
 from policysched.app.reload import status_annotations as statuses
 from policysched.kube import config_maps
 from policysched.kube import errors as kube_errors
@@ -54,9 +54,9 @@ class Done:
 class Rollback:
     """Writes a former version into the ConfigMap of the policies."""
 
-    def __init__(self, writer: config_maps.ConfigMaps, policies: str, kept_in: str) -> None:
+    def __init__(self, store: config_map_store.ConfigMapStore, policies: str, kept_in: str) -> None:
         """Take the ConfigMaps of the policies and of former versions, as `NAMESPACE/NAME`."""
-        self._writer = writer
+        self._store = store
         self._policies = policies
         self._kept_in = kept_in
 
@@ -79,7 +79,7 @@ class Rollback:
 
     async def _read(self, name: str) -> config_maps.ConfigMap | None:
         namespace, _, own = name.partition("/")
-        return await self._writer.read(namespace, own)
+        return await self._store.read(namespace, own)
 
     async def go_back(self, wanted: str, *, freeze: bool = False) -> Done:
         """Write a version back, unless the policies change at the same time.
@@ -124,7 +124,7 @@ class Rollback:
         if data == present and annotations.items() <= said.items():
             return Done(version, is_written=False, is_frozen=is_frozen)
         dropped = dict.fromkeys(present.keys() - data.keys())
-        await self._writer.change(target, data=dropped | data, annotations=annotations)
+        await self._store.change(target, data=dropped | data, annotations=annotations)
         return Done(version, is_written=data != present, is_frozen=is_frozen)
 
 

@@ -16,8 +16,14 @@ from typing import NoReturn, Protocol
 
 from policysched import errors
 from policysched.app import config, policy_sources
-from policysched.app.reload import config_map_source, file_source, history, versions
-from policysched.kube import client, config_maps
+from policysched.app.reload import (
+    config_map_source,
+    config_map_store,
+    file_source,
+    history,
+    versions,
+)
+from policysched.kube import client
 
 _log = logging.getLogger("policysched")
 
@@ -37,14 +43,6 @@ class Source(Protocol):
 
     async def run(self, take: Callable[[versions.Offer], None], known: versions.Offer) -> NoReturn:
         """Call `take` whenever there is something else than what is known."""
-        ...
-
-
-class Kept(Protocol):
-    """Reads ConfigMaps; see `kube.config_maps.ConfigMaps`."""
-
-    async def read(self, namespace: str, name: str, /) -> config_maps.ConfigMap | None:
-        """Return a ConfigMap, None where there is none."""
         ...
 
 
@@ -118,7 +116,7 @@ class Starting:
         is_wanted = self._settings.on_bad_start == "lastGood"
         return is_wanted and bool(self._settings.history_config_map)
 
-    async def remote(self, source: Source, kept: Kept) -> Start:
+    async def remote(self, source: Source, kept: config_map_store.ConfigMapStore) -> Start:
         """Return what a source says, or what is kept where that is bad or frozen.
 
         Raises:
@@ -146,7 +144,9 @@ class Starting:
         )
         return Start(last_good, offer, found)
 
-    async def _kept(self, kept: Kept, version_hash: str = "") -> versions.Checked | None:
+    async def _kept(
+        self, kept: config_map_store.ConfigMapStore, version_hash: str = ""
+    ) -> versions.Checked | None:
         """Return the newest kept version that is good, or the one with this hash."""
         namespace, _, name = self._settings.history_config_map.partition("/")
         if not name:

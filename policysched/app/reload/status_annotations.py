@@ -11,6 +11,7 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping
 from typing import NoReturn, Protocol
 
+from policysched.app.reload import config_map_store
 from policysched.app.reload import state as states
 from policysched.kube import config_maps, errors
 
@@ -42,16 +43,6 @@ class Followed(Protocol):
         ...
 
 
-class Annotator(Protocol):
-    """Writes annotations; see `kube.config_maps.ConfigMaps`."""
-
-    async def annotate(
-        self, config_map: config_maps.ConfigMap, annotations: config_maps.Changes, /
-    ) -> None:
-        """Change annotations of this very object."""
-        ...
-
-
 def wanted(state: states.PolicyState) -> dict[str, str | None]:
     """Return the annotations that tell of a state; None stands for one that must not be there."""
     refused = state.refused
@@ -78,14 +69,14 @@ class StatusAnnotations:
         self,
         state: states.PolicyState,
         followed: Followed,
-        writer: Annotator,
+        store: config_map_store.ConfigMapStore,
         is_leading: Callable[[], bool],
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         """Tell of `state` on the ConfigMap `followed`, now and whenever `tell` is called."""
         self._state = state
         self._followed = followed
-        self._writer = writer
+        self._store = store
         self._is_leading = is_leading
         self._sleep = sleep
         self._news = asyncio.Event()
@@ -115,7 +106,7 @@ class StatusAnnotations:
         if not self._is_leading():
             return False
         try:
-            await self._writer.annotate(target, changes)
+            await self._store.annotate(target, changes)
         except errors.FencedError:
             return False
         except errors.KubeError as error:

@@ -1,0 +1,43 @@
+"""ConfigMaps as reloads need them; `kube.config_maps.ConfigMaps` has them on the API server."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Protocol
+
+from policysched.kube import config_maps
+
+
+class ConfigMapStore(Protocol):
+    """Reads and writes ConfigMaps; see `kube.config_maps.ConfigMaps` for what is raised."""
+
+    async def read(self, namespace: str, name: str) -> config_maps.ConfigMap | None:
+        """Return a ConfigMap, None where there is none."""
+        ...
+
+    async def create(
+        self,
+        namespace: str,
+        name: str,
+        binary_data: Mapping[str, bytes],
+        labels: Mapping[str, str],
+    ) -> None:
+        """Create a ConfigMap."""
+        ...
+
+    async def annotate(
+        self, config_map: config_maps.ConfigMap, annotations: config_maps.Changes
+    ) -> None:
+        """Change annotations of this very object, whatever its version is by now."""
+        ...
+
+    async def change(
+        self,
+        config_map: config_maps.ConfigMap,
+        *,
+        data: config_maps.Changes | None = None,
+        binary_data: Mapping[str, bytes | None] | None = None,
+        annotations: config_maps.Changes | None = None,
+    ) -> None:
+        """Change keys and annotations, if the object is still as it was read."""
+        ...
