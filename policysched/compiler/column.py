@@ -75,9 +75,9 @@ def on_each(array: npt.NDArray[ScalarT], n: int) -> npt.NDArray[ScalarT]:
 
 
 def at_rows(column: ColumnT, rows: columns.RowIndex) -> ColumnT:
-    """Return some rows of a column that was spread."""
+    """Return some rows of a column with an entry for each, of which one may be ALWAYS."""
     first, second = column
-    return type(column)(first[rows], second[rows])
+    return type(column)(first[rows], second if second is ALWAYS else second[rows])
 
 
 def spread(column: ColumnT, n: int) -> ColumnT:

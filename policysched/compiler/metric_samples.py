@@ -22,7 +22,8 @@ class Samples:
     """What a metric says about the N nodes of a snapshot.
 
     Attributes:
-        numbers: (N,), valid where a sample is fresh and inside the declared range.
+        numbers: (N,), valid where a sample is fresh and inside the declared range; ALWAYS where
+            that is so on every row.
         measured_at_seconds: float64 (N,), of the newest sample; -inf where there is none.
         is_out: no existing node has a valid sample: an outage, whatever the cause.
         valid_until: when the next sample turns stale; None for never.
@@ -86,7 +87,7 @@ class MetricSamples:
             values = window.values
             is_valid &= np.isfinite(window.measured_at_seconds)
         return Samples(
-            column.Numbers(values, is_valid),
+            column.Numbers(values, column.ALWAYS if is_valid.all() else is_valid),
             read.measured_at_seconds,
             is_out=not bool((is_valid & snap.is_alive).any()),
             valid_until=self._end_of_validity(read.measured_at_seconds[is_fresh]),

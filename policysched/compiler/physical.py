@@ -52,7 +52,7 @@ class PhysicalExpr(Protocol, Generic[ResultT_co]):
         ...
 
     def evaluate(self, batch: Batch) -> ResultT_co:
-        """Return the column on the nodes of the batch."""
+        """Return the column on the nodes of the batch; to be called inside `arithmetic.quiet()`."""
         ...
 
 
@@ -77,20 +77,16 @@ class Kept(Generic[column.ColumnT]):
         if not batch.keeps:
             return self.inner.evaluate(batch)
         if len(batch.nodes) <= _FEW_NODES:
-            with arithmetic.quiet():
-                return self.inner.evaluate(batch)
+            return self.inner.evaluate(batch)
 
         def compute(nodes: snapshot.NodeView, state: cycle_state.CycleState) -> column.ColumnT:
-            with arithmetic.quiet():
-                return self.inner.evaluate(Batch(nodes, batch.shape, state))
+            return self.inner.evaluate(Batch(nodes, batch.shape, state))
 
         return self.kept.on(batch.nodes, batch.state, compute)
 
 
 def evaluate(expr: PhysicalExpr[ResultT_co], batch: Batch) -> ResultT_co:
     """Return the column of a whole expression; NumPy does not warn of what counts as missing."""
-    if isinstance(expr, Kept) and batch.keeps:
-        return cast("ResultT_co", expr.evaluate(batch))
     with arithmetic.quiet():
         return expr.evaluate(batch)
 
@@ -248,8 +244,8 @@ class Fallback:
     def evaluate(self, batch: Batch) -> column.Numbers:
         """Return the result."""
         value = self.value.evaluate(batch)
-        if value.is_valid.all():
-            return value
+        if value.is_valid is column.ALWAYS or value.is_valid.all():
+            return column.Numbers(value.values, column.ALWAYS)
         return arithmetic.coalesce(value, self.fallback.evaluate(batch))
 
 

@@ -23,12 +23,12 @@ def _hundredths(shares: columns.FloatArray) -> columns.IntArray:
 def linear(values: columns.FloatArray, low: float, high: float) -> columns.IntArray:
     """Return `(v - low) / (high - low)` of 100 points, inside 0 to 100.
 
-    Example: linear([0.3, 1.2], 0, 0.9) is [3333, 10000]. With equal bounds it is a step.
+    Example: linear([0.3, 1.2], 0, 0.9) is [3333, 10000]. With equal bounds it is a step. Far
+    outside of close bounds it overflows, which does no harm; NumPy must not warn of it.
     """
     if low == high:
         return FULL * (values >= high).astype(np.int64)
-    with np.errstate(over="ignore"):  # far outside of close bounds
-        shares = (values / 2 - low / 2) / (high / 2 - low / 2)
+    shares = (values / 2 - low / 2) / (high / 2 - low / 2)
     return _hundredths(np.minimum(np.maximum(shares, 0.0), 1.0))  # np.clip is slow on a few rows
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from policysched.cluster import columns, pod_shape, snapshot
 from policysched.compiler import column, lowering, physical, rewrites, scope
-from policysched.compiler.kernels import points
+from policysched.compiler.kernels import arithmetic, points
 from policysched.compiler.rules import base, reject
 from policysched.framework import cycle_state, interface
 from policysched.lang import checked
@@ -63,10 +63,12 @@ class NumberScore(base.ScoreRule):
     def numbers(
         self, state: cycle_state.CycleState, shape: pod_shape.PodShape, nodes: snapshot.NodeView
     ) -> column.Numbers:
-        """Return the numbers (n,) that points are made of."""
-        values, is_valid = physical.evaluate(self.value, physical.Batch(nodes, shape, state))
-        n = len(nodes)
-        return column.Numbers(column.on_each(values, n), column.on_each(is_valid, n))
+        """Return the numbers that points are made of: values (n,), valid ones may be ALWAYS.
+
+        To be called inside `arithmetic.quiet()`.
+        """
+        values, is_valid = self.value.evaluate(physical.Batch(nodes, shape, state))
+        return column.Numbers(column.on_each(values, len(nodes)), is_valid)
 
 
 class PointwiseScore(NumberScore):
@@ -90,11 +92,12 @@ class PointwiseScore(NumberScore):
         """Return int64 (n,) hundredths, all 0 in an outage."""
         if self.outage.is_on(nodes.snapshot, state):
             return np.zeros(len(nodes), np.int64)
-        values, is_valid = self.numbers(state, pod.shape, nodes)
-        if is_valid.all():
-            return self._points(values)
-        known = np.where(is_valid, values, 0.0)
-        return np.where(is_valid, self._points(known), self._missing)
+        with arithmetic.quiet():
+            values, is_valid = self.numbers(state, pod.shape, nodes)
+            if is_valid is column.ALWAYS or is_valid.all():
+                return self._points(values)
+            known = np.where(is_valid, values, 0.0)
+            return np.where(is_valid, self._points(known), self._missing)
 
     def _points(self, values: columns.FloatArray) -> columns.IntArray:
         match self._normalization:
@@ -128,7 +131,8 @@ class RelativeScore(NumberScore):
         """Return float64 (n,), NaN where missing; all 0, which gives no points, in an outage."""
         if self.outage.is_on(nodes.snapshot, state):
             return np.zeros(len(nodes))
-        values, is_valid = self.numbers(state, pod.shape, nodes)
+        with arithmetic.quiet():
+            values, is_valid = self.numbers(state, pod.shape, nodes)
         return np.where(is_valid, values, np.nan)
 
     @base.evaluates
