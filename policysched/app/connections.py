@@ -74,7 +74,7 @@ class Connections:
         return len(self._by_protocol)
 
     async def run(self) -> NoReturn:
-        """Accept until cancelled; then all connections end."""
+        """Accept until cancelled."""
         loop = asyncio.get_running_loop()
         self._listening.setblocking(False)
         try:
@@ -88,8 +88,11 @@ class Connections:
                 self._admit(accepted)
         finally:
             self._listening.close()
-            for each in self._by_protocol.values():
-                each.drop()
+
+    def drop_all(self) -> None:
+        """End all connections at once."""
+        for each in self._by_protocol.values():
+            each.drop()
 
     def touch(self, protocol: asyncio.BaseProtocol) -> None:
         """Note that a connection is in use."""

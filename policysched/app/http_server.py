@@ -221,7 +221,8 @@ class HttpServer:
         try:
             await self._connections.run()
         finally:
-            await server.shutdown(_CLOSING_SECONDS)
+            await server.shutdown(_CLOSING_SECONDS)  # what is being answered may end
+            self._connections.drop_all()
 
     async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
         """Answer, down to the last byte; a client that does not take it in time is dropped."""

@@ -54,12 +54,14 @@ class PolicySet:
         specs: the profiles, in the order of the text.
         plugins: where plugins are made.
         warnings: rendered findings that are no errors.
+        findings: the same as data.
     """
 
     program: checked.CheckedProgram | None
     specs: tuple[ProfileSpec, ...]
     plugins: registry.Registry
     warnings: tuple[str, ...] = ()
+    findings: tuple[diagnostics.Diagnostic, ...] = ()
 
     @property
     def content_hash(self) -> str:
@@ -147,14 +149,9 @@ def from_sources(
         raise errors.ConfigurationError(
             "--scheduler-name", problem, help=f"the policies declare {declared}"
         )
-    return PolicySet(result.program, tuple(specs), plugins, _rendered_warnings(result))
-
-
-def _rendered_warnings(result: checker.CheckResult) -> tuple[str, ...]:
-    return tuple(
-        rendering.render(finding, result.texts)
-        for finding in result.diagnostics
-        if finding.severity is diagnostics.Severity.WARNING
+    rendered = tuple(rendering.render(each, result.texts) for each in result.diagnostics)
+    return PolicySet(
+        result.program, tuple(specs), plugins, rendered, findings=tuple(result.diagnostics)
     )
 
 

@@ -28,6 +28,7 @@ _HELP = {
     "explain": "say for a pod why each node fits or not, and which scores it gets",
     "simulate": "schedule the pending pods of a cluster file",
     "rollback": "go back to a former version of the policies on a cluster",
+    "webhook": "refuse ConfigMaps of broken policies when they are applied",
     "import": "write what another scheduler is configured with as policies",
 }
 _CANNOT_WRITE = (errno.EBADF, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.ENOSPC)

@@ -1,0 +1,107 @@
+"""The server of `policysched webhook`: reviews over TLS, one at a time, beside its health."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import logging
+
+from policysched import clock as clocks
+from policysched.app import admission, config, http_server, logs, process
+from policysched.app.serving import certificates, health
+
+_log = logging.getLogger("policysched")
+
+PATH = "/validate"
+MAX_BODY_BYTES = 8 * 1024 * 1024
+"""A ConfigMap has a MiB at most; an update brings two, and JSON escapes what is in them."""
+_MAX_WAITING = 8
+"""More reviews at once are turned away: the API server waits for none longer than 30 s."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class WebhookOptions:
+    """What `webhook` is started with.
+
+    Attributes:
+        address: where it listens.
+        cert_file, key_file: what it shows; read again when they change.
+        configuration: that of the scheduler which goes by the policies.
+        scheduler_name: of that scheduler, None for its default.
+        chosen: which ConfigMaps are looked at.
+    """
+
+    address: http_server.Address
+    cert_file: str
+    key_file: str
+    configuration: config.Config
+    scheduler_name: str | None
+    chosen: admission.Chosen
+
+
+class Webhook:
+    """Reviews what the API server posts.
+
+    Attributes:
+        bound: where it listens.
+    """
+
+    def __init__(self, options: WebhookOptions, clock: clocks.Clock) -> None:
+        """Take the port.
+
+        Raises:
+            ConfigurationError: it cannot listen there, or the certificate cannot be used.
+        """
+        self._admission = admission.Admission(
+            options.configuration, options.scheduler_name, options.chosen
+        )
+        self._stopping = asyncio.Event()
+        self._turn = asyncio.Semaphore(1)  # a check keeps a whole core busy
+        self._waiting = 0
+        checks = {"shutdown": lambda: "it is about to end" if self._stopping.is_set() else ""}
+        pair = certificates.FilePair(options.cert_file, options.key_file)
+        self._server = http_server.HttpServer(
+            options.address,
+            health.Health({}, checks).pages(),
+            tls=certificates.Certificates(pair, clock),
+            posts=http_server.Posts({PATH: self._take}, max_bytes=MAX_BODY_BYTES),
+        )
+        self.bound = self._server.bound
+
+    async def run(self) -> None:
+        """Serve until the process is asked to stop."""
+        self._stopping = process.stop_on_signals()
+        serving = asyncio.create_task(self._server.run())
+        stopped = asyncio.create_task(self._stopping.wait())
+        await asyncio.wait((serving, stopped), return_when=asyncio.FIRST_COMPLETED)
+        _log.info("stopping")
+        for each in (serving, stopped):
+            each.cancel()
+        results = await asyncio.gather(serving, stopped, return_exceptions=True)
+        for result in results:
+            if isinstance(result, Exception):
+                raise result
+        _log.info("stopped")
+
+    async def _take(self, body: bytes) -> http_server.Page:
+        try:
+            question = self._admission.question(body)
+        except admission.ReviewError as error:
+            return http_server.Page(f"{error}\n".encode(), status=400)
+        if question.texts is None:
+            return _page(question, admission.Verdict())
+        if self._waiting >= _MAX_WAITING:
+            return http_server.Page(b"too many reviews at once\n", status=503)
+        self._waiting += 1
+        try:
+            async with self._turn:
+                verdict = await asyncio.to_thread(self._admission.verdict, question)
+        finally:
+            self._waiting -= 1
+        outcome = "refused" if verdict.message else "admitted"
+        _log.info("%s %s", outcome, logs.fields(configMap=question.name))
+        return _page(question, verdict)
+
+
+def _page(question: admission.Question, verdict: admission.Verdict) -> http_server.Page:
+    return http_server.Page(admission.answer(question, verdict), http_server.JSON)
