@@ -23,8 +23,10 @@ from policysched.scheduler import dry_run
 _log = logging.getLogger("policysched")
 
 PATH = "/debug/dry-run"
-LOOK_SECONDS = 30.0
-"""How often pods that wait are decided, and how often the log has a summary."""
+LOOK_SECONDS = 10.0
+"""How often pods that wait are decided."""
+TELL_SECONDS = 60.0
+"""How often the log has a summary, as long as there is news."""
 _LINES = 10
 """Lines about single pods between two summaries."""
 _SHOWN = 100
@@ -75,11 +77,14 @@ async def _run(joined: wired.Wired, compared: dry_run.DryRun, report: DryRunRepo
     compared.is_on = True
     names = ",".join(joined.profiles.current.by_name)
     _log.info("dry run: nothing is written %s", logs.fields(profiles=names))
+    told_seconds = joined.clock.monotonic_seconds()
     try:
         while True:
             for _ in compared.look_at(each.info for each in joined.scheduler.queue.pods()):
                 await asyncio.sleep(0)
-            report.tell()
+            if joined.clock.monotonic_seconds() - told_seconds >= TELL_SECONDS:
+                told_seconds = joined.clock.monotonic_seconds()
+                report.tell()
             await asyncio.sleep(LOOK_SECONDS)
     finally:
         report.tell()

@@ -28,6 +28,9 @@ _log = logging.getLogger(__name__)
 
 PATIENCE_SECONDS = 60.0
 """How old a pod of which the other scheduler said nothing is before it counts as left pending."""
+NEAR_SHARE = 0.02
+"""Up to this share of the best points another node is near: so much moves when one pod more or less
+counts, and pods that the other scheduler binds at one moment are seen one after the other."""
 _EXPLAIN_SECONDS = 1.0
 """A difference is explained this often at most: that costs more than a decision."""
 
@@ -35,11 +38,12 @@ _EXPLAIN_SECONDS = 1.0
 class Outcome(enum.Enum):
     """What becomes of a pod, compared with the other scheduler.
 
-    The first four are of pods that it placed, the last two of pods that it left pending.
+    The last two are of pods that it left pending, the others of pods that it placed.
     """
 
     SAME_NODE = "sameNode"
     EQUAL_NODE = "equalNode"
+    NEAR_NODE = "nearNode"
     OTHER_NODE = "otherNode"
     LEFT_PENDING = "leftPending"
     FAILED = "failed"
@@ -50,6 +54,7 @@ class Outcome(enum.Enum):
 PLACED = (
     Outcome.SAME_NODE,
     Outcome.EQUAL_NODE,
+    Outcome.NEAR_NODE,
     Outcome.OTHER_NODE,
     Outcome.LEFT_PENDING,
     Outcome.FAILED,
@@ -215,8 +220,18 @@ def _outcome(
         return Outcome.LEFT_PENDING
     if result.node_name == their_node:
         return Outcome.SAME_NODE
-    is_equal = shadow.is_best(result, their_node, snap)
-    return Outcome.EQUAL_NODE if is_equal else Outcome.OTHER_NODE
+    if shadow.is_best(result, their_node, snap):
+        return Outcome.EQUAL_NODE
+    return Outcome.NEAR_NODE if _is_near(result, their_node, snap) else Outcome.OTHER_NODE
+
+
+def _is_near(result: runtime.ScheduleResult, their_node: str, snap: snapshot.Snapshot) -> bool:
+    table = result.scores
+    if table is None:
+        return False
+    points = table.totals[table.rows == snap.nodes.row_of.get(their_node, -1)]
+    best = int(table.totals.max())
+    return bool(len(points)) and best - int(points[0]) <= NEAR_SHARE * best
 
 
 def _against(

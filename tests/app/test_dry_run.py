@@ -1,0 +1,102 @@
+"""How a dry run tells of itself, and why it cannot write."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+
+import orjson
+import pytest
+
+from policysched import clock as clocks
+from policysched.app import dry_run, own_metrics
+from policysched.kube import errors
+from tests import builders
+from tests.scheduler import test_dry_run as scenes
+from tests.scheduler import test_shadow_decisions as worlds
+
+
+def _beside() -> scenes.Beside:
+    beside = scenes.Beside("nodeAffinity preferred disk = hdd weight 9", n1=scenes.A, n2=scenes.B)
+    beside.binds(worlds.web("a"), "n2")
+    beside.binds(worlds.web("b"), "n1")
+    pod = worlds.web("large").requests(cpu="64").meta(creation_timestamp="2026-01-05T11:00:00Z")
+    beside.world.fake.pods.upsert(pod.build())
+    beside.look()
+    return beside
+
+
+SUMMARY = (
+    "agrees on 1 of 2 placed pods (50.0%), 1 sameNode, 0 equalNode, 0 nearNode, 1 otherNode, "
+    "0 leftPending, 0 failed, 1 bothPending, 0 wouldPlace"
+)
+
+
+def test_the_log_has_a_summary_and_each_difference_once(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """Nothing is repeated while nothing changes."""
+    caplog.set_level(logging.INFO, "policysched")
+    report = dry_run.DryRunReport(_beside().dry_run)
+    report.tell()
+    report.tell()
+    first, last = (record.getMessage() for record in caplog.records)
+    assert first.startswith("dry run: pod=default/b outcome=otherNode theirs=n1 ours=n2: n2 has ")
+    assert last == f"dry run: {SUMMARY}"
+
+
+def test_before_anything_was_compared_there_is_no_share() -> None:
+    """Nothing is divided by nothing."""
+    beside = scenes.Beside("")
+    assert (
+        dry_run.DryRunReport(beside.dry_run).summary().startswith("agrees on 0 of 0 placed pods,")
+    )
+
+
+def test_metrics_count_by_outcome() -> None:
+    """Placed pods are counters, those that wait a gauge."""
+    own = own_metrics.OwnMetrics()
+    own.add(dry_run.DryRunReport(_beside().dry_run).collect)
+
+    def value(name: str, **labels: str) -> float | None:
+        return own.registry.get_sample_value(name, {"profile": worlds.NAME, **labels})
+
+    assert value("policysched_dry_run_pods_total", outcome="sameNode") == 1
+    assert value("policysched_dry_run_pods_total", outcome="otherNode") == 1
+    assert value("policysched_dry_run_pending_pods", outcome="bothPending") == 1
+
+
+def test_the_page_has_the_latest_differences() -> None:
+    """With both nodes, and what makes the difference."""
+    page = orjson.loads(dry_run.DryRunReport(_beside().dry_run).page().body)
+    assert page["summary"] == SUMMARY
+    assert page["waiting"] == {"bothPending": 1}
+    (difference,) = page["differences"]
+    assert (difference["pod"], difference["theirNode"], difference["ourNode"]) == (
+        "default/b",
+        "n1",
+        "n2",
+    )
+
+
+def test_no_write_may_begin() -> None:
+    """Whoever tries is refused before anything is sent."""
+    clock = clocks.ManualClock(builders.EPOCH)
+    fence = dry_run.closed_fence(clock)
+    with pytest.raises(errors.FencedError):
+        fence.write_seconds()
+
+
+def test_it_never_leads() -> None:
+    """So nothing that waits for the leader's turn begins."""
+
+    async def scenario() -> None:
+        elector = dry_run.NeverLeading()
+        assert elector.is_leading is False
+        waiting = asyncio.ensure_future(elector.acquire())
+        for _ in range(10):
+            await asyncio.sleep(0)
+        assert not waiting.done()
+        waiting.cancel()
+
+    asyncio.run(scenario())
