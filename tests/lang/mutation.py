@@ -18,8 +18,13 @@ _SPICE = (
 def mutate(text: str, others: list[str], rng: random.Random) -> str:
     """Return the text with one to four random edits."""
     for _ in range(rng.randint(1, 4)):
-        text = rng.choice(_EDITS)(text, others, rng)
+        text = mutate_once(text, others, rng)
     return text
+
+
+def mutate_once(text: str, others: list[str], rng: random.Random) -> str:
+    """Return the text with one random edit."""
+    return rng.choice(_EDITS)(text, others, rng)
 
 
 def _drop_lexeme(text: str, _others: list[str], rng: random.Random) -> str:

@@ -102,6 +102,12 @@ class Prometheus:
         result: list[dict[str, Any]] = body["data"]["result"]
         return result
 
+    def parse_problem(self, promql: str) -> str:
+        """Return why Prometheus takes a text for no PromQL, or ""."""
+        fields = {"query": promql}
+        answer = self._pool.request("POST", f"{self.url}/api/v1/parse_query", fields=fields)
+        return str(orjson.loads(answer.data).get("error", ""))
+
     def served_queries(self) -> float:
         """Return how many instant queries it has answered, by its own count."""
         answer = self._pool.request("GET", f"{self.url}/metrics")
