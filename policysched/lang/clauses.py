@@ -126,6 +126,12 @@ class ClauseSet:
                 f"a message has up to {MAX_MESSAGE} characters, this has {len(clause.text.text)}",
                 clause.text.span,
             )
+        elif not clause.text.text.isprintable():
+            self.env.found.error(
+                "PS111",
+                "a message has no line ends, tabs and other characters that cannot be seen",
+                clause.text.span,
+            )
         return clause.text.text
 
     def active(self) -> activation.Activation | None:

@@ -16,6 +16,8 @@ from typing import Any
 from policysched.lang import diagnostics, source
 
 _WIDE = ("W", "F")
+_UNSEEN = ("Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp")
+"""Unicode categories of what is no character to look at; some end lines or turn their direction."""
 _MAX_SNIPPET = 160
 """Longest part of a source line that is shown; more would wrap and misplace the caret."""
 
@@ -82,8 +84,7 @@ def _snippet(text: source.SourceText, mark: diagnostics.Label, sign: str, width:
 def _visible(text: str) -> str:
     """Replace what a terminal would act on instead of show."""
     return "".join(
-        char if char == "\t" or not unicodedata.category(char).startswith("C") else "�"
-        for char in text
+        char if char == "\t" or unicodedata.category(char) not in _UNSEEN else "�" for char in text
     )
 
 
