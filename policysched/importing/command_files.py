@@ -6,7 +6,7 @@ import sys
 
 from policysched import errors
 from policysched.app import cluster_file
-from policysched.importing import command_line, findings, inputs
+from policysched.importing import findings, flags, inputs
 
 STDIN, STDIN_NAME = "-", "<stdin>"
 _FILES = ("config", "policy-config-file")
@@ -42,7 +42,7 @@ def sources(words: list[str], report: findings.Report) -> list[inputs.Source]:
     """
     command = inputs.command(words, "command line")
     found = [command]
-    for flag in command_line.flags(command.value):
+    for flag in flags.read(command.value):
         if flag.name in _FILES:
             text, where = read(flag.value)
             found += inputs.find(text, where, report, None)

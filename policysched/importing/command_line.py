@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from policysched.importing import (
     feature_gates,
     findings,
+    flags,
     kube_scheduler_config,
     outcome,
     profile_plan,
@@ -17,17 +18,6 @@ from policysched.importing import (
 PROGRAM = "kube-scheduler"
 _MULTI_CALL = "hyperkube"
 _PROVIDERS = {"DefaultProvider": "LeastAllocated", "ClusterAutoscalerProvider": "MostAllocated"}
-_SWITCHES = frozenset(
-    {
-        *("leader-elect", "profiling", "contention-profiling", "use-legacy-policy-config"),
-        *("logtostderr", "alsologtostderr", "skip-headers", "skip-log-headers", "one-output"),
-        *("authentication-skip-lookup", "authentication-tolerate-lookup-failure", "version"),
-        *("permit-address-sharing", "permit-port-sharing", "help", "log-flush-on-exit"),
-        *("disable-http2-serving", "allow-verification-with-non-compliant-keys"),
-    }
-)
-"""Flags that stand alone."""
-
 _LOGGING = (
     *("v", "vmodule", "log", "logging", "logtostderr", "alsologtostderr", "stderrthreshold"),
     *("skip-headers", "skip-log-headers", "one-output", "add-dir-header", "add_dir_header"),
@@ -59,15 +49,6 @@ _NAMES_FILE = "import it too; what is here holds for the default profile"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Flag:
-    """`--name=value`, or `--name value`; without dashes, value "true" for a switch alone."""
-
-    name: str
-    value: str
-    at: findings.Place
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
 class Files:
     """Files and ConfigMaps that a command line refers to.
 
@@ -77,8 +58,8 @@ class Files:
         scheduler_name: what a legacy Policy's profile is called.
     """
 
-    configs: tuple[Flag, ...]
-    config_maps: tuple[Flag, ...]
+    configs: tuple[flags.Flag, ...]
+    config_maps: tuple[flags.Flag, ...]
     scheduler_name: str
 
 
@@ -88,22 +69,7 @@ def is_one(words: Sequence[str]) -> bool:
     return PROGRAM in bases or bases == [_MULTI_CALL, "scheduler"]
 
 
-def flags(words: Sequence[tuple[str, findings.Place]]) -> list[Flag]:
-    """Return the flags among the words of a command line, what comes before them apart."""
-    found: list[Flag] = []
-    rest = list(words)
-    while rest:
-        text, at = rest.pop(0)
-        if not text.startswith("-"):
-            continue
-        name, equals, value = text.lstrip("-").partition("=")
-        if not equals and name not in _SWITCHES and rest and not rest[0][0].startswith("-"):
-            value = rest.pop(0)[0]
-        found.append(Flag(name, value if equals or value else "true", at))
-    return found
-
-
-def files(found: Sequence[Flag]) -> Files:
+def files(found: Sequence[flags.Flag]) -> Files:
     """Return what the command line refers to."""
     names = [flag.value for flag in found if flag.name == "scheduler-name"]
     return Files(
@@ -114,7 +80,7 @@ def files(found: Sequence[Flag]) -> Files:
 
 
 def read(
-    found: Sequence[Flag], at: findings.Place, made: outcome.Outcome, *, has_files: bool
+    found: Sequence[flags.Flag], at: findings.Place, made: outcome.Outcome, *, has_files: bool
 ) -> None:
     """Add what the flags say; files that they name are read by who calls.
 
@@ -148,11 +114,11 @@ def read(
     made.add_plan(plan)
 
 
-def _last(found: Sequence[Flag], name: str) -> Flag | None:
+def _last(found: Sequence[flags.Flag], name: str) -> flags.Flag | None:
     return next((flag for flag in reversed(found) if flag.name == name), None)
 
 
-def _provide(plan: profile_plan.Plan, provider: Flag | None, made: outcome.Outcome) -> None:
+def _provide(plan: profile_plan.Plan, provider: flags.Flag | None, made: outcome.Outcome) -> None:
     if provider is None:
         return
     strategy = _PROVIDERS.get(provider.value)
@@ -167,19 +133,19 @@ def _provide(plan: profile_plan.Plan, provider: Flag | None, made: outcome.Outco
 
 
 def _group(
-    found: Sequence[Flag], fields: Mapping[str, str]
+    found: Sequence[flags.Flag], fields: Mapping[str, str]
 ) -> dict[str, tuple[findings.Place, object]]:
     """Return what flags say about a group of the configuration."""
     group: dict[str, tuple[findings.Place, object]] = {}
     for flag in found:
         field = fields.get(flag.name)
         if field is not None:
-            is_switch = flag.name in _SWITCHES
+            is_switch = flag.name in flags.SWITCHES
             group[field] = (flag.at, flag.value == "true" if is_switch else _number(flag.value))
     return group
 
 
-def _flag(flag: Flag, made: outcome.Outcome) -> None:
+def _flag(flag: flags.Flag, made: outcome.Outcome) -> None:
     report = made.report
     match flag.name:
         case "kubeconfig":
@@ -253,6 +219,6 @@ def _parts(text: str) -> Iterator[tuple[str, str]]:
             unit += char
 
 
-def tell_unread(flag: Flag, report: findings.Report) -> None:
+def tell_unread(flag: flags.Flag, report: findings.Report) -> None:
     """Tell of a file or ConfigMap that is named and not part of the input."""
     report.warn(flag.at, f"`--{flag.name}` names `{flag.value}`, which is not read", _NAMES_FILE)

@@ -12,6 +12,7 @@ from policysched.importing import (
     config_fields,
     fields,
     findings,
+    flags,
     inputs,
     kube_scheduler_config,
     legacy_policy,
@@ -79,7 +80,7 @@ def _named_files(sources: Sequence[inputs.Source]) -> dict[str, str]:
     found = {}
     for each in sources:
         if each.kind == inputs.COMMAND:
-            files = command_line.files(command_line.flags(each.value))
+            files = command_line.files(flags.read(each.value))
             for flag in (*files.configs, *files.config_maps):
                 found[_base(flag.value)] = files.scheduler_name
             found[""] = files.scheduler_name
@@ -111,7 +112,7 @@ def _add(
 def _add_command(
     each: inputs.Source, sources: Sequence[inputs.Source], made: outcome.Outcome
 ) -> None:
-    found = command_line.flags(each.value)
+    found = flags.read(each.value)
     files = command_line.files(found)
     named = [*files.configs, *files.config_maps]
     has_files = any(other.kind in (inputs.CONFIG, inputs.POLICY) for other in sources)

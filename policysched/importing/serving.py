@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from policysched.app import durations
-from policysched.importing import fields, findings, outcome
-
-if TYPE_CHECKING:
-    from policysched.importing import command_line
+from policysched.importing import fields, findings, flags, outcome
 
 _ANY_HOST = "0.0.0.0"  # noqa: S104 - kube-scheduler's default, when one of the two is given
 _SECURE_PORT = "10259"
@@ -47,7 +44,7 @@ def address(host: str, port: str) -> str:
     return f"[{host}]:{port}" if is_v6 else f"{host}:{port}"
 
 
-def from_flags(found: Sequence[command_line.Flag], made: outcome.Outcome) -> None:
+def from_flags(found: Sequence[flags.Flag], made: outcome.Outcome) -> None:
     """Add what the flags of a command line say of it."""
     by_name = {flag.name: flag for flag in found}
     group: _Group = {}
@@ -85,7 +82,7 @@ def _put(group: _Group, field: str, at: findings.Place, value: str) -> None:
         group[field] = (at, value)
 
 
-def _put_into(group: _Group, name: str, field: str, flag: command_line.Flag, value: object) -> None:
+def _put_into(group: _Group, name: str, field: str, flag: flags.Flag, value: object) -> None:
     _, inner = group.get(name, (flag.at, {}))
     group[name] = (flag.at, {**inner, field: value})
 
