@@ -31,13 +31,24 @@ async def _work(world: fakes.World, permit: fakes.Scripted) -> None:
     await world.settle()
 
 
-def play() -> fakes.World:
-    """Return a world in which pods were bound at once and after a wait, undone and rejected.
+class BusyWorld:
+    """A world in which pods are bound at once and after a wait, undone and rejected.
 
     `a` is bound, `refused` is not and then finds no room, `waits` is bound after 3 s of Permit,
     `big` preempts `a`, and late ones find no room.
     """
-    permit = fakes.Scripted()
-    world = fakes.World(permit, policies=("web-tier",))
-    fakes.play(_work(world, permit))
-    return world
+
+    def __init__(self) -> None:
+        """Make the world; nothing has happened yet."""
+        self._permit = fakes.Scripted()
+        self.world = fakes.World(self._permit, policies=("web-tier",))
+
+    def play(self) -> fakes.World:
+        """Let all of it happen."""
+        fakes.play(_work(self.world, self._permit))
+        return self.world
+
+
+def play() -> fakes.World:
+    """Return a busy world after all of it has happened."""
+    return BusyWorld().play()
