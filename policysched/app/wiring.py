@@ -28,6 +28,7 @@ from policysched.app import (
     policy_reloads,
     process,
     reflectors,
+    rule_expiry,
     run_options,
     shadow_report,
     source_watch,
@@ -41,7 +42,7 @@ from policysched.app import election as elections
 from policysched.app.reload import starting, versions
 from policysched.app.reload import state as states
 from policysched.app.serving import secure_port
-from policysched.app.telling import decision_page
+from policysched.app.telling import decision_page, tracing
 from policysched.framework import shape_answers
 from policysched.kube import client, config_maps, fence, kubeconfig, rate_limit
 from policysched.lang import checked
@@ -349,6 +350,10 @@ def _tell_own_metrics(joined: wired.Wired) -> None:
 def _tell_decisions(joined: wired.Wired) -> None:
     log, kept = joined.scheduler.decisions, joined.config.decisions.kept
     joined.pages[decision_page.PATH] = decision_page.DecisionPage(log, kept).page
+    tracer = tracing.of_config(joined.config.tracing, joined.clock, joined.rng)
+    if tracer is not None:
+        log.end_listeners.append(tracer.on_end)
+        joined.background.append(tracer.run())
 
 
 _PARTS: tuple[Callable[[wired.Wired], None], ...] = (
@@ -361,5 +366,6 @@ _PARTS: tuple[Callable[[wired.Wired], None], ...] = (
     _tell_decisions,
     shadow_report.add,
     dry_run.add,
+    rule_expiry.add,
     secure_port.add,  # the last one: it serves the pages that the others have added
 )
