@@ -81,6 +81,7 @@ class StatusAnnotations:
         self._sleep = sleep
         self._news = asyncio.Event()
         self._news.set()
+        self._written: tuple[str, config_maps.Changes] | None = None  # by the uid of the object
 
     def tell(self, _told: states.Told) -> None:
         """Note that there is something to tell."""
@@ -100,20 +101,28 @@ class StatusAnnotations:
         target = self._followed.latest
         if target is None or target.metadata.deletion_timestamp:
             return True  # its end, and what follows, are news
-        changes = _missing(wanted(self._state), target.metadata.annotations)
-        if not changes:
-            return True
+        wished = wanted(self._state)
         if not self._is_leading():
-            return False
+            self._written = None
+            return _has(target.metadata.annotations, wished)
+        if self._is_there(target, wished):
+            return True
         try:
-            await self._store.annotate(target, changes)
+            await self._store.annotate(target, wished)
         except errors.FencedError:
             return False
         except errors.KubeError as error:
             _log.warning("the status of the policies cannot be written: %s", error)
             return config_maps.is_final(error)
+        self._written = (target.metadata.uid, wished)
         return True
 
+    def _is_there(self, target: config_maps.ConfigMap, wished: config_maps.Changes) -> bool:
+        """Return whether the object has these annotations; the watch may be behind our writes."""
+        if self._written is not None and self._written[0] == target.metadata.uid:
+            return self._written[1] == wished
+        return _has(target.metadata.annotations, wished)
 
-def _missing(wished: Mapping[str, str | None], present: Mapping[str, str]) -> dict[str, str | None]:
-    return {key: value for key, value in wished.items() if present.get(key) != value}
+
+def _has(present: Mapping[str, str], wished: config_maps.Changes) -> bool:
+    return all(present.get(key) == value for key, value in wished.items())

@@ -1,0 +1,175 @@
+"""The status on the ConfigMap: written by the leader, once for each change."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from policysched.app.reload import state as states
+from policysched.app.reload import status_annotations, versions
+from policysched.kube import config_maps, errors
+from tests import builders
+from tests.app.reload import memory_store
+from tests.kube.asynchronous import asynchronous
+
+NAME = "prod/policies"
+REFUSAL = versions.Refusal("bad", "first", "all\nof\nthem", ValueError())
+
+
+class Scene:
+    """A process, the ConfigMap, and what the process has seen of it."""
+
+    def __init__(self) -> None:
+        self.store = memory_store.MemoryStore()
+        self.latest: config_maps.ConfigMap | None = self.store.put(NAME, {})
+        self.state = states.PolicyState("here", states.VersionInUse("good", (), builders.EPOCH))
+        self.is_leading = True
+        self.status = status_annotations.StatusAnnotations(
+            self.state, self, self.store, lambda: self.is_leading, self._sleep
+        )
+        self.state.listeners.append(self.status.tell)
+
+    async def _sleep(self, _seconds: float) -> None:
+        await asyncio.sleep(0)
+
+    def watch(self) -> None:
+        """Let the watch catch up."""
+        self.latest = self.store.objects.get(NAME)
+
+    @property
+    def told(self) -> dict[str, str]:
+        """The annotations, without what their names begin with."""
+        found = self.store.objects[NAME].metadata.annotations
+        return {key.removeprefix("policysched.io/"): value for key, value in found.items()}
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Let it write."""
+        task = asyncio.create_task(self.status.run())
+        await settle()
+        yield
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+async def settle() -> None:
+    """Let everything go as far as it can."""
+    for _ in range(20):
+        await asyncio.sleep(0)
+
+
+@asynchronous
+async def test_what_is_told() -> None:
+    """The version in use from the start on; why another one is refused, until it is mended."""
+    scene = Scene()
+    async with scene.running():
+        assert scene.told == {"hash": "good", "status": "ok"}
+        scene.state.refuse(REFUSAL, builders.EPOCH)
+        await settle()
+        assert scene.told == {"hash": "good", "status": "refused", "errors": "all\nof\nthem"}
+        scene.state.loaded(states.VersionInUse("mended", (), builders.EPOCH))
+        await settle()
+        assert scene.told == {"hash": "mended", "status": "ok"}
+        scene.state.is_frozen = True
+        scene.state.hold_back("other")
+        await settle()
+        assert scene.told == {"hash": "mended", "status": "frozen"}
+
+
+@asynchronous
+async def test_the_watch_may_be_behind() -> None:
+    """What is written is the whole status, and not how it differs from what was seen last."""
+    scene = Scene()
+    async with scene.running():
+        for _ in range(2):
+            scene.state.refuse(REFUSAL, builders.EPOCH)
+            await settle()
+            scene.state.keep()
+            await settle()
+        assert scene.told == {"hash": "good", "status": "ok"}
+
+
+@asynchronous
+async def test_it_is_written_once() -> None:
+    """Its own write, seen by the watch, is no reason for another one, nor is anybody else's."""
+    scene = Scene()
+    async with scene.running():
+        scene.watch()
+        scene.state.keep()
+        await settle()
+        scene.store.put(NAME, {}, {status_annotations.HASH: "by another scheduler"})
+        await settle()
+        assert scene.store.writes == 1
+
+
+@asynchronous
+async def test_only_the_leader_writes() -> None:
+    """Who stands by writes nothing while it does, and what is missing when it leads."""
+    scene = Scene()
+    scene.is_leading = False
+    async with scene.running():
+        assert scene.store.writes == 0
+        scene.is_leading = True
+        await settle()
+        assert scene.told == {"hash": "good", "status": "ok"}
+
+
+@asynchronous
+async def test_who_takes_over_leaves_a_true_status_alone() -> None:
+    """The former leader has written the same."""
+    scene = Scene()
+    told = {status_annotations.HASH: "good", status_annotations.STATUS: "ok"}
+    scene.store.put(NAME, {}, told)
+    scene.watch()
+    async with scene.running():
+        assert scene.store.writes == 0
+
+
+@asynchronous
+async def test_writes_that_fail_are_made_again() -> None:
+    """The lease was lost for a moment, the server was down: the status comes later."""
+    scene = Scene()
+    scene.store.failures = [
+        errors.FencedError("not now"),
+        errors.ServerError(503, "ServiceUnavailable", "down"),
+        errors.TransportError("cut", may_have_arrived=True),
+    ]
+    async with scene.running():
+        assert scene.told == {"hash": "good", "status": "ok"}
+
+
+@asynchronous
+async def test_what_is_forbidden_is_not_tried_again_and_again() -> None:
+    """The next change is the next try."""
+    scene = Scene()
+    scene.store.failures = [errors.ForbiddenError(403, "Forbidden", "no")]
+    async with scene.running():
+        assert scene.store.writes == 0
+        scene.state.keep()
+        await settle()
+        assert scene.store.writes == 1
+
+
+@asynchronous
+async def test_another_object_of_the_same_name_is_told_too() -> None:
+    """It was deleted and created again; meanwhile there was nothing to write to."""
+    scene = Scene()
+    async with scene.running():
+        del scene.store.objects[NAME]
+        scene.watch()
+        scene.state.refuse(REFUSAL, builders.EPOCH)
+        await settle()
+        scene.store.put(NAME, {})
+        scene.watch()
+        scene.state.keep()
+        await settle()
+        assert scene.told == {"hash": "good", "status": "ok"}
+
+
+def test_long_errors_are_cut() -> None:
+    """Whole characters, and not more than a few KiB."""
+    text = status_annotations.cut("ä" * 10_000)
+    assert len(text.encode()) <= status_annotations.MAX_ERRORS_BYTES
+    assert text.endswith("ä\n...")
+    assert status_annotations.cut("short") == "short"
