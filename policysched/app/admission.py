@@ -137,7 +137,7 @@ class Admission:
             if (review.api_version, review.kind) != (API_VERSION, "AdmissionReview"):
                 raise ReviewError("body", f"is no AdmissionReview of {API_VERSION}")
             return self._question(review.request)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise ReviewError("body", f"is no AdmissionReview: {error}") from error
 
     def _question(self, request: _Request) -> Question:

@@ -1,0 +1,134 @@
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import io
+import os
+import pathlib
+import signal
+import ssl
+import threading
+from collections.abc import AsyncIterator
+
+import aiohttp
+import orjson
+import pytest
+import trustme
+
+from policysched import clock as clocks
+from policysched.app import admission, config, http_server, webhook
+from tests.app import test_admission
+from tests.kube.asynchronous import asynchronous
+
+
+class Desk:
+    """A webhook that runs, and a client that trusts it."""
+
+    def __init__(self, folder: pathlib.Path) -> None:
+        self.authority = trustme.CA()
+        certificate = self.authority.issue_cert("127.0.0.1")
+        certificate.cert_chain_pems[0].write_to_path(folder / "tls.crt")
+        certificate.private_key_pem.write_to_path(folder / "tls.key")
+        options = webhook.WebhookOptions(
+            address=http_server.Address("127.0.0.1", 0),
+            cert_file=str(folder / "tls.crt"),
+            key_file=str(folder / "tls.key"),
+            configuration=config.Config(),
+            scheduler_name=None,
+            chosen=admission.Chosen(),
+        )
+        self.webhook = webhook.Webhook(options, clocks.SystemClock())
+        self.trust = ssl.create_default_context()
+        self.authority.configure_trust(self.trust)
+
+    @contextlib.asynccontextmanager
+    async def running(self) -> AsyncIterator[aiohttp.ClientSession]:
+        """Let it run, until a signal ends it."""
+        task = asyncio.create_task(self.webhook.run())
+        connector = aiohttp.TCPConnector(ssl=self.trust)
+        url = f"https://{self.webhook.bound}"
+        async with aiohttp.ClientSession(url, connector=connector) as client:
+            yield client
+        os.kill(os.getpid(), signal.SIGTERM)
+        await task
+
+
+@asynchronous
+async def test_reviews_are_answered_over_tls(tmp_path: pathlib.Path) -> None:
+    """Beside health; then a signal ends it without an error."""
+    async with Desk(tmp_path).running() as client:
+        for data, is_allowed in (
+            ({"web.policy": test_admission.GOOD}, True),
+            ({"web.policy": test_admission.BROKEN}, False),
+            ({"notes": "x"}, True),
+        ):
+            async with client.post("/validate", data=test_admission.review(data)) as answer:
+                assert answer.status == 200
+                assert answer.content_type == "application/json"
+                said = orjson.loads(await answer.read())
+                assert said["response"]["allowed"] is is_allowed
+        for path in ("/livez", "/readyz", "/healthz"):
+            async with client.get(path) as answer:
+                assert await answer.text() == "ok"
+
+
+@pytest.mark.parametrize(
+    "method, path, body, status",
+    [
+        pytest.param("POST", "/validate", b"{", 400, id="no-review"),
+        pytest.param("POST", "/validate", b"", 400, id="nothing"),
+        pytest.param("POST", "/validate", b"x" * (9 * 2**20), 413, id="too-large"),
+        pytest.param("GET", "/validate", b"", 405, id="get"),
+        pytest.param("POST", "/readyz", b"", 405, id="post-health"),
+        pytest.param("POST", "/", b"", 404, id="elsewhere"),
+        pytest.param("GET", "/metrics", b"", 404, id="no-metrics"),
+    ],
+)
+@asynchronous
+async def test_what_is_no_review_gets_an_error(
+    method: str, path: str, body: bytes, status: int, tmp_path: pathlib.Path
+) -> None:
+    """Which the API server takes for a failure of the webhook, not for an admission."""
+    async with (
+        Desk(tmp_path).running() as client,
+        client.request(method, path, data=io.BytesIO(body)) as answer,
+    ):
+        assert answer.status == status
+
+
+@asynchronous
+async def test_checks_hold_up_nothing_and_do_not_pile_up(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One runs, some wait, more are turned away; health and other ConfigMaps are answered."""
+    desk = Desk(tmp_path)
+    go_on, begun = threading.Event(), threading.Event()
+    at_once = 0
+
+    def slow(_: admission.Admission, _question: admission.Question) -> admission.Verdict:
+        nonlocal at_once
+        at_once += 1
+        assert at_once == 1
+        begun.set()
+        go_on.wait(30.0)
+        at_once -= 1
+        return admission.Verdict()
+
+    monkeypatch.setattr(admission.Admission, "verdict", slow)
+    body = test_admission.review({"web.policy": test_admission.GOOD})
+
+    async with desk.running() as client:
+
+        async def post(content: bytes) -> int:
+            async with client.post("/validate", data=content) as answer:
+                return answer.status
+
+        posts = [asyncio.create_task(post(body)) for _ in range(20)]
+        await asyncio.wait(posts, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.to_thread(begun.wait, 30.0)
+        assert await post(test_admission.review({"notes": "x"})) == 200
+        async with client.get("/readyz") as answer:
+            assert answer.status == 200
+        go_on.set()
+        statuses = await asyncio.gather(*posts)
+    assert sorted(statuses) == [200] * 8 + [503] * 12
