@@ -59,7 +59,9 @@ class Session:
             InputError: something cannot be read, or is wrong.
         """
         self._inputs = inputs
-        self._policies = policies.load(inputs.policies, inputs.params, inputs.scheduler_name)
+        self._policies = policies.load(
+            inputs.policies, inputs.params, inputs.scheduler_name, now=inputs.now
+        )
         self._samples: metrics_file.Samples = {}
         if inputs.metrics is not None:
             declared = self._policies.metrics

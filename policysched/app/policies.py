@@ -89,6 +89,7 @@ def load(
     params: Mapping[str, str],
     scheduler_name: str | None = None,
     configuration: config.Config | None = None,
+    now: datetime.datetime | None = None,
 ) -> PolicySet:
     """Return the profiles that policy files and a configuration describe.
 
@@ -97,6 +98,7 @@ def load(
         params: values of params, over those of the configuration.
         scheduler_name: name of the profile where the texts declare none.
         configuration: further profiles, and plugins of these.
+        now: rules that have expired by then are warned of; None for no such warning.
 
     Raises:
         PolicyError: a text has errors.
@@ -107,7 +109,7 @@ def load(
     given = given_params(configuration) | dict(params)
     if paths:
         sources = policy_sources.read(paths)
-        return from_sources(sources, given, scheduler_name, configuration)
+        return from_sources(sources, given, scheduler_name, configuration, now)
     if given:
         problem = f"there is no param `{next(iter(given))}` without policies"
         raise errors.ConfigurationError("params", problem, help="name policies by --policies")
@@ -129,6 +131,7 @@ def from_sources(
     params: Mapping[str, str],
     scheduler_name: str | None = None,
     configuration: config.Config | None = None,
+    now: datetime.datetime | None = None,
 ) -> PolicySet:
     """Return the profiles that policy texts describe; see `load`.
 
@@ -137,7 +140,8 @@ def from_sources(
         ConfigurationError: they declare profiles, but none called `scheduler_name`.
     """
     plugins = registry.with_entry_points()
-    result = checker.check(sources, given=params, plugins=plugins.names())
+    seconds = now.timestamp() if now else None
+    result = checker.check(sources, given=params, plugins=plugins.names(), now=seconds)
     if result.program is None:
         raise PolicyError(result)
     implied_name = scheduler_name or profile_choice.DEFAULT_SCHEDULER_NAME

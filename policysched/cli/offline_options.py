@@ -46,13 +46,7 @@ def add(parser: argparse.ArgumentParser, *, is_again: bool = False) -> None:
         help="values of metrics, as YAML or JSON: `cpu_busy: {node-1: 91%%, node-2: _}`",
         default=default,
     )
-    group.add_argument(
-        "--now",
-        metavar="TIME",
-        type=_time,
-        help="the time that policies go by, such as 2026-03-02T10:00:00+01:00; default: now",
-        default=default,
-    )
+    add_now(group, default)
     group.add_argument(
         "--scheduler-name", metavar="N", help="profile that stands for all pods", default=default
     )
@@ -77,6 +71,17 @@ def add_policies(
         metavar="NAME=VALUE",
         action="append",
         help="value of a param of the policies; repeatable",
+        default=default,
+    )
+
+
+def add_now(group: argparse._ActionsContainer, default: str | None = None) -> None:
+    """Add the option that stands for the clock."""
+    group.add_argument(
+        "--now",
+        metavar="TIME",
+        type=_time,
+        help="the time that policies go by, such as 2026-03-02T10:00:00+01:00; default: now",
         default=default,
     )
 

@@ -58,6 +58,7 @@ def check(
     *,
     given: Mapping[str, str] | None = None,
     plugins: Collection[str] | None = None,
+    now: float | None = None,
 ) -> CheckResult:
     """Check texts that form one namespace; never raises for anything that is in them.
 
@@ -66,8 +67,9 @@ def check(
         given: values of params from configuration or command line; they win over profiles.
         plugins: names of the plugins that are installed, to check profiles against; None if that
             is not known, then any name will do.
+        now: seconds since the epoch: rules that have expired by then are warned of; None for none.
     """
-    return _Checker(sources, given or {}, plugins).run()
+    return _Checker(sources, given or {}, plugins, now).run()
 
 
 class _Checker:
@@ -76,6 +78,7 @@ class _Checker:
         sources: Sequence[source.SourceText],
         given: Mapping[str, str],
         plugins: Collection[str] | None,
+        now: float | None,
     ) -> None:
         outside = params.given_text(given)
         self.texts = {text.name: text for text in (*sources, *([outside] if given else []))}
@@ -83,6 +86,7 @@ class _Checker:
         self.given_texts = given
         self.given = params.given_values(given, outside)
         self.plugins = plugins
+        self.now = now
         self.parsed = {text.name: parser.parse(text) for text in sources}
         lost = frozenset().union(*(each.lost_words for each in self.parsed.values()))
         self.found = findings.Findings(self.texts, lost)
@@ -181,6 +185,7 @@ class _Checker:
             metrics={},
             metric_names=frozenset(names.metrics),
             found=self.found,
+            now=self.now,
         )
         metrics = check_metrics.check_all(names.metrics, env, base)
         return dataclasses.replace(env, metrics=metrics)

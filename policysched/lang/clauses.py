@@ -12,6 +12,7 @@ from policysched.lang import (
     findings,
     source,
     syntax_clause,
+    syntax_expr,
     timetable,
 )
 
@@ -148,6 +149,8 @@ class ClauseSet:
                     expires.text.span,
                     help=f"write {timetable.EXPIRES_FORM}",
                 )
+            elif self.env.now is not None and self.env.now >= expires_at:
+                self.env.found.add(_expired(expires.text))
         if not windows and expires_at is None:
             return None
         return activation.Activation(windows, zone, expires_at)
@@ -207,4 +210,14 @@ def _repeated(
         clause.span,
         secondary=(diagnostics.Label(first.span, "first here"),),
         help="keep one of them",
+    )
+
+
+def _expired(text: syntax_expr.Value) -> diagnostics.Diagnostic:
+    return diagnostics.Diagnostic(
+        "PS804",
+        "this rule has expired and does not act any more",
+        text.span,
+        help="remove the rule, or give it a later date",
+        severity=diagnostics.Severity.WARNING,
     )

@@ -33,6 +33,7 @@ class Environment:
         metrics: with these params put into their queries; a wrong one is absent.
         metric_names: all that are declared, the wrong ones too.
         found: where findings go.
+        now: seconds since the epoch, for rules that have expired; None where that is no matter.
     """
 
     params: Mapping[str, checked.CheckedParam]
@@ -42,6 +43,7 @@ class Environment:
     metrics: Mapping[str, checked.CheckedMetric]
     metric_names: frozenset[str]
     found: findings.Findings
+    now: float | None = None
 
     @property
     def names(self) -> frozenset[str]:

@@ -1,0 +1,40 @@
+"""When rules expire is told as a metric."""
+
+from __future__ import annotations
+
+import datetime
+
+from policysched.app import own_metrics, policies, rule_expiry
+from policysched.lang import source
+
+TEXT = """
+policy web {
+  for pods
+  tolerate a expires "2026-06-30T12:00:00Z" as grant
+  reject when free(cpu) < 1 as room
+}
+policy next { mode shadow for pods tolerate b expires "2026-06-30" as later }
+profile one { policies web, next }
+profile two { policies web }
+"""
+
+
+def test_each_rule_that_expires_has_its_time() -> None:
+    """By profile, for shadow policies too; rules without a date have no series."""
+    made = policies.from_sources([source.SourceText("test.policy", TEXT)], {})
+    (family,) = rule_expiry.families(lambda: made)
+    found = {(s.labels["profile"], s.labels["rule"]): s.value for s in family.samples}
+    noon = datetime.datetime(2026, 6, 30, 12, tzinfo=datetime.UTC).timestamp()
+    midnight = datetime.datetime(2026, 7, 1, tzinfo=datetime.UTC).timestamp()
+    assert found == {
+        ("one", "web/grant"): noon,
+        ("one", "next/later"): midnight,
+        ("two", "web/grant"): noon,
+    }
+
+
+def test_without_policies_there_is_nothing() -> None:
+    """An empty family is on the page all the same."""
+    own = own_metrics.OwnMetrics()
+    own.add(lambda: rule_expiry.families(lambda: policies.load((), {})))
+    assert b"policysched_rule_expires_timestamp_seconds" in own.page().body
