@@ -149,3 +149,17 @@ def test_pods_of_a_shape_are_counted_together() -> None:
     assert recent.shapes_on(SECONDS, row) == {many: 1}
     cache.forget_pod(infos[3])
     assert recent.shapes_on(SECONDS, row) == {}
+
+
+def test_a_clock_that_is_set_back_lets_no_pod_count_for_longer() -> None:
+    """Neither by what is followed, nor by what is followed from then on."""
+    cache, clock, shapes = _cache()
+    cache.assume_pod(shapes.info(builders.make_pod("p").build()), "n1")
+    clock.advance(20)
+    clock.jump(-3600)
+    assert len(_counting(cache)) == 1
+    cache.follow_metrics(metric_needs.MetricNeeds(placed_seconds=frozenset({SECONDS})))
+    clock.advance(39)
+    assert len(_counting(cache)) == 1
+    clock.advance(1)
+    assert _counting(cache) == set()

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+
+import msgspec
 import pytest
 
 from policysched.cluster import objects, what_if
@@ -82,6 +85,83 @@ def test_a_window_is_kept_by_the_scheduler() -> None:
     there.clock.advance(121)
     there.sample("plain", n1=0.2)
     assert there.feasible(desk.pod()) == ["n1"]
+
+
+@pytest.mark.parametrize(
+    "value", [math.nan, math.inf, 1.5, None], ids=["nan", "inf", "out-of-range", "none"]
+)
+def test_a_window_is_missing_where_the_metric_is(value: float | None) -> None:
+    """Whatever it holds: no number now is no value, as without a window; the next one counts."""
+    there = desk.Desk(
+        f"{_metric('between 0% and 100% over 10m max')}"
+        "policy p { for pods reject when busy > 90% missing reject }",
+        THREE,
+    )
+    there.sample("busy", n1=0.2, n2=0.2)
+    there.clock.advance(15)
+    there.sample("busy", **({"n1": 0.3} if value is None else {"n1": 0.3, "n2": value}))
+    assert there.feasible(desk.pod()) == ["n1"]
+    there.clock.advance(15)
+    there.sample("busy", n1=0.3, n2=0.2)
+    assert there.feasible(desk.pod()) == ["n1", "n2"]
+
+
+# --- clocks that are set -------------------------------------------------------------------------
+
+PEAK = _metric("over 1m max") + "policy p { for pods reject when busy > 90% missing reject }"
+
+
+def _peak(there: desk.Desk) -> float | None:
+    """Return what rules go by on the only node."""
+    (reader,) = there.program.metric_parts.readers()
+    found = reader.read(there.cache.snapshot().all_rows())
+    return float(found.values[0]) if found.is_ok[0] else None
+
+
+def test_a_clock_that_is_set_back_changes_no_age() -> None:
+    """Windows stay whole, samples turn stale when they would have, and new ones count."""
+    there = desk.Desk(PEAK, THREE[:1])
+    there.sample("busy", n1=0.95)
+    there.clock.advance(30)
+    there.sample("busy", n1=0.2)
+    there.clock.jump(-3600)
+    assert _peak(there) == 0.95
+    there.clock.advance(29)
+    there.sample("busy", n1=0.2)
+    assert _peak(there) == 0.95, "the peak is 59 s old"
+    there.clock.advance(2)
+    there.sample("busy", n1=0.2)
+    assert _peak(there) == 0.2
+    there.clock.jump(-3600)
+    there.clock.advance(121)
+    assert _peak(there) is None, "nothing is fresh for an hour because of a clock"
+
+
+def test_a_clock_that_is_set_forward_lets_samples_age() -> None:
+    """It may have been a pause of the machine; the window begins with the next sample."""
+    there = desk.Desk(PEAK, THREE[:1])
+    there.sample("busy", n1=0.95)
+    there.clock.jump(3600)
+    assert _peak(there) is None
+    there.sample("busy", n1=0.2)
+    assert _peak(there) == 0.2
+
+
+@pytest.mark.parametrize("jump_seconds", [-3600.0, 3600.0], ids=["back", "forward"])
+def test_nodes_begin_when_they_did_whatever_the_clock_says(jump_seconds: float) -> None:
+    """A sample of the machine before is none of the node, one of its own is, after a jump too."""
+    there = desk.Desk(PEAK, ())
+    node = THREE[0].build()
+    created = builders.EPOCH.isoformat().replace("+00:00", "Z")
+    metadata = msgspec.structs.replace(node.metadata, creation_timestamp=created)
+    there.clock.advance(60)
+    there.cache.set_node(msgspec.structs.replace(node, metadata=metadata))
+    there.clock.jump(jump_seconds)
+    assert _peak(there) is None
+    there.sample("busy", {"n1": 70.0}, n1=0.2)
+    assert _peak(there) is None
+    there.sample("busy", {"n1": 50.0}, n1=0.2)
+    assert _peak(there) == 0.2
 
 
 # --- just-placed pods ----------------------------------------------------------------------------

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from policysched.promapi import connection, failures
+from policysched.promapi import answers, connection, failures
 from policysched.promapi import settings as source_settings
 from tests.promapi import fake_prometheus as fake
 from tests.promapi import hostile
@@ -182,6 +182,18 @@ def test_too_large_answers_are_not_read_to_the_end(monkeypatch: pytest.MonkeyPat
     with (
         fake.FakePrometheus(fake.Answer(200, (b" " * 5000,))) as server,
         pytest.raises(failures.QueryError) as caught,
+    ):
+        _ask(server.url)
+    assert caught.value.cause == failures.Cause.TOO_LARGE
+
+
+def test_more_series_than_a_cluster_can_have_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are counted before any of them is read."""
+    monkeypatch.setattr(answers, "MAX_SERIES", 2)
+    three = [fake.series("1", a=str(number)) for number in range(3)]
+    with (
+        fake.FakePrometheus(fake.success(three)) as server,
+        pytest.raises(failures.QueryError, match="3 series, more than 2") as caught,
     ):
         _ask(server.url)
     assert caught.value.cause == failures.Cause.TOO_LARGE

@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 import asyncio
+import concurrent.futures
 import contextlib
 import functools
 import itertools
 import logging
 import math
 from collections.abc import AsyncIterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -463,6 +465,52 @@ async def test_metrics_may_change_while_it_runs() -> None:
         samples = {f"m{i}": world.table.sample(f"m{i}", "n1") is not None for i in range(4)}
         assert samples == {"m0": True, "m1": False, "m2": False, "m3": False}
     assert [stats.name for stats in world.live.stats()] == ["m0", "m1", "m3"]
+
+
+@asynchronous
+async def test_policies_that_come_again_and_again_ask_no_more_than_they_need() -> None:
+    """Metrics that stay keep their rhythm, gone ones are not asked, and may come back."""
+    world = worlds.World(worlds.metrics(_three()))
+    world.server.reply = lambda _: worlds.answer({"n1": 0.5})
+    declared = worlds.metrics(_three())
+    async with running(world):
+        for kept in (declared[:1], declared, declared[:2], (), declared[:1]) * 4:
+            world.live.set_metrics(kept)
+            await world.time.advance(3)
+            present = {metric.key for metric in kept}
+            found = {m.key for m in declared if world.table.sample(m.key, "n1") is not None}
+            assert found == present
+        world.live.set_metrics(declared[:1])
+        before = len(world.server.asked)
+        for _ in range(20):
+            world.live.set_metrics(declared[:1])
+            await world.time.advance(3)
+    queries = [query for _, query in world.server.asked[before:]]
+    assert len(queries) == 6, "one in each interval of 10 s"
+    assert all("m0" in query for query in queries)
+
+
+@asynchronous
+async def test_an_answer_that_comes_after_its_metric_is_gone_is_dropped() -> None:
+    """Also where another metric has its key by then."""
+    world = worlds.World()
+    world.server.reply = lambda _: worlds.answer({"n1": 0.5})
+    async with running(world):
+        await world.time.advance(5)
+        (threads,) = world.live._sources.values()
+        held: list[concurrent.futures.Future[Any]] = []
+        real = threads._threads
+        threads._threads = worlds.Held(held)  # type: ignore[assignment]  # as `worlds` does
+        await world.time.advance(10)
+        assert len(held) == 1
+        threads._threads = real
+        world.server.reply = lambda _: worlds.answer({})
+        world.live.set_metrics(worlds.metrics(worlds.POLICY.replace("`cpu`", "`other`")))
+        await world.time.advance(5)
+        if not held[0].cancelled():
+            held[0].set_result(worlds.answer({"n1": 0.9}))
+        await world.time.advance(5)
+        assert world.ages() == {}
 
 
 @asynchronous

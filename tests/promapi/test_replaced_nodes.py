@@ -11,7 +11,7 @@ import msgspec
 
 from policysched.cluster import cache as caches
 from policysched.cluster import objects
-from policysched.promapi import answers
+from policysched.promapi import answers, failures
 from tests import builders
 from tests.kube.asynchronous import asynchronous
 from tests.promapi import worlds
@@ -43,6 +43,13 @@ class _Cluster:
         for node in nodes:
             self.cache.set_node(node)
         self.world.nodes = list(nodes)
+
+    def aged(self, name: str, uid: str, *addresses: str) -> objects.Node:
+        """Return a node that was created a day before."""
+        node = worlds.node(name, *addresses, uid=uid)
+        at = (builders.EPOCH - datetime.timedelta(days=1)).strftime("%Y-%m-%dT%H:%M:%SZ")
+        metadata = msgspec.structs.replace(node.metadata, creation_timestamp=at)
+        return msgspec.structs.replace(node, metadata=metadata)
 
     def _reply(self) -> answers.Answer:
         passed = self.clock.now() - builders.EPOCH
@@ -90,3 +97,33 @@ async def test_a_node_does_not_inherit_the_sample_of_its_address() -> None:
         cluster.set_nodes(cluster.created("brand-new", "new"))
         await cluster.world.time.advance(12)
         assert cluster.world.ages() == {}
+
+
+@asynchronous
+async def test_a_node_that_gets_an_address_does_not_inherit_its_sample() -> None:
+    """An old node takes the address of a machine that is gone, and that the server still names."""
+    async with _running() as cluster:
+        cluster.named = "10.0.0.1:9100"
+        cluster.set_nodes(
+            cluster.aged("n1", "old", "10.0.0.1"), cluster.aged("n2", "two", "10.0.0.2")
+        )
+        await cluster.world.time.advance(10)
+        assert list(cluster.world.ages()) == ["n1"]
+        cluster.set_nodes(cluster.aged("n2", "two", "10.0.0.1"))
+        await cluster.world.time.advance(20)
+        assert cluster.world.ages() == {}
+
+
+@asynchronous
+async def test_an_address_of_two_nodes_is_of_neither() -> None:
+    """Their samples are missing and counted, until one of them is alone again."""
+    async with _running() as cluster:
+        cluster.named = "10.0.0.1:9100"
+        one, two = (cluster.aged(name, name, "10.0.0.1") for name in ("n1", "n2"))
+        cluster.set_nodes(one, two)
+        await cluster.world.time.advance(70)
+        assert cluster.world.stats().counts[failures.Cause.AMBIGUOUS] == 7
+        assert all(age > 60 for _, age in cluster.world.ages().values())
+        cluster.set_nodes(one)
+        await cluster.world.time.advance(10)
+        assert list(cluster.world.ages()) == ["n1"]

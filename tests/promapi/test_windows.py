@@ -399,3 +399,17 @@ def test_each_bad_range_answer_has_its_cause(answer: fake.Answer, cause: str, te
         _ask(server)
     assert caught.value.cause == cause
     assert text in str(caught.value)
+
+
+def test_more_values_than_windows_of_a_cluster_need_are_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Moments times series are counted before room is made for them."""
+    monkeypatch.setattr(range_answers, "MAX_VALUES", 5)
+    result = [{"metric": {"a": str(i)}, "values": [[980 + 10 * i, "1"]]} for i in range(3)]
+    with (
+        fake.FakePrometheus(fake.success(result, "matrix")) as server,
+        pytest.raises(failures.QueryError, match="3 moments of 3 series") as caught,
+    ):
+        _ask(server)
+    assert caught.value.cause == Cause.TOO_LARGE

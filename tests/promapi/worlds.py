@@ -149,6 +149,18 @@ class _AtOnce(concurrent.futures.Executor):
         return future
 
 
+class Held(concurrent.futures.Executor):
+    """Leaves what it is given to the test, in `futures`."""
+
+    def __init__(self, futures: list[concurrent.futures.Future[Any]]) -> None:
+        self._futures = futures
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+        """Return a future that the test fulfils."""
+        self._futures.append(concurrent.futures.Future())
+        return self._futures[-1]
+
+
 class World:
     """Nodes, servers, and a live source that asks them; also what it is observed by.
 
