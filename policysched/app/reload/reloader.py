@@ -28,6 +28,7 @@ class Reloader:
 
     Attributes:
         state: what became of it.
+        is_busy: whether an offer waits or is being looked at.
     """
 
     def __init__(
@@ -51,6 +52,7 @@ class Reloader:
             known: what the source had at the start.
         """
         self.state = state
+        self.is_busy = False
         self._recipe = recipe
         self._live = live
         self._handle = handle
@@ -62,6 +64,7 @@ class Reloader:
     def take(self, offer: versions.Offer) -> None:
         """Note what the source has now; a former offer that has not been looked at is forgotten."""
         self._newest = offer
+        self.is_busy = True
         self._offered.set()
 
     async def run(self) -> NoReturn:
@@ -70,6 +73,7 @@ class Reloader:
             await self._offered.wait()
             self._offered.clear()
             await self._consider(self._newest)
+            self.is_busy = self._offered.is_set()
 
     async def _consider(self, offer: versions.Offer) -> None:
         essence = self._essence(offer)

@@ -1,0 +1,244 @@
+"""Versions that come while pods wait: used whole, or refused, held back, left alone."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import random
+from collections.abc import AsyncIterator
+
+import pytest
+
+from policysched.app import config, live_profiles, metrics_source, policies
+from policysched.app.reload import reloader, versions
+from policysched.app.reload import state as states
+from policysched.cluster import pod_shape
+from policysched.framework import interface, status
+from policysched.lang import checker, source
+from policysched.promapi import live_source, settings
+from policysched.promapi import source as prom_source
+from tests import builders
+from tests.kube.asynchronous import asynchronous
+from tests.scheduler import fakes
+
+EAST = "policy east { for pods\n  nodeAffinity required side In (east) }\n"
+WEST = "policy west { for pods\n  nodeAffinity required side In (west) }\n"
+BAD = "policy east { for pods\n  nodeAffinity requierd side In (east) }\n"
+METRIC = "metric cpu: ratio = `cpu` node instance refresh 15s maxAge 2m source elsewhere\n"
+
+
+def offer(*texts: str, **said: bool | str) -> versions.Offer:
+    """Return what a source has."""
+    named = tuple(source.SourceText(f"{n}.policy", text) for n, text in enumerate(texts))
+    return versions.Offer(named, **said)  # type: ignore[arg-type]  # fields of an offer
+
+
+class Binder:
+    """Binds whatever it is given.
+
+    Attributes:
+        bound: pod and node, in order.
+    """
+
+    def __init__(self) -> None:
+        self.bound: list[tuple[str, str]] = []
+
+    async def bind(self, pod: pod_shape.PodInfo, node_name: str) -> interface.BindError | None:
+        """Note it."""
+        self.bound.append((pod.pod.metadata.name, node_name))
+        return None
+
+
+class Scene:
+    """A scheduler with a node in the east and one in the west, going by EAST."""
+
+    def __init__(
+        self, metrics: metrics_source.MetricsSource | None = None, first: str = EAST
+    ) -> None:
+        self.world = fakes.World()
+        for side in ("east", "west"):
+            self.world.nodes.upsert(
+                builders.make_node(side).capacity(pods=9, cpu="9").labels(side=side).build()
+            )
+        self.recipe = versions.Recipe(config.Config(), None)
+        self.binder = Binder()
+        self.handle = interface.Handle(self.binder, rng=random.Random(1))
+        self.live = live_profiles.LiveProfiles(
+            self.world.scheduler, metrics, self.world.clock, random.Random(1)
+        )
+        known = offer(first)
+        start = self.recipe.check(known)
+        assert isinstance(start, versions.Checked)
+        made = policies.require(policies.make(start.policy_set, self.handle, start.compiled))
+        self.live.use(start.policy_set, made)
+        self.state = states.PolicyState(
+            "test", states.VersionInUse(start.hash, known.texts, self.world.clock.now())
+        )
+        self.told: list[states.Told] = []
+        self.state.listeners.append(self.told.append)
+        self.reloads = reloader.Reloader(
+            self.recipe, self.state, self.live, self.handle, self.world.clock, known=known
+        )
+
+    @contextlib.asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Look at offers."""
+        task = asyncio.create_task(self.reloads.run())
+        yield
+        task.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await task
+
+    async def take(self, *offers: versions.Offer) -> list[str]:
+        """Offer one after the other and return what was told, once the last one is through."""
+        before = len(self.told)
+        for each in offers:
+            self.reloads.take(each)
+        while self.reloads.is_busy:  # noqa: ASYNC110 - a thread is at work, whose end tells nobody
+            await asyncio.sleep(0.001)
+        return [told.outcome.value for told in self.told[before:]]
+
+    async def place(self, name: str) -> str | None:
+        """Return the node that a pod gets, and check that its decision tells by which version."""
+        self.world.add_pod(builders.make_pod(name).scheduler_name("policysched"))
+        await self.world.settle()
+        decision = self.world.scheduler.decisions.latest_of(f"default/{name}")
+        assert decision is not None
+        assert decision.policy_hash == self.state.current.hash
+        return decision.node_name
+
+
+@asynchronous
+async def test_a_good_version_decides_next() -> None:
+    """Its rules act, those that are gone act no more, and pods that wait are tried again."""
+    scene = Scene()
+    async with scene.running():
+        waiting = builders.make_pod("waits").scheduler_name("policysched")
+        scene.world.add_pod(waiting.node_selector({"side": "west"}))
+        await scene.world.settle()
+        assert scene.world.where("waits") == "unschedulable"
+        assert await scene.take(offer(WEST)) == ["loaded"]
+        assert await scene.place("a") == "west"
+        scene.world.clock.advance(60)
+        await scene.world.settle()
+        assert ("waits", "west") in scene.binder.bound
+        assert await scene.take(offer("")) == ["loaded"]
+        assert await scene.place("b") in ("east", "west")
+
+
+@pytest.mark.parametrize(
+    "bad, said",
+    [
+        pytest.param(offer(BAD), "0.policy:2:16: PS001: `requierd`", id="syntax"),
+        pytest.param(offer(WEST, BAD), "1.policy:2:16", id="one of two texts"),
+        pytest.param(versions.Offer(problem="it is gone"), "policies: it is gone", id="gone"),
+        pytest.param(
+            offer("profile p { plugin NodeResourcesFit args { nonsense: 1 } }\n" + WEST),
+            "nonsense",
+            id="an argument of a plugin",
+        ),
+    ],
+)
+@asynchronous
+async def test_a_bad_version_is_refused_whole(bad: versions.Offer, said: str) -> None:
+    """The version in use goes on as if nothing had come; what comes next is looked at anew."""
+    scene = Scene()
+    async with scene.running():
+        in_use = scene.live.current
+        assert await scene.take(bad) == ["refused"]
+        assert said in scene.told[-1].summary
+        assert scene.state.refused is not None
+        assert scene.live.current is in_use
+        assert await scene.place("a") == "east"
+        assert await scene.take(bad) == []
+        assert await scene.take(offer(EAST)) == ["kept"]
+        assert scene.state.refused is None
+        assert await scene.take(offer(WEST)) == ["loaded"]
+        assert scene.state.reloads == {states.Outcome.REFUSED: 1, states.Outcome.LOADED: 1}
+
+
+@asynchronous
+async def test_a_metric_that_cannot_be_had_refuses_the_version() -> None:
+    """Neither rules nor metrics change."""
+    around = prom_source.Surroundings(fakes.World().clock, random.Random(1))
+    servers = {"default": settings.PrometheusSource(url="http://127.0.0.1:1")}
+    scene = Scene(live_source.LiveSource(servers, (), around))
+    async with scene.running():
+        assert await scene.take(offer(METRIC, WEST)) == ["refused"]
+        assert "has the source `elsewhere`" in scene.told[-1].errors
+        assert await scene.place("a") == "east"
+
+
+@asynchronous
+async def test_a_bug_of_the_compiler_refuses_the_version(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever a text sets off, the scheduler goes on."""
+    scene = Scene()
+    async with scene.running():
+        monkeypatch.setattr(checker, "check", lambda *_args, **_kwargs: 1 // 0)
+        assert await scene.take(offer(WEST)) == ["refused"]
+        assert scene.told[-1].summary == (
+            "internal error: ZeroDivisionError: integer division or modulo by zero"
+        )
+        assert await scene.place("a") == "east"
+
+
+@asynchronous
+async def test_frozen_reloads() -> None:
+    """Only the version that somebody went back to passes; the end of it lets the newest pass."""
+    scene = Scene()
+    west_hash = scene.recipe.hash_of(offer(WEST).texts)
+    async with scene.running():
+        assert await scene.take(offer(EAST, is_frozen=True)) == ["frozen"]
+        assert await scene.take(offer(WEST, is_frozen=True)) == ["frozen"]
+        assert scene.told[-1].hash == west_hash
+        assert await scene.take(offer(BAD, is_frozen=True)) == ["frozen"]
+        assert scene.state.is_frozen
+        assert await scene.place("a") == "east"
+        assert await scene.take(offer(WEST, is_frozen=True, demanded=west_hash)) == ["loaded"]
+        assert await scene.place("b") == "west"
+        assert await scene.take(offer(EAST, is_frozen=True, demanded=west_hash)) == ["frozen"]
+        assert await scene.take(offer(EAST, demanded=west_hash)) == ["loaded"]
+        assert not scene.state.is_frozen
+
+
+@asynchronous
+async def test_the_newest_offer_wins() -> None:
+    """Versions that were replaced before anybody looked are never used."""
+    scene = Scene()
+    async with scene.running():
+        assert await scene.take(offer(BAD), offer(EAST, ""), offer(WEST)) == ["loaded"]
+        assert await scene.place("a") == "west"
+
+
+@asynchronous
+async def test_profiles_come_and_go() -> None:
+    """Pods of a profile that is gone are left alone, those of a new one are served."""
+    scene = Scene(first="profile one { }\n")
+    async with scene.running():
+        for name in ("one", "two"):
+            scene.world.add_pod(
+                builders.make_pod(name).scheduler_name(name).node_selector({"side": "none"})
+            )
+        await scene.world.settle()
+        assert (scene.world.where("one"), scene.world.where("two")) == ("unschedulable", "gone")
+        assert await scene.take(offer("profile two { }\n")) == ["loaded"]
+        await scene.world.settle()
+        assert (scene.world.where("one"), scene.world.where("two")) == ("gone", "unschedulable")
+
+
+@asynchronous
+async def test_a_pod_that_waits_for_permit_keeps_what_was_decided() -> None:
+    """It is bound where it was to be, though the new version forbids the node."""
+    scene = Scene()
+    permits = fakes.Scripted(permit_answer=status.Status(status.Code.WAIT))
+    framework = scene.world.framework((fakes.Sort(), fakes.Room(), permits, scene.world.bind))
+    scene.world.scheduler.set_profiles({"policysched": framework})
+    async with scene.running():
+        scene.world.add_pod(builders.make_pod("a").scheduler_name("policysched"))
+        await scene.world.settle()
+        node = scene.world.cache.node_of("uid-default-a")
+        other = WEST if node == "east" else EAST.replace("policy east", "policy only-east")
+        assert await scene.take(offer(other)) == ["loaded"]
+        assert scene.world.waiting.allow("uid-default-a", permits.name)
+        await scene.world.settle()
+        assert scene.world.bind.bound == [("a", node)]
