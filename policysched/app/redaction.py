@@ -19,6 +19,8 @@ KnownSecrets: TypeAlias = Callable[[], Iterable[str]]
 _MIN_CHARACTERS = 6
 """Shorter values stand in other words by chance; a secret that short protects nothing."""
 
+_NAMES = r"(?:(?:access_|id_|refresh_|bearer_?)?token|password|passwd|secret|api[-_]?key)"
+
 _PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = (
     (
         re.compile(
@@ -29,14 +31,10 @@ _PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"\b(bearer|basic)(\s+|%20|\+)[\w.~+/=-]+", re.IGNORECASE), rf"\1 {HIDDEN}"),
     (re.compile(r"\beyJ[\w-]{8,}\.[\w-]+\.[\w-]*"), HIDDEN),  # a JSON web token
     (re.compile(r"(\w://)[^/\s@'\"]+@"), rf"\1{HIDDEN}@"),
-    (
-        re.compile(
-            r"\b((?:access_|id_|refresh_|bearer_?)?token|password|passwd|secret|api[-_]?key)"
-            r"(['\"]?\s*[=:]\s*['\"]?)[^\s&'\",;]+",
-            re.IGNORECASE,
-        ),
-        rf"\1\2{HIDDEN}",
-    ),
+    (re.compile(rf"\b({_NAMES}['\"]?\s*=\s*['\"]?)[^\s&'\",;]+", re.IGNORECASE), rf"\1{HIDDEN}"),
+    (re.compile(rf"\b({_NAMES}['\"]\s*:\s*['\"])[^'\"]+", re.IGNORECASE), rf"\1{HIDDEN}"),
+    # Without quotes a word may follow: `/run/token: cannot be read`.
+    (re.compile(rf"\b({_NAMES}:\s*)(?=\S*\d)[^\s'\",;]{{6,}}", re.IGNORECASE), rf"\1{HIDDEN}"),
 )
 
 

@@ -2,6 +2,7 @@
 
 policysched explain --cluster FILE --all
 policysched explain --cluster FILE pod NAMESPACE/NAME [--node NODE]
+policysched explain --decisions URL|FILE --all, or pod NAMESPACE/NAME
 policysched explain rule CODE
 """
 
@@ -12,7 +13,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from policysched import errors
-from policysched.cli import explain_text, offline_options, output
+from policysched.cli import explain_decisions, explain_text, offline_options, output
 from policysched.lang import spelling
 
 if TYPE_CHECKING:
@@ -22,12 +23,14 @@ if TYPE_CHECKING:
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options and the forms `pod` and `rule`."""
     offline_options.add(parser)
+    explain_decisions.add_options(parser)
     parser.add_argument("--all", action="store_true", help="explain every pending pod, each alone")
     forms = parser.add_subparsers(title="forms", metavar="FORM", dest="form")
     pod = forms.add_parser("pod", help="one pod: pending, or as if it were")
     pod.add_argument("pod", metavar="NAMESPACE/NAME")
     pod.add_argument("--node", metavar="NODE", help="everything about this node")
     offline_options.add(pod, is_again=True)
+    explain_decisions.add_options(pod, is_again=True)
     rule = forms.add_parser("rule", help="what a diagnostic code means")
     rule.add_argument("code", metavar="CODE", help="such as PS304")
 
@@ -40,6 +43,8 @@ def run(args: argparse.Namespace) -> int:
         raise errors.UsageError("--all and `pod` exclude each other")
     if args.form != "pod" and not args.all:
         raise errors.UsageError("say which pods: --all, or `pod NAMESPACE/NAME`")
+    if args.decisions is not None:
+        return explain_decisions.run(args)
     from policysched.app import offline  # noqa: PLC0415 - `--help` does without NumPy
 
     session = offline.Session(offline_options.inputs(args))

@@ -29,7 +29,7 @@ def pod_text(report: Report) -> str:
     if rejected:
         parts += ["", _reasons(rejected)]
     if report["scores"]:
-        parts += ["", *_winner(report), "", _score_table(report["scores"], _ranking(report))]
+        parts += ["", *_winner(report), "", score_table(report["scores"], _ranking(report))]
     parts += explain_metrics_text.of_pod(report)
     parts += _shadows(report)
     return "\n".join(parts)
@@ -46,9 +46,9 @@ def node_text(report: Report, node: str) -> str:
         rank = ranking.index(node) + 1
         head = f"{report['pod']} fits on {node}: rank {rank:,} of {len(ranking):,} by points"
         shown = [node, *(name for name in ranking if name != node)]
-        parts = [head, *_gate(report), "", _score_table(report["scores"], shown)]
+        parts = [head, *_gate(report), "", score_table(report["scores"], shown)]
         return "\n".join([*parts, *explain_metrics_text.of_node(report, node)])
-    rows = [(_who(failure), failure["code"], _reason(failure)) for failure in verdict["all"]]
+    rows = [(who(failure), failure["code"], _reason(failure)) for failure in verdict["all"]]
     head = f"{report['pod']} does not fit on {node}"
     table = output.table(("REJECTED BY", "CODE", "REASON"), rows, _INDENT)
     measured = explain_metrics_text.of_node(report, node)
@@ -99,7 +99,7 @@ def _reasons(rejected: Mapping[str, Any]) -> str:
     which: dict[tuple[str, str], list[str]] = {}
     for name, verdict in rejected.items():
         for failure in verdict["all"]:
-            which.setdefault((_who(failure), failure["reason"]), []).append(name)
+            which.setdefault((who(failure), failure["reason"]), []).append(name)
     rows = [
         (f"{len(names):,}", *key, output.names(names))
         for key, names in sorted(which.items(), key=lambda item: (-len(item[1]), item[0]))
@@ -107,7 +107,7 @@ def _reasons(rejected: Mapping[str, Any]) -> str:
     return output.table(("NODES", "REJECTED BY", "REASON", "WHICH"), rows, _INDENT)
 
 
-def _who(failure: Mapping[str, Any]) -> str:
+def who(failure: Mapping[str, Any]) -> str:
     """Return the plugin, for a rule of a policy its name and line."""
     if failure["rule"]:
         return f"{failure['policy']}/{failure['rule']} (line {failure['line']})"
@@ -134,21 +134,21 @@ def _winner(report: Report) -> list[str]:
     if len(ranking) == 1:
         return [f"{_INDENT}best: {best[0]}, the only one that fits"]
     runner_up = ranking[1]
-    lead = _difference(scores[best[0]], scores[runner_up])
+    lead = difference(scores[best[0]], scores[runner_up])
     return [
         f"{_INDENT}best: {best[0]} with {total} points",
         f"{_INDENT}runner-up: {runner_up} with {scores[runner_up]['total']} points ({lead})",
     ]
 
 
-def _difference(winner: Points, other: Points) -> str:
+def difference(winner: Points, other: Points) -> str:
     """Return what each rule gives another node more or less, the weightiest first."""
     differences = {rule: round(other[rule] - winner[rule], 2) for rule in winner if rule != "total"}
     ordered = sorted(differences.items(), key=lambda item: (-abs(item[1]), item[0]))
     return ", ".join(f"{rule} {points:+,}" for rule, points in ordered if points)
 
 
-def _score_table(scores: Mapping[str, Points], ranking: Sequence[str]) -> str:
+def score_table(scores: Mapping[str, Points], ranking: Sequence[str]) -> str:
     """Return the weighted points rule by rule; nodes as columns, in the order of `ranking`."""
     shown = ranking[:_SHOWN_NODES]
     rules = sorted(rule for rule in scores[shown[0]] if rule != "total")

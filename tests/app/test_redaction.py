@@ -21,6 +21,7 @@ ENCODED = base64.b64encode(f"me:{SEED}".encode()).decode()
         (f"GET http://me:{SEED}@prom:9090/api", "GET http://(hidden)@prom:9090/api"),
         (f"GET /api?access_token={SEED}&query=up", "GET /api?access_token=(hidden)&query=up"),
         (f'{{"password": "{SEED}", "user": "me"}}', '{"password": "(hidden)", "user": "me"}'),
+        (f"users: [{{token: {SEED}}}]", "users: [{token: (hidden)"),
         ("token eyJhbGciOiJSUzI1NiJ9.eyJpc3MiOiJrIn0.c2ln is old", "token (hidden) is old"),
         (
             f"-----BEGIN RSA PRIVATE KEY-----\n{SEED}\n-----END RSA PRIVATE KEY-----\nrest",
@@ -39,6 +40,8 @@ def test_what_looks_like_a_secret_is_taken_out(text: str, clean: str) -> None:
     [
         "0/3 nodes are available: 3 node(s) had untolerated taint {basic: true}.",
         "serving /metrics on http://127.0.0.1:9153",
+        "/run/secrets/token: cannot be read: No such file",
+        "/run/secrets/token: is no JSON",
         "the token file /var/run/secrets/kubernetes.io/serviceaccount/token cannot be read",
         "policy p: `score cpu prefer low` at web.policy:3",
         "pod default/password-store-0 on node me@home",
