@@ -14,14 +14,16 @@ import orjson
 import pytest
 import trustme
 import urllib3
+import yaml
 
+from tests.app import operations_page
 from tests.e2e import failover_scene, scheduler_process
 from tests.realcluster import control_plane as control_planes
 from tests.realcluster import process
 
 pytestmark = pytest.mark.e2e
 
-GRANTED = [{"nonResourceURLs": ["/metrics"], "verbs": ["get"]}]
+GRANTED = yaml.safe_load(operations_page.BLOCKS["scraper.yaml"])["rules"]
 READER = "nobody"
 LEASE_OF_ANOTHER = {
     "metadata": {"name": "policysched", "namespace": "kube-system"},

@@ -15,6 +15,7 @@ import trustme
 import urllib3
 import yaml
 
+from tests.app import operations_page
 from tests.deploy import kubectl
 from tests.e2e import failover_scene
 from tests.realcluster import api_client, process
@@ -68,34 +69,20 @@ class Cluster:
         self.webhook = process.ServerProcess(command, log=folder / "webhook.log")
 
     def register(self) -> None:
-        """Let the API server ask."""
-        bundle = base64.b64encode(self.authority.cert_pem.bytes()).decode()
-        webhook = {
-            "name": NAME,
-            "admissionReviewVersions": ["v1"],
-            "sideEffects": "None",
+        """Let the API server ask, as docs/operations.md says, but here, and let nothing pass."""
+        configuration = yaml.safe_load(operations_page.BLOCKS["webhook.yaml"])
+        (webhook,) = configuration["webhooks"]
+        webhook["clientConfig"] = {
+            "url": f"https://127.0.0.1:{self.port}/validate",
+            "caBundle": base64.b64encode(self.authority.cert_pem.bytes()).decode(),
+        }
+        labels = {"kubernetes.io/metadata.name": self.namespace}
+        webhook |= {
+            "namespaceSelector": {"matchLabels": labels},
             "failurePolicy": "Fail",
             "timeoutSeconds": 30,
-            "clientConfig": {
-                "url": f"https://127.0.0.1:{self.port}/validate",
-                "caBundle": bundle,
-            },
-            "namespaceSelector": {
-                "matchLabels": {"kubernetes.io/metadata.name": self.namespace},
-            },
-            "rules": [
-                {
-                    "apiGroups": [""],
-                    "apiVersions": ["v1"],
-                    "operations": ["CREATE", "UPDATE"],
-                    "resources": ["configmaps"],
-                    "scope": "Namespaced",
-                },
-            ],
         }
-        self.plane.client.create(
-            CONFIGURATIONS, {"metadata": {"name": NAME}, "webhooks": [webhook]}
-        )
+        self.plane.client.create(CONFIGURATIONS, configuration)
 
     def is_ready(self) -> bool:
         """Return whether the webhook says so."""
