@@ -6,12 +6,11 @@ json: `{"time":"…","level":"info","logger":"policysched","message":"synced","f
 
 from __future__ import annotations
 
+import json
 import logging
 import sys
 import types
 from typing import Literal, TextIO, TypeAlias
-
-import orjson
 
 from policysched import clock as clocks
 from policysched.app import redaction
@@ -85,7 +84,7 @@ class _JsonFormatter(_Formatter):
             said["fields"] = {key: _json_value(value) for key, value in merged.items()}
         if record.exc_info:
             said["error"] = SECRETS.clean(self.formatException(record.exc_info))
-        return orjson.dumps(said).decode()
+        return json.dumps(said, separators=(",", ":"))
 
 
 def _without_fields(record: logging.LogRecord) -> str:
