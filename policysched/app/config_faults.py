@@ -7,7 +7,8 @@ from typing import TypeAlias
 
 import msgspec
 
-from policysched.app import config, config_schema, plain_yaml
+from policysched import errors
+from policysched.app import config, config_plugins, config_schema, http_server, plain_yaml
 from policysched.app import election as elections
 from policysched.promapi import settings
 
@@ -49,6 +50,7 @@ def _profiles(given: config.Config) -> _Problems:
             path = ("profiles", index, "schedulerName")
             yield path, f"the profile `{name}` is there twice"
         names.add(name)
+    yield from config_plugins.problems(given.profiles)
 
 
 def _backoff(given: config.Config) -> _Problems:
@@ -91,6 +93,14 @@ def _serving(given: config.Config) -> _Problems:
     if bool(serving.cert_file) != bool(serving.key_file):
         there, missing = ("certFile", "keyFile") if serving.cert_file else ("keyFile", "certFile")
         yield ("serving", there), f"`serving.{there}` needs `{missing}`"
+    for field, text in (
+        ("secureAddress", serving.secure_address),
+        ("metricsAddress", serving.metrics_address),
+    ):
+        try:
+            http_server.address(text or "localhost:0")
+        except errors.UsageError as error:
+            yield ("serving", field), f"`serving.{field}`: {error}"
     if serving.secure_address and serving.secure_address == serving.metrics_address:
         problem = "`serving.metricsAddress` must be another address than `serving.secureAddress`"
         yield ("serving", "metricsAddress"), problem

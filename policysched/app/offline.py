@@ -110,7 +110,12 @@ def require_profiles(policy_set: policies.PolicySet) -> None:
     Raises:
         ConfigurationError: a profile could not start.
     """
-    policies.require(policies.make(policy_set, interface.Handle(_NoBinder())))
+    policies.require(policies.make(policy_set, handle_of_nobody()))
+
+
+def handle_of_nobody() -> interface.Handle:
+    """Return what plugins are made with to see whether they can be."""
+    return interface.Handle(_NoBinder())
 
 
 class _NoBinder:

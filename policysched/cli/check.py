@@ -6,12 +6,14 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, Any
 
+from policysched import clock as clocks
 from policysched import errors
-from policysched.cli import offline_options, output, policy_texts
+from policysched.cli import check_config, offline_options, output, policy_texts
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
+    from policysched.app import config
     from policysched.lang import checker, source
 
 _MAX_SHOWN = 100
@@ -28,9 +30,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.epilog = _EPILOG
     parser.add_argument(
         "paths",
-        nargs="+",
+        nargs="*",
         metavar="PATH",
         help="a .policy file, a folder of such files, a ConfigMap manifest, or `-` for stdin",
+    )
+    parser.add_argument(
+        "--config",
+        metavar="FILE",
+        help="a PolicySchedulerConfiguration that is checked, too, with the plugins of its "
+        "profiles; without PATH, the policies are those of its `policies.paths`",
     )
     parser.add_argument(
         "--params",
@@ -39,6 +47,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="append",
         help="value of a param; repeatable",
     )
+    offline_options.add_now(parser)
     output.add_option(parser)
 
 
@@ -46,12 +55,24 @@ def run(args: argparse.Namespace) -> int:
     """Check the texts and print what was found."""
     from policysched.lang import checker  # noqa: PLC0415 - `--help` does without Lark
 
-    texts = policy_texts.read(args.paths)
+    offline_options.refuse_empty(args, "config")
+    configuration = check_config.read(args.config) if args.config else None
+    paths = args.paths or (configuration.policies.paths if configuration else ())
+    if not paths:
+        return check_config.alone(args, configuration)
+    texts = policy_texts.read(paths)
+    params = offline_options.params(args.params or ())
+    if configuration is not None:
+        params = check_config.params(configuration) | params
+    now = args.now or clocks.SystemClock().now()
     result = checker.check(
-        texts, given=offline_options.params(args.params or ()), plugins=_plugins(texts)
+        texts,
+        given=params,
+        plugins=_plugins(texts),
+        now=now.timestamp(),
     )
-    if result.program is not None and result.program.profiles:
-        _try_plugins(texts, args)
+    if result.program is not None and (result.program.profiles or configuration is not None):
+        _try_plugins(texts, params, configuration)
     if args.output == output.JSON:
         output.write(output.as_json(_as_json(texts, result)))
     else:
@@ -68,7 +89,9 @@ def _plugins(texts: Sequence[source.SourceText]) -> Collection[str] | None:
     return registry.with_entry_points().names()
 
 
-def _try_plugins(texts: Sequence[source.SourceText], args: argparse.Namespace) -> None:
+def _try_plugins(
+    texts: Sequence[source.SourceText], params: dict[str, str], configuration: config.Config | None
+) -> None:
     """Make the plugins of all profiles, as `run` would.
 
     Raises:
@@ -76,7 +99,7 @@ def _try_plugins(texts: Sequence[source.SourceText], args: argparse.Namespace) -
     """
     from policysched.app import offline, policies  # noqa: PLC0415 - only profiles need NumPy
 
-    policy_set = policies.from_sources(texts, offline_options.params(args.params or ()))
+    policy_set = policies.from_sources(texts, params, None, configuration)
     offline.require_profiles(policy_set)
 
 

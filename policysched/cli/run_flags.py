@@ -26,7 +26,7 @@ def _truth(text: str) -> bool:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class _Option:
+class Option:
     """An option for one field.
 
     Attributes:
@@ -52,8 +52,8 @@ class _Option:
         return f"--{self.name.split()[0]}"
 
 
-def _option(name: str, path: str, text: str, **parsing: Any) -> _Option:  # noqa: ANN401 - whatever argparse takes
-    return _Option(name, path, text, parsing)
+def _option(name: str, path: str, text: str, **parsing: Any) -> Option:  # noqa: ANN401 - whatever argparse takes
+    return Option(name, path, text, parsing)
 
 
 _SWITCH: dict[str, Any] = {
@@ -62,7 +62,7 @@ _SWITCH: dict[str, Any] = {
     "const": True,
     "type": _truth,
 }
-_GROUPS = {
+OPTIONS: dict[str, list[Option]] = {
     "policies": [
         _option(
             "policy-configmap",
@@ -161,11 +161,12 @@ _GROUPS = {
         _option("log-format", "logging.format", "default: text", choices=("text", "json")),
     ],
 }
+"""By group of `--help`."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
-    for title, options in _GROUPS.items():
+    for title, options in OPTIONS.items():
         group = parser.add_argument_group(title)
         if title == "policies":
             offline_options.add_policies(group)
@@ -206,7 +207,7 @@ def given(args: argparse.Namespace) -> list[config_reading.Flag]:
         found.append(flag("--prometheus", ("prometheus", name), {"url": server.url}))
     for name, switch in offline_options.params(args.feature_gates or ()).items():
         found.append(flag("--feature-gates", ("features", name), _switch(name, switch)))
-    for option in (each for group in _GROUPS.values() for each in group):
+    for option in (each for group in OPTIONS.values() for each in group):
         value = getattr(args, option.dest)
         if value == "":
             raise errors.UsageError(f"{option.written} is empty")

@@ -147,6 +147,19 @@ def test_everything_that_can_be_said() -> None:
             id="twin-profiles",
         ),
         pytest.param(
+            HEAD + "profiles:\n- schedulerName: a\n  plugins:\n  - name: NodeAfinity\n"
+            "  disabled:\n  - ImageLocality\n  - Nonsense",
+            "c.yaml:6: there is no plugin `NodeAfinity` (did you mean `NodeAffinity`?)\n"
+            "c.yaml:9: there is no plugin `Nonsense`",
+            id="unknown-plugins",
+        ),
+        pytest.param(
+            HEAD + "profiles:\n- schedulerName: a\n  plugins:\n  - name: InterPodAffinity\n"
+            "    args:\n      hardPodAffinityWeight: 101",
+            "c.yaml:8: InterPodAffinity: `hardPodAffinityWeight` is 101, but must be from 0 to 100",
+            id="arguments",
+        ),
+        pytest.param(
             HEAD + "prometheus:\n  east: {}",
             "c.yaml:4: `prometheus.east` lacks `url`",
             id="no-url",
@@ -257,6 +270,12 @@ def test_everything_that_can_be_said() -> None:
             "c.yaml:4: `serving.metricsAddress` must be an address such as 127.0.0.1:9153 or "
             "[::1]:9153",
             id="no-address",
+        ),
+        pytest.param(
+            HEAD + "serving: {secureAddress: '10.0.0.300:1'}",
+            "c.yaml:3: `serving.secureAddress`: `10.0.0.300:1` is no address; write "
+            "127.0.0.1:9153 or [::1]:9153",
+            id="no-such-address",
         ),
         pytest.param(
             HEAD + "serving: {secureAddress: '0.0.0.0:1', metricsAddress: '0.0.0.0:1'}",

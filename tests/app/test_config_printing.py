@@ -22,7 +22,14 @@ HEAD = "apiVersion: policysched.io/v1alpha1\nkind: PolicySchedulerConfiguration\
             config.Config(
                 params={"range": "10m", "factor": 2},
                 profiles=(
-                    config.ProfileConfig("a", (config.PluginConfig("X", args={"b": [1, None]}),)),
+                    config.ProfileConfig(
+                        "a",
+                        (
+                            config.PluginConfig(
+                                "NodeResourcesFit", 3, {"ignoredResources": ["a.b/c"]}
+                            ),
+                        ),
+                    ),
                 ),
                 prometheus={"east": settings.PrometheusSource("http://h", bearer_token_file="/t")},
                 policies=config.PoliciesConfig(config_map="ns/name"),
@@ -33,9 +40,8 @@ HEAD = "apiVersion: policysched.io/v1alpha1\nkind: PolicySchedulerConfiguration\
     ],
 )
 def test_what_is_printed_says_the_same_when_it_is_read(given: config.Config) -> None:
-    """It fits the schema, so that it can be kept and edited; nulls in arguments apart."""
-    again = config_reading.parse(config_printing.as_yaml(given), "printed.yaml")
-    assert repr(again).replace("'b': [1]", "'b': [1, None]") == repr(given)
+    """It fits the schema, so that it can be kept and edited."""
+    assert config_reading.parse(config_printing.as_yaml(given), "printed.yaml") == given
 
 
 def test_secrets_are_not_printed(

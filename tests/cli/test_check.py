@@ -159,3 +159,90 @@ def test_a_profile_that_could_not_start_is_an_error(
     out, err = capsys.readouterr()
     assert out == ""
     assert err.startswith("policysched: <stdin>:1:9: no plugin binds pods")
+
+
+def test_rules_that_have_expired_are_warned_of(
+    tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By the time of `--now`; a warning is no error."""
+    file = tmp_path / "old.policy"
+    file.write_text('policy p { for pods tolerate a expires "2026-06-30" }\n', encoding="utf-8")
+    assert main.main(["check", str(file), "--now", "2026-06-30T23:00:00Z"]) == 0
+    assert "PS804" not in capsys.readouterr().err
+    assert main.main(["check", str(file), "--now", "2026-07-01T00:00:00Z"]) == 0
+    assert "warning[PS804]" in capsys.readouterr().err
+
+
+HEAD = "apiVersion: policysched.io/v1alpha1\nkind: PolicySchedulerConfiguration\n"
+
+
+@pytest.mark.parametrize(
+    "text, exit_code, told",
+    [
+        pytest.param(
+            "policies: {paths: [a.policy]}\nparams: {least: 3}\n",
+            errors.EXIT_OK,
+            "1 text: 1 policy, 1 profile, hash ",
+            id="with-its-policies",
+        ),
+        pytest.param(
+            "policies: {configMap: n/a}\nparams: {least: 3}\nprofiles: [{schedulerName: x}]\n",
+            errors.EXIT_OK,
+            "c.yaml: 1 profile, no policies in files",
+            id="policies-in-the-cluster",
+        ),
+        pytest.param(
+            "policies: {paths: [a.policy]}\nparams: {lest: 3}\n",
+            errors.EXIT_WRONG_INPUT,
+            "there is no param `lest`",
+            id="unknown-param",
+        ),
+        pytest.param(
+            "policies: {paths: [a.policy]}\n"
+            "profiles: [{schedulerName: y, plugins: [{name: NodePort}]}]\n",
+            errors.EXIT_WRONG_INPUT,
+            "c.yaml:4: there is no plugin `NodePort` (did you mean `NodePorts`?)",
+            id="unknown-plugin",
+        ),
+        pytest.param(
+            "profiles: [{schedulerName: y, disabled: [PrioritySort]}]\n",
+            errors.EXIT_WRONG_INPUT,
+            "no QueueSort",
+            id="profile-that-cannot-start",
+        ),
+        pytest.param(
+            "leaderElection: {leaseDuration: 1}\n",
+            errors.EXIT_WRONG_INPUT,
+            "c.yaml:3: `leaderElection.leaseDuration` must be a string",
+            id="wrong-type",
+        ),
+    ],
+)
+def test_a_configuration_is_checked_with_what_it_names(
+    text: str,
+    exit_code: int,
+    told: str,
+    tmp_path: pathlib.Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Its fields, its policies with its params, and the plugins of its profiles."""
+    monkeypatch.chdir(tmp_path)
+    policy = "param least: number = 2\npolicy a {\n  for pods\n  reject when free(cpu) < least\n}\n"
+    (tmp_path / "a.policy").write_text(policy)
+    (tmp_path / "c.yaml").write_text(HEAD + text)
+    assert main.main(["check", "--config", "c.yaml"]) == exit_code
+    said = capsys.readouterr()
+    assert told in (said.err if exit_code else said.out)
+
+
+def test_a_configuration_alone_is_told_as_json(
+    tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The same form as with policies, without any."""
+    file = tmp_path / "c.yaml"
+    file.write_text(HEAD)
+    assert main.main(["check", "--config", str(file), "-o", "json"]) == errors.EXIT_OK
+    found = json.loads(capsys.readouterr().out)
+    jsonschema.validate(found, json.loads(_resources.text("schemas", "check.schema.json")))
+    assert (found["ok"], found["files"]) == (True, [])
