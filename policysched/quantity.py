@@ -32,7 +32,7 @@ _SUFFIX_FACTORS: dict[str, Fraction] = {
     "Ei": Fraction(2**60),
 }
 _QUANTITY = re.compile(
-    r"(?P<number>[+-]?(?:\d+\.?\d*|\.\d+))(?:(?P<suffix>[KMGTPE]i|[numkMGTPE])|[eE](?P<exponent>[+-]?\d{1,3}))?",
+    r"(?P<number>[+-]?(?:\d+(?:\.\d*)?|\.\d+))(?:(?P<suffix>[KMGTPE]i|[numkMGTPE])|[eE](?P<exponent>[+-]?\d{1,3}))?",
     re.ASCII,
 )
 _MAX_TEXT_LENGTH = 64

@@ -215,7 +215,7 @@ def _check_file(path: pathlib.Path) -> None:
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         raise errors.KubeconfigError(f"{where}:{line}", "not YAML") from None  # it quotes the text
-    except (UnicodeDecodeError, yaml.YAMLError):
+    except (yaml.YAMLError, ValueError, RecursionError):  # PyYAML recurses, and makes numbers
         raise errors.KubeconfigError(where, "not YAML") from None
     try:
         msgspec.convert(content, _Shape)
