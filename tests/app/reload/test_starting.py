@@ -1,0 +1,179 @@
+"""Which version a process starts with."""
+
+from __future__ import annotations
+
+import datetime
+import pathlib
+from collections.abc import Callable
+from typing import NoReturn
+
+import msgspec
+import pytest
+
+from policysched import errors
+from policysched.app import config, policies
+from policysched.app.reload import history, starting, versions
+from policysched.lang import source
+from tests import builders
+from tests.app.reload import memory_store
+from tests.kube.asynchronous import asynchronous
+
+GOOD, OLDER, BAD = (f"policy {name} {{ for pods }}\n" for name in ("good", "older", "b@d"))
+HISTORY = "prod/policies-history"
+
+
+class Source:
+    """Has what a test says."""
+
+    origin = "configmap prod/policies"
+
+    def __init__(self, text: str, **said: bool | str) -> None:
+        texts = (source.SourceText("prod/policies/a.policy", text),)
+        self.offer = versions.Offer(texts, **said)  # type: ignore[arg-type]  # fields of an offer
+
+    async def first(self) -> versions.Offer:
+        """Return it."""
+        return self.offer
+
+    async def run(self, take: Callable[[versions.Offer], None], known: versions.Offer) -> NoReturn:
+        """Never run: this is about the start."""
+        raise NotImplementedError
+
+
+def _starting(
+    *paths: str, config_map: str = "prod/policies", on_bad_start: str = "refuse"
+) -> starting.Starting:
+    settings = config.PoliciesConfig(
+        paths=paths,
+        config_map="" if paths else config_map,
+        on_bad_start=on_bad_start,  # type: ignore[arg-type]  # one of two words
+        history=HISTORY,
+    )
+    return starting.Starting(settings, _recipe())
+
+
+def _recipe(**params: str) -> versions.Recipe:
+    return versions.Recipe(config.Config(params=dict(params)), None)
+
+
+def _hash(text: str) -> str:
+    return _recipe().hash_of((source.SourceText("a.policy", text),))
+
+
+def _keeping(*texts: str) -> memory_store.MemoryStore:
+    """Return a store that keeps versions, the last one newest."""
+    store = memory_store.MemoryStore()
+    kept = {}
+    for seconds, text in enumerate(texts):
+        time = builders.EPOCH + datetime.timedelta(seconds=seconds)
+        version_hash = _hash(text)
+        value = history.encode(version_hash, "here", (source.SourceText("a.policy", text),))
+        kept[str(history.Key(time, version_hash))] = value
+    made = store.put(HISTORY, {})
+    store.objects[HISTORY] = msgspec.structs.replace(made, binary_data=kept)
+    return store
+
+
+@asynchronous
+async def test_a_good_version_is_used() -> None:
+    """Nothing is looked up."""
+    start = await _starting().remote(Source(GOOD), memory_store.MemoryStore())
+    assert (start.checked.hash, start.refusal) == (_hash(GOOD), None)
+
+
+@asynchronous
+async def test_a_bad_version_ends_the_process() -> None:
+    """The error is what `check` shows, though there would be a former version."""
+    with pytest.raises(policies.PolicyError, match="error\\[PS"):
+        await _starting().remote(Source(BAD), _keeping(GOOD))
+
+
+@asynchronous
+async def test_the_last_good_version_serves_where_that_is_wanted() -> None:
+    """The newest kept one that is still good; what is refused is remembered."""
+    wanted = _starting(on_bad_start="lastGood")
+    start = await wanted.remote(Source(BAD), _keeping(OLDER, GOOD, BAD.replace("b@d", "al$o")))
+    assert start.checked.hash == _hash(GOOD)
+    assert start.refusal is not None
+    assert start.refusal.hash == _hash(BAD)
+
+
+@pytest.mark.parametrize(
+    "store", [memory_store.MemoryStore(), _keeping(BAD)], ids=["no history", "a bad one"]
+)
+@asynchronous
+async def test_without_a_last_good_version_it_ends(store: memory_store.MemoryStore) -> None:
+    """Scheduling without the policies would be worse than not scheduling."""
+    with pytest.raises(policies.PolicyError):
+        await _starting(on_bad_start="lastGood").remote(Source(BAD), store)
+
+
+@asynchronous
+async def test_a_config_map_that_is_not_there_ends_the_process() -> None:
+    """The error says so."""
+    gone = Source("")
+    gone.offer = versions.Offer(problem="there is no configmap prod/policies")
+    with pytest.raises(errors.InputError, match="there is no configmap prod/policies"):
+        await _starting().remote(gone, memory_store.MemoryStore())
+
+
+@pytest.mark.parametrize(
+    "said, store, expected",
+    [
+        pytest.param({"in_use": _hash(OLDER)}, _keeping(OLDER, GOOD), OLDER, id="kept"),
+        pytest.param({"in_use": _hash(OLDER)}, _keeping(GOOD), GOOD, id="not kept"),
+        pytest.param({"in_use": _hash(GOOD)}, _keeping(OLDER), GOOD, id="unchanged"),
+        pytest.param({}, _keeping(OLDER), GOOD, id="never used"),
+        pytest.param(
+            {"in_use": _hash(OLDER), "demanded": _hash(GOOD)},
+            _keeping(OLDER, GOOD),
+            GOOD,
+            id="gone back meanwhile",
+        ),
+    ],
+)
+@asynchronous
+async def test_frozen_policies_stay_over_a_restart(
+    said: dict[str, str], store: memory_store.MemoryStore, expected: str
+) -> None:
+    """The version that was in use is used, where it is kept; else what is there."""
+    start = await _starting().remote(Source(GOOD, is_frozen=True, **said), store)
+    assert start.checked.hash == _hash(expected)
+
+
+def test_files_are_used_without_asking_anybody(tmp_path: pathlib.Path) -> None:
+    """A good version is there at once; a bad one ends the process, or has to be looked up."""
+    file = tmp_path / "a.policy"
+    file.write_text(GOOD)
+    start = _starting(str(file)).local()
+    assert start is not None
+    assert start.checked.hash == _hash(GOOD)
+    file.write_text(BAD)
+    with pytest.raises(policies.PolicyError):
+        _starting(str(file)).local()
+    assert _starting(str(file), on_bad_start="lastGood").local() is None
+
+
+@asynchronous
+async def test_files_that_are_bad_leave_the_last_good_version(tmp_path: pathlib.Path) -> None:
+    """The same goes for files that are gone."""
+    wanted = _starting(str(tmp_path), on_bad_start="lastGood")
+    assert wanted.local() is None
+    assert wanted.files is not None
+    start = await wanted.remote(wanted.files, _keeping(GOOD))
+    assert start.checked.hash == _hash(GOOD)
+    assert start.refusal is not None
+    assert "has no file" in start.refusal.summary
+
+
+def test_without_policies_there_is_nothing_to_follow() -> None:
+    """kube-scheduler's profile does not change."""
+    alone = starting.Starting(config.PoliciesConfig(), _recipe())
+    start = alone.local()
+    assert start is not None
+    assert (start.checked.hash, alone.files) == ("", None)
+
+
+def test_standard_input_is_read_once() -> None:
+    """It cannot be followed."""
+    assert _starting("-").files is None
