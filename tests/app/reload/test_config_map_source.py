@@ -1,0 +1,99 @@
+"""Policies in a ConfigMap, as a reflector tells of it."""
+
+from __future__ import annotations
+
+import random
+
+from policysched.app.reload import config_map_source, versions
+from policysched.cluster import objects
+from policysched.kube import config_maps
+from tests.kube.asynchronous import asynchronous
+from tests.kube.fake_server import FakeServer, json_body, status
+
+PATH = "/api/v1/namespaces/prod/configmaps/policies"
+
+
+def config_map(annotations: dict[str, str] | None = None, **data: str) -> config_maps.ConfigMap:
+    """Return the ConfigMap with some policies."""
+    named = {f"{key}.policy": text for key, text in data.items()}
+    meta = objects.ObjectMeta(
+        name="policies", namespace="prod", uid="u", annotations=annotations or {}
+    )
+    return config_maps.ConfigMap(meta, named | {"notes.txt": "no policy"})
+
+
+class Scene:
+    """A source whose reflector is the test."""
+
+    def __init__(self) -> None:
+        self.offers: list[versions.Offer] = []
+        self.source = config_map_source.ConfigMapSource(
+            None,  # type: ignore[arg-type]  # the API server is not asked
+            "prod/policies",
+            random.Random(1),
+        )
+        self.source._take = self.offers.append
+
+    @property
+    def newest(self) -> versions.Offer:
+        """The offer that was made last."""
+        return self.offers[-1]
+
+
+def test_keys_are_texts() -> None:
+    """Those that end in `.policy`, in order, named so that people find them."""
+    scene = Scene()
+    scene.source.replace([config_map(b="two", a="one")])
+    assert [(text.name, text.text) for text in scene.newest.texts] == [
+        ("prod/policies/a.policy", "one"),
+        ("prod/policies/b.policy", "two"),
+    ]
+    assert scene.newest.problem == ""
+
+
+def test_no_policies_are_a_problem() -> None:
+    """A ConfigMap without keys, or none at all, does not mean that there should be no policies."""
+    scene = Scene()
+    scene.source.upsert(config_map())
+    assert scene.newest.problem == "configmap prod/policies has no key that ends in `.policy`"
+    scene.source.delete(config_map())
+    assert scene.newest == versions.Offer(problem="there is no configmap prod/policies")
+    assert scene.source.latest is None
+    assert scene.source.last is not None
+    scene.source.replace([])
+    assert scene.newest.problem
+
+
+def test_annotations_are_wishes() -> None:
+    """Whether reloads are frozen, which version may pass, and which was in use."""
+    scene = Scene()
+    said = {
+        "policysched.io/freeze": "true",
+        "policysched.io/rollback": "abc",
+        "policysched.io/hash": "def",
+    }
+    scene.source.upsert(config_map(said, a="one"))
+    offer = scene.newest
+    assert (offer.is_frozen, offer.demanded, offer.in_use) == (True, "abc", "def")
+    scene.source.upsert(config_map({"policysched.io/freeze": "false"}, a="one"))
+    assert not scene.newest.is_frozen
+
+
+@asynchronous
+async def test_the_first_version_is_waited_for() -> None:
+    """An API server that is down or refuses comes back; one that has no such object says so."""
+    async with FakeServer() as server:
+        body = {"metadata": {"namespace": "prod", "name": "policies"}, "data": {"a.policy": "x"}}
+        server.on(
+            "GET",
+            PATH,
+            *[status(403, "Forbidden", "not yet")] * 2,
+            json_body(body),
+            status(404, "NotFound", "no"),
+        )
+        async with server.client() as api:
+            source = config_map_source.ConfigMapSource(api, "prod/policies", random.Random(1))
+            offer = await source.first()
+            assert [text.text for text in offer.texts] == ["x"]
+            assert len(server.sleeps) == 2
+            assert (await source.first()).problem == "there is no configmap prod/policies"

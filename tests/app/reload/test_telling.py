@@ -1,0 +1,155 @@
+"""What people are told about policies."""
+
+from __future__ import annotations
+
+import json
+
+import prometheus_client
+import pytest
+from prometheus_client import exposition, parser
+
+from policysched.app import own_metrics
+from policysched.app.reload import state as states
+from policysched.app.reload import telling, versions
+from policysched.cluster import objects
+from policysched.kube import config_maps, event_series
+from policysched.lang import source
+from tests import builders
+
+REFUSAL = versions.Refusal("bad", "a.policy:1:1: PS001: oh", "error[PS001]: oh", ValueError())
+META = objects.ObjectMeta(name="policies", namespace="prod", uid="u", resource_version="7")
+
+
+def _state() -> states.PolicyState:
+    texts = (source.SourceText("a.policy", "text"),)
+    return states.PolicyState("here", states.VersionInUse("good", texts, builders.EPOCH))
+
+
+def _metrics(state: states.PolicyState) -> dict[str, float]:
+    own = own_metrics.OwnMetrics()
+    registry = prometheus_client.CollectorRegistry()
+    own.registry = registry
+    own.add(lambda: telling.of_policies(state))
+    text = exposition.generate_latest(registry).decode()
+    return {
+        sample.name + "".join(f"[{value}]" for value in sample.labels.values()): sample.value
+        for family in parser.text_string_to_metric_families(text)
+        for sample in family.samples
+    }
+
+
+def test_metrics() -> None:
+    """Which version is in use, since when, and whether another one is wanted."""
+    state = _state()
+    expected = {
+        "policysched_reload_total[loaded]": 0,
+        "policysched_reload_total[refused]": 0,
+        "policysched_policy_info[good]": 1,
+        "policysched_reload_last_success_timestamp_seconds": builders.EPOCH.timestamp(),
+        "policysched_policy_refused": 0,
+        "policysched_policy_frozen": 0,
+    }
+    assert _metrics(state) == expected
+    state.refuse(REFUSAL, builders.EPOCH)
+    state.is_frozen = True
+    assert _metrics(state) == expected | {
+        "policysched_reload_total[refused]": 1,
+        "policysched_policy_refused": 1,
+        "policysched_policy_frozen": 1,
+    }
+
+
+def test_the_page_has_the_texts_and_the_errors() -> None:
+    """What decides, and what was to decide."""
+    state = _state()
+    assert json.loads(telling.page(state))["refused"] is None
+    state.refuse(REFUSAL, builders.EPOCH)
+    said = json.loads(telling.page(state))
+    assert said == {
+        "origin": "here",
+        "hash": "good",
+        "loadedAt": "2026-01-05T12:00:00+00:00",
+        "frozen": False,
+        "reloads": {"loaded": 0, "refused": 1},
+        "refused": {
+            "hash": "bad",
+            "at": "2026-01-05T12:00:00+00:00",
+            "errors": "error[PS001]: oh",
+        },
+        "texts": [{"name": "a.policy", "text": "text"}],
+    }
+
+
+class Recorder:
+    """Keeps events."""
+
+    def __init__(self) -> None:
+        self.events: list[tuple[str, str, str, str]] = []
+
+    def record_of_object(
+        self,
+        about: event_series.ObjectReference,
+        event_type: str,
+        reason: str,
+        action: str,
+        note: str,
+    ) -> None:
+        """Keep one."""
+        assert (about.kind, about.namespace, about.name, about.uid) == (
+            *("ConfigMap", "prod"),
+            *("policies", "u"),
+        )
+        self.events.append((event_type, reason, action, note))
+
+
+@pytest.mark.parametrize(
+    "told, event_type, reason, note",
+    [
+        pytest.param(
+            states.Told(states.Outcome.LOADED, "new"),
+            *("Normal", "PoliciesLoaded", "version new is in use"),
+            id="loaded",
+        ),
+        pytest.param(
+            states.Told(states.Outcome.KEPT, "good"),
+            *("Normal", "PoliciesLoaded", "version good is still in use"),
+            id="kept",
+        ),
+        pytest.param(
+            states.Told(states.Outcome.FROZEN, "new"),
+            *("Normal", "PoliciesFrozen", "version good stays in use, new is held back"),
+            id="held-back",
+        ),
+        pytest.param(
+            states.Told(states.Outcome.FROZEN, "good"),
+            *("Normal", "PoliciesFrozen", "version good stays in use"),
+            id="frozen",
+        ),
+        pytest.param(
+            states.Told(states.Outcome.REFUSED, "bad", "all", "a.policy:1:1: oh"),
+            *("Warning", "PoliciesRefused"),
+            "version bad is refused, good stays in use: a.policy:1:1: oh",
+            id="refused",
+        ),
+        pytest.param(
+            states.Told(states.Outcome.REFUSED, "", "gone", "gone"),
+            *("Warning", "PoliciesRefused"),
+            "what is there now is refused, good stays in use: gone",
+            id="gone",
+        ),
+    ],
+)
+def test_events(told: states.Told, event_type: str, reason: str, note: str) -> None:
+    """They are about the ConfigMap."""
+    recorder = Recorder()
+    events = telling.ConfigMapEvents(recorder, lambda: config_maps.ConfigMap(META), _state())
+    events.tell(told)
+    assert recorder.events == [(event_type, reason, "Reloading", note)]
+
+
+def test_without_a_config_map_there_is_no_event() -> None:
+    """There has never been one."""
+    recorder = Recorder()
+    told = states.Told(states.Outcome.REFUSED, "")
+    telling.ConfigMapEvents(recorder, lambda: None, _state()).tell(told)
+    assert recorder.events == []
