@@ -40,7 +40,8 @@ class Scene:
         return self.offers[-1]
 
 
-def test_keys_are_texts() -> None:
+@asynchronous
+async def test_keys_are_texts() -> None:
     """Those that end in `.policy`, in order, named so that people find them."""
     scene = Scene()
     scene.source.replace([config_map(b="two", a="one")])
@@ -51,7 +52,8 @@ def test_keys_are_texts() -> None:
     assert scene.newest.problem == ""
 
 
-def test_no_policies_are_a_problem() -> None:
+@asynchronous
+async def test_no_policies_are_a_problem() -> None:
     """A ConfigMap without keys, or none at all, does not mean that there should be no policies."""
     scene = Scene()
     scene.source.upsert(config_map())
@@ -64,7 +66,8 @@ def test_no_policies_are_a_problem() -> None:
     assert scene.newest.problem
 
 
-def test_annotations_are_wishes() -> None:
+@asynchronous
+async def test_annotations_are_wishes() -> None:
     """Whether reloads are frozen, which version may pass, and which was in use."""
     scene = Scene()
     said = {
