@@ -7,7 +7,7 @@ import re
 import pytest
 from prometheus_client import parser
 
-from policysched.app import own_metrics, source_watch
+from policysched.app import own_metrics, source_watch, unserved
 from policysched.compiler import compiler
 from policysched.promapi import failures, status
 from tests import builders
@@ -160,6 +160,10 @@ def test_the_docs_name_every_metric() -> None:
     readers = tuple(compiler.compile_program(desk.check(POLICY)).metric_parts.readers())
     own.follow(world.scheduler, lambda: readers, _Source())  # type: ignore[arg-type]  # it need not run
     own.observe_query(_stats())
+    stranger = builders.make_pod("stranger").scheduler_name("stranger").build()
+    world.scheduler.events.pods.upsert(stranger)
+    pods = world.scheduler.events.pods.unserved
+    own.add(unserved.UnservedWatch(pods, world.clock, tuple).collect)
     served = {}
     for family in parser.text_string_to_metric_families(own.page().body.decode()):
         name = family.name + ("_total" if family.type == "counter" else "")
