@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 import sys
 import types
 from typing import Literal, TextIO, TypeAlias
@@ -20,6 +21,9 @@ Form: TypeAlias = Literal["text", "json"]
 
 _LIBRARIES = ("aiohttp", "asyncio", "kubernetes", "opentelemetry", "requests", "urllib3")
 """At level debug they write down requests, with headers, and bodies: nothing for a log."""
+
+_UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+"""What ends a line, talks to a terminal or turns the direction of text around."""
 
 SECRETS = redaction.Redactor()
 """Of this process; whoever reads a secret adds it."""
@@ -44,7 +48,12 @@ def fields(**values: object) -> Fields:
 
 
 def _quoted(text: str) -> str:
-    return f'"{text}"' if not text or any(sign in text for sign in ' "=') else text
+    is_plain = text and not any(sign in text for sign in ' "=')
+    return text if is_plain else json.dumps(text, ensure_ascii=False)
+
+
+def _escaped(unseen: re.Match[str]) -> str:
+    return unseen[0].encode("unicode_escape").decode()
 
 
 class _Formatter(logging.Formatter):
@@ -60,7 +69,7 @@ class _TextFormatter(_Formatter):
     """Formats a record on one line, however many its message has; a traceback follows it."""
 
     def format(self, record: logging.LogRecord) -> str:
-        message = record.getMessage().replace("\n", "\\n")
+        message = _UNSEEN.sub(_escaped, record.getMessage())
         line = f"{self._time()} {record.levelname} {record.name}: {message}"
         if record.exc_info:
             line += "\n" + self.formatException(record.exc_info)

@@ -60,7 +60,7 @@ class Tour:
 
         def is_told() -> bool:
             said = self._client.get(path)["metadata"].get("annotations", {})
-            return said.get("policysched.io/status") == status
+            return bool(said.get("policysched.io/status") == status)
 
         self._scheduler.wait_until(is_told)
 

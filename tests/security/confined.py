@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
+import pathlib
 import resource
 import subprocess
 import sys
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    import pathlib
+_ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 CPU_SECONDS = 60
 MEMORY_BYTES = 4 * 1024**3  # of address space, of which NumPy's libraries reserve the most
@@ -22,7 +21,7 @@ def python(*arguments: str, folder: pathlib.Path) -> subprocess.CompletedProcess
         resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
 
-    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": os.getcwd()}
+    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": str(_ROOT)}
     return subprocess.run(
         [sys.executable, *arguments],
         cwd=folder,
@@ -31,5 +30,5 @@ def python(*arguments: str, folder: pathlib.Path) -> subprocess.CompletedProcess
         capture_output=True,
         text=True,
         check=False,
-        preexec_fn=confine,  # noqa: PLW1509 - the test process has no threads at work here
+        preexec_fn=confine,
     )

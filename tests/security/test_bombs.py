@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import io
+import itertools
 import json
 import pathlib
+import sys
 
 import pytest
 
@@ -13,7 +15,7 @@ from policysched.cli import main
 from tests.security import confined
 
 _LAUGHS = ["a: &a [x, x, x, x, x, x, x, x, x, x]"]
-_LAUGHS += [f"{b}: &{b} [{', '.join([f'*{a}'] * 10)}]" for a, b in zip("abcdefgh", "bcdefghi")]
+_LAUGHS += [f"{b}: &{b} [{', '.join([f'*{a}'] * 10)}]" for a, b in itertools.pairwise("abcdefghi")]
 BOMBS = {
     "billion-laughs": "\n".join(_LAUGHS),
     "merge-keys": "a: &a {k: 1}\nb: {<<: *a}",
@@ -47,7 +49,7 @@ def read_all(arguments: list[str]) -> None:
         said = io.StringIO()
         with contextlib.redirect_stderr(said), contextlib.redirect_stdout(said):
             code = main.main(arguments)
-        print(json.dumps([name, code, said.getvalue()]))
+        sys.stdout.write(json.dumps([name, code, said.getvalue()]) + "\n")
 
 
 @pytest.mark.parametrize("arguments", READERS.values(), ids=READERS)

@@ -6,6 +6,7 @@ import importlib
 import pathlib
 import pkgutil
 import re
+import sys
 import types
 
 import policysched
@@ -35,7 +36,8 @@ def patterns() -> dict[str, re.Pattern[str]]:
 def attack_all() -> None:
     """Match each with long texts of its own kind that nearly match, and say which is at work."""
     for name, pattern in patterns().items():
-        print(name, flush=True)
+        sys.stdout.write(f"{name}\n")
+        sys.stdout.flush()
         for piece in _PIECES:
             for end in _ENDS:
                 text = piece * (_LENGTH // len(piece)) + end
