@@ -2,12 +2,14 @@
 
 One neighbour on the network must not keep others out by opening connections and being slow: the
 handshake has a limit, and where there are too many connections, the one gives way that has done
-nothing for longest.
+nothing for longest. Nor must it keep the process from its work: each address may do only so much a
+second.
 """
 
 from __future__ import annotations
 
 import asyncio
+import collections
 import dataclasses
 import logging
 import socket
@@ -17,11 +19,54 @@ from typing import NoReturn
 
 _log = logging.getLogger(__name__)
 
-MAX_CONNECTIONS = 100
 _HANDSHAKE_SECONDS = 5.0
 _SHUTDOWN_SECONDS = 1.0
 _NO_MORE_FILES_SECONDS = 1.0
 """How long to wait where the process has no file descriptor left."""
+
+
+_MAX_ADDRESSES = 1024
+_AHEAD_SECONDS = 4.0
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Limits:
+    """What clients may do; after a quiet time, four times as much in one second.
+
+    Attributes:
+        at_once: connections, of everybody.
+        new_per_second: new connections of one address; each costs a handshake, a millisecond.
+        requests_per_second: of one address.
+    """
+
+    at_once: int = 100
+    new_per_second: float = 50.0
+    requests_per_second: float = 200.0
+
+
+DEFAULT_LIMITS = Limits()
+
+
+class Pace:
+    """How often each address may do something; more at once where it has been quiet."""
+
+    def __init__(self, per_second: float) -> None:
+        """Let each address do so much."""
+        self._seconds = 1.0 / per_second
+        self._ahead_seconds = _AHEAD_SECONDS - self._seconds
+        self._paid_until: collections.OrderedDict[str, float] = collections.OrderedDict()
+
+    def wait_seconds(self, address: str, now_seconds: float) -> float:
+        """Return how long to wait before doing it once more, 0.0 for not at all."""
+        paid_until = max(self._paid_until.get(address, 0.0), now_seconds)
+        return max(0.0, paid_until - self._ahead_seconds - now_seconds)
+
+    def count(self, address: str, now_seconds: float) -> None:
+        """Note that it was done once more, or will be after the wait."""
+        paid_until = max(self._paid_until.pop(address, 0.0), now_seconds)
+        self._paid_until[address] = paid_until + self._seconds
+        if len(self._paid_until) > _MAX_ADDRESSES:
+            self._paid_until.popitem(last=False)
 
 
 @dataclasses.dataclass(slots=True, eq=False)
@@ -52,7 +97,7 @@ class Connections:
         new_protocol: Callable[[], asyncio.Protocol],
         *,
         tls: Callable[[], ssl.SSLContext] | None = None,
-        limit: int = MAX_CONNECTIONS,
+        limits: Limits = DEFAULT_LIMITS,
     ) -> None:
         """Accept from `listening` once `run` runs.
 
@@ -60,12 +105,13 @@ class Connections:
             listening: a socket that listens.
             new_protocol: makes the protocol of one connection.
             tls: returns the settings of the next connection; None for the clear.
-            limit: how many connections there may be.
+            limits: how many connections there may be.
         """
         self._listening = listening
         self._new_protocol = new_protocol
         self._tls = tls
-        self._limit = limit
+        self._limit = limits.at_once
+        self._pace = Pace(limits.new_per_second)
         self._by_protocol: dict[asyncio.BaseProtocol, _Connection] = {}  # the last used are last
 
     def __len__(self) -> int:
@@ -80,11 +126,15 @@ class Connections:
         try:
             while True:
                 try:
-                    accepted, _ = await loop.sock_accept(self._listening)
+                    accepted, (host, *_) = await loop.sock_accept(self._listening)
                 except OSError as error:
                     _log.warning("no connection could be accepted: %s", error.strerror)
                     await asyncio.sleep(_NO_MORE_FILES_SECONDS)
                     continue
+                if self._pace.wait_seconds(host, loop.time()) > 0.0:
+                    accepted.close()
+                    continue
+                self._pace.count(host, loop.time())
                 self._admit(accepted)
         finally:
             self._listening.close()

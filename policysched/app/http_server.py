@@ -171,7 +171,7 @@ class HttpServer:
         guard: Guard | None = None,
         tls: Tls | None = None,
         posts: Posts | None = None,
-        max_connections: int = connections.MAX_CONNECTIONS,
+        limits: connections.Limits = connections.DEFAULT_LIMITS,
     ) -> None:
         """Take the port; `pages` are served once `run` runs, those that are added later as well.
 
@@ -181,7 +181,7 @@ class HttpServer:
             guard: says who may see a page; None lets everybody see all.
             tls: the settings of connections, None for plain HTTP.
             posts: paths that take POST.
-            max_connections: how many there may be at once.
+            limits: what clients may do.
 
         Raises:
             ConfigurationError: it cannot listen there.
@@ -190,7 +190,8 @@ class HttpServer:
         self._guard = guard
         self._tls = tls
         self._posts = posts or Posts({})
-        self._max_connections = max_connections
+        self._limits = limits
+        self._pace = connections.Pace(limits.requests_per_second)
         self._connections: connections.Connections
         self._socket = _listening(listen)
         host, port, *_ = self._socket.getsockname()
@@ -213,7 +214,7 @@ class HttpServer:
             self._socket,
             server,
             tls=None if self._tls is None else self._tls.context,
-            limit=self._max_connections,
+            limits=self._limits,
         )
         paths = ", ".join([*self._pages, *self._posts.by_path])
         scheme = "http" if self._tls is None else "https"
@@ -229,6 +230,7 @@ class HttpServer:
         self._connections.touch(request.protocol)
         try:
             async with asyncio.timeout(_ANSWER_SECONDS):
+                await self._wait_turn(request.remote or "")
                 page = _FAILED
                 with _failures_told(request.path):
                     page = await self._answer(request)
@@ -242,6 +244,14 @@ class HttpServer:
             raise ConnectionResetError from None
         finally:
             self._connections.touch(request.protocol)
+
+    async def _wait_turn(self, address: str) -> None:
+        """Slow down who asks too often; the next request waits for the answer to this one."""
+        now_seconds = asyncio.get_running_loop().time()
+        wait_seconds = self._pace.wait_seconds(address, now_seconds)
+        self._pace.count(address, now_seconds)
+        if wait_seconds > 0.0:
+            await asyncio.sleep(wait_seconds)
 
     async def _answer(self, request: web.BaseRequest) -> Page:
         path = request.path

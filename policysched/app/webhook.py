@@ -7,7 +7,7 @@ import dataclasses
 import logging
 
 from policysched import clock as clocks
-from policysched.app import admission, config, http_server, logs, process
+from policysched.app import admission, config, connections, http_server, logs, process
 from policysched.app.serving import certificates, health
 
 _log = logging.getLogger("policysched")
@@ -15,6 +15,8 @@ _log = logging.getLogger("policysched")
 PATH = "/validate"
 MAX_BODY_BYTES = 8 * 1024 * 1024
 """A ConfigMap has a MiB at most; an update brings two, and JSON escapes what is in them."""
+_LIMITS = connections.Limits(at_once=1000, new_per_second=500.0, requests_per_second=5000.0)
+"""All come from a few API servers, and nothing but reviews is at stake."""
 _MAX_WAITING = 8
 """More reviews at once are turned away: the API server waits for none longer than 30 s."""
 
@@ -65,6 +67,7 @@ class Webhook:
             health.Health({}, checks).pages(),
             tls=certificates.Certificates(pair, clock),
             posts=http_server.Posts({PATH: self._take}, max_bytes=MAX_BODY_BYTES),
+            limits=_LIMITS,
         )
         self.bound = self._server.bound
 

@@ -14,6 +14,7 @@ from policysched import errors
 from policysched.app import connections, http_server
 from tests.kube.asynchronous import asynchronous
 
+FEW = connections.Limits(at_once=10)
 LOOPBACK = http_server.Address("127.0.0.1", 0)
 
 
@@ -248,7 +249,7 @@ async def _ended(reader: asyncio.StreamReader) -> bytes:
 @asynchronous
 async def test_many_slow_connections_keep_nobody_out(sent: bytes) -> None:
     """The one that has done nothing for longest gives way."""
-    server = http_server.HttpServer(LOOPBACK, {"/page": _in_a_thread}, max_connections=10)
+    server = http_server.HttpServer(LOOPBACK, {"/page": _in_a_thread}, limits=FEW)
     async with _serving(server) as url, aiohttp.ClientSession() as client:
         slow = []
         for _ in range(50):
@@ -305,7 +306,10 @@ async def test_a_handshake_that_does_not_come_is_given_up(
     """Nor does one that is no TLS at all harm anybody."""
     monkeypatch.setitem(connections._TLS_LIMITS, "ssl_handshake_timeout", 0.3)
     server = http_server.HttpServer(
-        LOOPBACK, {"/page": _in_a_thread}, tls=Settings(trustme.CA()), max_connections=10
+        LOOPBACK,
+        {"/page": _in_a_thread},
+        tls=Settings(trustme.CA()),
+        limits=FEW,
     )
     async with _serving(server):
         for sent in (b"", b"GET /page HTTP/1.1\r\n\r\n"):
@@ -347,3 +351,63 @@ async def test_heads_that_make_no_sense_are_refused(
             assert next_answer.status == 200
     assert "Error handling request" not in caplog.text
     assert "very-secret" not in caplog.text
+
+
+@asynchronous
+async def test_who_connects_too_often_is_turned_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before the handshake, which is what costs; other addresses are not."""
+    monkeypatch.setattr(connections, "_AHEAD_SECONDS", 5000.0)
+    limits = connections.Limits(new_per_second=0.001)
+    server = http_server.HttpServer(LOOPBACK, {"/page": _in_a_thread}, limits=limits)
+    async with _serving(server) as url:
+        for number in range(20):
+            reader, writer = await asyncio.open_connection(
+                server.bound.host, server.bound.port, local_addr=("127.0.0.2", 0)
+            )
+            if number >= 5:
+                assert await _ended(reader) == b""
+            writer.close()
+        async with aiohttp.ClientSession() as client, client.get(f"{url}/page") as answer:
+            assert answer.status == 200
+
+
+@asynchronous
+async def test_who_asks_too_often_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On however many connections; others do not."""
+    monkeypatch.setattr(connections, "_AHEAD_SECONDS", 5000.0)
+    limits = connections.Limits(requests_per_second=0.001)
+    server = http_server.HttpServer(LOOPBACK, {"/page": _in_a_thread}, limits=limits)
+    async with _serving(server) as url:
+        eager = aiohttp.TCPConnector(local_addr=("127.0.0.2", 0))
+        async with (
+            aiohttp.ClientSession() as client,
+            aiohttp.ClientSession(connector=eager) as many,
+        ):
+
+            async def ask() -> int:
+                async with many.get(f"{url}/page") as answer:
+                    return answer.status
+
+            asked = [asyncio.create_task(ask()) for _ in range(20)]
+            while sum(each.done() for each in asked) < 5:  # noqa: ASYNC110 - the first ones of many
+                await asyncio.sleep(0.01)
+            async with client.get(f"{url}/page") as answer:
+                assert answer.status == 200
+            assert sum(each.done() for each in asked) == 5
+            for each in asked:
+                each.cancel()
+            await asyncio.gather(*asked, return_exceptions=True)
+
+
+def test_an_address_may_do_more_where_it_has_been_quiet() -> None:
+    """So many at once, then one for each that has been paid for by time."""
+    pace = connections.Pace(per_second=10.0)
+    for _ in range(40):
+        assert pace.wait_seconds("a", 100.0) == 0.0
+        pace.count("a", 100.0)
+    assert pace.wait_seconds("a", 100.0) == pytest.approx(0.1)
+    assert pace.wait_seconds("b", 100.0) == 0.0
+    assert pace.wait_seconds("a", 100.1) == pytest.approx(0.0)
+    for number in range(5000):
+        pace.count(f"{number}", 100.2)
+    assert len(pace._paid_until) == 1024
