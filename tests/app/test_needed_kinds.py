@@ -1,0 +1,65 @@
+"""Each plugin reads what the table says, and nothing else."""
+
+from __future__ import annotations
+
+import pathlib
+import re
+from typing import Any
+
+import pytest
+
+from policysched.app import needed_kinds
+from policysched.plugins import defaults, names
+from tests.app import operations_page
+from tests.conformance.generate import families
+from tests.importing import deciding
+
+KINDS = {
+    "services": "Service",
+    "replicationcontrollers": "ReplicationController",
+    "replicasets": "ReplicaSet",
+    "statefulsets": "StatefulSet",
+    "persistentvolumes": "PersistentVolume",
+    "persistentvolumeclaims": "PersistentVolumeClaim",
+    "storageclasses": "StorageClass",
+    "csinodes": "CSINode",
+    "csidrivers": "CSIDriver",
+    "csistoragecapacities": "CSIStorageCapacity",
+    "volumeattachments": "VolumeAttachment",
+    "poddisruptionbudgets": "PodDisruptionBudget",
+}
+ALWAYS_ON = {names.PRIORITY_SORT, names.DEFAULT_BINDER}
+PLUGINS = [plugin.name for plugin in defaults.DEFAULT_PLUGINS if plugin.name not in ALWAYS_ON]
+CASES = [(family, number) for family in ("volumes", "spread", "mixed") for number in range(5)]
+
+
+def _without(cluster: dict[str, Any], resources: set[str]) -> dict[str, Any]:
+    kinds = {KINDS[resource] for resource in resources}
+    return cluster | {"items": [item for item in cluster["items"] if item["kind"] not in kinds]}
+
+
+@pytest.mark.parametrize("plugin", PLUGINS)
+def test_what_a_plugin_does_not_read_changes_nothing(plugin: str, tmp_path: pathlib.Path) -> None:
+    """Alone in a profile, it decides generated clusters alike without all other kinds."""
+    others = ", ".join(name for name in PLUGINS if name != plugin)
+    policy = f"version 1\nprofile default-scheduler {{ disable {others} }}"
+    unread = KINDS.keys() - needed_kinds.BY_PLUGIN.get(plugin, frozenset())
+    for family, number in CASES:
+        cluster = families.case(family, 11, number)["cluster"]
+        less = _without(cluster, unread)
+        whole = deciding.verdicts(tmp_path, cluster, policy, None, "default-scheduler")
+        assert deciding.verdicts(tmp_path, less, policy, None, "default-scheduler") == whole
+
+
+def test_the_page_has_the_same_table() -> None:
+    """docs/operations.md lists who reads what."""
+    section = operations_page.TEXT.split("## Rights that are missing")[1].split("\n## ")[0]
+    told: dict[str, set[str]] = {}
+    for kinds, plugins in re.findall(r"^\| ([a-z, ]+) \| ([A-Z].*) \|$", section, re.MULTILINE):
+        for kind in kinds.split(", "):
+            told[kind] = set(re.findall(r"[A-Z]\w+", plugins))
+    read = {
+        kind: {name for name, kinds in needed_kinds.BY_PLUGIN.items() if kind in kinds}
+        for kind in KINDS
+    }
+    assert told == read
