@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -79,8 +80,8 @@ def test_hostile_pods_hold_up_nobody_and_leave_no_trace(
     client.create_nodes([manifests.node("node-1")])
     client.create_pods(namespace, hostile_pods())
 
-    def node_of(name: str) -> str:
-        return str(client.pod(namespace, name)["spec"].get("nodeName", ""))
+    def is_placed(name: str) -> bool:
+        return bool(client.pod(namespace, name)["spec"].get("nodeName") == "node-1")
 
     def is_rejected(name: str) -> bool:
         conditions = client.pod(namespace, name)["status"].get("conditions") or []
@@ -91,9 +92,9 @@ def test_hostile_pods_hold_up_nobody_and_leave_no_trace(
         with scheduler_process.PolicyScheduler(control_plane, tmp_path, flags=flags) as scheduler:
             client.create_pods(namespace, [manifests.pod("plain", scheduler_name="policysched")])
             for name in ("plain", "annotated", "tolerant", "many-volumes"):
-                scheduler.wait_until(lambda name=name: node_of(name) == "node-1")
+                scheduler.wait_until(functools.partial(is_placed, name))
             for name in ("many-terms", "nowhere", "greedy"):
-                scheduler.wait_until(lambda name=name: is_rejected(name))
+                scheduler.wait_until(functools.partial(is_rejected, name))
         queries = {request.query for request in server.requests}
     assert queries
     assert all('node_cpu{job="node"}' in query and "vector(0)" not in query for query in queries)

@@ -1,0 +1,91 @@
+"""What operators see when a right of the ClusterRole is missing."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.deploy import installed, rights, tour
+from tests.realcluster import api_client, manifests
+
+if TYPE_CHECKING:
+    import pathlib
+    from collections.abc import Iterator
+
+    from tests.realcluster import control_plane as control_planes
+
+pytestmark = pytest.mark.e2e
+
+
+@pytest.mark.parametrize(
+    "right, is_bound",
+    [
+        pytest.param(rights.Right("list", "", "nodes"), False, id="list-nodes"),
+        pytest.param(rights.Right("list", "", "pods"), False, id="list-pods"),
+        pytest.param(rights.Right("create", "", "pods/binding"), False, id="bind"),
+        pytest.param(rights.Right("patch", "", "pods/status"), True, id="write-status"),
+        pytest.param(rights.Right("create", "events.k8s.io", "events"), True, id="write-events"),
+    ],
+)
+def test_a_right_that_is_taken_away_is_missed(
+    right: rights.Right,
+    is_bound: bool,
+    deployed_plane: control_planes.ControlPlane,
+    tmp_path: pathlib.Path,
+) -> None:
+    """The log names it; without some nothing is bound, without others pods are not told why."""
+    client = deployed_plane.client
+    namespace = f"without-{right.verb}-{right.resource.replace('/', '-')}"
+    client.create_namespace(namespace)
+    _create_once(client, "/api/v1/nodes", manifests.node(tour.NODE))
+    ours = installed.Installed(deployed_plane, tmp_path, {"leaderElection": {}})
+    with _without(deployed_plane, right), ours.scheduler as scheduler:
+        pods = [
+            manifests.pod("fits", scheduler_name="policysched"),
+            manifests.pod("large", scheduler_name="policysched", requests={"cpu": "100"}),
+        ]
+        client.create_pods(namespace, pods)
+        log = scheduler.process.log
+        refusal = f'cannot {right.verb} resource \\"{right.resource}\\"'
+        scheduler.wait_until(lambda: refusal in log.read_text(encoding="utf-8"))
+        if is_bound:
+            scheduler.wait_until(lambda: "nodeName" in client.pod(namespace, "fits")["spec"])
+        else:
+            assert "nodeName" not in client.pod(namespace, "fits")["spec"]
+
+
+@contextlib.contextmanager
+def _without(plane: control_planes.ControlPlane, right: rights.Right) -> Iterator[None]:
+    """Take a right of the ClusterRole away, as soon as the API server knows, and give it back."""
+    path = "/apis/rbac.authorization.k8s.io/v1/clusterroles/policysched"
+    rules = plane.client.get(path)["rules"]
+    plane.client.patch(path, {"rules": rights.without(rules, right)})
+    plane.api_server.wait_until(lambda: not _may(plane, right), time_limit_seconds=60.0)
+    try:
+        yield
+    finally:
+        plane.client.patch(path, {"rules": rules})
+
+
+def _may(plane: control_planes.ControlPlane, right: rights.Right) -> bool:
+    """Return whether the API server would let policysched's account do that anywhere."""
+    resource, _, subresource = right.resource.partition("/")
+    attributes = {
+        "verb": right.verb,
+        "group": right.group,
+        "resource": resource,
+        "subresource": subresource,
+    }
+    body = {"spec": {"user": rights.USER, "resourceAttributes": attributes}}
+    review = plane.client.create("/apis/authorization.k8s.io/v1/subjectaccessreviews", body)
+    return bool(review["status"]["allowed"])
+
+
+def _create_once(client: api_client.ApiClient, path: str, body: object) -> None:
+    try:
+        client.create(path, body)
+    except api_client.ApiError as error:
+        if error.reason != "AlreadyExists":
+            raise
