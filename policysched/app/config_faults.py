@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import urllib.parse
 from collections.abc import Callable, Iterable, Mapping
 from typing import TypeAlias
 
@@ -106,6 +107,19 @@ def _serving(given: config.Config) -> _Problems:
         yield ("serving", "metricsAddress"), problem
 
 
+def _tracing(given: config.Config) -> _Problems:
+    endpoint = given.tracing.endpoint
+    try:
+        parts = urllib.parse.urlsplit(endpoint)
+        is_url = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        is_url = is_url and "@" not in parts.netloc  # it would be printed with a password
+    except ValueError:
+        is_url = False
+    if endpoint and not is_url:
+        advice = "write http://HOST:4318 or https://HOST, without a user"
+        yield ("tracing", "endpoint"), f"`tracing.endpoint` is no URL of a collector; {advice}"
+
+
 _CHECKS: Mapping[tuple[str, ...], Callable[[config.Config], _Problems]] = {
     ("profiles",): _profiles,
     ("podInitialBackoffSeconds", "podMaxBackoffSeconds"): _backoff,
@@ -114,5 +128,6 @@ _CHECKS: Mapping[tuple[str, ...], Callable[[config.Config], _Problems]] = {
     ("clientConnection",): _client_connection,
     ("policies",): _policies,
     ("serving",): _serving,
+    ("tracing",): _tracing,
 }
 """Checks by the fields that they are about."""

@@ -48,7 +48,7 @@ def test_everything_that_can_be_said() -> None:
         "  authorization: {enabled: false, alwaysAllowPaths: [/livez], cacheSeconds: 5}\n"
         "decisions: {kept: 50}\n"
         "logging: {format: json, level: debug}\n"
-        "tracing: {endpoint: 'collector:4317', samplingRatePerMillion: 1000}\n"
+        "tracing: {endpoint: 'http://collector:4318', samplingRatePerMillion: 1000}\n"
         "profiles:\n"
         "- schedulerName: batch\n"
         "  plugins:\n"
@@ -94,7 +94,7 @@ def test_everything_that_can_be_said() -> None:
         ),
         decisions=config.DecisionsConfig(50),
         logging=config.LoggingConfig("json", "debug"),
-        tracing=config.TracingConfig("collector:4317", 1000),
+        tracing=config.TracingConfig("http://collector:4318", 1000),
     )
 
 
@@ -287,6 +287,18 @@ def test_everything_that_can_be_said() -> None:
             HEAD + "serving: {authorization: {alwaysAllowPaths: [livez]}}",
             "c.yaml:3: `serving.authorization.alwaysAllowPaths[0]` must be a path such as /livez",
             id="no-path",
+        ),
+        pytest.param(
+            HEAD + "tracing:\n  endpoint: collector:4317",
+            "c.yaml:4: `tracing.endpoint` is no URL of a collector; write http://HOST:4318 or "
+            "https://HOST, without a user",
+            id="no-url-of-a-collector",
+        ),
+        pytest.param(
+            HEAD + "tracing: {endpoint: 'https://me:hunter2@collector'}",
+            "c.yaml:3: `tracing.endpoint` is no URL of a collector; write http://HOST:4318 or "
+            "https://HOST, without a user",
+            id="password-of-a-collector",
         ),
         pytest.param(
             HEAD + "logging: {level: chatty}",
