@@ -17,6 +17,7 @@ import dataclasses
 import inspect
 import ipaddress
 import logging
+import os
 import socket
 import ssl
 from collections.abc import Awaitable, Callable, Iterator, Mapping
@@ -328,5 +329,5 @@ def _listening(listen: Address) -> socket.socket:
     try:
         return socket.create_server((listen.host, listen.port), family=family)
     except OSError as error:
-        problem = f"cannot listen there: {error.strerror}"
+        problem = f"cannot listen there: {os.strerror(error.errno or 0)}"
         raise errors.ConfigurationError(f"`{listen}`", problem) from error

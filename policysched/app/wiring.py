@@ -232,8 +232,7 @@ class Service:
         )
 
     async def _serve(self, joined: wired.Wired) -> None:
-        for add_part in _PARTS:
-            add_part(joined)
+        _add_parts(joined)
         leading = _terms(joined)
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(each) for each in joined.background]
@@ -257,6 +256,21 @@ class Service:
             max_bindings_in_flight=self._config.parallel_binds,
             decisions_kept=self._config.decisions.kept,
         )
+
+
+def _add_parts(joined: wired.Wired) -> None:
+    """Let each part add to the process.
+
+    Raises:
+        ConfigurationError: one cannot, such as by an address that is taken; nothing has begun.
+    """
+    try:
+        for add_part in _PARTS:
+            add_part(joined)
+    except BaseException:
+        for each in joined.background:
+            each.close()  # else Python complains that nobody has awaited it
+        raise
 
 
 def _terms(joined: wired.Wired) -> terms.Terms:

@@ -28,10 +28,16 @@ def add(joined: wired.Wired) -> None:
     if serving.metrics_address:
         joined.background.append(_in_the_clear(joined, health_pages).run())
     if serving.secure_address:
-        joined.pages.update(health_pages)
-        if serving.authorization.enabled:  # else everybody could look into the process
-            joined.pages.update(debug_pages.pages(joined.config, joined.pages))
-        joined.background.append(_SecurePort(joined).run())
+        joined.background.append(_SecurePort(joined, _pages(joined) | health_pages).run())
+
+
+def _pages(joined: wired.Wired) -> dict[str, http_server.MakePage]:
+    """Return the pages of all parts; where nobody is asked for rights, nobody looks inside."""
+    if joined.config.serving.authorization.enabled:
+        return joined.pages | debug_pages.pages(joined.config, joined.pages)
+    return {
+        path: make for path, make in joined.pages.items() if not path.startswith(debug_pages.ROOT)
+    }
 
 
 def _in_the_clear(
@@ -45,7 +51,7 @@ def _in_the_clear(
 
 
 class _SecurePort:
-    def __init__(self, joined: wired.Wired) -> None:
+    def __init__(self, joined: wired.Wired, pages: dict[str, http_server.MakePage]) -> None:
         serving = joined.config.serving
         address = http_server.address(serving.secure_address)
         # Reviews must not wait for the lease, nor for what else the API server is asked.
@@ -69,9 +75,7 @@ class _SecurePort:
             )
         else:
             _log.warning("authorization is off: who can reach the secure port may see its pages")
-        self._server = http_server.HttpServer(
-            address, joined.pages, guard=guard, tls=self._certificates
-        )
+        self._server = http_server.HttpServer(address, pages, guard=guard, tls=self._certificates)
 
     async def run(self) -> None:
         async with self._api, asyncio.TaskGroup() as group:
