@@ -10,7 +10,8 @@ import promql_parser
 import yaml
 
 FOLDER = pathlib.Path(__file__).resolve().parents[2] / "deploy" / "components" / "monitoring"
-OF_PROMETHEUS = frozenset({"up"})
+OF_OTHERS = frozenset({"up", "kubelet_admission_rejections_total"})
+"""What Prometheus and the kubelets tell."""
 _VARIABLES = {"$__rate_interval": "5m", "$instance": "a", "$profile": "a"}
 """What Grafana puts in."""
 _SUFFIXES = {"histogram": ("_bucket", "_sum", "_count"), "summary": ("", "_sum", "_count")}

@@ -38,7 +38,8 @@ def test_every_expression_is_promql(expression: str) -> None:
             found.append(node)
 
     promql_parser.walk(promql_parser.parse(expression), take)
-    assert 'job="policysched"' in str(found[0])
+    if found[0].name not in queries.OF_OTHERS - {"up"}:
+        assert 'job="policysched"' in str(found[0])
 
 
 def test_prometheus_takes_the_alerts(tmp_path: pathlib.Path) -> None:
@@ -57,8 +58,8 @@ def test_every_alert_is_seen_firing_and_silent() -> None:
     """The cases leave out none of them."""
     text = CASES.read_text(encoding="utf-8")
     for name in queries.alerts():
-        assert f"alertname: {name}}}" in text, name
-        assert f'alertname="{name}"' in text, name
+        assert f"alertname: {name}}}" in text, name  # silent
+        assert f'alertname="{name}"' in text or f"alertname: {name}\n" in text, name
 
 
 def test_every_alert_says_what_to_do() -> None:
