@@ -10,11 +10,14 @@ from hypothesis import strategies as st
 from policysched.framework import score_table, standings, status
 
 STATUSES = [status.SUCCESS, *(status.unschedulable("P", f"reason {n}") for n in range(1, 5))]
+UNUSED = [status.unschedulable("P", f"former {n}") for n in range(20)]
 
 
-def _rejections(ids: list[int]) -> list[tuple[str, int, tuple[str, ...]]]:
+def _rejections(
+    ids: list[int], statuses: list[status.Status] = STATUSES
+) -> list[tuple[str, int, tuple[str, ...]]]:
     names = [f"n{row}" for row in range(len(ids))]
-    found = standings.rejections(np.array(ids, np.int16), STATUSES, names)
+    found = standings.rejections(np.array(ids, np.int16), statuses, names)
     return [(each.answer.message, each.node_count, each.examples) for each in found]
 
 
@@ -28,6 +31,7 @@ def test_rejections_are_counted_with_the_first_names(ids: list[int]) -> None:
         if rows[n]
     ]
     assert _rejections(ids) == expected
+    assert _rejections(ids, STATUSES + UNUSED) == expected
 
 
 def test_the_most_frequent_rejections_are_kept() -> None:
