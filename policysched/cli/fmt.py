@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import difflib
-import os
 import pathlib
-import stat
 import sys
-import tempfile
 from typing import TYPE_CHECKING
 
 from policysched import errors
-from policysched.cli import output, policy_texts
+from policysched.cli import output, policy_texts, rewriting
 
 if TYPE_CHECKING:
     from policysched.lang import source
@@ -74,52 +70,12 @@ def _deliver(text: source.SourceText, formatted: str, args: argparse.Namespace) 
             output.write(text.name)
         return errors.EXIT_FINDINGS if is_changed else errors.EXIT_OK
     if args.diff:
-        sys.stdout.writelines(_diff(text, formatted))
+        sys.stdout.writelines(rewriting.diff(text, formatted, "formatted"))
         return errors.EXIT_FINDINGS if is_changed else errors.EXIT_OK
     if args.write and text.name != policy_texts.STDIN_NAME:
         if is_changed:
-            _write(pathlib.Path(text.name), formatted)
+            rewriting.write(pathlib.Path(text.name), formatted)
             output.write(f"formatted {text.name}")
         return errors.EXIT_OK
     sys.stdout.write(formatted)
     return errors.EXIT_OK
-
-
-def _diff(text: source.SourceText, formatted: str) -> list[str]:
-    lines = difflib.unified_diff(
-        text.text.splitlines(keepends=True),
-        formatted.splitlines(keepends=True),
-        fromfile=text.name,
-        tofile=f"{text.name} (formatted)",
-    )
-    unended = "\n\\ No newline at end of file\n"
-    return [line if line.endswith("\n") else line + unended for line in lines]
-
-
-def _write(path: pathlib.Path, content: str) -> None:
-    """Replace a file at once: whoever reads it meanwhile sees the old or the new text whole."""
-    target = path.resolve()  # a link stays a link
-    try:
-        descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-        try:
-            _fill(descriptor, content, target.stat())
-            pathlib.Path(name).replace(target)
-        except BaseException:  # an interrupt leaves nothing behind either
-            pathlib.Path(name).unlink()
-            raise
-    except OSError as error:
-        raise errors.InputError(str(path), f"cannot be written: {error.strerror}") from error
-
-
-def _fill(descriptor: int, content: str, like: os.stat_result) -> None:
-    """Write a new file that has the owner and mode of the one it replaces.
-
-    Raises:
-        OSError: among others, for someone who may not give the file to its owner.
-    """
-    with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as file:
-        own = os.fstat(file.fileno())
-        if (own.st_uid, own.st_gid) != (like.st_uid, like.st_gid):
-            os.fchown(file.fileno(), like.st_uid, like.st_gid)
-        os.fchmod(file.fileno(), stat.S_IMODE(like.st_mode))  # last: chown clears setuid bits
-        file.write(content)

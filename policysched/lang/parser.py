@@ -21,6 +21,7 @@ from policysched.lang import (
     syntax,
     syntax_messages,
     syntax_words,
+    versions,
 )
 
 _OPEN_KINDS = ("open_string", "open_promql")
@@ -76,6 +77,9 @@ class _Parser:
         self.budget = len(text.text) * limits.MAX_REPARSED_FACTOR + limits.REPARSED_BYTES
 
     def run(self) -> ParseResult:
+        newer = versions.newer(self.scan)
+        if newer is not None:
+            return self._unread(newer)
         items: list[syntax.Item] = []
         for chunk in self.scan.chunks():
             items += self._items(chunk)
@@ -96,6 +100,14 @@ class _Parser:
             tuple(self.damaged),
             frozenset(part for word in words for part in (word, *word.split("."))),
         )
+
+    def _unread(self, newer: diagnostics.Diagnostic) -> ParseResult:
+        """Return nothing but why: what the text says is not known here."""
+        whole = self.source.span(0, len(self.source.text))
+        words = (lexeme.text for lexeme in self.scan.lexemes)
+        lost = frozenset(part for word in words for part in (word, *word.split(".")))
+        empty = syntax.PolicyFile(whole, ())
+        return ParseResult(self.source, empty, (newer,), (whole,), lost)
 
     def _is_full(self) -> bool:
         """Say whether enough was found, or enough was spent on looking."""

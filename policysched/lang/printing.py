@@ -13,6 +13,8 @@ from typing import assert_never
 from policysched.lang import syntax, syntax_clause, syntax_expr
 
 _ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t"}
+_OPERAND_KEYWORDS = frozenset({"node", "not", "pod"})
+"""Words that start an operand of another kind where nothing of a name follows them."""
 PRECEDENCE = {"+": 2, "-": 2, "*": 3, "/": 3}
 _ELSE, _UNARY, _ATOM = 1, 4, 5
 
@@ -107,7 +109,9 @@ def expr(node: syntax_expr.Expr) -> str:
         case syntax_expr.Binary(operator=operator, left=left, right=right):
             level = PRECEDENCE[operator]
             first = arithmetic_operand(left, level)
-            return f"{first} {operator} {arithmetic_operand(right, level + 1)}"
+            # `pod-x` is a name and a minus; with a blank behind it `pod` would be a keyword.
+            blank = "" if first.rpartition(" ")[2].lstrip("(-") in _OPERAND_KEYWORDS else " "
+            return f"{first}{blank}{operator} {arithmetic_operand(right, level + 1)}"
         case syntax_expr.Negate(operand=operand):
             return f"-{arithmetic_operand(operand, _UNARY)}"
         case _:

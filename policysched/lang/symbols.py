@@ -14,11 +14,11 @@ from policysched.lang import (
     syntax,
     syntax_clause,
     syntax_expr,
+    versions,
     vocabulary,
 )
 
 _MAX_NAME = 63
-VERSION = 1
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -128,13 +128,8 @@ def _check_version(result: parser.ParseResult, found: findings.Findings) -> None
     for index, item in enumerate(result.file.items):
         if not isinstance(item, syntax.Version):
             continue
-        if item.number.text != str(VERSION):
-            found.error(
-                "PS110",
-                f"version {item.number.text} of the language is not supported",
-                item.number.span,
-                help=f"this program knows version {VERSION}",
-            )
+        if item.number.text != str(versions.CURRENT):
+            found.add(versions.unknown(item.number.text, item.number.span))
         if index > 0:
             found.error("PS108", "`version` stands once, before everything else", item.span)
 

@@ -1,0 +1,175 @@
+"""Texts of former versions of the language, and of later ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import hypothesis
+import hypothesis.strategies as st
+import pytest
+
+from policysched.lang import checker, diagnostics, migration, parser, scanner, source, versions
+
+HEADER = "# Policies of the web team.\n# Ask before you edit.\n"
+POLICY = "policy web {  # odd\tlayout\n for pods\n}\n"
+
+
+def _text(content: str) -> source.SourceText:
+    return source.SourceText("test.policy", content)
+
+
+STAMPED = [
+    ("nothing before", POLICY, f"version 1\n\n{POLICY}"),
+    ("a header", f"{HEADER}\n{POLICY}", f"{HEADER}\nversion 1\n\n{POLICY}"),
+    ("a comment of the first item", f"# web\n{POLICY}", f"version 1\n\n# web\n{POLICY}"),
+    ("said already", f"{HEADER}version 1\n{POLICY}", f"{HEADER}version 1\n{POLICY}"),
+    ("empty", "", "version 1\n"),
+    ("a comment alone", "# later", "version 1\n\n# later"),
+    ("lines of Windows", "policy w { for pods }\r\n", "version 1\r\n\r\npolicy w { for pods }\r\n"),
+]
+
+
+@pytest.mark.parametrize(
+    "before, after", [case[1:] for case in STAMPED], ids=[case[0] for case in STAMPED]
+)
+def test_a_text_says_its_version_afterwards(before: str, after: str) -> None:
+    """Nothing else of it changes; a second time nothing changes at all."""
+    assert migration.migrate(_text(before)).text == after
+    assert migration.migrate(_text(after)).text == after
+
+
+@hypothesis.given(
+    st.text("\r\n \t#", max_size=12).map(lambda blanks: blanks.replace("#", "# c\n")),
+    st.sampled_from([POLICY, "version 1\n" + POLICY, 'import "a.policy"\n', "let a = 1 # x\n", ""]),
+)
+def test_whatever_stands_before_is_kept(blanks: str, rest: str) -> None:
+    """Every character of the text is there in its order, and it parses to the same items."""
+    before = _text(blanks + rest)
+    after = migration.migrate(before).text
+    assert after is not None
+    start = after.find("version 1")
+    line_end = "\r\n" if "\r\n" in before.text else "\n"
+    if "version" in rest:
+        assert after == before.text
+    else:
+        added = after[start:].removeprefix(f"version 1{line_end}")
+        blank = line_end if added != before.text[start:] else ""
+        assert after == f"{before.text[:start]}version 1{line_end}{blank}{before.text[start:]}"
+    items = [type(item) for item in parser.parse(_text(after)).file.items]
+    assert [each.__name__ for each in items][:1] == ["Version"]
+    assert len(items) - 1 == len(
+        [i for i in parser.parse(before).file.items if type(i).__name__ != "Version"]
+    )
+
+
+def test_a_text_with_errors_is_not_migrated() -> None:
+    """Its errors are told where they stand in the file."""
+    result = migration.migrate(_text("policy web {\n  for plants\n}\n"))
+    assert result.text is None
+    assert [each.span.line for each in result.diagnostics] == [2]
+
+
+@pytest.mark.parametrize("number", ["2", "3", "99999999999999999999"])
+def test_a_later_version_is_one_error(number: str) -> None:
+    """Whatever it has that is not known here, one thing is said, and what to do."""
+    text = _text(f"# new\nversion {number}\npolicy web {{ for every pod that {{ there will be }}\n")
+    for found in (
+        migration.migrate(text).diagnostics,
+        checker.check([text]).diagnostics,
+        parser.parse(text).diagnostics,
+    ):
+        (finding,) = found
+        assert finding.code == "PS110"
+        assert finding.span.line == 2
+        assert "for a newer policysched" in finding.message
+        assert finding.help == "this one knows version 1: use a newer policysched"
+
+
+def test_names_of_a_later_version_are_not_missed_elsewhere() -> None:
+    """What the text may define is not reported a second time where it is used."""
+    new = source.SourceText("metrics.policy", "version 2\nmetric load is `load` in percent\n")
+    used = _text("policy web { for pods reject when load > 1 missing allow }")
+    assert [f.span.file for f in checker.check([new, used]).diagnostics] == ["metrics.policy"]
+
+
+@pytest.mark.parametrize("number", ["0", "1.5"])
+def test_what_was_never_a_version_is_not_supported(number: str) -> None:
+    """There is nothing to migrate from."""
+    result = checker.check([_text(f"version {number}\n{POLICY}")])
+    assert result.program is None
+    (finding,) = result.diagnostics
+    assert finding.message == f"version {number} of the language is not supported"
+    assert finding.help == "this program knows version 1"
+    assert migration.migrate(_text(f"version {number}\n{POLICY}")).text is None
+
+
+def test_a_version_at_the_wrong_place_is_left_to_its_author() -> None:
+    """A second one in front of it would make things worse."""
+    result = migration.migrate(_text(f"{POLICY}version 1\n"))
+    assert (result.text, result.problem) == (None, "`version` stands before everything else, once")
+
+
+# --- steps of versions to come -------------------------------------------------------------------
+
+
+def _rename(old: str, new: str) -> migration.Step:
+    """Return a step that renames a word, as a new version of the language might."""
+
+    def edits(scan: scanner.Scan) -> Iterable[diagnostics.Edit]:
+        for lexeme in scan.lexemes:
+            if lexeme.kind == "word" and lexeme.text == old:
+                yield diagnostics.Edit(scan.source.span(lexeme.start, lexeme.end), new)
+
+    return migration.Step(0, edits)
+
+
+def _steps(*steps: migration.Step) -> list[migration.Step]:
+    return [
+        migration.Step(versions.FIRST + number, step.edits)
+        for number, step in enumerate(steps, start=1)
+    ]
+
+
+THREE = _steps(_rename("weight", "factor"), _rename("factor", "times"))
+OLD = 'score load  weight 3  # weight, "weight"\nscore "weight" weight 4\n'
+
+
+def test_steps_follow_each_other() -> None:
+    """Each version is left by its own step; strings and comments are not words."""
+    result = migration.migrate(_text(OLD), THREE)
+    assert result.text == (
+        'version 3\n\nscore load  times 3  # weight, "weight"\nscore "weight" times 4\n'
+    )
+
+
+def test_a_text_begins_at_its_own_version() -> None:
+    """Steps before that are not for it."""
+    assert migration.migrate(_text("version 2\nweight factor\n"), THREE).text == (
+        "version 3\nweight times\n"
+    )
+    assert migration.migrate(_text("version 3\nweight factor\n"), THREE).text == (
+        "version 3\nweight factor\n"
+    )
+
+
+def test_a_version_after_the_last_step_is_unknown() -> None:
+    """Nothing goes back."""
+    (finding,) = migration.migrate(_text("version 4\nx\n"), THREE).diagnostics
+    assert finding.help == "this one knows version 3: use a newer policysched"
+
+
+def test_a_step_that_loses_a_comment_is_refused() -> None:
+    """The file stays as it is, whatever a step does."""
+
+    def cut(scan: scanner.Scan) -> Iterable[diagnostics.Edit]:
+        yield diagnostics.Edit(scan.source.span(0, len(scan.source.text)), "nothing")
+
+    result = migration.migrate(_text(OLD), [migration.Step(2, cut)])
+    assert result.text is None
+    assert result.problem == "the migrated text would lose or reorder comments"
+
+
+def test_there_is_a_step_for_every_version() -> None:
+    """Else texts of a former version could not be migrated."""
+    numbers = [step.to_version for step in migration.STEPS]
+    assert numbers == list(range(versions.FIRST + 1, versions.CURRENT + 1))
