@@ -15,6 +15,8 @@ from policysched.promapi import settings
 
 Fault = config_schema.Fault
 
+_MAX_CHARACTERS = 1000
+
 
 def find(document: plain_yaml.Document) -> list[Fault]:
     """Return everything that is wrong with a configuration, by line.
@@ -26,7 +28,14 @@ def find(document: plain_yaml.Document) -> list[Fault]:
     faults = [fault for error in violations for fault in config_schema.faults(error, document)]
     if isinstance(document.value, dict):
         faults += _semantic_faults(document, config_schema.faulty_fields(violations))
-    return sorted(faults, key=lambda fault: fault[:2])
+    told = [fault._replace(problem=_on_a_line(fault.problem)) for fault in faults]
+    return sorted(told, key=lambda fault: fault[:2])
+
+
+def _on_a_line(text: str) -> str:
+    """Return a text without what would break a line of a log, and cut; keys may be anything."""
+    plain = "".join(sign if sign.isprintable() else ascii(sign)[1:-1] for sign in text)
+    return plain if len(plain) <= _MAX_CHARACTERS else f"{plain[:_MAX_CHARACTERS]}…"
 
 
 _Problems: TypeAlias = Iterable[tuple[plain_yaml.Path, str]]
