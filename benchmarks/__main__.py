@@ -5,6 +5,8 @@ python -m benchmarks --nodes 1000 --shapes mixed --repeat 1
 python -m benchmarks algorithm --profile
 python -m benchmarks metrics --minutes 10             queries to Prometheus, cost of metric scores
 python -m benchmarks stalls                           how long big answers hold up the event loop
+python -m benchmarks reloads                          how long reloads of policies do
+python -m benchmarks shadow                           what a shadow policy costs a cycle
 """
 
 from __future__ import annotations
@@ -32,6 +34,14 @@ def main(argv: list[str] | None = None) -> int:
         from benchmarks import stalls  # noqa: PLC0415 - as above
 
         return stalls.main(words[1:])
+    if words[:1] == ["reloads"]:
+        from benchmarks import reloads  # noqa: PLC0415 - as above
+
+        return reloads.main(words[1:])
+    if words[:1] == ["shadow"]:
+        from benchmarks import shadow  # noqa: PLC0415 - as above
+
+        return shadow.main(words[1:])
     args = _parser().parse_args(words)
     plan = comparison.Plan(
         [comparison.Case(shape, nodes, args.pods) for shape in args.shapes for nodes in args.nodes],

@@ -1,0 +1,105 @@
+"""What a shadow policy costs: CPU time of a scheduling cycle, and of deciding the pod once more.
+
+python -m benchmarks shadow --nodes 1000,5000
+
+Pods of fifty workloads arrive one by one and are placed; each is decided by kube-scheduler's
+plugins with a policy in force, and again with a second policy beside it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import statistics
+import time
+from typing import Any
+
+import msgspec
+
+from benchmarks import options
+from policysched import clock as clocks
+from policysched.app import policies, process
+from policysched.cluster import cache as caches
+from policysched.cluster import objects, pod_shape
+from policysched.framework import interface, runtime
+from policysched.lang import source
+from tests.realcluster import manifests
+
+_TEXT = """
+policy now {
+  for pods
+  nodeAffinity preferred topology.kubernetes.io/zone Exists weight 10
+  topologySpread self topologyKey topology.kubernetes.io/zone maxSkew 50
+    whenUnsatisfiable ScheduleAnyway
+}
+policy next {
+  mode shadow
+  for pods
+  reject when free(cpu) < 500m
+  score MostAllocated(cpu: 1, memory: 1) weight 5
+}
+"""
+_WORKLOADS = 50
+
+
+class _NoBinder:
+    async def bind(self, pod: pod_shape.PodInfo, node_name: str) -> interface.BindError | None:
+        return interface.BindError(f"{pod.key} is not to be bound to {node_name}")
+
+
+def _pod(number: int) -> dict[str, Any]:
+    kind = number % _WORKLOADS
+    requests = {"cpu": f"{50 + 10 * (kind % 5)}m", "memory": f"{64 + kind % 7}Mi"}
+    pod: dict[str, Any] = manifests.pod(f"p{number}", requests=requests)
+    pod["metadata"] |= {"uid": f"u{number}", "namespace": "default", "labels": {"app": f"w{kind}"}}
+    return pod
+
+
+def measure(nodes: int, pods: int) -> tuple[list[float], list[float]]:
+    """Return CPU seconds of each real cycle, and of each decision beside it."""
+    cache = caches.Cache(clocks.SystemClock())
+    made = policies.require(
+        policies.make(
+            policies.from_sources([source.SourceText("shadow.policy", _TEXT)], {}),
+            interface.Handle(_NoBinder(), cache.owners),
+        )
+    )
+    ((name, prof),) = made.by_name.items()
+    framework = runtime.Framework(prof, random.Random(1))
+    (candidate,) = made.shadows[name]
+    shapes = pod_shape.PodShapes(made.annotation_keys)
+    for node in manifests.fleet(nodes):
+        cache.set_node(msgspec.convert(node, objects.Node))
+    real: list[float] = []
+    beside: list[float] = []
+    for number in range(pods):
+        info = shapes.info(msgspec.convert(_pod(number), objects.Pod))
+        started = time.thread_time()
+        snap = cache.snapshot()
+        result = framework.schedule_pod(info, snap)
+        real.append(time.thread_time() - started)
+        started = time.thread_time()
+        candidate.decide(info, snap, result)
+        beside.append(time.thread_time() - started)
+        if result.node_name is None:
+            raise SystemExit(f"pod {number} found no node: {result.message}")
+        cache.assume_pod(info, result.node_name)
+    return real[_WORKLOADS:], beside[_WORKLOADS:]
+
+
+def main(argv: list[str]) -> int:
+    """Print milliseconds of CPU time: mean, median, 99th percentile."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks shadow")
+    parser.add_argument("--nodes", type=options.numbers, default=[1000, 5000], metavar="N,N")
+    parser.add_argument("--pods", type=int, default=2000)
+    args = parser.parse_args(argv)
+    print(f"{'nodes':>6}  {'decision':8}  {'mean':>7}  {'median':>7}  {'p99':>7}  ms of CPU time")
+    for nodes in args.nodes:
+        with process.without_collections():
+            measured = measure(nodes, args.pods)
+        for what, seconds in zip(("real", "beside"), measured, strict=True):
+            ms = sorted(1000 * each for each in seconds)
+            p99 = ms[int(0.99 * len(ms))]
+            middle = f"{statistics.fmean(ms):7.3f}  {statistics.median(ms):7.3f}  {p99:7.3f}"
+            print(f"{nodes:>6}  {what:8}  {middle}")
+    return 0
