@@ -53,12 +53,19 @@ def test_everything_is_created_and_applied_again_without_a_change(
 def test_the_pods_would_be_admitted_where_security_is_restricted(
     deployed_plane: control_planes.ControlPlane,
 ) -> None:
-    """A namespace with the Pod Security Standard `restricted` takes a pod of the Deployment."""
+    """A namespace with the Pod Security Standard `restricted` takes pods of all Deployments."""
     client = deployed_plane.client
     label = {"pod-security.kubernetes.io/enforce": "restricted"}
     client.create_namespace("restricted", labels=label)
-    for name in kubectl.OVERLAYS:
-        deployment = kubectl.find(kubectl.overlay(name), "Deployment", "policysched")
+    deployments = [
+        one
+        for folder in FOLDERS.values()
+        for one in kubectl.rendered(folder)
+        if one["kind"] == "Deployment"
+    ]
+    assert len(deployments) == len(kubectl.OVERLAYS) + 2  # everything: the webhook, too
+    for deployment in deployments:
         pod = deployment["spec"]["template"]
-        body = {"metadata": {"generateName": "policysched-"} | pod["metadata"], "spec": pod["spec"]}
+        meta = {"generateName": "policysched-"} | pod["metadata"]
+        body = {"metadata": meta, "spec": pod["spec"]}
         client.create("/api/v1/namespaces/restricted/pods", body)

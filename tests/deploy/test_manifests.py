@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import pathlib
 from typing import Any
 
@@ -10,6 +11,7 @@ import yaml
 
 import policysched
 from policysched.app import config_reading, policies
+from policysched.cli import webhook
 from tests.deploy import kubectl, rights
 
 
@@ -17,6 +19,17 @@ from tests.deploy import kubectl, rights
 def objects(request: pytest.FixtureRequest) -> tuple[dict[str, Any], ...]:
     """The objects of an overlay."""
     return kubectl.overlay(request.param)
+
+
+EVERYTHING = kubectl.rendered(kubectl.EVERYTHING)
+WEBHOOK = kubectl.find(EVERYTHING, "Deployment", "policysched-webhook")["spec"]
+POD_SPECS = {
+    name: kubectl.find(kubectl.overlay(name), "Deployment", "policysched")["spec"]["template"][
+        "spec"
+    ]
+    for name in kubectl.OVERLAYS
+}
+POD_SPECS["webhook"] = WEBHOOK["template"]["spec"]
 
 
 @pytest.fixture
@@ -34,9 +47,9 @@ def config_text(objects: tuple[dict[str, Any], ...]) -> str:
     return str(text)
 
 
-def test_the_container_can_do_little(deployment: dict[str, Any]) -> None:
+@pytest.mark.parametrize("pod", POD_SPECS.values(), ids=POD_SPECS)
+def test_the_container_can_do_little(pod: dict[str, Any]) -> None:
     """Not root, no capabilities, no new privileges, no writable root, the runtime's seccomp."""
-    pod = deployment["template"]["spec"]
     assert pod["securityContext"]["runAsNonRoot"] is True
     assert pod["securityContext"]["runAsUser"] > 0
     assert pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
@@ -119,6 +132,43 @@ def test_the_image_is_of_this_version(deployment: dict[str, Any]) -> None:
     """Whoever builds the checkout and applies deploy/ runs what they built."""
     (container,) = deployment["template"]["spec"]["containers"]
     assert container["image"] == f"policysched:{policysched.__version__}"
+
+
+def test_the_webhook_is_started_with_options_that_it_has() -> None:
+    """Certificate, key and configuration are where the volumes are mounted."""
+    (container,) = WEBHOOK["template"]["spec"]["containers"]
+    command, *flags = container["args"]
+    assert command == "webhook"
+    parser = argparse.ArgumentParser()
+    webhook.configure(parser)
+    options = parser.parse_args(flags)
+    mounts = tuple(mount["mountPath"] + "/" for mount in container["volumeMounts"])
+    for path in (options.cert_file, options.key_file, options.config):
+        assert path.startswith(mounts)
+    (port,) = container["ports"]
+    assert options.secure_address.endswith(f":{port['containerPort']}")
+    assert options.policy_configmap == [f"{rights.NAMESPACE}/policysched-policies"]
+
+
+def test_the_api_server_finds_the_webhook() -> None:
+    """Its configuration names the Service, whose selector finds the pods; they have no rights."""
+    made = kubectl.find(EVERYTHING, "ValidatingWebhookConfiguration", "policies.policysched.io")
+    (hook,) = made["webhooks"]
+    named = hook["clientConfig"]["service"]
+    service = kubectl.find(EVERYTHING, "Service", named["name"])
+    assert service["metadata"]["namespace"] == named["namespace"]
+    assert service["spec"]["ports"][0]["port"] == named["port"]
+    labels = WEBHOOK["template"]["metadata"]["labels"]
+    budget = kubectl.find(EVERYTHING, "PodDisruptionBudget", "policysched-webhook")["spec"]
+    for selector in (service["spec"]["selector"], budget["selector"]["matchLabels"]):
+        assert selector.items() <= labels.items()
+    subjects = [
+        subject["name"]
+        for one in EVERYTHING
+        if one["kind"].endswith("RoleBinding")
+        for subject in one["subjects"]
+    ]
+    assert WEBHOOK["template"]["spec"]["serviceAccountName"] not in subjects
 
 
 def test_no_right_is_given_twice(objects: tuple[dict[str, Any], ...]) -> None:

@@ -1,0 +1,42 @@
+"""deploy/README.md says what is so."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import re
+
+import pytest
+
+from tests.deploy import kubectl
+
+TEXT = (kubectl.DEPLOY / "README.md").read_text(encoding="utf-8")
+FOLDERS = re.findall(r"^\| `([\w/-]+)/` \|", TEXT, re.MULTILINE)
+
+
+def test_every_folder_has_its_row() -> None:
+    """Those with a kustomization, and no others."""
+    there = {path.parent for path in kubectl.DEPLOY.rglob("kustomization.yaml")}
+    assert {kubectl.DEPLOY / folder for folder in FOLDERS} == there
+
+
+@pytest.mark.parametrize("name", re.findall(r"Role\n?\s*`([a-z-]+)`", TEXT))
+def test_roles_that_it_names_are_there(name: str) -> None:
+    """A reader can bind them."""
+    roles = [one for one in kubectl.overlay("second-scheduler") if one["kind"].endswith("Role")]
+    assert name in [role["metadata"]["name"] for role in roles]
+
+
+def test_its_overlay_is_one(tmp_path: pathlib.Path) -> None:
+    """kustomize takes it: image and policies are those that it says."""
+    (text,) = re.findall(r"```yaml kustomization.yaml\n(.*?)```", TEXT, re.DOTALL)
+    deploy = os.path.relpath(kubectl.DEPLOY, tmp_path.resolve())
+    file = tmp_path / "kustomization.yaml"
+    file.write_text(text.replace("../../deploy", deploy), encoding="utf-8")
+    (tmp_path / "policies").mkdir()
+    (tmp_path / "policies" / "web-tier.policy").write_text("profile web { }\n", encoding="utf-8")
+    objects = kubectl.rendered(tmp_path)
+    pod = kubectl.find(objects, "Deployment", "policysched")["spec"]["template"]["spec"]
+    assert pod["containers"][0]["image"] == "registry.example.com/policysched:0.1.0"
+    policies = kubectl.find(objects, "ConfigMap", "policysched-policies")
+    assert policies["data"] == {"web-tier.policy": "profile web { }\n"}
