@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import pathlib
 import signal
@@ -18,8 +19,8 @@ import yaml
 
 from tests.app import operations_page
 from tests.e2e import failover_scene, scheduler_process
+from tests.realcluster import api_client, process
 from tests.realcluster import control_plane as control_planes
-from tests.realcluster import process
 
 pytestmark = pytest.mark.e2e
 
@@ -124,25 +125,31 @@ class Secured:
             return False
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def secured(
-    control_plane: control_planes.ControlPlane, tmp_path: pathlib.Path
+    shared_control_plane: control_planes.ControlPlane, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Secured]:
     """A standby: another process holds the lease, for an hour."""
-    control_plane.client.create(failover_scene.LEASES, LEASE_OF_ANOTHER)
+    client = shared_control_plane.client
+    with contextlib.suppress(api_client.ApiError):  # there is none
+        client.delete(failover_scene.LEASE)
+    client.create(failover_scene.LEASES, LEASE_OF_ANOTHER)
     try:
-        made = Secured(control_plane, tmp_path)
+        made = Secured(shared_control_plane, tmp_path_factory.mktemp("secured"))
         with made.scheduler:
             made.scheduler.wait_until(made.is_ready)
             yield made
     finally:
-        control_plane.client.delete(failover_scene.LEASE)
+        client.delete(failover_scene.LEASE)
 
 
 def test_who_may_see_what_is_said_by_the_api_server(
     control_plane: control_planes.ControlPlane, namespace: str, secured: Secured
 ) -> None:
-    """Tokens, service accounts and certificates of the cluster; nobody else sees anything."""
+    """Tokens, service accounts and certificates of the cluster; nobody else sees anything.
+
+    A standby asks it too, though it may write nothing; and it stays ready when it leads.
+    """
     assert secured.ask("/livez").text == "ok"
     assert "[+]informer-sync ok\n" in secured.ask("/readyz?verbose").text
     nameless = secured.ask("/metrics")
@@ -173,6 +180,26 @@ def test_who_may_see_what_is_said_by_the_api_server(
     )
     with pytest.raises(urllib3.exceptions.HTTPError):
         secured.ask("/metrics", certificate=trustme.CA().issue_cert("x.test", common_name=READER))
+
+    _take_over(control_plane, secured)
+
+
+def _take_over(plane: control_planes.ControlPlane, secured: Secured) -> None:
+    """Let the standby lead: it stays ready, though it lists all pods once more."""
+    admin = plane.tokens[control_planes.ADMIN]
+    plane.client.patch(failover_scene.LEASE, {"spec": {"holderIdentity": ""}})
+    statuses: set[int] = set()
+
+    def leads() -> bool:
+        statuses.add(secured.ask("/readyz").status)
+        metrics = secured.ask("/metrics", admin).text
+        return 'leader_election_master_status{name="policysched"} 1.0' in metrics
+
+    secured.scheduler.wait_until(leads)
+    for _ in range(10):
+        statuses.add(secured.ask("/readyz").status)
+        assert secured.ask("/livez?verbose").text.endswith("livez check passed\n")
+    assert statuses == {200}
 
 
 def _service_account_token(plane: control_planes.ControlPlane, namespace: str) -> str:
