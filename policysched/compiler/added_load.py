@@ -8,7 +8,6 @@ drifts.
 
 from __future__ import annotations
 
-import collections
 import dataclasses
 import operator
 from collections.abc import Iterable
@@ -51,7 +50,6 @@ class AddedLoad:
         elif len(changed):
             if len(self._added) < snap.size:
                 self._added = np.append(self._added, np.zeros(snap.size - len(self._added)))
-            self._added[changed] = 0.0
             self._put(snap, changed.tolist())
         return self._added
 
@@ -62,40 +60,41 @@ class AddedLoad:
         return np.array(counts, np.int64)
 
     def _put(self, snap: snapshot.Snapshot, rows: Iterable[int]) -> None:
-        """Add up what the pods on rows add, whose sums are 0, shape by shape."""
+        """Add up what the pods on rows add, shape by shape, in the same order each time."""
         recent = snap.placed.recent
-        self._costs.forget_changed(snap)
+        costs = self._costs
+        costs.forget_changed(snap)
         for row in rows:
             pods = recent.shapes_on(self.seconds, row)
-            for shape in sorted(pods, key=_shape_index) if len(pods) > 1 else pods:
-                self._added[row] += pods[shape] * self._costs.of(shape, snap)[row]
+            is_any_order_equal = len(pods) <= 2  # noqa: PLR2004 - a + b is b + a
+            load = 0.0
+            for shape in pods if is_any_order_equal else sorted(pods, key=_shape_index):
+                load += pods[shape] * costs.of(shape, row, snap)
+            self._added[row] = load
 
 
 class _Costs:
     """What a pod of each shape adds on each node, computed once for all nodes.
 
-    It follows from the pod and from what nodes are, which changes rarely; the shapes that were
-    asked for last are kept.
+    It follows from the pod and from what nodes are, which changes rarely; the shapes that came last
+    are kept.
     """
 
     def __init__(self, cost: physical.NumberExpr, scale: float) -> None:
         self._cost = cost
         self._scale = scale
         self._version = shape_answers.Version(interface.Reads.NODE)
-        self._kept: collections.OrderedDict[pod_shape.PodShape, columns.FloatArray] = (
-            collections.OrderedDict()
-        )
+        self._kept: dict[pod_shape.PodShape, columns.FloatArray] = {}
         self._nodes: columns.NodeColumns | None = None
 
-    def of(self, shape: pod_shape.PodShape, snap: snapshot.Snapshot) -> columns.FloatArray:
-        """Return float64 (N,), 0 where missing or negative."""
+    def of(self, shape: pod_shape.PodShape, row: int, snap: snapshot.Snapshot) -> float:
+        """Return what it adds on the node of a row, 0 where that is missing or negative."""
         costs = self._kept.get(shape)
-        if costs is None or len(costs) < snap.size:
+        if costs is None or len(costs) <= row:
             costs = self._kept[shape] = self._compute(shape, snap)
             if len(self._kept) > _MAX_SHAPES:
-                self._kept.popitem(last=False)
-        self._kept.move_to_end(shape)
-        return costs
+                del self._kept[next(iter(self._kept))]
+        return costs.item(row)
 
     def forget_changed(self, snap: snapshot.Snapshot) -> None:
         """Forget everything if a node changed since the last time; to be called before `of`."""

@@ -17,11 +17,12 @@ def reads(expr: checked_expr.TypedExpr) -> interface.Reads:
     """Return what the value on a node depends on, besides the incoming pod's shape."""
     found = NOTHING
     for each in checked_expr.walk(expr):
-        found |= _own_reads(each)
+        found |= own_reads(each)
     return found
 
 
-def _own_reads(expr: checked_expr.TypedExpr) -> interface.Reads:
+def own_reads(expr: checked_expr.TypedExpr) -> interface.Reads:
+    """Return what an expression depends on apart from its operands."""
     match expr:
         case checked_expr.MetricRef(grows=grows):
             reads = _METRICS | _NODE  # a row can come to mean another node

@@ -6,13 +6,16 @@ highest place possible.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol, assert_never
 
+from policysched.cluster import snapshot
 from policysched.compiler import (
     added_load,
     column,
     evidence,
     expressions,
+    fallbacks,
     kept,
     label_numbers,
     metric_samples,
@@ -60,6 +63,15 @@ class Lowering:
     def outage(self, expr: checked_expr.TypedExpr) -> outages.Outage:
         """Return what tells whether an expression lost a metric."""
         return outages.Outage(expr, self._metrics.samples)
+
+    def when_usage_is_ignored(
+        self, expr: checked_expr.TypedExpr
+    ) -> Callable[[snapshot.Snapshot], bool] | None:
+        """Return what tells whether an expression does not follow from usage now; None for never.
+
+        Just-placed pods count as usage.
+        """
+        return fallbacks.when_usage_is_ignored(expr, self._metrics.samples)
 
     def evidence(
         self, head: checked.RuleHead, expr: checked_expr.TypedExpr

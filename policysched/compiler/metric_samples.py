@@ -25,12 +25,14 @@ class Samples:
         numbers: (N,), valid where a sample is fresh and inside the declared range; ALWAYS where
             that is so on every row.
         measured_at_seconds: float64 (N,), of the newest sample; -inf where there is none.
+        is_complete: every existing node has a valid sample.
         is_out: no existing node has a valid sample: an outage, whatever the cause.
         valid_until: when the next sample turns stale; None for never.
     """
 
     numbers: column.Numbers
     measured_at_seconds: columns.FloatArray
+    is_complete: bool
     is_out: bool
     valid_until: datetime.datetime | None
 
@@ -89,6 +91,7 @@ class MetricSamples:
         return Samples(
             column.Numbers(values, column.ALWAYS if is_valid.all() else is_valid),
             read.measured_at_seconds,
+            is_complete=bool((is_valid | ~snap.is_alive).all()),
             is_out=not bool((is_valid & snap.is_alive).any()),
             valid_until=self._end_of_validity(read.measured_at_seconds[is_fresh]),
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from policysched.cluster import columns, pod_shape, snapshot
-from policysched.framework import cycle_state, interface, score_table, shape_answers
+from policysched.framework import cycle_state, score_table, shape_answers
 
 
 class KeptSums:
@@ -15,12 +15,18 @@ class KeptSums:
     """
 
     def __init__(
-        self, reads: interface.Reads, names: tuple[str, ...], compute: shape_answers.ScoreFn
+        self,
+        version: shape_answers.Version,
+        names: tuple[str, ...],
+        compute: shape_answers.ScoreFn,
     ) -> None:
-        """Keep what `compute` says of rows, int64 (k, n) for the k score names."""
+        """Keep what `compute` says of rows, int64 (k, n) for the k score names.
+
+        `version` tells when to ask it again.
+        """
         self._names = names
         self._compute = compute
-        self._version = shape_answers.Version(reads)
+        self._version = version
         self._parts: columns.IntArray = np.zeros((len(names), 0), np.int64)
         self._sums: columns.IntArray = np.zeros(0, np.int64)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import cast
 
 import numpy as np
@@ -166,13 +166,16 @@ class ScoreRunner:
     def _plan(self, cycle: filtering.Cycle) -> Plan:
         """Add up what can be added up before it is known which nodes are feasible."""
         acting = self._acting(cycle)
-        summed: dict[interface.Reads, list[Scorer]] = {}
+        summed: dict[tuple[interface.Reads, bool], list[Scorer]] = {}
         for scorer in acting:
             if _adds_up(scorer):
-                summed.setdefault(scorer.plugin.reads, []).append(scorer)
+                key = (scorer.plugin.reads, _ignores_usage(scorer) is not None)
+                summed.setdefault(key, []).append(scorer)
         sums = [
-            kept_sums.KeptSums(reads, tuple(s.score_name for s in scorers), _parts_of(scorers))
-            for reads, scorers in summed.items()
+            kept_sums.KeptSums(
+                _version(scorers), tuple(s.score_name for s in scorers), _parts_of(scorers)
+            )
+            for scorers in summed.values()
         ]
         others = [
             (s, _Given(None, 0, np.zeros(0, np.int64)) if _gives_again(s) else None)
@@ -235,6 +238,19 @@ def _adds_up(scorer: Scorer) -> bool:
 def _gives_again(scorer: Scorer) -> bool:
     """Return whether final scores follow from kept raw ones and the feasible nodes alone."""
     return scorer.keeps and scorer.normalizes and not scorer.is_third_party
+
+
+def _ignores_usage(scorer: Scorer) -> Callable[[snapshot.Snapshot], bool] | None:
+    return getattr(scorer.plugin, "ignores_usage", None)
+
+
+def _version(scorers: Sequence[Scorer]) -> shape_answers.Version:
+    """Return a version of the scores of plugins that read the same and ignore the same."""
+    ignoring = [tells for tells in map(_ignores_usage, scorers) if tells is not None]
+    return shape_answers.Version(
+        scorers[0].plugin.reads,
+        (lambda snap: all(ignores(snap) for ignores in ignoring)) if ignoring else None,
+    )
 
 
 def _parts_of(scorers: Sequence[Scorer]) -> shape_answers.ScoreFn:
@@ -300,7 +316,8 @@ def _kept(scorer: Scorer, cycle: filtering.Cycle) -> shape_answers.KeptScores:
     kept = cycle.answers.scores.get(scorer.number)
     if kept is None:
         plugin = scorer.plugin
-        kept = shape_answers.KeptScores(plugin.reads, functools.partial(asking.ask_score, plugin))
+        compute = functools.partial(asking.ask_score, plugin)
+        kept = shape_answers.KeptScores(_version([scorer]), compute)
         cycle.answers.scores[scorer.number] = kept
     return kept
 

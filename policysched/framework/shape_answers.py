@@ -35,8 +35,13 @@ _NO_ROWS: npt.NDArray[np.intp] = np.zeros(0, np.intp)
 class Version:
     """Up to which change of the cluster a vector is current."""
 
-    def __init__(self, reads: interface.Reads) -> None:
-        """Follow what `reads` names."""
+    def __init__(
+        self,
+        reads: interface.Reads,
+        ignores_usage: Callable[[snapshot.Snapshot], bool] | None = None,
+    ) -> None:
+        """Follow what `reads` names; usage not while `ignores_usage` says so."""
+        self._ignores_usage = ignores_usage
         self._reads_usage = interface.Reads.USAGE in reads
         self._reads_metrics = interface.Reads.METRICS in reads
         self._reads_all_nodes = interface.Reads.ALL_NODES in reads
@@ -46,17 +51,18 @@ class Version:
         """Return the rows to ask about again, None for all, and mark them as seen."""
         nodes = snap.nodes
         node = nodes.node_changes.generation
-        usage = nodes.usage_changes.generation if self._reads_usage else self._usage
+        reads_usage = self._reads_usage and not (self._ignores_usage and self._ignores_usage(snap))
+        usage = nodes.usage_changes.generation if reads_usage else self._usage
         metrics = snap.metrics.generation if self._reads_metrics else self._metrics
         if (node, usage, metrics) == (self._node, self._usage, self._metrics):
             return _NO_ROWS
-        rows = self._rows_since(snap)
+        rows = self._rows_since(snap, reads_usage=reads_usage)
         self._node, self._usage, self._metrics = node, usage, metrics
         if rows is None or len(rows) * _PATCH_SHARE > snap.size:
             return None
         return np.array(sorted(set(rows)), np.intp) if rows else _NO_ROWS
 
-    def _rows_since(self, snap: snapshot.Snapshot) -> list[int] | None:
+    def _rows_since(self, snap: snapshot.Snapshot, *, reads_usage: bool) -> list[int] | None:
         nodes = snap.nodes
         if self._node < 0:
             return None
@@ -65,7 +71,7 @@ class Version:
         rows = nodes.node_changes.since(self._node)
         if rows is None or (rows and self._reads_all_nodes):
             return None
-        if self._reads_usage:
+        if reads_usage:
             used = nodes.usage_changes.since(self._usage)
             return None if used is None else rows + used
         return rows
@@ -104,10 +110,10 @@ class KeptScores:
         changes: grows whenever a score comes out different.
     """
 
-    def __init__(self, reads: interface.Reads, compute: ScoreFn) -> None:
-        """Keep what `compute` says of rows; it depends on `reads`."""
+    def __init__(self, version: Version, compute: ScoreFn) -> None:
+        """Keep what `compute` says of rows; `version` tells when to ask it again."""
         self._compute = compute
-        self._version = Version(reads)
+        self._version = version
         self._scores: interface.RawScores = np.zeros(0, np.int64)
         self.changes = 0
 

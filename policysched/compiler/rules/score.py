@@ -55,6 +55,7 @@ class NumberScore(base.ScoreRule):
         number = rewrites.apply(rule.value)
         self.value = lower.number(number)
         self.reads = reject.reads_of_rule(number)
+        self.ignores_usage = lower.when_usage_is_ignored(number)
         self._prefers_low = rule.prefer == "low"
         self.outage = lower.outage(number)
         self.told = lower.evidence(rule.head, rule.value)
