@@ -29,6 +29,15 @@ def test_a_text_has_one_layout(path: pathlib.Path) -> None:
     assert _format(expected).text == expected
 
 
+def test_a_name_that_is_a_word_of_the_language_stays_a_name() -> None:
+    """`pod-x` is a difference; with a blank behind it `pod` would begin a test of the pod."""
+    result = _format("policy p { for pods reject when pod-x*node-y > 1 missing allow }")
+    assert (result.problem, result.text) == (
+        "",
+        "policy p {\n  for pods\n  reject when pod- x * node- y > 1 missing allow\n}\n",
+    )
+
+
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
 def test_shipped_policies_are_canonical(path: pathlib.Path) -> None:
     """What people start from looks as fmt leaves it."""
