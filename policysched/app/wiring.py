@@ -12,6 +12,7 @@ import contextlib
 import logging
 import math
 import random
+import urllib.parse
 from collections.abc import Callable, Sequence
 
 import policysched
@@ -42,7 +43,7 @@ from policysched.app import election as elections
 from policysched.app.reload import starting, versions
 from policysched.app.reload import state as states
 from policysched.app.serving import secure_port
-from policysched.app.telling import decision_page, tracing
+from policysched.app.telling import decision_page, request_metrics, tracing
 from policysched.framework import shape_answers
 from policysched.kube import client, config_maps, fence, kubeconfig, rate_limit
 from policysched.lang import checked
@@ -358,6 +359,8 @@ def _tell_own_metrics(joined: wired.Wired) -> None:
     own = joined.own_metrics
     own.follow(joined.scheduler, joined.profiles.metric_readers, joined.metrics)
     own.add(lambda: elections.status(joined.election, joined.elector))
+    host = urllib.parse.urlsplit(joined.connection.server).netloc
+    own.add(lambda: request_metrics.collect(joined.api.stats, host))
     joined.pages[own_metrics.PATH] = own.page
 
 

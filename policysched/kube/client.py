@@ -18,7 +18,6 @@ import contextlib
 import dataclasses
 import math
 import random
-import socket
 import types
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import NamedTuple, Self
@@ -28,7 +27,7 @@ import yarl
 
 import policysched
 from policysched import backoff
-from policysched.kube import errors, fence, kubeconfig, rate_limit
+from policysched.kube import errors, fence, fenced_sending, kubeconfig, rate_limit, request_stats
 
 JSON = "application/json"
 MERGE_PATCH = "application/merge-patch+json"
@@ -47,7 +46,6 @@ _FAILURES = (aiohttp.ClientError, OSError)  # timeouts are OSErrors
 _READ_FAILURES = (*_FAILURES, RuntimeError)  # aiohttp's word for a connection closed on our side
 
 Sleep = Callable[[float], Awaitable[None]]
-_Sent = aiohttp.TraceRequestHeadersSentParams | aiohttp.TraceRequestChunkSentParams
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -76,15 +74,12 @@ class _Call(NamedTuple):
     timeout: aiohttp.ClientTimeout
 
 
-@dataclasses.dataclass(slots=True)
-class _Write:
-    """One attempt of a call, for the last look at the fence."""
-
-    is_held_back: bool = False
-
-
 class ApiClient:
-    """One user's connections to one API server; an asynchronous context manager."""
+    """One user's connections to one API server; an asynchronous context manager.
+
+    Attributes:
+        stats: what became of requests.
+    """
 
     def __init__(
         self,
@@ -117,6 +112,7 @@ class ApiClient:
         self._certificate_generation = self._credentials.certificate_generation
         self._headers: dict[str, dict[str, str]] = {}
         self._headers_authorization = ""
+        self.stats = request_stats.RequestStats()
 
     async def __aenter__(self) -> Self:
         """Open the session."""
@@ -225,7 +221,9 @@ class ApiClient:
             call = _limited(call, self._fence.write_seconds())
         session = self._opened_session()
         connection = self._connection
-        write = _Write()
+        write = fenced_sending.Write()
+        time_seconds = asyncio.get_running_loop().time
+        started_seconds, code = time_seconds(), request_stats.NO_ANSWER
         try:
             response = await session.request(
                 call.method,
@@ -238,10 +236,13 @@ class ApiClient:
                 server_hostname=connection.server_hostname,
                 trace_request_ctx=write,
             )
+            code = str(response.status)
         except _FAILURES as error:
             if write.is_held_back:
                 raise errors.FencedError("the right to write ended before it was sent") from error
             raise self._transport_error(error, call) from error
+        finally:
+            self.stats.count(call.method, code, time_seconds() - started_seconds)
         if response.status < _FIRST_FAILURE_STATUS:
             return response
         body = await self._read(response, call)
@@ -313,12 +314,14 @@ class ApiClient:
             ssl=True if context is None else context,
             limit=self._max_connections,
             keepalive_timeout=KEEPALIVE_SECONDS,
-            socket_factory=None if self._fence is None else _impatient_sockets(self._fence),
+            socket_factory=None
+            if self._fence is None
+            else fenced_sending.impatient_sockets(self._fence),
         )
         return aiohttp.ClientSession(
             connector=connector,
             cookie_jar=aiohttp.DummyCookieJar(),
-            trace_configs=None if self._fence is None else [_last_look(self._fence)],
+            trace_configs=None if self._fence is None else [fenced_sending.last_look(self._fence)],
         )
 
     def _opened_session(self) -> aiohttp.ClientSession:
@@ -352,40 +355,6 @@ def _limited(call: _Call, limit_seconds: float) -> _Call:
         ceil_threshold=math.inf,  # else it is rounded up to a whole second
     )
     return call._replace(path=f"{call.path}{sign}timeout={seconds:.3f}s", timeout=timeout)
-
-
-def _impatient_sockets(writes: fence.Fence) -> Callable[[aiohttp.AddrInfoType], socket.socket]:
-    """Return what makes sockets that give up sending what is not acknowledged in time (Linux)."""
-
-    def make(address: aiohttp.AddrInfoType) -> socket.socket:
-        family, kind, protocol, *_ = address
-        made = socket.socket(family, kind, protocol)
-        if hasattr(socket, "TCP_USER_TIMEOUT"):
-            limit_milliseconds = int(writes.last_writes_seconds * 1000)
-            made.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, limit_milliseconds)
-        return made
-
-    return make
-
-
-def _last_look(writes: fence.Fence) -> aiohttp.TraceConfig:
-    """Return what looks at the fence again right before bytes leave.
-
-    A connection had to be made, perhaps, or the whole process was stopped for a while.
-    """
-
-    async def look(_: object, context: types.SimpleNamespace, sent: _Sent) -> None:
-        if sent.method != "GET":
-            try:
-                writes.write_seconds()
-            except errors.FencedError:
-                context.trace_request_ctx.is_held_back = True
-                raise
-
-    trace = aiohttp.TraceConfig()
-    trace.on_request_headers_sent.append(look)
-    trace.on_request_chunk_sent.append(look)
-    return trace
 
 
 def _abandon(response: aiohttp.ClientResponse) -> None:

@@ -165,16 +165,16 @@ def histograms(name: str, text: str, measured: histogram.Histograms) -> core.Met
     """Return histograms by label, as the exposition wants them."""
     family = core.HistogramMetricFamily(name, text, labels=measured.labels)
     for values, made in measured:
-        family.add_metric(values, _buckets(made), made.total)
+        family.add_metric(values, buckets(made), made.total)
     return family
 
 
 def single_histogram(name: str, text: str, made: histogram.Histogram) -> core.Metric:
     """Return a histogram without labels."""
-    return core.HistogramMetricFamily(name, text, buckets=_buckets(made), sum_value=made.total)
+    return core.HistogramMetricFamily(name, text, buckets=buckets(made), sum_value=made.total)
 
 
-def _buckets(made: histogram.Histogram) -> list[tuple[str, int]]:
+def buckets(made: histogram.Histogram) -> list[tuple[str, int]]:
     """Return how many values lie up to each bound: the format counts each value in all of them."""
     bounds = (*(repr(bound).removesuffix(".0") for bound in made.bounds), "+Inf")  # as Go has it
     return list(zip(bounds, itertools.accumulate(made.counts), strict=True))

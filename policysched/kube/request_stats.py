@@ -1,0 +1,32 @@
+"""What became of requests to the API server, and how long it took to answer."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from policysched import histogram
+
+NO_ANSWER = "<error>"
+"""The code of requests without an answer, as client-go has it."""
+
+_BOUNDS_SECONDS = (0.005, 0.025, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0)
+"""`component-base/metrics/prometheus/restclient/metrics.go`."""
+
+
+class RequestStats:
+    """Counts every attempt.
+
+    Attributes:
+        counts: attempts by (status code, method).
+        durations: seconds until an answer began, or until there was none, by method.
+    """
+
+    def __init__(self) -> None:
+        """Start at zero."""
+        self.counts: Counter[tuple[str, str]] = Counter()
+        self.durations = histogram.Histograms(("verb",), _BOUNDS_SECONDS)
+
+    def count(self, method: str, code: str, seconds: float) -> None:
+        """Count an attempt."""
+        self.counts[code, method] += 1
+        self.durations.observe(seconds, method)
