@@ -66,6 +66,17 @@ def test_the_container_can_do_little(pod: dict[str, Any]) -> None:
     assert all({"configMap", "emptyDir", "secret"} & set(volume) for volume in pod["volumes"])
 
 
+def test_nothing_is_served_in_the_clear(config_text: str, deployment: dict[str, Any]) -> None:
+    """The one port is the secure one, and who asks is authenticated and authorised."""
+    serving = config_reading.parse(config_text, "config.yaml").serving
+    assert serving.metrics_address == ""
+    assert serving.authentication.enabled
+    assert serving.authorization.enabled
+    assert set(serving.authorization.always_allow_paths) == {"/livez", "/readyz", "/healthz"}
+    (container,) = deployment["template"]["spec"]["containers"]
+    assert len(container["ports"]) == 1
+
+
 def test_replicas_stay_apart_and_are_not_drained_together(
     objects: tuple[dict[str, Any], ...], deployment: dict[str, Any]
 ) -> None:

@@ -8,10 +8,13 @@ import itertools
 import json
 import pathlib
 import sys
+import zlib
 
 import pytest
 
+from policysched.app.reload import history
 from policysched.cli import main
+from policysched.kube import config_maps
 from tests.security import confined
 
 _LAUGHS = ["a: &a [x, x, x, x, x, x, x, x, x, x]"]
@@ -63,3 +66,12 @@ def test_a_bomb_is_one_error(arguments: tuple[str, ...], tmp_path: pathlib.Path)
         assert code in (1, 2), (name, said)
         assert 0 < len(said) < 2_000, name
     assert [path.name for path in tmp_path.iterdir()] == ["bomb.yaml"]
+
+
+def test_a_kept_version_does_not_unpack_without_end() -> None:
+    """A value of the history that somebody has made of a gigabyte of zeros is passed over."""
+    packer = zlib.compressobj(9, wbits=zlib.MAX_WBITS | 16)
+    megabyte = bytes(1024 * 1024)
+    bomb = b"".join(packer.compress(megabyte) for _ in range(1024)) + packer.flush()
+    assert len(bomb) < config_maps.MAX_BYTES
+    assert history.decode(bomb) is None
