@@ -15,17 +15,20 @@ from typing import TYPE_CHECKING, Any
 import urllib3
 from prometheus_client import parser
 
+from policysched import clock as clocks
 from tests.e2e import scheduler_process
 from tests.realcluster import manifests, node_exporter, process, prometheus
 
 if TYPE_CHECKING:
     import pathlib
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from tests.realcluster import control_plane as control_planes
 
 PROFILE = "node-load"
 SCRAPE_INTERVAL_MS = 500
+RATE_LATE_SECONDS = 4.0 + SCRAPE_INTERVAL_MS / 1000
+"""A rate over 4 s is that of a new load once all its samples are; counters go by whole scrapes."""
 PARAMS = ("--params", "rate_window=4s")
 METRICS = ("node_cpu", "node_memory", "node_disk_io", "node_disk_space", "node_network")
 WEIGHTS = dict(zip(METRICS, (3, 4, 2, 2, 2), strict=True))
@@ -40,9 +43,18 @@ QUERIES: Mapping[str, str] = {
 }
 """What the metrics mean, written a second time by hand, all as shares."""
 
+SCRAPED: Mapping[str, str] = {
+    "node_cpu": 'node_cpu_seconds_total{mode="idle",cpu="0"}',
+    "node_memory": "node_memory_MemAvailable_bytes",
+}
+"""A series behind some of them."""
+
+SHORT_AGE = "6s"
+"""`maxAge` for tests that wait for samples to be too old; for others a late scrape is nothing."""
+
 
 def policy_text(
-    *, refresh: str = "1s", max_age: str = "5s", on_outage: str = "skip", is_protected: bool = True
+    *, refresh: str = "1s", max_age: str = "40s", on_outage: str = "skip", is_protected: bool = True
 ) -> str:
     """Return node-load.policy with other times, another answer to outages, or without `placed`."""
     file = scheduler_process.SHIPPED_POLICIES / "node-load.policy"
@@ -125,6 +137,43 @@ class Scene:
         answer = self.prometheus.query(QUERIES[metric])
         return {self.nodes[one["metric"]["instance"]]: float(one["value"][1]) for one in answer}
 
+    def all_loads(self, metric: str) -> dict[str, float]:
+        """Return the same once it is there for every node: a scrape that is late takes one out."""
+        found = self.loads(metric)
+        while len(found) < len(self.nodes):
+            self.scheduler.wait_until(lambda: len(self.loads(metric)) == len(self.nodes))
+            found = self.loads(metric)
+        return found
+
+    def put(self, nodes: Collection[str], load: node_exporter.Load) -> float:
+        """Put load on nodes; return when that was, in seconds since 1970."""
+        self.exporter.put(nodes, load)
+        return clocks.SystemClock().now().timestamp()
+
+    def wait_scraped(self, nodes: Collection[str], metric: str, at_seconds: float) -> float:
+        """Wait until Prometheus has scrapes of all nodes from after `at_seconds`; return the last.
+
+        Scrapes are timed by Prometheus itself, so that a busy machine makes this slower, not wrong.
+        """
+
+        def scraped() -> list[float]:
+            found = self.prometheus.query(f"timestamp({SCRAPED[metric]})")
+            by_node = {self.nodes[x["metric"]["instance"]]: float(x["value"][1]) for x in found}
+            return [by_node.get(node, 0.0) for node in nodes]
+
+        self.scheduler.wait_until(lambda: min(scraped()) > at_seconds)
+        return max(scraped())
+
+    def wait_asked(self, metric: str) -> float:
+        """Return when a query that is sent after now has been answered and used, since 1970.
+
+        Queries of one metric are sent one after the other: with the second the first is done.
+        """
+        before = self._asked()[metric]
+        self.scheduler.wait_until(lambda: self._asked()[metric] >= before + 2)
+        name = "policysched_metric_last_success_timestamp_seconds"
+        return self.own_of(name, metric, source="default")
+
     def settled_nodes(self) -> int:
         """Return of how many nodes the windows of rates are full: before, rates are too low."""
         due = 4000 // SCRAPE_INTERVAL_MS
@@ -135,7 +184,7 @@ class Scene:
         """Return what the five scores give each node by Prometheus' own answer, without pods."""
         points: dict[str, float] = dict.fromkeys(self.nodes.values(), 0.0)
         for metric, weight in WEIGHTS.items():
-            for node, load in self.loads(metric).items():
+            for node, load in self.all_loads(metric).items():
                 points[node] += weight * 100 * (1 - min(max(load, 0.0), 1.0))
         return points
 
