@@ -47,6 +47,14 @@ class Limits:
 DEFAULT_LIMITS = Limits()
 
 
+_NOISE = ("SSL connection is closed", "socket.send() raised exception.")
+
+
+def _is_news(record: logging.LogRecord) -> bool:
+    """Drop what asyncio says of each write to a client that has gone: any client can cause it."""
+    return record.msg not in _NOISE
+
+
 class Pace:
     """How often each address may do something; more at once where it has been quiet."""
 
@@ -121,6 +129,7 @@ class Connections:
 
     async def run(self) -> NoReturn:
         """Accept until cancelled."""
+        logging.getLogger("asyncio").addFilter(_is_news)  # the same one is added once
         loop = asyncio.get_running_loop()
         self._listening.setblocking(False)
         try:

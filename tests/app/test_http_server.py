@@ -411,3 +411,23 @@ def test_an_address_may_do_more_where_it_has_been_quiet() -> None:
     for number in range(5000):
         pace.count(f"{number}", 100.2)
     assert len(pace._paid_until) == 1024
+
+
+@asynchronous
+async def test_who_asks_much_and_leaves_fills_no_log(caplog: pytest.LogCaptureFixture) -> None:
+    """Requests that were sent ahead are answered to nobody."""
+    authority = trustme.CA()
+    trust = ssl.create_default_context()
+    authority.configure_trust(trust)
+    server = http_server.HttpServer(LOOPBACK, {"/page": _in_a_thread}, tls=Settings(authority))
+    async with _serving(server):
+        for _ in range(5):
+            reader, writer = await asyncio.open_connection(
+                server.bound.host, server.bound.port, ssl=trust
+            )
+            writer.write(b"GET /page HTTP/1.1\r\nHost: x\r\n\r\n" * 100)
+            await reader.readline()
+            writer.transport.abort()
+        while len(server._connections) != 0:  # noqa: ASYNC110 - the server tells nobody
+            await asyncio.sleep(0.01)
+    assert [record.getMessage() for record in caplog.records if record.levelname != "INFO"] == []
