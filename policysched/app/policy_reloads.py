@@ -78,6 +78,7 @@ def _keep_versions(joined: wired.Wired) -> None:
 def _tell_on(joined: wired.Wired, source: config_map_source.ConfigMapSource) -> None:
     """Tell of versions by events and annotations of the ConfigMap that they come from."""
     policies = joined.policies
+    joined.config_map = lambda: source.last
     told = telling.ConfigMapEvents(joined.writers.recorder, lambda: source.last, policies)
     status = status_annotations.StatusAnnotations(
         policies,

@@ -58,13 +58,17 @@ def beside(
 
 def _event_writer(joined: wired.Wired) -> Tell:
     """Return what writes events about the ConfigMap of the policies; nothing without one."""
-    namespace, _, name = joined.config.policies.config_map.partition("/")
-    about = event_series.ObjectReference(namespace, name, "", "", kind="ConfigMap")
 
     def tell(note: str) -> None:
-        if name:
-            recorder = joined.writers.recorder
-            recorder.record_of_object(about, "Normal", REASON, _ACTION, note)
+        target = joined.config_map()
+        if target is None:
+            return
+        meta = target.metadata
+        about = event_series.ObjectReference(
+            meta.namespace, meta.name, meta.uid, meta.resource_version, kind="ConfigMap"
+        )
+        recorder = joined.writers.recorder
+        recorder.record_of_object(about, "Normal", REASON, _ACTION, note)
 
     return tell
 
@@ -79,9 +83,12 @@ class ShadowReport:
         self._told: dict[tuple[str, str], tuple[datetime.datetime, int]] = {}
 
     async def run(self) -> NoReturn:
-        """Report until cancelled."""
-        while True:
-            await asyncio.sleep(REPORT_SECONDS)
+        """Report until cancelled, and once more then."""
+        try:
+            while True:
+                await asyncio.sleep(REPORT_SECONDS)
+                self.report()
+        finally:
             self.report()
 
     def report(self) -> None:

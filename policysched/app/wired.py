@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import random
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 
 from policysched import clock as clocks
 from policysched.app import (
@@ -22,7 +22,7 @@ from policysched.app import (
 )
 from policysched.app import election as elections
 from policysched.app.reload import state
-from policysched.kube import client, kubeconfig
+from policysched.kube import client, config_maps, kubeconfig
 from policysched.scheduler import scheduler as schedulers
 
 
@@ -46,6 +46,7 @@ class Wired:
         own_metrics: what is told of this process.
         background: runs from the start until the process ends, whether it leads or not.
         pages: what is served over HTTP, by path.
+        config_map: returns the ConfigMap of the policies as last seen, None where there is none.
         stopping: set once the process is asked to end.
     """
 
@@ -68,3 +69,4 @@ class Wired:
     stopping: asyncio.Event
     background: list[Coroutine[None, None, None]] = dataclasses.field(default_factory=list)
     pages: dict[str, http_server.MakePage] = dataclasses.field(default_factory=dict)
+    config_map: Callable[[], config_maps.ConfigMap | None] = lambda: None

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import logging
+from types import SimpleNamespace
+from typing import Any, cast
 
 import orjson
 import pytest
 from prometheus_client import registry
 
-from policysched.app import http_server, own_metrics, shadow_report
+from policysched.app import http_server, own_metrics, shadow_report, wired
 from policysched.cluster import objects
+from policysched.kube import config_maps
 from policysched.scheduler import shadow_decisions
 from tests import builders
 from tests.scheduler import test_shadow_decisions as scenes
@@ -129,3 +134,54 @@ def test_the_first_decisions_are_always_tried(busy: bool) -> None:
     _play(world, "b")
     (tally,) = world.shadows.tallies.values()
     assert tally.decided == 2
+
+
+class Joined:
+    """As much of a process as the report needs.
+
+    Attributes:
+        events: what was recorded: reference, type, reason, action, note.
+    """
+
+    def __init__(self, config_map: config_maps.ConfigMap | None) -> None:
+        self.events: list[tuple[Any, ...]] = []
+        self.config_map = lambda: config_map
+        self.writers = SimpleNamespace(
+            recorder=SimpleNamespace(record_of_object=lambda *event: self.events.append(event))
+        )
+
+
+def test_events_are_about_the_config_map_of_the_policies() -> None:
+    """With its uid, by which `kubectl describe` finds them; without one there is the log alone."""
+    meta = objects.ObjectMeta(name="policies", namespace="kube-system", uid="u1")
+    joined = Joined(config_maps.ConfigMap(meta))
+    shadow_report._event_writer(cast("wired.Wired", joined))("a line")
+    ((about, *event),) = joined.events
+    assert (about.kind, about.namespace, about.name, about.uid) == (
+        "ConfigMap",
+        "kube-system",
+        "policies",
+        "u1",
+    )
+    assert event == ["Normal", "ShadowPolicyReport", "DecidingBeside", "a line"]
+    joined = Joined(None)
+    shadow_report._event_writer(cast("wired.Wired", joined))("a line")
+    assert joined.events == []
+
+
+def test_the_last_word_is_written_when_the_process_ends(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """What was decided since the last report is not lost."""
+    world = _world()
+    _play(world, "a")
+    caplog.set_level(logging.INFO, "policysched")
+
+    async def scenario() -> None:
+        task = asyncio.ensure_future(shadow_report.ShadowReport(world.shadows, print).run())
+        await asyncio.sleep(0)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+    asyncio.run(scenario())
+    assert "1 of 1 decisions" in caplog.text
