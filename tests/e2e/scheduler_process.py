@@ -58,7 +58,7 @@ class PolicyScheduler:
         """Kill it."""
         self.process.kill()
 
-    def wait_until(self, holds: Callable[[], bool], *, time_limit_seconds: float = 60.0) -> None:
+    def wait_until(self, holds: Callable[[], bool], *, time_limit_seconds: float = 150.0) -> None:
         """Return once `holds()`, while the scheduler is at work.
 
         Raises:

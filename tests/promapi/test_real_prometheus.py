@@ -122,8 +122,8 @@ async def test_a_dead_exporter_and_a_dead_prometheus(tmp_path: pathlib.Path) -> 
                 server.start()
                 await _until(lambda: cluster.changes == [False, True])
                 await _until(lambda: cluster.without_data() == 0)
-                again = cluster.samples["n1"].measured_at_seconds
-                assert again > max(kept.measured_at_seconds, last_seen)
+                last_seen = max(kept.measured_at_seconds, last_seen)
+                await _until(lambda: cluster.samples["n1"].measured_at_seconds > last_seen)
 
 
 def _last_scrape(server: prometheus.Prometheus, instance: str) -> float:
