@@ -304,6 +304,16 @@ class PodShapes:
         self._limit = limit
         self._encoder = msgspec.json.Encoder(order="sorted")
 
+    def read_annotations(self, keys: frozenset[str]) -> frozenset[str]:
+        """Go by the annotations with these keys from now on.
+
+        Returns:
+            The keys that are new or gone: pods with none of them have the shape that they had.
+        """
+        changed = keys ^ self._annotation_keys
+        self._annotation_keys = keys
+        return changed
+
     def info(self, pod: objects.Pod) -> PodInfo:
         """Return `pod` with its shape."""
         return PodInfo(pod, self.of(pod))

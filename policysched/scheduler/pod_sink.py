@@ -142,11 +142,13 @@ class PodSink:
             if is_ours and not info.pod.spec.node_name and not self._cache.is_assumed(info):
                 self._queue.add(info)
 
-    def set_shapes(self, shapes: pod_shape.PodShapes) -> None:
-        """Look at all pods anew, because policies read other annotations now."""
-        self._shapes = shapes
-        for uid, old in self._known.items():
-            new = self._known[uid] = shapes.info(old.pod)
+    def read_annotations(self, keys: frozenset[str]) -> None:
+        """Look at pods anew for which it matters that policies read other annotations now."""
+        changed = self._shapes.read_annotations(keys)
+        for uid, old in self._known.items() if changed else ():
+            if changed.isdisjoint(old.pod.metadata.annotations):
+                continue
+            new = self._known[uid] = self._shapes.info(old.pod)
             if new.pod.spec.node_name:
                 self._cache.update_pod(new)
             elif self._queue.get(uid) is not None:

@@ -84,7 +84,6 @@ class Scheduler:
         self._yielded_at_seconds = clock.monotonic_seconds()
         self._is_stopping = False
         self._recorder = outside.recorder
-        self._annotation_keys = annotation_keys
         self.cache = caches.Cache(clock)
         self.waiting_pods = waiting_pods.WaitingPods(clock) if waiting is None else waiting
         self.counters = counts.Counters()
@@ -162,14 +161,15 @@ class Scheduler:
 
         Pods that wait are tried again; pods that are being bound keep what was decided for them.
         """
+        has_other_names = frameworks.keys() != self._frameworks.keys()
         self._frameworks = _measured(frameworks, self._clock)
         self.cache.follow_metrics(metrics or metric_needs.MetricNeeds())
-        self.events.pods.drop_unserved()
-        if annotation_keys != self._annotation_keys:
-            self._annotation_keys = annotation_keys
-            self.events.pods.set_shapes(pod_shape.PodShapes(annotation_keys))
+        if has_other_names:
+            self.events.pods.drop_unserved()
+        self.events.pods.read_annotations(annotation_keys)
         self.queue.set_profiles(self._frameworks)
-        self.events.pods.add_served()
+        if has_other_names:
+            self.events.pods.add_served()
 
     # --- one step ---------------------------------------------------------------------------------
 
