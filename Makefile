@@ -3,6 +3,7 @@ PYTHON ?= python3
 NODES ?= 20
 CASES ?= 2000
 ROUNDS ?= 50
+EDITS ?= 1000
 LEASE ?= 3s 2s 500ms
 
 BIN := .venv/bin
@@ -22,6 +23,7 @@ help:
 	@echo "                   FAMILIES=sequences CASES=200 (placements one after the other),"
 	@echo "                   FAMILIES=preemption CASES=2000 (nominated nodes and victims), SEED=n"
 	@echo "make chaos         kill, freeze and end the leader ROUNDS=$(ROUNDS) times (LEASE='$(LEASE)')"
+	@echo "                   and edit policies EDITS=$(EDITS) times while pods arrive"
 	@echo "make bench         compare with kube-scheduler on the same API server"
 	@echo "make components    build the real components that tests need (about 10 minutes, once)"
 	@echo "make update-locks  pin the newest dependencies"
@@ -60,6 +62,7 @@ conformance: components
 chaos: components
 	@$(BIN)/python -m tests.chaos.leader_failover --rounds $(ROUNDS) --lease $(LEASE) \
 		$(if $(SEED),--seed $(SEED))
+	@$(BIN)/python -m tests.chaos.policy_edits --edits $(EDITS) $(if $(SEED),--seed $(SEED))
 
 bench: $(READY)
 	@$(BIN)/python -m benchmarks

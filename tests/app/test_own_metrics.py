@@ -20,6 +20,7 @@ from policysched.app import (
     source_watch,
     unserved,
 )
+from policysched.app.reload import state, telling
 from policysched.app.telling import request_metrics
 from policysched.compiler import compiler
 from policysched.kube import request_stats
@@ -183,6 +184,8 @@ def _of_parts(world: fakes.World) -> Iterator[Iterable[core.Metric]]:
     yield election.status(election.LeaderElectionConfig(leader_elect=True), elector)
     policy_set: Any = types.SimpleNamespace(program=None)
     yield rule_expiry.families(lambda: policy_set)
+    in_use = state.VersionInUse("hash", (), world.clock.now())
+    yield telling.of_policies(state.PolicyState("here", in_use))
 
 
 def test_the_docs_name_every_metric() -> None:
