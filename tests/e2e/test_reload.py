@@ -9,8 +9,10 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
+import jsonschema
 import pytest
 
+from policysched import _resources
 from tests.e2e import policy_edits, scheduler_process
 
 if TYPE_CHECKING:
@@ -141,6 +143,7 @@ def test_reloads_are_frozen_until_they_are_not(scene: Scene) -> None:
     assert scene.place("frozen") == {"frozen": "node-1-2"}
 
     listed = json.loads(scene.roll_back("--list", "-o", "json"))
+    jsonschema.validate(listed, json.loads(_resources.text("schemas", "versions.schema.json")))
     assert [(one["hash"], one["inUse"]) for one in listed] == [
         (OTHER.hash, True),
         (GOOD.hash, False),
@@ -179,6 +182,10 @@ def test_a_bad_version_at_the_start(scene: Scene) -> None:
     scene.scheduler.process.start()
     scene.wait_until_told("refused", GOOD)
     assert scene.place("late") == {"late": "node-0-0"}
+    with pytest.raises(subprocess.CalledProcessError) as caught:
+        scene.roll_back("fff")
+    assert caught.value.returncode == 2
+    assert "`fff`: is no version that is kept" in caught.value.stderr
     assert "wrote version" in scene.roll_back()
     scene.wait_until_told("ok", GOOD)
 
