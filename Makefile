@@ -5,13 +5,15 @@ CASES ?= 2000
 ROUNDS ?= 50
 EDITS ?= 1000
 LEASE ?= 3s 2s 500ms
+MINUTES ?= 30
 
 BIN := .venv/bin
 READY := .venv/ready
 PIP_COMPILE := $(BIN)/pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras \
 	--no-header --no-emit-options --no-emit-index-url --no-emit-find-links --no-emit-trusted-host
 
-.PHONY: help demo test check format components conformance cluster cluster-down chaos bench update-locks clean
+.PHONY: help demo test check format components conformance cluster cluster-down chaos soak bench \
+	update-locks clean
 
 help:
 	@echo "make demo          watch policies place pods on an embedded cluster"
@@ -24,6 +26,7 @@ help:
 	@echo "                   FAMILIES=preemption CASES=2000 (nominated nodes and victims), SEED=n"
 	@echo "make chaos         kill, freeze and end the leader ROUNDS=$(ROUNDS) times (LEASE='$(LEASE)')"
 	@echo "                   and edit policies EDITS=$(EDITS) times while pods arrive"
+	@echo "make soak          memory over MINUTES=$(MINUTES) of pods and nodes that come and go"
 	@echo "make bench         compare with kube-scheduler on the same API server"
 	@echo "make components    build the real components that tests need (about 10 minutes, once)"
 	@echo "make update-locks  pin the newest dependencies"
@@ -63,6 +66,9 @@ chaos: components
 	@$(BIN)/python -m tests.chaos.leader_failover --rounds $(ROUNDS) --lease $(LEASE) \
 		$(if $(SEED),--seed $(SEED))
 	@$(BIN)/python -m tests.chaos.policy_edits --edits $(EDITS) $(if $(SEED),--seed $(SEED))
+
+soak: components
+	@$(BIN)/python -m tests.chaos.soak --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
 
 bench: $(READY)
 	@$(BIN)/python -m benchmarks
