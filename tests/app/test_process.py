@@ -54,3 +54,21 @@ def test_collections_pause_while_much_is_built() -> None:
         fail_inside()
     assert gc.isenabled() == before
     assert gc.get_freeze_count() == 0
+
+
+async def _answer(after: asyncio.Event) -> str:
+    await after.wait()
+    return "done"
+
+
+def test_work_before_the_start_ends_when_the_process_does() -> None:
+    """What comes of it counts where it is first; what it raises is raised."""
+
+    async def scenario() -> None:
+        stopping, never, at_once = asyncio.Event(), asyncio.Event(), asyncio.Event()
+        at_once.set()
+        assert await process.unless(stopping, _answer(at_once)) == "done"
+        stopping.set()
+        assert await process.unless(stopping, _answer(never)) is None
+
+    asyncio.run(scenario())

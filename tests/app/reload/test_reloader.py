@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import random
 from collections.abc import AsyncIterator
 
@@ -13,7 +14,7 @@ from policysched.app import config, live_profiles, metrics_source, policies
 from policysched.app.reload import reloader, versions
 from policysched.app.reload import state as states
 from policysched.cluster import pod_shape
-from policysched.framework import interface, status
+from policysched.framework import interface, runtime, status
 from policysched.lang import checker, source
 from policysched.promapi import live_source, settings
 from policysched.promapi import source as prom_source
@@ -242,3 +243,22 @@ async def test_a_pod_that_waits_for_permit_keeps_what_was_decided() -> None:
         assert scene.world.waiting.allow("uid-default-a", permits.name)
         await scene.world.settle()
         assert scene.world.bind.bound == [("a", node)]
+
+
+@asynchronous
+async def test_former_versions_are_forgotten() -> None:
+    """However often policies are edited, one version is held in memory."""
+
+    def frameworks() -> int:
+        gc.collect()
+        return sum(isinstance(each, runtime.Framework) for each in gc.get_objects())
+
+    scene = Scene()
+    async with scene.running():
+        await scene.take(offer(WEST))
+        await scene.place("first")
+        before = frameworks()
+        for number in range(10):
+            await scene.take(offer(EAST, f"# {number}\n"))
+            await scene.place(f"pod-{number}")
+        assert frameworks() == before
