@@ -50,21 +50,23 @@ class _NoBinder:
         return interface.BindError(f"{pod.key} is not to be bound to {node_name}")
 
 
-def _policy_text() -> str:
+def _policy_text(*, placed_adds: bool) -> str:
     """Return node-load.policy with its scores beside all built-in ones, and a profile without."""
     text = (pathlib.Path("policies") / "node-load.policy").read_text(encoding="utf-8")
     text = re.sub(r"  reject when (.|\n)*? as [a-z-]+\n", "", text)
     text = re.sub(r"profile node-load \{(.|\n)*\}", "", text)
+    if not placed_adds:
+        text = re.sub(r"\n *placed adds .*", "", text)
     return f"{text}\nprofile {SCORES} {{ policies node-load }}\nprofile {NONE} {{ }}\n"
 
 
 class Cluster:
     """The scheduler's side: a cache, two profiles, and where samples go."""
 
-    def __init__(self, nodes: int, folder: pathlib.Path) -> None:
+    def __init__(self, nodes: int, folder: pathlib.Path, *, placed_adds: bool = True) -> None:
         """Build everything up to the first cycle."""
         file = folder / "node-load.policy"
-        file.write_text(_policy_text(), encoding="utf-8")
+        file.write_text(_policy_text(placed_adds=placed_adds), encoding="utf-8")
         self.policy_set = policies.load([str(file)], {})
         self.cache = caches.Cache(clocks.SystemClock())
         made = policies.require(
@@ -178,11 +180,12 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("--minutes", type=float, default=1.0)
     parser.add_argument("--nodes", type=int, default=1000)
     parser.add_argument("--rate", type=float, default=100.0, help="pods a second")
+    parser.add_argument("--no-placed-adds", action="store_true", help="go by samples alone")
     args = parser.parse_args(argv)
     pods = round(args.minutes * 60 * args.rate)
     with tempfile.TemporaryDirectory(prefix="policysched-bench-") as name:
         folder = pathlib.Path(name)
-        cluster = Cluster(args.nodes, folder)
+        cluster = Cluster(args.nodes, folder, placed_adds=not args.no_placed_adds)
         with _prometheus(args.nodes, folder) as server:
             _wait_for_rates(server, args.nodes)
             served = server.served_queries()

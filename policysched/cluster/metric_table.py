@@ -184,17 +184,15 @@ class MetricTable:
             listener(metric)
 
     def _build(self, metric: str, names: list[str]) -> MetricColumn:
-        values = np.zeros(len(names), np.float64)
-        measured = np.full(len(names), -np.inf)
         samples = self._samples.get(metric, {})
-        for row, name in enumerate(names):
-            sample = samples.get(name)
-            if sample is not None:
-                values[row] = sample.value
-                measured[row] = sample.measured_at_seconds
-        return MetricColumn(values, measured)
+        found = [samples.get(name, _NONE) for name in names]
+        return MetricColumn(
+            np.array([sample.value for sample in found], np.float64),
+            np.array([sample.measured_at_seconds for sample in found], np.float64),
+        )
 
 
+_NONE = Sample(0.0, -math.inf)
 _ColumnKey = tuple[str, metric_windows.Aggregate | None]
 
 
