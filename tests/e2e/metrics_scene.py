@@ -132,18 +132,10 @@ class Scene:
         conditions = self.plane.client.pod(self.namespace, name)["status"].get("conditions", [])
         return next((one for one in conditions if one["type"] == "PodScheduled"), {})
 
-    def loads(self, metric: str) -> dict[str, float]:
-        """Return what Prometheus itself answers, by node."""
-        answer = self.prometheus.query(QUERIES[metric])
+    def loads(self, metric: str, at_seconds: float | None = None) -> dict[str, float]:
+        """Return what Prometheus itself answers, by node, now or for some time."""
+        answer = self.prometheus.query(QUERIES[metric], time=at_seconds)
         return {self.nodes[one["metric"]["instance"]]: float(one["value"][1]) for one in answer}
-
-    def all_loads(self, metric: str) -> dict[str, float]:
-        """Return the same once it is there for every node: a scrape that is late takes one out."""
-        found = self.loads(metric)
-        while len(found) < len(self.nodes):
-            self.scheduler.wait_until(lambda: len(self.loads(metric)) == len(self.nodes))
-            found = self.loads(metric)
-        return found
 
     def put(self, nodes: Collection[str], load: node_exporter.Load) -> float:
         """Put load on nodes; return when that was, in seconds since 1970."""
@@ -171,8 +163,7 @@ class Scene:
         """
         before = self._asked()[metric]
         self.scheduler.wait_until(lambda: self._asked()[metric] >= before + 2)
-        name = "policysched_metric_last_success_timestamp_seconds"
-        return self.own_of(name, metric, source="default")
+        return self.answered_at()[metric]
 
     def settled_nodes(self) -> int:
         """Return of how many nodes the windows of rates are full: before, rates are too low."""
@@ -180,13 +171,21 @@ class Scene:
         full = f"count_over_time(node_cpu_seconds_total{{mode='idle',cpu='0'}}[4s]) >= {due - 1}"
         return len(self.prometheus.query(full))
 
-    def points_by_hand(self) -> dict[str, float]:
-        """Return what the five scores give each node by Prometheus' own answer, without pods."""
+    def points_by_hand(self, at_seconds: Mapping[str, float]) -> dict[str, float]:
+        """Return what the five scores give each node, without pods.
+
+        They are by Prometheus' own answers for these times, by metric.
+        """
         points: dict[str, float] = dict.fromkeys(self.nodes.values(), 0.0)
         for metric, weight in WEIGHTS.items():
-            for node, load in self.all_loads(metric).items():
+            for node, load in self.loads(metric, at_seconds[metric]).items():
                 points[node] += weight * 100 * (1 - min(max(load, 0.0), 1.0))
         return points
+
+    def answered_at(self) -> dict[str, float]:
+        """Return when each metric was last answered, in seconds since 1970."""
+        name = "policysched_metric_last_success_timestamp_seconds"
+        return {metric: self.own_of(name, metric, source="default") for metric in METRICS}
 
     def own(self) -> dict[str, float]:
         """Return the scheduler's own metrics: `name{label=value,…}` → value."""
