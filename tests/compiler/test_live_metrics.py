@@ -59,6 +59,40 @@ def test_a_fallback_may_be_another_metric_and_what_pods_request() -> None:
     assert there.points(desk.pod(), "p/s") == {"n1": 10, "n2": 60, "n3": 20}
 
 
+def test_usage_counts_again_once_a_fallback_does() -> None:
+    """Kept answers follow pods while any node lacks a sample, and only then need they."""
+    text = _metric("") + (
+        "policy p { for pods score busy else requested(cpu) / allocatable(cpu) prefer low"
+        " normalize linear(0%, 100%) missing score 0 as s }"
+    )
+    there = desk.Desk(text, THREE[:2])
+
+    def chosen() -> str | None:
+        info = there.shapes.info(desk.pod().build())
+        return there.frameworks[None].schedule_pod(info, there.cache.snapshot()).node_name
+
+    old = desk.pod("old").requests(cpu="8").node("n1")
+    there.sample("busy", n1=0.1, n2=0.5)
+    assert chosen() == "n1"
+    there.place(old)
+    assert chosen() == "n1", "what pods request counts nowhere"
+    there.sample("busy", n2=0.5)
+    assert chosen() == "n2"
+    there.remove(old)
+    assert chosen() == "n1"
+    there.place(old)
+    assert chosen() == "n2"
+    there.sample("busy", n1=0.6, n2=0.5)
+    assert chosen() == "n2"
+    there.cache.set_node(THREE[2].build())
+    assert chosen() == "n3", "a node without a sample came"
+    there.place(desk.pod("new").requests(cpu="9").node("n3"))
+    assert chosen() == "n2"
+    there.clock.advance(121)
+    there.sample("busy", {"n2": 121.0}, n1=0.6, n2=0.5)
+    assert chosen() == "n2", "its sample is stale, and it has no pods"
+
+
 # --- windows -------------------------------------------------------------------------------------
 
 
