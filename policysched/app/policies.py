@@ -360,6 +360,8 @@ def describe(profiles: Profiles) -> Iterator[str]:
     for name, each in profiles.by_name.items():
         if each.policies:
             yield f"profile={name} policies={','.join(each.policies)} hash={each.policy_hash}"
+        for candidate in profiles.shadows.get(name, ()):
+            yield f"profile={name} shadow={candidate.policy}"
         for plugin in each.plugins:
             if isinstance(plugin, base.PolicyRule):
                 said = f"rule={plugin.head.name}"

@@ -254,3 +254,29 @@ def test_a_plugin_names_its_extension_points_in_order() -> None:
         "QueueSort",
         "PreFilter",
     ]
+
+
+def test_shadow_policies_are_described_and_have_plugins_of_their_own() -> None:
+    """A line tells that one is tried; nothing that decides is shared with what it is tried by."""
+    text = """
+    policy now { for pods }
+    policy next { mode shadow for pods reject when free(cpu) < 1 }
+    profile one { policies now, next }
+    profile two { policies now }
+    """
+    made = policies.require(
+        policies.make(
+            policies.from_sources([source.SourceText("test.policy", text)], {}),
+            interface.Handle(NoBinder()),
+        )
+    )
+    assert [line for line in policies.describe(made) if "shadow" in line] == [
+        "profile=one shadow=next"
+    ]
+    assert list(made.shadows) == ["one"]
+    (candidate,) = made.shadows["one"]
+    tried = candidate._framework.profile
+    assert tried.policies == ("now", "next")
+    assert not {id(plugin) for plugin in tried.plugins} & {
+        id(plugin) for plugin in made.by_name["one"].plugins
+    }
