@@ -22,7 +22,8 @@ policy p {
   reject when free(memory) < 2Gi as roomy
   score allocatable(cpu) prefer high as big-first
   score free(memory) prefer high weight 3 as room
-  score requested(cpu) / allocatable(cpu) prefer low normalize linear(0%, 100%) missing score 0 as idle
+  score requested(cpu) / allocatable(cpu) prefer low normalize linear(0%, 100%)
+        missing score 0 as idle
 }
 """
 SEEDS = range(8)
