@@ -11,6 +11,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import itertools
+import weakref
 from collections import OrderedDict
 from collections.abc import Mapping
 
@@ -288,19 +289,20 @@ class PodInfo:
 
 
 class PodShapes:
-    """Finds the shape of a pod; remembers the most recently used ones.
+    """Finds the shape of a pod: those that are in use, and the most recently used ones.
 
-    A forgotten shape that is still referenced by placed pods stays valid: only sharing is lost.
+    Jobs and rollouts bring new shapes all the time, so one that no pod has is soon forgotten.
     """
 
-    def __init__(self, annotation_keys: frozenset[str] = frozenset(), limit: int = 20_000) -> None:
-        """Remember at most `limit` shapes.
+    def __init__(self, annotation_keys: frozenset[str] = frozenset(), limit: int = 1_000) -> None:
+        """Remember `limit` shapes that may be in use by nobody.
 
         Annotations differ between pods that are otherwise equal, so a shape has only those whose
         keys are given: the ones that an active policy reads.
         """
         self._annotation_keys = annotation_keys
-        self._shapes: OrderedDict[bytes, PodShape] = OrderedDict()
+        self._recent: OrderedDict[bytes, PodShape] = OrderedDict()
+        self._in_use: weakref.WeakValueDictionary[bytes, PodShape] = weakref.WeakValueDictionary()
         self._limit = limit
         self._encoder = msgspec.json.Encoder(order="sorted")
 
@@ -322,14 +324,17 @@ class PodShapes:
         """Return the shape of `pod`, the same object for all equal pods."""
         annotations = self._read_annotations(pod)
         signature = self._signature(pod, annotations)
-        shape = self._shapes.get(signature)
+        shape = self._recent.get(signature)
+        if shape is not None:
+            self._recent.move_to_end(signature)
+            return shape
+        shape = self._in_use.get(signature)
         if shape is None:
             shape = PodShape(_without_node(pod), annotations, next(_INDEXES))
-            self._shapes[signature] = shape
-            if len(self._shapes) > self._limit:
-                self._shapes.popitem(last=False)
-        else:
-            self._shapes.move_to_end(signature)
+            self._in_use[signature] = shape
+        self._recent[signature] = shape
+        if len(self._recent) > self._limit:
+            self._recent.popitem(last=False)
         return shape
 
     def _read_annotations(self, pod: objects.Pod) -> dict[str, str]:

@@ -127,8 +127,8 @@ def _live_a_minute(
     churn: soak_churn.Churn, meter: Meter, scheduler: scheduler_process.PolicyScheduler
 ) -> None:
     pause = threading.Event()
-    for _ in range(60):
-        begun = time.monotonic()
+    minute_ends = time.monotonic() + 60.0
+    while (begun := time.monotonic()) < minute_ends:
         if not scheduler.process.is_running():
             raise process.ProcessError(f"the scheduler has ended:\n{scheduler.process.log_tail()}")
         churn.live_one_second()
