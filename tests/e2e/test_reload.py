@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import random
 import subprocess
@@ -13,7 +14,8 @@ import jsonschema
 import pytest
 
 from policysched import _resources
-from tests.e2e import policy_edits, scheduler_process
+from tests.e2e import failover_scene, policy_edits, scheduler_process
+from tests.realcluster import api_client
 
 if TYPE_CHECKING:
     import pathlib
@@ -203,6 +205,41 @@ def test_random_edits_while_pods_arrive(scene: Scene) -> None:
     assert edited.violations == []
     assert edited.versions > EDITS // 10
     scene.wait_until_told("refused", offered[-2])
+
+
+def test_the_api_server_restarts(scene: Scene, control_plane: control_planes.ControlPlane) -> None:
+    """Edits made after an outage act like any other."""
+    control_plane.api_server.kill()
+    control_plane.api_server.start()
+    control_plane.wait_ready()
+    scene.config_map.edit(OTHER)
+    scene.wait_until_told("ok", OTHER)
+    assert scene.place("after") == {"after": "node-1-2"}
+
+
+def test_who_stands_by_reloads_and_tells_nobody(
+    control_plane: control_planes.ControlPlane, namespace: str, tmp_path: pathlib.Path
+) -> None:
+    """Both replicas go by an edit, the leader alone writes; the next leader goes on with both."""
+    client = control_plane.client
+    with contextlib.suppress(api_client.ApiError):  # what the test before has left
+        client.delete(failover_scene.LEASE)
+    config_map = policy_edits.PolicyConfigMap(client, namespace)
+    config_map.create(GOOD)
+    flags = ["--policy-configmap", config_map.name]
+    with failover_scene.Replicas(control_plane, tmp_path, flags=flags) as replicas:
+        former, leader = replicas.holder(), replicas.leader()
+        config_map.edit(OTHER)
+        for replica in replicas.all:
+            replica.wait_until(lambda one=replica: f"reloaded hash={OTHER.hash}" in one.log)  # type: ignore[misc]  # a lambda's default has no type
+        failover_scene.wait_until(lambda: config_map.tells("ok", OTHER))
+        failover_scene.wait_until(lambda: len(config_map.events()) > 0)
+        assert [event["reason"] for event in config_map.events()] == ["PoliciesLoaded"]
+        leader.process.kill()
+        replicas.wait_until_led_by_another(former)
+        config_map.edit(BAD)
+        failover_scene.wait_until(lambda: config_map.tells("refused", OTHER))
+    client.delete(failover_scene.LEASE)
 
 
 def test_a_folder_is_edited(

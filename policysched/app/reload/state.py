@@ -6,11 +6,14 @@ import collections
 import dataclasses
 import datetime
 import enum
+import logging
 from collections.abc import Callable
 from typing import TypeAlias
 
 from policysched.app.reload import versions
 from policysched.lang import source
+
+_log = logging.getLogger(__name__)
 
 
 class Outcome(enum.Enum):
@@ -109,4 +112,8 @@ class PolicyState:
 
     def _tell(self, told: Told) -> None:
         for listener in self.listeners:
-            listener(told)
+            try:
+                listener(told)
+            except Exception:  # noqa: BLE001 - logged, see below
+                # Whoever only listens must not end reloads, nor keep others from being told.
+                _log.exception("a listener failed at a version of the policies")

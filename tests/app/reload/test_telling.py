@@ -153,3 +153,15 @@ def test_without_a_config_map_there_is_no_event() -> None:
     told = states.Told(states.Outcome.REFUSED, "")
     telling.ConfigMapEvents(recorder, lambda: None, _state()).tell(told)
     assert recorder.events == []
+
+
+def test_a_listener_that_fails_keeps_nobody_from_being_told(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """Its failure is logged."""
+    state = _state()
+    told: list[states.Told] = []
+    state.listeners += [lambda _told: 1 // 0, told.append]  # type: ignore[list-item]  # it fails
+    state.keep()
+    assert [each.outcome for each in told] == [states.Outcome.KEPT]
+    assert "a listener failed" in caplog.text
