@@ -36,25 +36,26 @@ def test_a_waiting_pod_is_tried_again_when_a_sample_grows_old(
 ) -> None:
     """Without a refresh and without a change in the cluster: the hot sample ceases to count.
 
-    Prometheus answers once; the next refresh and the next look at all waiting pods are far off.
+    Prometheus answers once, and fails from then on; the next look at all waiting pods is far off.
     """
-    policy = POLICY.replace("refresh 15s maxAge 1h", "refresh 10m maxAge 15s")
+    policy = POLICY.replace("refresh 15s maxAge 1h", "refresh 15s maxAge 15s")
     (tmp_path / "p.policy").write_text(policy)
     client = control_plane.client
     aged_nodes.create(control_plane, manifests.node("node-1"))
     client.create_pods(namespace, [manifests.pod("cool", scheduler_name="cool")])
-    answer = fake_prometheus.success(
+    only = fake_prometheus.success(
         [
             fake_prometheus.series("0.95", 9000.0, instance="node-1"),
             fake_prometheus.measured(9000.0, 9000.0, instance="node-1"),
         ]
     )
-    with fake_prometheus.FakePrometheus(answer) as server:
+    failure = fake_prometheus.failure(503, "unavailable", "starting up")
+    with fake_prometheus.FakePrometheus() as server:
+        server.answer = lambda _: only if len(server.requests) == 1 else failure
         flags = ("--policies", str(tmp_path), "--prometheus", server.url)
         with scheduler_process.PolicyScheduler(control_plane, tmp_path, flags=flags) as scheduler:
             scheduler.wait_until(lambda: "too-hot" in _message_of(control_plane, namespace, "cool"))
             scheduler.wait_until(lambda: _node_of(control_plane, namespace, "cool") == "node-1")
-        assert len(server.requests) == 1
 
 
 @pytest.mark.e2e
