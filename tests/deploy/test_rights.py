@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import pathlib
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -17,6 +21,8 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.e2e
 
+READ_ONLY = pathlib.Path(__file__).resolve().parent / "read_only"
+
 
 @pytest.fixture(scope="module")
 def tour_taken(
@@ -28,17 +34,17 @@ def tour_taken(
     _let_read_metrics(deployed_plane, rights.READER)
     nowhere = {"prometheus": {"default": {"url": f"http://127.0.0.1:{process.free_port()}"}}}
     ours = installed.Installed(deployed_plane, tmp_path_factory.mktemp("tour"), nowhere)
-    with objector.Objector(client, rights.USER) as objections, ours.scheduler as scheduler:
-        walk = tour.Tour(client, "tour", scheduler)
-        walk.prepare()
-        walk.bind()
-        walk.bind_volumes()
-        walk.reject()
-        walk.preempt()
-        walk.reload()
-        assert objections.objected == set(objector.WRITES)
-        assert ours.page("/metrics", deployed_plane.tokens[rights.READER])[0] == 200
-        yield ours
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        objector.Objector(client, rights.USER) as objections,
+    ):
+        patch.setenv("PYTHONPATH", str(READ_ONLY), prepend=os.pathsep)
+        with ours.scheduler as scheduler:
+            walk = tour.Tour(client, "tour", scheduler)
+            walk.take()
+            assert objections.objected == set(objector.WRITES)
+            assert ours.page("/metrics", deployed_plane.tokens[rights.READER])[0] == 200
+            yield ours
 
 
 def _let_read_metrics(plane: control_planes.ControlPlane, user: str) -> None:
@@ -51,6 +57,22 @@ def test_everything_works_without_a_refusal(
 ) -> None:
     """Nothing that policysched asked for was forbidden."""
     assert sorted(map(str, rights.asked(deployed_plane.folder).refused)) == []
+
+
+def test_a_read_only_file_system_is_enough(tour_taken: installed.Installed) -> None:
+    """All of that was done without a file of its own, and without a word about one."""
+    program = "open('/policysched', 'w')"
+    environment = {**os.environ, "PYTHONPATH": str(READ_ONLY)}
+    refused = subprocess.run(
+        [sys.executable, "-c", program], env=environment, capture_output=True, check=False
+    )
+    assert b"Read-only file system" in refused.stderr  # what the process was started with, too
+    assert str(READ_ONLY).encode() in _environment(tour_taken)
+    assert "Read-only" not in tour_taken.scheduler.process.log.read_text(encoding="utf-8")
+
+
+def _environment(ours: installed.Installed) -> bytes:
+    return pathlib.Path(f"/proc/{ours.scheduler.process.pid}/environ").read_bytes()
 
 
 def test_no_right_is_left_over(

@@ -39,6 +39,15 @@ class Tour:
         self._scheduler = scheduler
         self._volumes = volume_controllers.Volumes(client, namespace)
 
+    def take(self) -> None:
+        """Do everything once."""
+        self.prepare()
+        self.bind()
+        self.bind_volumes()
+        self.reject()
+        self.preempt()
+        self.reload()
+
     def prepare(self) -> None:
         """Create the node, classes of volumes and of pods."""
         self._client.create_nodes([manifests.node(NODE)])
