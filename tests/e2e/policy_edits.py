@@ -119,6 +119,13 @@ class PolicyConfigMap:
         """Return it."""
         return self._client.get(self._path)
 
+    def has_history(self) -> bool:
+        """Return whether versions of it are kept."""
+        try:
+            return bool(self._client.get(f"{self._path}-history").get("binaryData"))
+        except api_client.ApiError:
+            return False
+
     @property
     def annotations(self) -> dict[str, str]:
         """Return its annotations."""
