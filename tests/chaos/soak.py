@@ -21,13 +21,15 @@ import time
 import urllib.request
 from typing import TYPE_CHECKING
 
-from tests.chaos import soak_churn
+from tests.chaos import patient_client, soak_churn
 from tests.e2e import failover_scene, scheduler_process
 from tests.realcluster import control_plane as control_planes
 from tests.realcluster import manifests, process
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from tests.realcluster import api_client
 
 LIMIT = 1.05
 FIRST_MINUTES = 5
@@ -96,9 +98,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _soak(
     plane: control_planes.ControlPlane, folder: pathlib.Path, args: argparse.Namespace
 ) -> int:
-    churn = soak_churn.Churn(
-        plane.client, random.Random(args.seed), pods_per_second=args.pods_per_second
-    )
+    client = patient_client.PatientClient.of(plane)
+    churn = soak_churn.Churn(client, random.Random(args.seed), pods_per_second=args.pods_per_second)
     address = f"127.0.0.1:{process.free_port()}"
     flags = ["--policy-configmap", soak_churn.CONFIG_MAP, "--metrics-address", address]
     with scheduler_process.PolicyScheduler(plane, folder, flags=flags) as scheduler:
@@ -116,7 +117,7 @@ def _soak(
             if args.counts:
                 print(_counts(address), flush=True)
         churn.settle()
-        found = _fill(plane, scheduler)
+        found = _fill(client, scheduler)
     growth = meter.growth()
     print(f"after {len(meter.minutes)} minutes: {growth:.3f} of minute {FIRST_MINUTES}")
     print(*found, sep="\n")
@@ -136,20 +137,18 @@ def _live_a_minute(
         pause.wait(max(0.0, 1.0 - (time.monotonic() - begun)))
 
 
-def _fill(
-    plane: control_planes.ControlPlane, scheduler: scheduler_process.PolicyScheduler
-) -> list[str]:
+def _fill(client: api_client.ApiClient, scheduler: scheduler_process.PolicyScheduler) -> list[str]:
     """Fill the cluster to the last place, and return what is wrong."""
     names = [f"fill-{number}" for number in range(soak_churn.NODES * soak_churn.PODS_PER_NODE)]
     pods = [manifests.pod(name, scheduler_name="policysched") for name in names]
-    plane.client.create_pods(soak_churn.NAMESPACE, pods)
+    client.create_pods(soak_churn.NAMESPACE, pods)
     try:
         scheduler.wait_until(
-            lambda: not plane.client.items("/api/v1/pods", fieldSelector="spec.nodeName=")
+            lambda: not client.items("/api/v1/pods", fieldSelector="spec.nodeName=")
         )
     except process.ProcessError as error:
         return [str(error)]
-    return failover_scene.violations(plane.client)
+    return failover_scene.violations(client)
 
 
 def _counts(address: str) -> str:
