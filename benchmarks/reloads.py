@@ -75,7 +75,8 @@ class Scene:
             node = manifests.node(_node(number), resources={"pods": "110", "cpu": "64"})
             self.world.nodes.upsert(msgspec.convert(node, objects.Node))
         for number in range(args.placed):
-            self.world.pods.upsert(_pod(f"placed-{number}", _node(number % args.nodes)))
+            team = "edge" if number < args.annotated else ""
+            self.world.pods.upsert(_pod(f"placed-{number}", _node(number % args.nodes), team))
         for number in range(args.pending):
             self.world.pods.upsert(_pod(f"pending-{number}"))
 
@@ -101,7 +102,7 @@ def _node(number: int) -> str:
     return f"node-{number}"
 
 
-def _pod(name: str, node: str = "") -> objects.Pod:
+def _pod(name: str, node: str = "", team: str = "") -> objects.Pod:
     made = manifests.pod(
         name,
         scheduler_name="policysched",
@@ -109,6 +110,8 @@ def _pod(name: str, node: str = "") -> objects.Pod:
         labels={"app": f"app-{len(name)}"},
     )
     made["metadata"] |= {"namespace": "default", "uid": name, "resourceVersion": "1"}
+    if team:
+        made["metadata"]["annotations"] = {"team": team}
     if node:
         made["spec"]["nodeName"] = node
     return msgspec.convert(made, objects.Pod)
@@ -162,6 +165,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--rules", type=int, default=100)
     parser.add_argument("--placed", type=int, default=50_000)
     parser.add_argument("--pending", type=int, default=1000)
+    parser.add_argument(
+        "--annotated", type=int, default=0, help="pods with the annotation that policies read"
+    )
     parser.add_argument("--rounds", type=int, default=10)
     args = parser.parse_args(argv)
     scene = Scene(args)
