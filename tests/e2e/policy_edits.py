@@ -51,7 +51,7 @@ class Version:
         row = self._policy("row", ROW, self.row)
         match self.damage:
             case "syntax":
-                row = row.replace("required", "requierd")
+                row = row.replace("required", "mandatory")
             case "unknown":
                 row += "profile policysched { policies nobody }\n"
             case "cut":

@@ -120,7 +120,7 @@ def test_a_bad_version_is_refused_whole_and_told(scene: Scene) -> None:
     """Its good key does not act either; annotations and an event say why, until it is mended."""
     scene.config_map.edit(BAD)
     scene.wait_until_told("refused", GOOD)
-    assert "requierd" in scene.config_map.annotations[policy_edits.ERRORS]
+    assert "mandatory" in scene.config_map.annotations[policy_edits.ERRORS]
     assert scene.place("meanwhile") == {"meanwhile": "node-0-0"}
 
     scene.config_map.edit(OTHER)
@@ -183,7 +183,7 @@ def test_a_bad_version_at_the_start(scene: Scene) -> None:
     scene.scheduler.process.kill()
     scene.scheduler.process.start()
     assert scene.scheduler.process.wait(LIMIT_SECONDS) == 2
-    assert "`requierd`" in scene.scheduler.log
+    assert "`mandatory`" in scene.scheduler.log
 
     scene.scheduler.process.command += ["--on-bad-start", "lastGood"]
     scene.scheduler.process.start()

@@ -24,7 +24,7 @@ from tests.scheduler import fakes
 
 EAST = "policy east { for pods\n  nodeAffinity required side In (east) }\n"
 WEST = "policy west { for pods\n  nodeAffinity required side In (west) }\n"
-BAD = "policy east { for pods\n  nodeAffinity requierd side In (east) }\n"
+BAD = "policy east { for pods\n  nodeAffinity mandatory side In (east) }\n"
 METRIC = "metric cpu: ratio = `cpu` node instance refresh 15s maxAge 2m source elsewhere\n"
 
 
@@ -130,7 +130,7 @@ async def test_a_good_version_decides_next() -> None:
 @pytest.mark.parametrize(
     "bad, said",
     [
-        pytest.param(offer(BAD), "0.policy:2:16: PS001: `requierd`", id="syntax"),
+        pytest.param(offer(BAD), "0.policy:2:16: PS001: `mandatory`", id="syntax"),
         pytest.param(offer(WEST, BAD), "1.policy:2:16", id="one of two texts"),
         pytest.param(versions.Offer(problem="it is gone"), "policies: it is gone", id="gone"),
         pytest.param(
