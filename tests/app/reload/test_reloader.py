@@ -130,7 +130,7 @@ async def test_a_good_version_decides_next() -> None:
 @pytest.mark.parametrize(
     "bad, said",
     [
-        pytest.param(offer(BAD), "0.policy:2:16: PS001: `mandatory`", id="syntax"),
+        pytest.param(offer(BAD), "0.policy:2:16: PS001: expected `required`", id="syntax"),
         pytest.param(offer(WEST, BAD), "1.policy:2:16", id="one of two texts"),
         pytest.param(versions.Offer(problem="it is gone"), "policies: it is gone", id="gone"),
         pytest.param(
