@@ -38,6 +38,8 @@ class Installed:
         changes: Mapping[str, Any] | None = None,
     ) -> None:
         """Write its files; `changes` are merged over the configuration's top level."""
+        self._plane = plane
+        self._since = rights.log_length(plane.folder)
         objects = kubectl.overlay("second-scheduler")
         (text,) = kubectl.find(objects, "ConfigMap", "policysched-config")["data"].values()
         config = yaml.safe_load(text)
@@ -50,6 +52,10 @@ class Installed:
         self.scheduler = scheduler_process.PolicyScheduler(
             plane, folder, flags=_flags(objects, file), user=rights.USER
         )
+
+    def asked(self) -> rights.Asked:
+        """Return what our account has asked for since this was made."""
+        return rights.asked(self._plane.folder, since=self._since)
 
     def page(self, path: str, token: str | None = None) -> tuple[int, str]:
         """Return status and body of a page of the secure port, which signs its own certificate."""

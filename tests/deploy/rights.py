@@ -103,6 +103,7 @@ def audit_flags(folder: pathlib.Path) -> tuple[str, ...]:
     }
     file = folder / "audit-policy.yaml"
     file.write_text(yaml.safe_dump(policy), encoding="utf-8")
+    _log(folder).touch()
     return (f"--audit-policy-file={file}", f"--audit-log-path={_log(folder)}")
 
 
@@ -125,12 +126,22 @@ class Asked:
     paths: frozenset[str]
 
 
-def asked(folder: pathlib.Path) -> Asked:
-    """Return what the audit log of a control plane with `audit_flags` holds."""
+def log_length(folder: pathlib.Path) -> int:
+    """Return how many lines the audit log has so far."""
+    return len(_log(folder).read_text(encoding="utf-8").splitlines())
+
+
+def asked(folder: pathlib.Path, *, since: int) -> Asked:
+    """Return what the audit log of a control plane with `audit_flags` holds.
+
+    Args:
+        folder: of the control plane.
+        since: how many lines are older than what is asked about.
+    """
     allowed: set[Right] = set()
     refused: set[Right] = set()
     paths: set[str] = set()
-    for line in _log(folder).read_text(encoding="utf-8").splitlines():
+    for line in _log(folder).read_text(encoding="utf-8").splitlines()[since:]:
         entry = json.loads(line)
         if "objectRef" not in entry:
             paths.add(entry["requestURI"].partition("?")[0])

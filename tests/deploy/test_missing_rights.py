@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.deploy import installed, rights, tour
-from tests.realcluster import api_client, manifests
+from tests.realcluster import manifests
 
 if TYPE_CHECKING:
     import pathlib
@@ -17,6 +17,13 @@ if TYPE_CHECKING:
     from tests.realcluster import control_plane as control_planes
 
 pytestmark = pytest.mark.e2e
+
+
+@pytest.fixture
+def plane(deployed_plane: control_planes.ControlPlane) -> Iterator[control_planes.ControlPlane]:
+    """The control plane with the manifests, empty afterwards."""
+    yield deployed_plane
+    deployed_plane.clear()
 
 
 @pytest.mark.parametrize(
@@ -32,16 +39,16 @@ pytestmark = pytest.mark.e2e
 def test_a_right_that_is_taken_away_is_missed(
     right: rights.Right,
     is_bound: bool,
-    deployed_plane: control_planes.ControlPlane,
+    plane: control_planes.ControlPlane,
     tmp_path: pathlib.Path,
 ) -> None:
     """The log names it; without some nothing is bound, without others pods are not told why."""
-    client = deployed_plane.client
+    client = plane.client
     namespace = f"without-{right.verb}-{right.resource.replace('/', '-')}"
     client.create_namespace(namespace)
-    _create_once(client, "/api/v1/nodes", manifests.node(tour.NODE))
-    ours = installed.Installed(deployed_plane, tmp_path, {"leaderElection": {}})
-    with _without(deployed_plane, right), ours.scheduler as scheduler:
+    client.create_nodes([manifests.node(tour.NODE)])
+    ours = installed.Installed(plane, tmp_path, {"leaderElection": {}})
+    with _without(plane, right), ours.scheduler as scheduler:
         pods = [
             manifests.pod("fits", scheduler_name="policysched"),
             manifests.pod("large", scheduler_name="policysched", requests={"cpu": "100"}),
@@ -81,11 +88,3 @@ def _may(plane: control_planes.ControlPlane, right: rights.Right) -> bool:
     body = {"spec": {"user": rights.USER, "resourceAttributes": attributes}}
     review = plane.client.create("/apis/authorization.k8s.io/v1/subjectaccessreviews", body)
     return bool(review["status"]["allowed"])
-
-
-def _create_once(client: api_client.ApiClient, path: str, body: object) -> None:
-    try:
-        client.create(path, body)
-    except api_client.ApiError as error:
-        if error.reason != "AlreadyExists":
-            raise

@@ -45,6 +45,7 @@ def tour_taken(
             assert objections.objected == set(objector.WRITES)
             assert ours.page("/metrics", deployed_plane.tokens[rights.READER])[0] == 200
             yield ours
+    deployed_plane.clear()
 
 
 def _let_read_metrics(plane: control_planes.ControlPlane, user: str) -> None:
@@ -52,11 +53,9 @@ def _let_read_metrics(plane: control_planes.ControlPlane, user: str) -> None:
     plane.give_role(user, "policysched-metrics-reader")
 
 
-def test_everything_works_without_a_refusal(
-    deployed_plane: control_planes.ControlPlane, tour_taken: installed.Installed
-) -> None:
+def test_everything_works_without_a_refusal(tour_taken: installed.Installed) -> None:
     """Nothing that policysched asked for was forbidden."""
-    assert sorted(map(str, rights.asked(deployed_plane.folder).refused)) == []
+    assert sorted(map(str, tour_taken.asked().refused)) == []
 
 
 def test_a_read_only_file_system_is_enough(tour_taken: installed.Installed) -> None:
@@ -75,14 +74,12 @@ def _environment(ours: installed.Installed) -> bytes:
     return pathlib.Path(f"/proc/{ours.scheduler.process.pid}/environ").read_bytes()
 
 
-def test_no_right_is_left_over(
-    deployed_plane: control_planes.ControlPlane, tour_taken: installed.Installed
-) -> None:
+def test_no_right_is_left_over(tour_taken: installed.Installed) -> None:
     """Each was used, so that taking it away would have refused something."""
     granted = set(rights.granted(kubectl.overlay("second-scheduler")))
 
     def unused() -> list[str]:
-        done = rights.asked(deployed_plane.folder).allowed
+        done = tour_taken.asked().allowed
         return sorted(str(one) for one in granted if not any(one.covers(each) for each in done))
 
     with contextlib.suppress(process.ProcessError):  # what is unused is told below
