@@ -66,7 +66,7 @@ class Churn:
         if second % _FLAP_SECONDS == 0:
             self._flap()
         if second % _EDIT_SECONDS == 0:
-            verb = self._rng.choice(("preferred", "preferred", "prefered"))
+            verb = self._rng.choice(("preferred", "preferred", "no-such-word"))
             self._client.patch(f"{_CONFIG_MAPS}/policies", {"data": self._policies(verb)})
         self._second += 1
 

@@ -22,7 +22,7 @@ class Picky:
     ) -> status.NodeStatuses:
         """Reject every node."""
         own = [
-            status.unschedulable(self.name, f"zone ж{row} ist voll — {row}") for row in range(NODES)
+            status.unschedulable(self.name, f"zone ж{row} est plein — {row}") for row in range(NODES)
         ]
         common = status.unschedulable(self.name, "zz: common")
         answers = status.NodeStatuses.passing(len(nodes))
@@ -44,7 +44,7 @@ def test_the_event_is_cut_and_the_condition_is_whole() -> None:
         ((_, condition, _),) = world.recorder.conditions
         (note,) = world.recorder.notes
         assert len(condition.message.encode()) > event_notes.NOTE_LIMIT_BYTES
-        assert condition.message.count("ist voll") == NODES // 2
+        assert condition.message.count("est plein") == NODES // 2
         assert len(note.encode()) <= event_notes.NOTE_LIMIT_BYTES
         assert note.startswith("0/80 nodes are available: 40 zz: common, 1 zone ж0 ")
         assert note.endswith(" more reasons. (default-scheduler: web-tier; 3f2a91c0)")
