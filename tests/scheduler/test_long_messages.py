@@ -22,7 +22,8 @@ class Picky:
     ) -> status.NodeStatuses:
         """Reject every node."""
         own = [
-            status.unschedulable(self.name, f"zone ж{row} est plein — {row}") for row in range(NODES)
+            status.unschedulable(self.name, f"zone ж{row} est plein — {row}")
+            for row in range(NODES)
         ]
         common = status.unschedulable(self.name, "zz: common")
         answers = status.NodeStatuses.passing(len(nodes))
