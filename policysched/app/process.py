@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import gc
 import signal
+import types
 from collections.abc import Coroutine, Iterator
 from typing import TypeVar
 
@@ -17,17 +18,21 @@ _GC_THRESHOLD = (50_000, 25, 100)
 
 
 def stop_on_signals() -> asyncio.Event:
-    """Return an event that the first SIGTERM or SIGINT sets; a second one ends the process."""
+    """Return an event that the first SIGTERM or SIGINT sets; a second one ends the process at once.
+
+    The handler is Python's and not the loop's, so that the second signal is heard even where the
+    loop is busy, or waits for a thread, while it ends.
+    """
     stopping = asyncio.Event()
     loop = asyncio.get_running_loop()
 
-    def ask() -> None:
-        stopping.set()
+    def ask(_number: int, _frame: types.FrameType | None) -> None:
         for each in _STOP_SIGNALS:
-            loop.remove_signal_handler(each)
+            signal.signal(each, signal.SIG_DFL)
+        loop.call_soon_threadsafe(stopping.set)
 
     for each in _STOP_SIGNALS:
-        loop.add_signal_handler(each, ask)
+        signal.signal(each, ask)
     return stopping
 
 

@@ -114,9 +114,10 @@ class Service:
             RemoteError: a credential could not be had.
         """
         stopping = process.stop_on_signals()
-        connection = await kubeconfig.load(
-            self._options.kubeconfig, self._options.context, self._clock
-        )
+        loading = kubeconfig.load(self._options.kubeconfig, self._options.context, self._clock)
+        connection = await process.unless(stopping, loading)
+        if connection is None:
+            return
         connections = self._config.parallel_binds + _OTHER_CONNECTIONS
         writes = self._fence()
         async with (

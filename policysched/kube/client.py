@@ -27,7 +27,15 @@ import yarl
 
 import policysched
 from policysched import backoff
-from policysched.kube import errors, fence, fenced_sending, kubeconfig, rate_limit, request_stats
+from policysched.kube import (
+    errors,
+    fence,
+    fenced_sending,
+    kubeconfig,
+    rate_limit,
+    request_stats,
+    sockets,
+)
 
 JSON = "application/json"
 MERGE_PATCH = "application/merge-patch+json"
@@ -314,9 +322,9 @@ class ApiClient:
             ssl=True if context is None else context,
             limit=self._max_connections,
             keepalive_timeout=KEEPALIVE_SECONDS,
-            socket_factory=None
+            socket_factory=sockets.attentive()
             if self._fence is None
-            else fenced_sending.impatient_sockets(self._fence),
+            else sockets.attentive(self._fence.last_writes_seconds),
         )
         return aiohttp.ClientSession(
             connector=connector,

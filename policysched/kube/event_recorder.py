@@ -38,6 +38,9 @@ _CLUSTER = event_series.ObjectReference(
 )
 _POD_NAME_LIMIT = 230  # of 253 for the event's name; the rest is the time
 
+_LOOK_SECONDS = 30.0
+"""Between two looks for series that have ended: each pod leaves a kilobyte until then."""
+
 WRITE_POLICY = client.CallPolicy(timeout_seconds=15.0, max_attempts=12)
 """Patient, as client-go (maxTriesPerEvent). A repeated POST does not write twice: it has a name."""
 
@@ -217,7 +220,7 @@ class ApiEventRecorder:
 
     async def _finish_series(self) -> NoReturn:
         while True:
-            await self._sleep(event_series.FINISH.total_seconds())
+            await self._sleep(_LOOK_SECONDS)
             for event in self._series.finish(self._clock.now()):
                 self._enqueue_last(event)
 

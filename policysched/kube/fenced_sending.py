@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-import socket
 import types
-from collections.abc import Callable
 from typing import TypeAlias
 
 import aiohttp
@@ -20,20 +18,6 @@ class Write:
     """One attempt of a call, for the last look at the fence."""
 
     is_held_back: bool = False
-
-
-def impatient_sockets(writes: fence.Fence) -> Callable[[aiohttp.AddrInfoType], socket.socket]:
-    """Return what makes sockets that give up sending what is not acknowledged in time (Linux)."""
-
-    def make(address: aiohttp.AddrInfoType) -> socket.socket:
-        family, kind, protocol, *_ = address
-        made = socket.socket(family, kind, protocol)
-        if hasattr(socket, "TCP_USER_TIMEOUT"):
-            limit_milliseconds = int(writes.last_writes_seconds * 1000)
-            made.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, limit_milliseconds)
-        return made
-
-    return make
 
 
 def last_look(writes: fence.Fence) -> aiohttp.TraceConfig:

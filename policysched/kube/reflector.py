@@ -34,8 +34,9 @@ MIN_WATCH_SECONDS = 300
 MAX_WATCH_SECONDS = 600
 """The server is asked to end a watch within these (client-go, tools/cache/reflector.go)."""
 
-STALL_SECONDS = 150.0
-"""Silence after which a watch is taken for dead: bookmarks come at least once a minute."""
+STALL_SECONDS = 90.0
+"""Silence after which a watch is taken for dead: bookmarks come about once a minute
+(`apiserver/pkg/storage/cacher`, defaultBookmarkFrequency); to ask again costs one request."""
 
 RELIST_FAILURES = 6
 """So many failures in a row lead to a new list, if the server can be reached at all."""

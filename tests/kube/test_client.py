@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import socket
 
 import pytest
 from aiohttp import web
 
-from policysched.kube import client, credentials, errors
+from policysched.kube import client, credentials, errors, sockets
 from tests.kube.asynchronous import asynchronous
 from tests.kube.fake_server import (
     Answer,
@@ -324,3 +325,15 @@ async def test_no_secret_is_shown(caplog: pytest.LogCaptureFixture) -> None:
             shown += [str(caught.value), repr(caught.value), repr(caught.value.__cause__)]
     assert secret not in "".join(shown)
     assert secret not in caplog.text
+
+
+def test_the_kernel_looks_whether_the_other_side_lives() -> None:
+    """A connection of a node that is gone ends within half a minute, also a silent one."""
+    made = sockets.attentive(4.5)((socket.AF_INET, socket.SOCK_STREAM, 0, "", ("127.0.0.1", 0)))
+    with made:
+        assert made.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE) == 1
+        silent_seconds = made.getsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE)
+        asked_seconds = made.getsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL)
+        probes = made.getsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPCNT)
+        assert silent_seconds + probes * asked_seconds <= 30
+        assert made.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT) == 4500

@@ -1,0 +1,47 @@
+"""Sockets that notice when nobody is there any more.
+
+A connection whose other side has gone without a word, by a lost node or a firewall that forgot it,
+looks like one that is silent. The kernel asks a silent one whether it lives, and a write that is
+not acknowledged ends it. What a proxy acknowledges and then sits on is noticed by the limits of
+calls and by the silence of watches (`client`, `reflector`).
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable
+
+import aiohttp
+
+IDLE_SECONDS, INTERVAL_SECONDS, PROBES = 15, 5, 3
+"""Asked after so much silence, then so often: a dead watch ends within 30 s, as those of Go do
+(golang.org/x/net/http2: ReadIdleTimeout 30 s and PingTimeout 15 s in k8s.io/apimachinery)."""
+
+_DEAD_SECONDS = float(IDLE_SECONDS + PROBES * INTERVAL_SECONDS)
+
+
+def attentive(
+    unacknowledged_seconds: float = _DEAD_SECONDS,
+) -> Callable[[aiohttp.AddrInfoType], socket.socket]:
+    """Return what makes such sockets.
+
+    Args:
+        unacknowledged_seconds: how long bytes that were sent may wait to be acknowledged (Linux).
+    """
+    options = {
+        "TCP_KEEPIDLE": IDLE_SECONDS,
+        "TCP_KEEPINTVL": INTERVAL_SECONDS,
+        "TCP_KEEPCNT": PROBES,
+        "TCP_USER_TIMEOUT": int(min(unacknowledged_seconds, _DEAD_SECONDS) * 1000),
+    }
+
+    def make(address: aiohttp.AddrInfoType) -> socket.socket:
+        family, kind, protocol, *_ = address
+        made = socket.socket(family, kind, protocol)
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        for name, value in options.items():
+            if hasattr(socket, name):  # not every system has all of them
+                made.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
+        return made
+
+    return make
