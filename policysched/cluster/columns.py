@@ -43,6 +43,9 @@ CPU, MEMORY, EPHEMERAL_STORAGE = 0, 1, 2
 
 _PODS = "pods"
 _FIRST_CAPACITY = 64
+_MAX_REQUEST_VECTORS = 2_000
+"""A bound on memory: shapes of jobs and rollouts come and go."""
+
 _PER_ROW = (
     "is_alive",
     "is_unschedulable",
@@ -193,7 +196,7 @@ class NodeColumns:
             amounts = shape.requests.amounts
             ids = np.array([self.resource_column(name) for name in amounts], np.intp)
             vector = ids, np.array(list(amounts.values()), np.int64)
-            if len(self._request_vectors) > 50_000:  # noqa: PLR2004 - a bound on memory, not a rule
+            if len(self._request_vectors) > _MAX_REQUEST_VECTORS:
                 self._request_vectors.clear()
             self._request_vectors[shape.index] = vector
         return vector

@@ -31,6 +31,7 @@ WORD_LIMIT = 128
 """Limits of the API (pkg/apis/core/validation/events.go): reason, action, reportingInstance."""
 
 _CUT_MARK = " ..."
+_NORMAL = "Normal"
 _CONTROLLER = "policysched"
 _SYSTEM_NAMESPACE = "kube-system"
 _CLUSTER = event_series.ObjectReference(
@@ -135,6 +136,9 @@ class ApiEventRecorder:
     ) -> None:
         """Note an event about `pod`; never blocks.
 
+        A Normal one happens to a pod once, so it is not remembered to be counted up: each pod that
+        is bound would be, for minutes.
+
         Args:
             pod: what it is about.
             event_type: its value is `Normal` or `Warning`.
@@ -149,6 +153,9 @@ class ApiEventRecorder:
             meta.namespace, meta.name, meta.uid, meta.resource_version
         )
         text = (str(event_type.value), reason, action, _cut(note), reporting_controller)
+        if text[0] == _NORMAL:
+            self._enqueue_new(about, text)
+            return
         compared = text if equal_by is None else (*text[:3], equal_by, reporting_controller)
         self._record(about, text, compared)
 
@@ -186,14 +193,9 @@ class ApiEventRecorder:
             if event.is_due(now):
                 self._enqueue(event)
             return
-        if self.waiting >= self._queue_limit:
-            self.dropped += 1
-            return
-        event = event_series.Occurrence(
-            self._name(about.name, now), about, text, first_at=now, last_at=now
-        )
-        self._enqueue(event)
-        self._enqueue_last(self._series.add(key, event))
+        event = self._enqueue_new(about, text)
+        if event is not None:
+            self._enqueue_last(self._series.add(key, event))
 
     async def run(self) -> NoReturn:
         """Write until cancelled."""
@@ -207,6 +209,19 @@ class ApiEventRecorder:
         """Return when everything noted so far is written or given up; `run` must be running."""
         for lane in self._lanes:
             await lane.join()
+
+    def _enqueue_new(
+        self, about: event_series.ObjectReference, text: tuple[str, str, str, str, str]
+    ) -> event_series.Occurrence | None:
+        """Queue an event that occurs for the first time; None where there is no room."""
+        if self.waiting >= self._queue_limit:
+            self.dropped += 1
+            return None
+        now = self._clock.now()
+        name = self._name(about.name, now)
+        event = event_series.Occurrence(name, about, text, first_at=now, last_at=now)
+        self._enqueue(event)
+        return event
 
     def _enqueue(self, event: event_series.Occurrence) -> None:
         if not event.is_waiting:
