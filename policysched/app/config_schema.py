@@ -50,10 +50,12 @@ def faulty_fields(found: Iterable[Violation]) -> set[str]:
     return faulty
 
 
-def faults(error: Violation, document: plain_yaml.Document) -> Iterable[Fault]:
-    """Yield what a violation means, one fault for each unknown field."""
+def faults(
+    error: Violation, document: plain_yaml.Document, whole: str = "the configuration"
+) -> Iterable[Fault]:
+    """Yield what a violation means, one fault for each unknown field; `whole` is the document."""
     path = tuple(error.absolute_path)
-    name = f"`{_dotted(path)}`" if path else "the configuration"
+    name = f"`{_dotted(path)}`" if path else whole
     if error.validator == "additionalProperties":
         for key in _unknown(error):
             problem = f"{name} has no field `{key}`{_advice(key, error)}"

@@ -12,7 +12,7 @@ under a key `metrics`, as in a policy test. A value is written as in a policy (`
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TypeAlias
 
 from policysched import errors
@@ -54,18 +54,33 @@ def parse(
     """Return the samples that a text describes; see `read`."""
     document = plain_yaml.load(text, where)
     tables, path = _tables(document, where)
+    return from_tables(
+        tables, lambda key: f"{where}:{document.line((*path, *key))}", declared, measured_at
+    )
+
+
+def from_tables(
+    tables: Mapping[str, plain_yaml.Value],
+    place_of: Callable[[plain_yaml.Path], str],
+    declared: Iterable[checked.CheckedMetric],
+    measured_at: datetime.datetime,
+) -> Samples:
+    """Return the samples in a mapping from metric to node to value; see `read`.
+
+    `place_of` returns where the value at a path within `tables` stands.
+    """
     by_name: dict[str, list[checked.CheckedMetric]] = {}
     for metric in declared:
         by_name.setdefault(metric.name, []).append(metric)
     samples: Samples = {}
     for name, nodes in tables.items():
-        place = f"{where}:{document.line((*path, name))}"
+        place = place_of((name,))
         if not isinstance(nodes, Mapping):
             raise errors.InputError(place, f"`{name}` is no mapping from node to value", help=_HELP)
         for metric in by_name.get(name) or _unknown(name, by_name, place):
             samples[metric.key] = {}
             for node, value in nodes.items():
-                place = f"{where}:{document.line((*path, name, node))}"
+                place = place_of((name, node))
                 sample = _sample(value, metric, measured_at.timestamp(), place)
                 if sample is not None:
                     samples[metric.key][node] = sample

@@ -44,6 +44,54 @@ class Inputs:
     scheduler_name: str | None = None
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class Basis:
+    """What decides, whatever the cluster.
+
+    Attributes:
+        policies: the profiles.
+        now: the time of all decisions.
+        samples: of metrics.
+        scheduler_name: the profile that stands for all pods, None for each pod's own.
+    """
+
+    policies: policies.PolicySet
+    now: datetime.datetime
+    samples: metrics_file.Samples = dataclasses.field(default_factory=dict)
+    scheduler_name: str | None = None
+
+    def decider(
+        self,
+        found: cluster_file.ClusterObjects,
+        where: str,
+        rng: random.Random | None = None,
+    ) -> Decider:
+        """Return what decides the pods of a cluster; ties are broken by `rng`.
+
+        Its plugins are its own: they remember what they have seen. `where` names the cluster in
+        errors.
+
+        Raises:
+            InputError: the cluster makes no sense, or has no such profile.
+        """
+        cluster = offline_cluster.empty(self.now)
+        cache = cluster.cache
+        handle = interface.Handle(
+            _NoBinder(), cache.owners, storage=cache.storage, budgets=cache.budgets, rng=rng
+        )
+        profiles = policies.require(policies.make(self.policies, handle))
+        offline_cluster.fill(cluster, found, where, profiles.annotation_keys)
+        cluster.cache.follow_metrics(profiles.metric_needs)
+        for metric, samples in self.samples.items():
+            cluster.cache.metrics.refresh(metric, samples)
+        frameworks = {name: runtime.Framework(prof, rng) for name, prof in profiles.by_name.items()}
+        choice = profile_choice.ProfileChoice(frameworks, self.scheduler_name)
+        for info in cluster.pending:
+            if not choice.queues(info):
+                cache.nominated.remove(info.uid)
+        return Decider(cluster, choice, profiles.shadows)
+
+
 class Session:
     """Answers about each cluster of the input, one after the other.
 
@@ -58,17 +106,16 @@ class Session:
         Raises:
             InputError: something cannot be read, or is wrong.
         """
-        self._inputs = inputs
-        self._policies = policies.load(
+        policy_set = policies.load(
             inputs.policies, inputs.params, inputs.scheduler_name, now=inputs.now
         )
-        self._samples: metrics_file.Samples = {}
+        samples: metrics_file.Samples = {}
         if inputs.metrics is not None:
-            declared = self._policies.metrics
-            self._samples = metrics_file.read(inputs.metrics, declared, inputs.now)
+            samples = metrics_file.read(inputs.metrics, policy_set.metrics, inputs.now)
+        self._basis = Basis(policy_set, inputs.now, samples, inputs.scheduler_name)
         self._clusters = cluster_file.read_all(inputs.cluster)
         self.is_lines = self._clusters.is_lines
-        self.warnings = self._policies.warnings
+        self.warnings = policy_set.warnings
 
     def deciders(self, rng: random.Random | None = None) -> Iterator[Decider]:
         """Yield what decides the pods of each cluster; ties are broken by `rng`.
@@ -78,30 +125,9 @@ class Session:
         """
         with process.without_collections():
             for where, found in self._clusters.places:
-                yield self._decider(found, where, rng)
+                yield self._basis.decider(found, where, rng)
                 if self.is_lines:
                     gc.collect()
-
-    def _decider(
-        self, found: cluster_file.ClusterObjects, where: str, rng: random.Random | None
-    ) -> Decider:
-        """Return a decider with plugins of its own: they remember what they have seen."""
-        cluster = offline_cluster.empty(self._inputs.now)
-        cache = cluster.cache
-        handle = interface.Handle(
-            _NoBinder(), cache.owners, storage=cache.storage, budgets=cache.budgets, rng=rng
-        )
-        profiles = policies.require(policies.make(self._policies, handle))
-        offline_cluster.fill(cluster, found, where, profiles.annotation_keys)
-        cluster.cache.follow_metrics(profiles.metric_needs)
-        for metric, samples in self._samples.items():
-            cluster.cache.metrics.refresh(metric, samples)
-        frameworks = {name: runtime.Framework(prof, rng) for name, prof in profiles.by_name.items()}
-        choice = profile_choice.ProfileChoice(frameworks, self._inputs.scheduler_name)
-        for info in cluster.pending:
-            if not choice.queues(info):
-                cache.nominated.remove(info.uid)
-        return Decider(cluster, choice, profiles.shadows)
 
 
 def require_profiles(policy_set: policies.PolicySet) -> None:
@@ -140,7 +166,7 @@ class Decider:
         for info in self.cluster.pending:
             framework = self.choice.of(info)
             if framework is not None:
-                yield self._report(framework, info)
+                yield self.report(framework, info)
 
     def explain(self, pod: str) -> dict[str, Any]:
         """Return the report about one pod; see `explaining.find_pod`.
@@ -149,7 +175,7 @@ class Decider:
             InputError: there is no such pod, or no profile decides it.
         """
         info = explaining.find_pod(self.cluster, pod)
-        return self._report(self.choice.required(info), info)
+        return self.report(self.choice.required(info), info)
 
     def simulate(self) -> Iterator[simulating.Placement]:
         """Yield where each pending pod goes, in queue order."""
@@ -159,6 +185,7 @@ class Decider:
         """Return what is requested of each resource by now."""
         return simulating.allocations(self.cluster.cache)
 
-    def _report(self, framework: runtime.Framework, info: pod_shape.PodInfo) -> dict[str, Any]:
+    def report(self, framework: runtime.Framework, info: pod_shape.PodInfo) -> dict[str, Any]:
+        """Return the report about one pod that `framework` decides."""
         candidates = self.shadows.get(framework.profile.scheduler_name, ())
         return explaining.report(framework, info, self.cluster.cache.snapshot(), candidates)

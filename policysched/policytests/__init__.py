@@ -1,0 +1,1 @@
+"""Policy tests: small clusters and what policies are expected to do on them."""

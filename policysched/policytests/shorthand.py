@@ -1,0 +1,195 @@
+"""Nodes and pods as tests write them, made into Kubernetes objects."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, TypeAlias
+
+from policysched import errors, quantity
+from policysched.lang import spelling
+
+Object: TypeAlias = dict[str, Any]
+Fields: TypeAlias = Mapping[str, Any]
+
+_DEFAULT_SIZE = {"cpu": "4", "memory": "16Gi", "pods": 110}
+_MERGED = ("labels", "annotations", "resources", "requests", "limits", "nodeSelector", "spec")
+"""Fields whose keys are taken over one by one by `from`."""
+_TAINT = re.compile(r"(?P<key>[^=:]+)(?:=(?P<value>[^=:]*))?(?::(?P<effect>\w+))?")
+_EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
+
+
+class ShorthandError(Exception):
+    """A shorthand that makes no sense; `path` leads to the value within its mapping."""
+
+    def __init__(self, path: tuple[str | int, ...], problem: str) -> None:
+        super().__init__(problem)
+        self.path = path
+        self.problem = problem
+
+
+def resolve(name: str, every: Mapping[str, Fields], kind: str) -> Fields:
+    """Return the fields of `name` with those that it takes over by `from`.
+
+    Raises:
+        ShorthandError: there is no such one, or the chain has no end.
+    """
+    chain = [name]
+    while (base := every[chain[-1]].get("from")) is not None:
+        path = (chain[-1], "from")
+        if base not in every:
+            advice = spelling.did_you_mean(base, every)
+            raise ShorthandError(path, f"there is no {kind} `{base}`{advice and f' ({advice})'}")
+        if base in chain:
+            raise ShorthandError(path, f"`{name}` is `from` itself")
+        chain.append(base)
+    merged: Object = {}
+    for each in reversed(chain):
+        for field, value in every[each].items():
+            is_merged = field in _MERGED and field in merged
+            merged[field] = {**merged[field], **value} if is_merged else value
+    merged.pop("from", None)
+    return merged
+
+
+def node(name: str, fields: Fields) -> Object:
+    """Return a Node; its hostname label is its name unless it says otherwise."""
+    size = {**_DEFAULT_SIZE, **fields.get("resources", {})}
+    size |= {key: fields[key] for key in _DEFAULT_SIZE if key in fields}
+    amounts = _amounts(size, lambda key: (key,) if key in fields else ("resources", key))
+    labels = {"kubernetes.io/hostname": name, **fields.get("labels", {})}
+    taints = [
+        _taint(text, ("taints", index)) for index, text in enumerate(fields.get("taints", ()))
+    ]
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {
+            "name": name,
+            "labels": labels,
+            "annotations": fields.get("annotations", {}),
+        },
+        "spec": {"taints": taints, "unschedulable": fields.get("unschedulable", False)},
+        "status": {"allocatable": amounts, "capacity": amounts},
+    }
+
+
+def _taint(text: str, path: tuple[str | int, ...]) -> Object:
+    match = _TAINT.fullmatch(text)
+    if match is None or match["effect"] not in _EFFECTS:
+        problem = f"`{text}` is no taint: write key=value:Effect with "
+        raise ShorthandError(path, problem + spelling.alternatives(_EFFECTS))
+    return {"key": match["key"], "value": match["value"] or "", "effect": match["effect"]}
+
+
+def pod(name: str, fields: Fields) -> Object:
+    """Return a Pod, running where it says `node`, else pending."""
+    where = fields.get("node")
+    metadata = {
+        "name": name,
+        "namespace": fields.get("namespace", "default"),
+        "labels": fields.get("labels", {}),
+        "annotations": fields.get("annotations", {}),
+    }
+    if "owner" in fields:
+        metadata["ownerReferences"] = [_owner(fields["owner"])]
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": metadata,
+        "spec": _pod_spec(fields),
+        "status": {"phase": "Running" if where else "Pending"},
+    }
+
+
+def _pod_spec(fields: Fields) -> Object:
+    resources = {
+        field: _amounts(fields.get(field, {}), _within(field)) for field in ("requests", "limits")
+    }
+    container = {"name": "main", "image": fields.get("image", "app"), "resources": resources}
+    spec = {"containers": [container], **fields.get("spec", {})}
+    for field, into in (
+        ("node", "nodeName"),
+        ("priority", "priority"),
+        ("schedulerName", "schedulerName"),
+        ("nodeSelector", "nodeSelector"),
+    ):
+        if field in fields:
+            spec[into] = fields[field]
+    if "tolerations" in fields:
+        said = fields["tolerations"]
+        spec["tolerations"] = list(_tolerations(said))
+    return spec
+
+
+def _within(field: str) -> Callable[[str], tuple[str, ...]]:
+    return lambda key: (field, key)
+
+
+def _tolerations(said: list[str]) -> Iterator[Object]:
+    for index, text in enumerate(said):
+        match = _TAINT.fullmatch(text)
+        if match is None or match["effect"] not in (None, *_EFFECTS):
+            problem = f"`{text}` is no toleration: write key=value:Effect, key:Effect or key"
+            raise ShorthandError(("tolerations", index), problem)
+        operator = "Exists" if match["value"] is None else "Equal"
+        yield {
+            "key": match["key"],
+            "operator": operator,
+            "value": match["value"] or "",
+            "effect": match["effect"] or "",
+        }
+
+
+def _owner(text: str) -> Object:
+    kind, slash, name = text.partition("/")
+    if not (kind and slash and name):
+        raise ShorthandError(("owner",), f"`{text}` is no owner: write Kind/name")
+    api_version = "batch/v1" if kind in ("Job", "CronJob") else "apps/v1"
+    return {
+        "apiVersion": api_version,
+        "kind": kind,
+        "name": name,
+        "uid": f"{kind}/{name}",
+        "controller": True,
+    }
+
+
+def _amounts(
+    said: Mapping[str, Any], path_of: Callable[[str], tuple[str | int, ...]]
+) -> dict[str, str]:
+    """Return quantities as texts."""
+    for key, value in said.items():
+        try:
+            quantity.value(str(value))
+        except quantity.QuantityError as error:
+            raise ShorthandError(path_of(key), str(error)) from error
+    return {key: str(value) for key, value in said.items()}
+
+
+def copies(original: Object, count: int) -> tuple[list[Object], Object | None]:
+    """Return pending copies of a Pod, and the ReplicaSet that owns them if the pod has no owner."""
+    meta = original["metadata"]
+    spec = {key: value for key, value in original["spec"].items() if key != "nodeName"}
+    name, namespace = meta["name"], meta.get("namespace", "default")
+    owners, replica_set = meta.get("ownerReferences"), None
+    if not owners:
+        owners = [_owner(f"ReplicaSet/{name}")]
+        replica_set = {
+            "apiVersion": "apps/v1",
+            "kind": "ReplicaSet",
+            "metadata": {"name": name, "namespace": namespace},
+            "spec": {"selector": {"matchLabels": meta.get("labels", {})}},
+        }
+    made = []
+    for number in range(1, count + 1):
+        own = {**meta, "name": f"{name}-{number}", "ownerReferences": owners}
+        own.pop("uid", None)
+        status = {"phase": "Pending"}
+        made.append({**original, "metadata": own, "spec": spec, "status": status})
+    return made, replica_set if meta.get("labels") else None
+
+
+def input_error(error: ShorthandError, where: str) -> errors.InputError:
+    """Return the error for who wrote the file; `where` has file and line."""
+    return errors.InputError(where, error.problem)

@@ -1,0 +1,222 @@
+"""A file of policy tests: what its schema allows, with the line of everything."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import functools
+import pathlib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import jsonschema
+import orjson
+
+from policysched import _resources, errors
+from policysched.app import cluster_file, config_schema, plain_yaml
+
+SUFFIXES = ("_test.yaml", "_test.yml")
+"""What a file is called that is found in a folder."""
+
+_UNSUPPORTED = {
+    ("series",): "`series` is not supported yet: write the values at `now` under `metrics`",
+    ("lint",): "`lint` is not supported yet",
+}
+_UNSUPPORTED_OF_TESTS = {
+    ("clusterPolicy",): "tests of cluster policies are not supported yet",
+    ("expect", "division"): "the division over clusters is not supported yet",
+}
+
+
+class SuiteError(errors.InputError):
+    """A file of tests that makes no sense; it tells every fault with its line.
+
+    Attributes:
+        path: the file.
+        faults: (line, problem), by line.
+    """
+
+    def __init__(self, path: str, faults: Iterable[tuple[int, str]]) -> None:
+        self.path = path
+        self.faults = sorted(set(faults))
+        line, problem = self.faults[0]
+        further = "".join(f"\n{path}:{at}: {said}" for at, said in self.faults[1:])
+        super().__init__(f"{path}:{line}", problem + further)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Suite:
+    """A file of tests.
+
+    Attributes:
+        path: the file, as it was named.
+        text: its content.
+        document: the same as values, with lines.
+    """
+
+    path: str
+    text: str
+    document: plain_yaml.Document
+
+    @property
+    def folder(self) -> pathlib.Path:
+        """What paths in the file are relative to."""
+        return pathlib.Path(self.path).parent
+
+    def get(self, field: str, default: object = None) -> Any:  # noqa: ANN401 - the schema knows
+        """Return a field of the file."""
+        return self.document.value.get(field, default)
+
+    def line(self, *path: str | int) -> int:
+        """Return the line of the value at a path."""
+        return self.document.line(path)
+
+    @property
+    def cases(self) -> list[Case]:
+        """The tests, in order."""
+        return [Case(self, number, each) for number, each in enumerate(self.get("tests"))]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Case:
+    """One test.
+
+    Attributes:
+        number: its place in the file, from 0.
+        value: its fields.
+    """
+
+    suite: Suite
+    number: int
+    value: Mapping[str, Any]
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        name: str = self.value["name"]
+        return name
+
+    @property
+    def expect(self) -> Mapping[str, Any]:
+        """What is expected."""
+        found: Mapping[str, Any] = self.value.get("expect") or {}
+        return found
+
+    def line(self, *path: str | int) -> int:
+        """Return the line of a value of the test."""
+        return self.suite.line("tests", self.number, *path)
+
+    def field(self, name: str) -> Any:  # noqa: ANN401 - the schema knows
+        """Return a field of the test, else that of the file."""
+        return self.value.get(name, self.suite.get(name))
+
+
+def discover(paths: Iterable[str]) -> list[str]:
+    """Return the files at `paths`: files as they are, in folders all that end in `_test.yaml`.
+
+    Raises:
+        InputError: a path does not exist.
+    """
+    found: list[str] = []
+    for path in paths:
+        place = pathlib.Path(path)
+        if place.is_dir():
+            files = (file for file in place.rglob("*") if file.name.endswith(SUFFIXES))
+            found += sorted(str(file) for file in files if not _is_hidden(file, place))
+        elif place.is_file():
+            found.append(str(place))
+        else:
+            raise errors.InputError(path, "there is no such file or folder")
+    return list(dict.fromkeys(found))
+
+
+def _is_hidden(file: pathlib.Path, folder: pathlib.Path) -> bool:
+    return any(part.startswith(".") for part in file.relative_to(folder).parts)
+
+
+def read(path: str) -> Suite:
+    """Return the tests in a file.
+
+    Raises:
+        SuiteError: it does not fit the schema.
+        InputError: it cannot be read, or is not YAML.
+    """
+    try:
+        text = cluster_file.read_bytes(path).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise errors.InputError(path, "is not UTF-8 text") from error
+    return parse(text, path)
+
+
+def parse(text: str, path: str) -> Suite:
+    """Return the tests that a text describes; see `read`."""
+    document = plain_yaml.load(text, path)
+    violations = list(jsonschema.Draft202012Validator(schema()).iter_errors(document.value))
+    faults = [
+        fault[:2]
+        for violation in violations
+        for fault in config_schema.faults(violation, document, "the file")
+    ]
+    if not faults:
+        suite = Suite(path, text, document)
+        faults = list(_semantic_faults(suite))
+        if not faults:
+            return suite
+    raise SuiteError(path, faults)
+
+
+@functools.cache
+def schema() -> dict[str, Any]:
+    """Return schemas/policytest.schema.json."""
+    found: dict[str, Any] = orjson.loads(_resources.text("schemas", "policytest.schema.json"))
+    return found
+
+
+def _semantic_faults(suite: Suite) -> Iterator[tuple[int, str]]:
+    """Yield what a schema cannot say."""
+    for (field,), problem in _UNSUPPORTED.items():
+        if field in suite.document.value:
+            yield suite.line(field), problem
+    yield from _time_faults(suite.get("now"), suite.line("now"))
+    names = Counter(case.name for case in suite.cases)
+    for case in suite.cases:
+        if names[case.name] > 1:
+            yield case.line("name"), f"several tests are called `{case.name}`"
+        yield from _case_faults(case)
+
+
+def _case_faults(case: Case) -> Iterator[tuple[int, str]]:
+    unsupported = [
+        (case.line(*path), problem)
+        for path, problem in _UNSUPPORTED_OF_TESTS.items()
+        if path[-1] in (case.value if len(path) == 1 else case.expect)
+    ]
+    if unsupported:
+        yield from unsupported
+        return
+    yield from _time_faults(case.value.get("now"), case.line("now"))
+    if "pod" not in case.value:
+        yield case.line(), f"the test `{case.name}` lacks `pod`"
+    metrics = case.value.get("metrics")
+    if isinstance(metrics, str) and metrics != "outage":
+        yield case.line("metrics"), "`metrics` is a mapping from metric to node to value, or outage"
+    for field in ("placed", "maxSkew"):
+        if field in case.expect and "replicas" not in case.value:
+            yield case.line("expect", field), f"`{field}` needs `replicas`"
+    if case.expect.get("exact") and "rejected" not in case.expect:
+        yield case.line("expect", "exact"), "`exact` needs `rejected`"
+
+
+def _time_faults(written: str | None, line: int) -> Iterator[tuple[int, str]]:
+    if written is not None and time(written) is None:
+        yield line, f"`{written}` is no time such as 2026-03-02T10:00:00+01:00"
+
+
+def time(written: str) -> datetime.datetime | None:
+    """Return a time, in UTC where it has no offset; None where it is none."""
+    try:
+        found = datetime.datetime.fromisoformat(written)
+    except ValueError:
+        return None
+    return found if found.tzinfo else found.replace(tzinfo=datetime.UTC)

@@ -1,0 +1,66 @@
+"""Numbers with a tolerance: `7150`, `7150 ± 50`, `40% +- 1%`."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+
+from policysched.lang import numerals, units
+
+_SIGN = re.compile(r"\s*(?:±|\+-|\+/-)\s*")
+_ROUNDING = 0.005
+"""Points are told in hundredths."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Expected:
+    """A number that may differ by `tolerance`, 0 for as it is told: in hundredths."""
+
+    value: float
+    tolerance: float = 0.0
+
+    def accepts(self, actual: float) -> bool:
+        """Return whether `actual` is near enough."""
+        scale = min(1.0, abs(self.value)) if self.value else 1.0
+        allowance = self.tolerance or _ROUNDING * scale
+        return abs(actual - self.value) <= allowance + 1e-9 * max(1.0, abs(self.value))
+
+
+def parse(written: float | str, unit: units.Unit | None = None) -> Expected | None:
+    """Return what is expected, None where that is no number; `unit` allows for suffixes."""
+    if not isinstance(written, str):
+        return Expected(float(written))
+    parts = [_number(part, unit) for part in _SIGN.split(written.strip())]
+    match parts:
+        case [float(value)]:
+            return Expected(value)
+        case [float(value), float(tolerance)] if tolerance >= 0:
+            return Expected(value, tolerance)
+        case _:
+            return None
+
+
+def rewritten(written: float | str, actual: float) -> str | float:
+    """Return `actual` in the form of what was written, with its tolerance."""
+    sign = _SIGN.search(written) if isinstance(written, str) else None
+    if sign is None:
+        return number(actual)
+    return f"{number(actual)}{sign[0]}{str(written)[sign.end() :].strip()}"
+
+
+def number(value: float) -> int | float:
+    """Return a number as short as its hundredths allow, small ones with four digits."""
+    rounded = round(value, 2) if abs(value) >= 1 else float(f"{value:.4g}")
+    return int(rounded) if rounded == int(rounded) else rounded
+
+
+def _number(text: str, unit: units.Unit | None) -> float | None:
+    negative = text.startswith("-")
+    literal = numerals.parse(text.removeprefix("-"))
+    if literal is None:
+        return None
+    if literal.plain is not None:
+        value: float | None = float(literal.plain)
+    else:
+        value = literal.as_unit(unit) if unit is not None else None
+    return value if value is None or not negative else -value
