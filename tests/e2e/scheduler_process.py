@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 SHIPPED_POLICIES = pathlib.Path(__file__).resolve().parents[2] / "policies"
+PROGRAM = (sys.executable, "-m", "policysched")
 
 
 class PolicyScheduler:
@@ -31,17 +32,19 @@ class PolicyScheduler:
         flags: Sequence[str] = (),
         server: str | None = None,
         user: str = control_plane.ADMIN,
+        program: Sequence[str] = PROGRAM,
     ) -> None:
         """Write its kubeconfig; its log goes to `folder`, too.
 
-        `server` is another address of the API server than its own, `user` whom it speaks as.
+        `server` is another address of the API server than its own, `user` whom it speaks as,
+        `program` what stands before `run`.
         """
         kubeconfig = plane.write_kubeconfig(folder / "policysched.kubeconfig", user=user)
         if server is not None:
             text = kubeconfig.read_text(encoding="utf-8")
             kubeconfig.write_text(text.replace(plane.server, server), encoding="utf-8")
         self.kubeconfig = kubeconfig
-        command = [sys.executable, "-m", "policysched", "run", "--kubeconfig", str(kubeconfig)]
+        command = [*program, "run", "--kubeconfig", str(kubeconfig)]
         self.process = process.ServerProcess([*command, *flags], log=folder / "policysched.log")
 
     def __enter__(self) -> Self:
