@@ -17,6 +17,9 @@ from policysched.framework import score_table, status, status_table
 
 MAX_REJECTIONS = 64
 """Distinct rejections that are kept of a cycle, those of the most nodes."""
+MAX_REASON_CHARACTERS = 1024
+"""Of the reasons of one rejection together."""
+_CUT_MARK = " ..."
 _EXAMPLES = 3
 _FEW_STATUSES = 8
 """Up to here comparing with each one is faster than counting all together."""
@@ -61,9 +64,29 @@ def rejections(
         ((count, -number) for number, count in enumerate(counts, 1) if count), reverse=True
     )
     return tuple(
-        Rejection(statuses[-negative], count, _examples(ids, -negative, names))
+        Rejection(condensed(statuses[-negative]), count, _examples(ids, -negative, names))
         for count, negative in found[:MAX_REJECTIONS]
     )
+
+
+def condensed(answer: status.Status) -> status.Status:
+    """Return an answer with as many of its reasons as are kept, itself where that is all."""
+    if sum(map(len, answer.reasons)) <= MAX_REASON_CHARACTERS:
+        return answer
+    left, kept = MAX_REASON_CHARACTERS, list[str]()
+    for reason in answer.reasons:
+        if left <= 0:
+            break
+        kept.append(cut(reason, left))
+        left -= len(reason)
+    if hidden := len(answer.reasons) - len(kept):
+        kept.append(f"{hidden} more reasons")
+    return dataclasses.replace(answer, reasons=tuple(kept))
+
+
+def cut(text: str, limit_characters: int) -> str:
+    """Return a text, its end replaced by an ellipsis where it is too long."""
+    return text if len(text) <= limit_characters else text[:limit_characters] + _CUT_MARK
 
 
 def _counts(ids: status_table.StatusIds, statuses: int) -> list[int]:

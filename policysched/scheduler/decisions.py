@@ -3,7 +3,8 @@
 A record is made when the cycle has decided, out of what is live then, and completed when the
 attempt ends: the pod is bound, or what was assumed is undone. It refers to nothing of the cluster,
 so that the last thousand take a few MiB whatever happens: at most 64 rejections and three nodes'
-points each (`framework/standings.py`).
+points each (`framework/standings.py`), and texts are cut, for a pod that asks for thousands of
+resources has thousands of reasons.
 """
 
 from __future__ import annotations
@@ -34,6 +35,8 @@ _log = logging.getLogger(__name__)
 
 _NODES_WITH_POINTS = 4
 """The chosen node and those that come next."""
+MAX_MESSAGE_CHARACTERS = 4096
+"""Of a message that is kept; the condition of the pod has more of it."""
 
 
 class Decision(msgspec.Struct, gc=False):
@@ -138,7 +141,7 @@ class DecisionLog:
         """Remember what was decided about a pod, in the cycle that has just decided."""
         decision = self._new(queued, prof, _result(result), snap.now, started_seconds)
         decision.node_name = result.node_name
-        decision.message = result.message
+        decision.message = _kept(result.message)
         decision.feasible_count = result.feasible_count
         decision.node_count = result.node_count
         decision.times = result.times
@@ -162,7 +165,7 @@ class DecisionLog:
         """Remember that a plugin broke, so that nothing was decided about a pod."""
         error = counts.AttemptResult.ERROR
         decision = self._new(queued, prof, error, self._clock.now(), started_seconds)
-        decision.message = message
+        decision.message = _kept(message)
         self._ring.append(decision)
         return decision
 
@@ -199,7 +202,7 @@ class DecisionLog:
     ) -> None:
         """Note how an attempt ended, with the message of its failure if it failed."""
         decision.result = result
-        decision.message = decision.message if message is None else message
+        decision.message = decision.message if message is None else _kept(message)
         decision.ended_seconds = self._clock.monotonic_seconds()
         seconds = decision.ended_seconds - decision.started_seconds
         self.measured.attempts.observe(seconds, result.value, decision.scheduler_name)
@@ -228,11 +231,16 @@ def _result(result: runtime.ScheduleResult) -> counts.AttemptResult:
     return counts.AttemptResult.UNSCHEDULABLE if is_rejection else counts.AttemptResult.ERROR
 
 
+def _kept(message: str) -> str:
+    return standings.cut(message, MAX_MESSAGE_CHARACTERS)
+
+
 def _condense(decision: Decision, result: runtime.ScheduleResult, snap: snapshot.Snapshot) -> None:
     """Copy the little that is worth keeping of long arrays, which change with the next cycle."""
     names = snap.nodes.names
     if result.diagnosis is not None:
-        decision.pre_filter = result.diagnosis.pre_filter
+        ended_by = result.diagnosis.pre_filter
+        decision.pre_filter = None if ended_by is None else standings.condensed(ended_by)
     if result.filtered is not None and result.feasible_count < result.node_count:
         decision.rejections = standings.rejections(result.filtered, result.statuses, names)
     if result.scores is not None and result.node_name is not None:

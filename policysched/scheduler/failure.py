@@ -7,12 +7,15 @@ import logging
 
 from policysched import errors
 from policysched.cluster import pod_shape
-from policysched.framework import interface, profile, queued_pod, status
+from policysched.framework import interface, profile, queued_pod, standings, status
 from policysched.queue import scheduling_queue
 from policysched.scheduler import counters as counts
 from policysched.scheduler import decisions, event_notes, eviction, nominations, ports
 
 _log = logging.getLogger(__name__)
+
+MAX_CONDITION_CHARACTERS = 32_768 - 4
+"""Of the message of a condition, as metav1.Condition has it; etcd takes no pod of over 1.5 MiB."""
 
 POD_SCHEDULED = "PodScheduled"
 UNSCHEDULABLE = "Unschedulable"
@@ -137,7 +140,7 @@ class FailureHandler:
         self._counters.attempts[prof.scheduler_name, result] += 1
         self._log.end(decision, result, failure.message)
         if not failure.is_rejection:
-            _log.warning("scheduling %s failed: %s", queued.info.key, failure.message)
+            _log.warning("scheduling %s failed: %s", queued.info.key, decision.message)
         newest = self._pods.current(queued.uid)
         if newest is None or newest.pod.spec.node_name:
             self._counters.gone += 1
@@ -180,7 +183,8 @@ class FailureHandler:
             equal_by=event_notes.note(brief, prof),
         )
         reason = UNSCHEDULABLE if failure.is_rejection else SCHEDULER_ERROR
-        condition = ports.PodCondition("False", reason, failure.message)
+        message = standings.cut(failure.message, MAX_CONDITION_CHARACTERS)
+        condition = ports.PodCondition("False", reason, message)
         nominated = failure.nominated_node_name
         queued.was_nominated = queued.was_nominated or bool(nominated)
         shown = queued.info.pod.status.nominated_node_name
@@ -188,7 +192,7 @@ class FailureHandler:
             nominated = None
         if nominated is None and self._is_known(queued, condition):
             return
-        queued.reported = (reason, failure.message)
+        queued.reported = (reason, message)
         self._status_writer.set_condition(queued.info, condition, nominated)
 
     def _is_known(self, queued: queued_pod.QueuedPodInfo, condition: ports.PodCondition) -> bool:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from policysched.cluster import pod_shape, snapshot
-from policysched.framework import cycle_state, interface, status
-from policysched.scheduler import event_notes
+from policysched.framework import cycle_state, interface, standings, status
+from policysched.scheduler import decisions, event_notes, failure
 from tests import builders
 from tests.scheduler import fakes
 
@@ -53,5 +53,43 @@ def test_the_event_is_cut_and_the_condition_is_whole() -> None:
         assert found.message == condition.message
         assert found.rejections[0].node_count == NODES // 2
         assert len(found.rejections) == NODES // 2 + 1
+
+    fakes.play(scenario())
+
+
+class Verbose:
+    """Rejects every node for more reasons than anybody reads."""
+
+    name = "Verbose"
+    reads = interface.Reads.NODE
+
+    def filter(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
+    ) -> status.NodeStatuses:
+        """Reject with what a pod may ask for: thousands of resources with long names."""
+        reasons = (f"Insufficient example.com/{n}-{'r' * 300}" for n in range(2_000))
+        answers = status.NodeStatuses.passing(len(nodes))
+        answers.statuses.append(status.unschedulable(self.name, *reasons))
+        answers.ids[:] = 1
+        return answers
+
+
+def test_what_is_kept_and_written_of_endless_reasons_is_bounded() -> None:
+    """Neither records nor conditions grow with what a pod asks for: etcd would take no such pod."""
+
+    async def scenario() -> None:
+        world = fakes.World(Verbose())
+        world.add_node("n1")
+        world.add_pod(builders.make_pod("a"))
+        await world.settle()
+        ((_, condition, _),) = world.recorder.conditions
+        assert condition.message.startswith("0/1 nodes are available: 1 Insufficient example.com/")
+        assert len(condition.message) <= failure.MAX_CONDITION_CHARACTERS + 4
+        (found,) = world.scheduler.decisions
+        assert len(found.message) <= decisions.MAX_MESSAGE_CHARACTERS + 4
+        reasons = found.rejections[0].answer.reasons
+        assert len("".join(reasons)) <= standings.MAX_REASON_CHARACTERS + 40
+        assert reasons[0].startswith("Insufficient example.com/0-")
+        assert reasons[-1] == "1996 more reasons"
 
     fakes.play(scenario())
