@@ -40,6 +40,7 @@ class Harm(enum.Enum):
     REFUSE = "refused before the server has seen it"
     FAIL_AFTER = "carried out, then answered with a failure"
     LOSE = "carried out, then the connection ends without an answer"
+    HOLD = "carried out, then never answered"
     TEAR = "answered, but the connection ends in the middle of the body"
 
 
@@ -201,19 +202,20 @@ class FaultyProxy:
                 return await self._watch(request, answer, fault)
             content = await answer.read()
         await self._held()
+        if fault.harm is Harm.HOLD:
+            await self._loop.create_future()  # the client's end ends the handler
         if fault.harm is Harm.FAIL_AFTER:
             return _failure(fault)
         if fault.harm is Harm.LOSE:
             _end(request)
-        response = web.Response(status=answer.status, headers=_passed_on(answer))
         if fault.harm is Harm.TEAR:
-            response.content_length = len(content) + 1
-            await response.prepare(request)
-            await response.write(content[: len(content) // 2])
+            torn = web.StreamResponse(status=answer.status, headers=_passed_on(answer))
+            torn.content_length = len(content)
+            await torn.prepare(request)
+            await torn.write(content[: len(content) // 2])
             _end(request)
-            return response
-        response.body = content
-        return response
+            return torn
+        return web.Response(status=answer.status, headers=_passed_on(answer), body=content)
 
     async def _watch(
         self, request: web.Request, answer: aiohttp.ClientResponse, fault: Fault
