@@ -6,6 +6,7 @@ ROUNDS ?= 50
 EDITS ?= 1000
 LEASE ?= 3s 2s 500ms
 MINUTES ?= 30
+TROUBLES ?= 16
 
 BIN := .venv/bin
 READY := .venv/ready
@@ -26,6 +27,7 @@ help:
 	@echo "                   FAMILIES=preemption CASES=2000 (nominated nodes and victims), SEED=n"
 	@echo "make chaos         kill, freeze and end the leader ROUNDS=$(ROUNDS) times (LEASE='$(LEASE)')"
 	@echo "                   and edit policies EDITS=$(EDITS) times while pods arrive"
+	@echo "                   and take away, damage and slow down the API server TROUBLES=$(TROUBLES) times"
 	@echo "make soak          memory over MINUTES=$(MINUTES) of pods and nodes that come and go"
 	@echo "make bench         compare with kube-scheduler on the same API server"
 	@echo "make components    build the real components that tests need (about 10 minutes, once)"
@@ -66,6 +68,7 @@ chaos: components
 	@$(BIN)/python -m tests.chaos.leader_failover --rounds $(ROUNDS) --lease $(LEASE) \
 		$(if $(SEED),--seed $(SEED))
 	@$(BIN)/python -m tests.chaos.policy_edits --edits $(EDITS) $(if $(SEED),--seed $(SEED))
+	@$(BIN)/python -m tests.chaos.outages --rounds $(TROUBLES) $(if $(SEED),--seed $(SEED))
 
 soak: components
 	@$(BIN)/python -m tests.chaos.soak --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
