@@ -151,7 +151,7 @@ class Admission:
         if not self._chosen.covers(name, new.metadata.labels or {}):
             return nothing
         texts = _texts(new)
-        binary = [key for key in new.binary_data or {} if key.endswith(policy_sources.SUFFIX)]
+        binary = policy_sources.policy_keys(new.binary_data or {})
         if binary:
             return Question(request.uid, name, (), f"the key `{binary[0]}` is not UTF-8 text")
         if not texts and not self._chosen.is_explicit:
@@ -199,10 +199,10 @@ def answer(question: Question, verdict: Verdict) -> bytes:
 
 def _texts(config_map: _ConfigMap) -> tuple[source.SourceText, ...]:
     """Return the policies by key: places read `web.policy:3:7`, as in the author's own file."""
+    data = config_map.data or {}
     return tuple(
-        source.SourceText(key, text)
-        for key, text in sorted((config_map.data or {}).items())
-        if key.endswith(policy_sources.SUFFIX)
+        source.SourceText(key, policy_sources.without_mark(data[key]))
+        for key in policy_sources.policy_keys(data)
     )
 
 

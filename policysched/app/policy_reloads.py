@@ -87,4 +87,5 @@ def _tell_on(joined: wired.Wired, source: config_map_source.ConfigMapSource) -> 
         lambda: joined.elector.is_leading,
     )
     policies.listeners += [told.tell, status.tell]
+    source.on_bare = status.tell_again
     joined.background.append(status.run())

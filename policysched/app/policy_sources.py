@@ -36,6 +36,16 @@ def read(paths: Iterable[str]) -> list[source.SourceText]:
     return list({text.name: text for text in found}.values())
 
 
+def policy_keys(keys: Iterable[str]) -> list[str]:
+    """Return those keys of a ConfigMap that are policies, in order; others are somebody else's."""
+    return sorted(key for key in keys if key.endswith(SUFFIX))
+
+
+def without_mark(text: str) -> str:
+    """Return the text of a ConfigMap as it would be read from a file: no byte order mark."""
+    return text.removeprefix("\ufeff")
+
+
 def _read_path(where: str) -> list[source.SourceText]:
     if not where:
         raise errors.UsageError("a path of policies is empty; `.` is the current folder")
@@ -63,11 +73,16 @@ def _read_folder(folder: pathlib.Path, where: str) -> list[source.SourceText]:
     files = sorted(
         file
         for file in texts_at.iterdir()
-        if file.suffix == SUFFIX and not file.name.startswith(".") and file.is_file()
+        if file.suffix == SUFFIX and not file.name.startswith(".") and _is_text(file)
     )
     if not files:
         raise errors.InputError(where, f"has no file that ends in `{SUFFIX}`")
     return [_read_file(file, str(folder / file.name)) for file in files]
+
+
+def _is_text(file: pathlib.Path) -> bool:
+    """Return whether to read it; a link that leads nowhere is read, too, and that is an error."""
+    return file.is_file() or (file.is_symlink() and not file.exists())
 
 
 def _read_file(file: pathlib.Path, where: str) -> source.SourceText:
@@ -148,6 +163,10 @@ def _policies_of(
     config_map: Mapping[str, plain_yaml.Value], where: str
 ) -> Iterator[source.SourceText]:
     """Yield the keys that end in `.policy`; all others are somebody else's."""
+    binary = config_map.get("binaryData")
+    for key in policy_keys(binary if isinstance(binary, Mapping) else ()):
+        # kubectl puts there what is not UTF-8; without it the others are not the whole version.
+        raise errors.InputError(where, f"the key `{key}` of the ConfigMap is not UTF-8 text")
     data = config_map.get("data") or {}
     keys = [key for key in data if key.endswith(SUFFIX)] if isinstance(data, Mapping) else []
     if not keys:
@@ -155,4 +174,4 @@ def _policies_of(
     for key in keys:
         if not isinstance(data[key], str):
             raise errors.InputError(where, f"the key `{key}` of the ConfigMap is not text")
-        yield source.SourceText(f"{where}/{key}", data[key])
+        yield source.SourceText(f"{where}/{key}", without_mark(data[key]))

@@ -140,3 +140,29 @@ def test_a_folder_that_may_not_be_entered_is_one_clear_error(
     monkeypatch.setattr(pathlib.Path, call, refuse)
     with pytest.raises(errors.InputError, match="cannot be read: Permission denied"):
         policy_sources.read([str(tmp_path)])
+
+
+def test_a_link_that_leads_nowhere_is_one_clear_error(tmp_path: pathlib.Path) -> None:
+    """Without what it should lead to, the other policies are not the whole version."""
+    (tmp_path / "a.policy").write_text("policy a { for pods }")
+    (tmp_path / "gone.policy").symlink_to("nowhere.policy")
+    with pytest.raises(errors.InputError, match=r"gone\.policy: cannot be read: No such file"):
+        policy_sources.read([str(tmp_path)])
+
+
+def test_a_policy_that_is_no_text_spoils_a_manifest(tmp_path: pathlib.Path) -> None:
+    """kubectl puts files that are not UTF-8 into `binaryData`."""
+    file = tmp_path / "policies.yaml"
+    file.write_text("kind: ConfigMap\ndata: {a.policy: a}\nbinaryData: {note: eA==}\n")
+    assert [text.text for text in policy_sources.read([str(file)])] == ["a"]
+    file.write_text("kind: ConfigMap\ndata: {a.policy: a}\nbinaryData: {b.policy: /w==}\n")
+    with pytest.raises(errors.InputError, match=r"`b\.policy` .* is not UTF-8"):
+        policy_sources.read([str(file)])
+
+
+def test_a_byte_order_mark_is_no_part_of_a_text(tmp_path: pathlib.Path) -> None:
+    """Neither of a file nor of a key that was made of it."""
+    (tmp_path / "a.policy").write_bytes(b"\xef\xbb\xbfone")
+    (tmp_path / "b.json").write_text('{"kind": "ConfigMap", "data": {"b.policy": "\\ufefftwo"}}')
+    texts = policy_sources.read([str(tmp_path / "a.policy"), str(tmp_path / "b.json")])
+    assert [text.text for text in texts] == ["one", "two"]

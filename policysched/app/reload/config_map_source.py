@@ -23,6 +23,7 @@ class ConfigMapSource:
         origin: `configmap NAMESPACE/NAME`.
         latest: the object as last seen, None while there is none.
         last: the object as last seen, even when it is gone.
+        on_bare: called when the object lacks our annotations, as one does that was replaced.
     """
 
     def __init__(self, api: client.ApiClient, name: str, rng: random.Random) -> None:
@@ -30,6 +31,7 @@ class ConfigMapSource:
         self.origin = f"configmap {name}"
         self.latest: config_maps.ConfigMap | None = None
         self.last: config_maps.ConfigMap | None = None
+        self.on_bare: Callable[[], None] = lambda: None
         self._api = api
         self._namespace, _, self._name = name.partition("/")
         self._take: Callable[[versions.Offer], None] = lambda _offer: None
@@ -75,6 +77,8 @@ class ConfigMapSource:
     def _see(self, config_map: config_maps.ConfigMap | None) -> None:
         self.latest = config_map
         self.last = config_map or self.last
+        if config_map is not None and statuses.is_bare(config_map):
+            self.on_bare()
 
     def _offer(self) -> versions.Offer:
         if self.latest is None:
@@ -83,17 +87,26 @@ class ConfigMapSource:
         said = self.latest.metadata.annotations
         return versions.Offer(
             texts,
-            problem="" if texts else f"{self.origin} has no key that ends in `.policy`",
+            problem=self._problem(self.latest, texts),
             is_frozen=said.get(statuses.FREEZE) == "true",
             demanded=said.get(statuses.ROLLBACK, ""),
             in_use=said.get(statuses.HASH, ""),
         )
 
+    def _problem(
+        self, config_map: config_maps.ConfigMap, texts: tuple[source.SourceText, ...]
+    ) -> str:
+        binary = policy_sources.policy_keys(config_map.binary_data)
+        if binary:  # kubectl puts there what is not UTF-8; without it the version is not whole
+            return f"the key `{binary[0]}` of {self.origin} is not UTF-8 text"
+        return "" if texts else f"{self.origin} has no key that ends in `.policy`"
+
 
 def texts_of(config_map: config_maps.ConfigMap) -> tuple[source.SourceText, ...]:
     """Return the policies of a ConfigMap, by key."""
     return tuple(
-        source.SourceText(f"{config_map.name}/{key}", text)
-        for key, text in sorted(config_map.data.items())
-        if key.endswith(policy_sources.SUFFIX)
+        source.SourceText(
+            f"{config_map.name}/{key}", policy_sources.without_mark(config_map.data[key])
+        )
+        for key in policy_sources.policy_keys(config_map.data)
     )

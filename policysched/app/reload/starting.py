@@ -2,7 +2,7 @@
 
 files, a good version        used; the API server is not even asked
 a bad version, `refuse`      the process ends and shows what is wrong
-a bad version, `lastGood`    the newest kept version that is good still, if there is one
+a bad version, `lastGood`    the kept version that was in use last, or the newest that is good still
 frozen                       the version that was in use last, if it is kept
 """
 
@@ -124,24 +124,27 @@ class Starting:
             KubeError: what is kept cannot be read.
         """
         offer = await source.first()
-        offered = self._recipe.hash_of(offer.texts)
-        if offer.is_frozen and offer.in_use and offered not in (offer.in_use, offer.demanded):
+        if offer.is_frozen and self._recipe.hash_of(offer.texts) not in (
+            offer.in_use,
+            offer.demanded,
+        ):
+            wanted = f"version {offer.in_use}" if offer.in_use else "the version used last"
+            _log.warning("reloads are frozen: looking for %s among those kept", wanted)
             frozen = await self._kept(kept, offer.in_use)
             if frozen is not None:
                 _log.warning("reloads are frozen: starting on version %s", frozen.hash)
                 return Start(frozen, offer)
-            _log.warning("reloads are frozen, but version %s is not kept", offer.in_use)
+            _log.warning("reloads are frozen, but %s is not kept", wanted)
         found = self._recipe.check(offer)
         if isinstance(found, versions.Checked):
             return Start(found, offer)
-        last_good = await self._kept(kept) if self._has_last_good else None
+        if not self._has_last_good:
+            raise found.cause
+        _log.error("the policies are refused: %s", found.details)
+        last_good = await self._kept(kept, offer.in_use) or await self._kept(kept)
         if last_good is None:
             raise found.cause
-        _log.error(
-            "starting on version %s, kept in the cluster, for the policies are refused: %s",
-            last_good.hash,
-            found.details,
-        )
+        _log.error("starting on version %s, kept in the cluster", last_good.hash)
         return Start(last_good, offer, found)
 
     async def _kept(

@@ -87,6 +87,10 @@ class StatusAnnotations:
         """Note that there is something to tell."""
         self._news.set()
 
+    def tell_again(self) -> None:
+        """Note that somebody may have taken away what was told."""
+        self._news.set()
+
     async def run(self) -> NoReturn:
         """Write until cancelled."""
         while True:
@@ -120,8 +124,14 @@ class StatusAnnotations:
     def _is_there(self, target: config_maps.ConfigMap, wished: config_maps.Changes) -> bool:
         """Return whether the object has these annotations; the watch may be behind our writes."""
         if self._written is not None and self._written[0] == target.metadata.uid:
-            return self._written[1] == wished
+            # What the watch shows may be older than our last write, and equal by chance.
+            return self._written[1] == wished and not is_bare(target)
         return _has(target.metadata.annotations, wished)
+
+
+def is_bare(config_map: config_maps.ConfigMap) -> bool:
+    """Return whether nobody tells which version is in use, as after `kubectl replace`."""
+    return HASH not in config_map.metadata.annotations
 
 
 def _has(present: Mapping[str, str], wished: config_maps.Changes) -> bool:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 
+import msgspec
+
 from policysched.app.reload import config_map_source, versions
 from policysched.cluster import objects
 from policysched.kube import config_maps
@@ -64,6 +66,36 @@ async def test_no_policies_are_a_problem() -> None:
     assert scene.source.last is not None
     scene.source.replace([])
     assert scene.newest.problem
+
+
+@asynchronous
+async def test_a_policy_that_is_no_text_spoils_the_version() -> None:
+    """kubectl puts files that are not UTF-8 into binaryData: without it the rest is not whole."""
+    scene = Scene()
+    whole = config_map(a="one")
+    scene.source.upsert(msgspec.structs.replace(whole, binary_data={"b.policy": b"\xff", "x": b""}))
+    assert scene.newest.problem == "the key `b.policy` of configmap prod/policies is not UTF-8 text"
+
+
+@asynchronous
+async def test_a_byte_order_mark_is_no_part_of_a_text() -> None:
+    """Files are read without it, too."""
+    scene = Scene()
+    scene.source.upsert(config_map(a="\ufeffone"))
+    assert [text.text for text in scene.newest.texts] == ["one"]
+
+
+@asynchronous
+async def test_an_object_without_our_annotations_is_told_of() -> None:
+    """Whoever replaced it took them away."""
+    scene = Scene()
+    told: list[str] = []
+    scene.source.on_bare = lambda: told.append("bare")
+    scene.source.upsert(config_map({"policysched.io/hash": "abc"}, a="one"))
+    scene.source.delete(config_map())
+    assert told == []
+    scene.source.upsert(config_map({"policysched.io/freeze": "true"}, a="one"))
+    assert told == ["bare"]
 
 
 @asynchronous

@@ -13,6 +13,7 @@ import pytest
 from policysched import errors
 from policysched.app import config, policies
 from policysched.app.reload import history, starting, versions
+from policysched.kube import errors as kube_errors
 from policysched.lang import source
 from tests import builders
 from tests.app.reload import memory_store
@@ -98,6 +99,31 @@ async def test_the_last_good_version_serves_where_that_is_wanted() -> None:
     assert start.refusal.hash == _hash(BAD)
 
 
+@asynchronous
+async def test_the_last_good_version_is_the_one_that_was_in_use() -> None:
+    """A clock that was wrong when another one was kept does not make that one the last."""
+    wanted = _starting(on_bad_start="lastGood")
+    start = await wanted.remote(Source(BAD, in_use=_hash(OLDER)), _keeping(OLDER, GOOD))
+    assert start.checked.hash == _hash(OLDER)
+    start = await wanted.remote(Source(BAD, in_use="forgotten"), _keeping(OLDER, GOOD))
+    assert start.checked.hash == _hash(GOOD)
+
+
+@asynchronous
+async def test_bad_policies_are_told_though_the_kept_ones_cannot_be_read(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """What ends the process is the second problem, and not the one to be mended first."""
+
+    class Forbidding(memory_store.MemoryStore):
+        async def read(self, namespace: str, name: str) -> NoReturn:
+            raise kube_errors.ForbiddenError(403, "Forbidden", f"no {namespace}/{name}")
+
+    with pytest.raises(kube_errors.ForbiddenError):
+        await _starting(on_bad_start="lastGood").remote(Source(BAD), Forbidding())
+    assert "the policies are refused" in caplog.text
+
+
 @pytest.mark.parametrize(
     "store", [memory_store.MemoryStore(), _keeping(BAD)], ids=["no history", "a bad one"]
 )
@@ -123,7 +149,9 @@ async def test_a_config_map_that_is_not_there_ends_the_process() -> None:
         pytest.param({"in_use": _hash(OLDER)}, _keeping(OLDER, GOOD), OLDER, id="kept"),
         pytest.param({"in_use": _hash(OLDER)}, _keeping(GOOD), GOOD, id="not kept"),
         pytest.param({"in_use": _hash(GOOD)}, _keeping(OLDER), GOOD, id="unchanged"),
-        pytest.param({}, _keeping(OLDER), GOOD, id="never used"),
+        pytest.param({}, _keeping(OLDER), OLDER, id="replaced, so that nobody says what was used"),
+        pytest.param({}, memory_store.MemoryStore(), GOOD, id="never used"),
+        pytest.param({"demanded": _hash(GOOD)}, _keeping(OLDER), GOOD, id="gone back, not said"),
         pytest.param(
             {"in_use": _hash(OLDER), "demanded": _hash(GOOD)},
             _keeping(OLDER, GOOD),

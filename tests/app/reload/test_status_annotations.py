@@ -152,6 +152,20 @@ async def test_what_is_forbidden_is_not_tried_again_and_again() -> None:
 
 
 @asynchronous
+async def test_what_somebody_takes_away_is_told_again() -> None:
+    """`kubectl replace` keeps the object and drops the status; a start would not know it."""
+    scene = Scene()
+    async with scene.running():
+        taken = dict.fromkeys((status_annotations.HASH, status_annotations.STATUS))
+        await scene.store.annotate(scene.store.objects[NAME], taken)
+        assert scene.told == {}
+        scene.watch()
+        scene.status.tell_again()
+        await settle()
+        assert scene.told == {"hash": "good", "status": "ok"}
+
+
+@asynchronous
 async def test_another_object_of_the_same_name_is_told_too() -> None:
     """It was deleted and created again; meanwhile there was nothing to write to."""
     scene = Scene()
