@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import random
 from collections.abc import Callable, Collection
 from typing import NoReturn
@@ -13,6 +14,10 @@ from policysched.compiler import readings
 from policysched.framework import events, profile, runtime, shape_answers
 from policysched.scheduler import scheduler as schedulers
 
+_log = logging.getLogger("policysched")
+
+_FIRST_METRICS_SECONDS = 10.0
+"""How long pods wait for first values of metrics; what has none by then is missing."""
 _LONGEST_SLEEP_SECONDS = 60.0
 """The wall clock may be set; timers by it look again this often."""
 _METRICS_LOOK_SECONDS = 1.0
@@ -77,6 +82,23 @@ class LiveProfiles:
         self._scheduler.set_profiles(frameworks, profiles.annotation_keys, profiles.metric_needs)
         self.policy_set, self.current = policy_set, profiles
         self._changed.set()
+
+    async def wait_for_metrics(self) -> None:
+        """Schedule no pod until new metrics have been asked once, for some seconds at most.
+
+        Without a value their rules would drop out as in an outage, and pods that wait for them
+        would go blind: at the start, and when other queries come with other policies.
+        """
+        if self._metrics is None:
+            return
+        self._scheduler.pause()
+        try:
+            async with asyncio.timeout(_FIRST_METRICS_SECONDS):
+                await self._metrics.wait_asked()
+        except TimeoutError:
+            _log.warning("scheduling goes on before all metrics have been asked")
+        finally:
+            self._scheduler.resume()
 
     def in_use(self) -> Collection[profile.Profile]:
         """Return the profiles that pods are scheduled by now."""

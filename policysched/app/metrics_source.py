@@ -98,7 +98,7 @@ class FileSource:
             await self.poll(refresh)
 
     async def wait_asked(self) -> None:
-        """Return when the file's first values have been handed on."""
+        """Return when what the file says of these metrics has been handed on."""
         await self._asked.wait()
 
     def set_metrics(
@@ -109,6 +109,7 @@ class FileSource:
         if declared != self._declared:
             self._declared = declared
             self._version = None
+            self._asked.clear()
 
     def health(self) -> tuple[status.SourceHealth, ...]:
         """Return nothing: a file is no server."""
@@ -120,6 +121,12 @@ class FileSource:
 
     async def poll(self, refresh: Refresh) -> None:
         """Look once whether the file has changed; what cannot be used leaves the samples alone."""
+        declared = self._declared
+        await self._poll(refresh)
+        if declared is self._declared:
+            self._asked.set()
+
+    async def _poll(self, refresh: Refresh) -> None:
         try:
             version = self._stat()
             if version == self._version:

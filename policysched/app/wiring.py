@@ -57,8 +57,6 @@ RunOptions = run_options.RunOptions
 
 _OTHER_CONNECTIONS = 32
 """Connections besides those of bindings: watches, events, status."""
-_FIRST_METRICS_SECONDS = 10.0
-"""How long pods wait for first values of metrics; what has none by then is missing."""
 
 
 class Service:
@@ -291,7 +289,7 @@ async def _schedule(joined: wired.Wired, leading: terms.Terms) -> None:
     """Schedule pods whenever this process leads, once everything has been listed."""
     started_seconds = joined.clock.monotonic_seconds()
     await joined.sync.wait(joined.profiles.in_use)
-    await _wait_for_metrics(joined.metrics)
+    await joined.profiles.wait_for_metrics()
     process.settle_memory()
     seconds = joined.clock.monotonic_seconds() - started_seconds
     cache = joined.scheduler.cache
@@ -300,17 +298,6 @@ async def _schedule(joined: wired.Wired, leading: terms.Terms) -> None:
         logs.fields(nodes=cache.nodes.alive_count, pods=cache.pod_count, seconds=f"{seconds:.1f}"),
     )
     await leading.run()
-
-
-async def _wait_for_metrics(metrics: metrics_source.MetricsSource | None) -> None:
-    """Give metrics a moment: pods that wait since before the start should not go blind."""
-    if metrics is None:
-        return
-    try:
-        async with asyncio.timeout(_FIRST_METRICS_SECONDS):
-            await metrics.wait_asked()
-    except TimeoutError:
-        _log.warning("scheduling begins before all metrics have been asked")
 
 
 # --- parts ---------------------------------------------------------------------------------------

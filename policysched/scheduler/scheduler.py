@@ -83,6 +83,7 @@ class Scheduler:
         self._bindings_in_flight = 0
         self._yielded_at_seconds = clock.monotonic_seconds()
         self._is_stopping = False
+        self._is_paused = False
         self._recorder = outside.recorder
         self.cache = caches.Cache(clock)
         self.waiting_pods = waiting_pods.WaitingPods(clock) if waiting is None else waiting
@@ -171,14 +172,23 @@ class Scheduler:
         if has_other_names:
             self.events.pods.add_served()
 
+    def pause(self) -> None:
+        """Take no pod from the queue until `resume`; what was begun goes on."""
+        self._is_paused = True
+
+    def resume(self) -> None:
+        """Take pods again."""
+        self._is_paused = False
+        self._awake.set()
+
     # --- one step ---------------------------------------------------------------------------------
 
     def schedule_one(self) -> bool:
-        """Schedule the next pod and start its binding; False when no pod is ready.
+        """Schedule the next pod and start its binding; False when no pod is ready, or by `pause`.
 
         Needs a running event loop.
         """
-        queued = self.queue.pop()
+        queued = None if self._is_paused else self.queue.pop()
         if queued is None:
             return False
         framework = self._frameworks.get(queued.info.pod.spec.scheduler_name)

@@ -165,3 +165,26 @@ def test_other_metrics_are_read_from_the_same_file(tmp_path: pathlib.Path) -> No
     found.set_metrics([metric for metric in both if metric.name == "io"], {})
     asyncio.run(found.poll(_collect(seen)))
     assert len(seen) == 1, "the same metrics are in the same file"
+
+
+def test_other_metrics_are_waited_for(tmp_path: pathlib.Path) -> None:
+    """After a reload pods wait until the file has been read for what the policies declare now."""
+    other = checker.check([source.SourceText("m.policy", POLICY.replace("cpu", "io"))])
+    first = checker.check([source.SourceText("m.policy", POLICY)])
+    assert other.program is not None
+    assert first.program is not None
+    newly_declared = other.program.metrics
+    path = tmp_path / "m.yaml"
+    _write(path, "{cpu: {n1: 10%}}", 1000)
+    found = metrics_source.FileSource(str(path), first.program.metrics)
+
+    async def reload() -> None:
+        found.set_metrics(newly_declared, {})
+        waiting = asyncio.create_task(found.wait_asked())
+        await asyncio.sleep(0)
+        assert not waiting.done()
+        _write(path, "{io: {n1: 20%}}", 2000)
+        await found.poll(_collect([]))
+        await waiting
+
+    asyncio.run(reload())

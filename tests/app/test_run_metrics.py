@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import pathlib
+import re
+import threading
+import urllib.request
 
 import pytest
 
@@ -11,6 +14,7 @@ from tests.e2e import scheduler_process
 from tests.promapi import fake_prometheus
 from tests.realcluster import control_plane as control_planes
 from tests.realcluster import manifests
+from tests.realcluster import process as processes
 
 POLICY = """\
 version 1
@@ -88,3 +92,51 @@ def test_windows_are_whole_from_the_first_pod_on(
             assert _node_of(control_plane, namespace, "cool") == ""
         paths = [request.path for request in server.requests]
         assert paths.count("/api/v1/query_range") == 1
+
+
+@pytest.mark.e2e
+def test_another_query_lets_no_pod_go_blind(
+    control_plane: control_planes.ControlPlane, namespace: str, tmp_path: pathlib.Path
+) -> None:
+    """Pods that a hot node rejects stay where they are until a changed query has its answer."""
+    file = tmp_path / "p.policy"
+    file.write_text(POLICY)
+    client = control_plane.client
+    aged_nodes.create(control_plane, manifests.node("node-1"))
+    client.create_pods(namespace, [manifests.pod("first", scheduler_name="cool")])
+    released = threading.Event()
+    hot = fake_prometheus.success(
+        [
+            fake_prometheus.series("0.95", 9000.0, instance="node-1"),
+            fake_prometheus.measured(9000.0, 9000.0, instance="node-1"),
+        ]
+    )
+
+    def answer(request: fake_prometheus.Request) -> fake_prometheus.Answer:
+        if "cpu + 0" in request.query:
+            released.wait()
+        return hot
+
+    address = f"127.0.0.1:{processes.free_port()}"
+
+    def active_pods() -> float:
+        with urllib.request.urlopen(f"http://{address}/metrics", timeout=10) as page:
+            found = re.search(r'pending_pods{queue="active"} (\S+)', page.read().decode())
+        return float(found[1]) if found else 0.0
+
+    with fake_prometheus.FakePrometheus() as server:
+        server.answer = answer
+        flags = ("--policies", str(file), "--prometheus", server.url, "--metrics-address", address)
+        with scheduler_process.PolicyScheduler(control_plane, tmp_path, flags=flags) as scheduler:
+            scheduler.wait_until(
+                lambda: "too-hot" in _message_of(control_plane, namespace, "first")
+            )
+            file.write_text(POLICY.replace("`cpu`", "`cpu + 0`"))
+            scheduler.wait_until(lambda: "cpu + 0" in server.requests[-1].query)
+            client.create_pods(namespace, [manifests.pod("second", scheduler_name="cool")])
+            scheduler.wait_until(lambda: active_pods() > 0)
+            released.set()
+            scheduler.wait_until(
+                lambda: "too-hot" in _message_of(control_plane, namespace, "second")
+            )
+            assert _node_of(control_plane, namespace, "first") == ""

@@ -119,6 +119,7 @@ class Reloader:
             logs.fields(hash=found.hash, former=self._in_use, seconds=f"{seconds:.3f}"),
         )
         self.state.loaded(states.VersionInUse(found.hash, offer.texts, self._clock.now()))
+        await self._live.wait_for_metrics()
 
     def _use(self, checked: versions.Checked) -> versions.Refusal | None:
         """Swap the profiles, or say why not; between two awaits, so between two cycles."""

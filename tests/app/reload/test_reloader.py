@@ -7,6 +7,7 @@ import contextlib
 import gc
 import random
 from collections.abc import AsyncIterator
+from typing import NoReturn
 
 import pytest
 
@@ -18,6 +19,7 @@ from policysched.framework import interface, runtime, status
 from policysched.lang import checker, source
 from policysched.promapi import live_source, settings
 from policysched.promapi import source as prom_source
+from policysched.promapi import status as status_of_metrics
 from tests import builders
 from tests.kube.asynchronous import asynchronous
 from tests.scheduler import fakes
@@ -262,3 +264,50 @@ async def test_former_versions_are_forgotten() -> None:
             await scene.take(offer(EAST, f"# {number}\n"))
             await scene.place(f"pod-{number}")
         assert frameworks() == before
+
+
+class _SlowMetrics:
+    """A source of metrics whose answers come when a test says so."""
+
+    def __init__(self) -> None:
+        self.asked = asyncio.Event()
+
+    async def run(self, *_: object) -> NoReturn:
+        raise AssertionError
+
+    async def wait_asked(self) -> None:
+        await self.asked.wait()
+
+    def set_metrics(self, *_: object) -> None:
+        """Ask for these; nothing is known of them yet."""
+        self.asked.clear()
+
+    def health(self) -> tuple[status_of_metrics.SourceHealth, ...]:
+        return ()
+
+    def stats(self) -> tuple[status_of_metrics.MetricStats, ...]:
+        return ()
+
+
+@pytest.mark.parametrize("answers", [True, False], ids=["answers", "never answers"])
+@asynchronous
+async def test_pods_wait_for_the_metrics_of_a_new_version(
+    monkeypatch: pytest.MonkeyPatch,
+    answers: bool,
+) -> None:
+    """No pod is scheduled between a reload and the first answers, which are waited for a while."""
+    monkeypatch.setattr(live_profiles, "_FIRST_METRICS_SECONDS", 60.0 if answers else 0.02)
+    metrics = _SlowMetrics()
+    scene = Scene(metrics)
+    async with scene.running():
+        scene.reloads.take(offer(METRIC, WEST))
+        while not scene.told:  # noqa: ASYNC110 - a thread is at work, whose end tells nobody
+            await asyncio.sleep(0.001)
+        scene.world.add_pod(builders.make_pod("early").scheduler_name("policysched"))
+        assert not scene.world.scheduler.schedule_one()
+        if answers:
+            metrics.asked.set()
+        while scene.reloads.is_busy:  # noqa: ASYNC110 - likewise
+            await asyncio.sleep(0.001)
+        assert scene.world.scheduler.schedule_one()
+        assert await scene.place("late") == "west"
