@@ -26,6 +26,7 @@ _HELP = {
     "check": "report every error in policy files",
     "fmt": "print policy files in canonical form",
     "migrate": "rewrite policy files to the current version of the language",
+    "test": "run policy tests: what policies are expected to do on small clusters",
     "explain": "say for a pod why each node fits or not, and which scores it gets",
     "simulate": "schedule the pending pods of a cluster file",
     "rollback": "go back to a former version of the policies on a cluster",

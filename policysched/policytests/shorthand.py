@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeAlias
 
-from policysched import errors, quantity
+from policysched import quantity
 from policysched.lang import spelling
 
 Object: TypeAlias = dict[str, Any]
@@ -165,31 +165,3 @@ def _amounts(
         except quantity.QuantityError as error:
             raise ShorthandError(path_of(key), str(error)) from error
     return {key: str(value) for key, value in said.items()}
-
-
-def copies(original: Object, count: int) -> tuple[list[Object], Object | None]:
-    """Return pending copies of a Pod, and the ReplicaSet that owns them if the pod has no owner."""
-    meta = original["metadata"]
-    spec = {key: value for key, value in original["spec"].items() if key != "nodeName"}
-    name, namespace = meta["name"], meta.get("namespace", "default")
-    owners, replica_set = meta.get("ownerReferences"), None
-    if not owners:
-        owners = [_owner(f"ReplicaSet/{name}")]
-        replica_set = {
-            "apiVersion": "apps/v1",
-            "kind": "ReplicaSet",
-            "metadata": {"name": name, "namespace": namespace},
-            "spec": {"selector": {"matchLabels": meta.get("labels", {})}},
-        }
-    made = []
-    for number in range(1, count + 1):
-        own = {**meta, "name": f"{name}-{number}", "ownerReferences": owners}
-        own.pop("uid", None)
-        status = {"phase": "Pending"}
-        made.append({**original, "metadata": own, "spec": spec, "status": status})
-    return made, replica_set if meta.get("labels") else None
-
-
-def input_error(error: ShorthandError, where: str) -> errors.InputError:
-    """Return the error for who wrote the file; `where` has file and line."""
-    return errors.InputError(where, error.problem)

@@ -15,6 +15,7 @@ import orjson
 
 from policysched import _resources, errors
 from policysched.app import cluster_file, config_schema, plain_yaml
+from policysched.policytests import tolerance
 
 SUFFIXES = ("_test.yaml", "_test.yml")
 """What a file is called that is found in a folder."""
@@ -53,11 +54,13 @@ class Suite:
         path: the file, as it was named.
         text: its content.
         document: the same as values, with lines.
+        is_to_be_filled: whether tests may expect nothing yet: `--update` writes it.
     """
 
     path: str
     text: str
     document: plain_yaml.Document
+    is_to_be_filled: bool = False
 
     @property
     def folder(self) -> pathlib.Path:
@@ -135,7 +138,7 @@ def _is_hidden(file: pathlib.Path, folder: pathlib.Path) -> bool:
     return any(part.startswith(".") for part in file.relative_to(folder).parts)
 
 
-def read(path: str) -> Suite:
+def read(path: str, *, is_to_be_filled: bool = False) -> Suite:
     """Return the tests in a file.
 
     Raises:
@@ -146,10 +149,10 @@ def read(path: str) -> Suite:
         text = cluster_file.read_bytes(path).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise errors.InputError(path, "is not UTF-8 text") from error
-    return parse(text, path)
+    return parse(text, path, is_to_be_filled=is_to_be_filled)
 
 
-def parse(text: str, path: str) -> Suite:
+def parse(text: str, path: str, *, is_to_be_filled: bool = False) -> Suite:
     """Return the tests that a text describes; see `read`."""
     document = plain_yaml.load(text, path)
     violations = list(jsonschema.Draft202012Validator(schema()).iter_errors(document.value))
@@ -159,7 +162,7 @@ def parse(text: str, path: str) -> Suite:
         for fault in config_schema.faults(violation, document, "the file")
     ]
     if not faults:
-        suite = Suite(path, text, document)
+        suite = Suite(path, text, document, is_to_be_filled)
         faults = list(_semantic_faults(suite))
         if not faults:
             return suite
@@ -198,6 +201,10 @@ def _case_faults(case: Case) -> Iterator[tuple[int, str]]:
     yield from _time_faults(case.value.get("now"), case.line("now"))
     if "pod" not in case.value:
         yield case.line(), f"the test `{case.name}` lacks `pod`"
+    if not case.expect and not ("expect" in case.value and case.suite.is_to_be_filled):
+        advice = "; write `expect: {}`" if case.suite.is_to_be_filled else ""
+        yield case.line(), f"the test `{case.name}` expects nothing{advice}"
+    yield from _number_faults(case)
     metrics = case.value.get("metrics")
     if isinstance(metrics, str) and metrics != "outage":
         yield case.line("metrics"), "`metrics` is a mapping from metric to node to value, or outage"
@@ -206,6 +213,20 @@ def _case_faults(case: Case) -> Iterator[tuple[int, str]]:
             yield case.line("expect", field), f"`{field}` needs `replicas`"
     if case.expect.get("exact") and "rejected" not in case.expect:
         yield case.line("expect", "exact"), "`exact` needs `rejected`"
+
+
+def _number_faults(case: Case) -> Iterator[tuple[int, str]]:
+    scores = case.expect.get("scores", {})
+    written: list[tuple[plain_yaml.Path, Any]] = [(("scores", n), scores[n]) for n in scores]
+    for rule, nodes in case.expect.get("rules", {}).items():
+        for node, said in nodes.items():
+            points = said.get("points") if isinstance(said, dict) else said
+            if points is not None:
+                written.append((("rules", rule, node), points))
+    for path, said in written:
+        if tolerance.parse(said) is None:
+            problem = f"`{said}` is no number: write 7150 or 7150 ± 50"
+            yield case.line("expect", *path), problem
 
 
 def _time_faults(written: str | None, line: int) -> Iterator[tuple[int, str]]:

@@ -1,0 +1,58 @@
+"""A pod as one that waits for a node, alone or as several replicas."""
+
+from __future__ import annotations
+
+import msgspec
+
+from policysched.app import cluster_file
+from policysched.cluster import objects, owner_objects, owner_selectors
+
+
+def pending(pod: objects.Pod) -> objects.Pod:
+    """Return the pod off its node."""
+    spec = msgspec.structs.replace(pod.spec, node_name="")
+    return msgspec.structs.replace(pod, spec=spec, status=objects.PodStatus())
+
+
+def copies(pod: objects.Pod, count: int) -> list[objects.Pod]:
+    """Return pending copies of a pod; one without an owner gets a ReplicaSet of its name."""
+    original = pending(pod)
+    meta = original.metadata
+    owners = meta.owner_references
+    if not any(owner.controller for owner in owners):
+        owners = (*owners, _replica_set_reference(meta))
+    return [
+        msgspec.structs.replace(
+            original,
+            metadata=msgspec.structs.replace(
+                meta, name=f"{meta.name}-{number}", uid="", owner_references=owners
+            ),
+        )
+        for number in range(1, count + 1)
+    ]
+
+
+def _replica_set_reference(meta: objects.ObjectMeta) -> objects.OwnerReference:
+    return objects.OwnerReference(
+        api_version="apps/v1",
+        kind="ReplicaSet",
+        name=meta.name,
+        uid=f"ReplicaSet/{meta.namespace}/{meta.name}",
+        controller=True,
+    )
+
+
+def replica_set(pod: objects.Pod) -> list[cluster_file.Owner]:
+    """Return the ReplicaSet that `copies` lets own the pods; none for pods that have an owner.
+
+    Default spread constraints select by it.
+    """
+    meta = pod.metadata
+    if any(owner.controller for owner in meta.owner_references) or not meta.labels:
+        return []
+    made = owner_objects.Workload(
+        metadata=objects.ObjectMeta(name=meta.name, namespace=meta.namespace),
+        spec=owner_objects.WorkloadSpec(objects.LabelSelector(match_labels=meta.labels)),
+    )
+    kinds = {kind.value[1]: kind for kind in owner_selectors.OwnerKind}
+    return [(kinds["ReplicaSet"], made)]

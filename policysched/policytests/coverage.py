@@ -1,0 +1,132 @@
+"""Which rules tests exercised, and both ways in which each can turn out.
+
+A filter must have rejected a node and let one pass; a score must have given points, and different
+ones; a toleration must have been granted.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable
+from typing import Any
+
+from policysched.lang import checked
+from policysched.policytests import evaluation
+
+_FILTER = ("rejected", "passed")
+_SCORE = ("scored", "differed")
+_GRANT = ("granted",)
+_DESCRIPTIONS = {
+    "rejected": "never rejected a node",
+    "passed": "never let a node pass",
+    "scored": "never gave points",
+    "differed": "gave all nodes the same points",
+    "granted": "was never granted",
+}
+
+
+@dataclasses.dataclass(slots=True)
+class RuleCoverage:
+    """One rule.
+
+    Attributes:
+        hits: in how many decisions it had a say.
+        branches: how often it turned out in each way that it can.
+    """
+
+    name: str
+    file: str
+    line: int
+    branches: dict[str, int]
+    hits: int = 0
+    _lowest: float | None = None
+    _highest: float | None = None
+
+    @property
+    def missing(self) -> list[str]:
+        """What never happened, in words."""
+        return [_DESCRIPTIONS[branch] for branch, count in self.branches.items() if not count]
+
+    def observe(self, decision: evaluation.Decision) -> None:
+        """Count a decision in which the rule has a say."""
+        self.hits += 1
+        if "granted" in self.branches:
+            self.branches["granted"] += 1
+        elif "rejected" in self.branches:
+            self._observe_filter(decision.report)
+        else:
+            self._observe_score(list(decision.points.get(self.name, {}).values()))
+
+    def _observe_filter(self, report: dict[str, Any]) -> None:
+        if report["prefilter"] is not None:
+            return  # no filter was asked
+        nodes = report["nodes"].values()
+        rejected = sum(any(self._is_by_us(each) for each in node["all"]) for node in nodes)
+        self.branches["rejected"] += rejected
+        self.branches["passed"] += len(nodes) - rejected
+
+    def _is_by_us(self, failure: dict[str, Any]) -> bool:
+        return f"{failure['policy']}/{failure['rule']}" == self.name
+
+    def _observe_score(self, points: list[float]) -> None:
+        if not points:
+            return
+        self.branches["scored"] += 1
+        known = [each for each in (self._lowest, self._highest) if each is not None]
+        self._lowest, self._highest = min(points + known), max(points + known)
+        if self._lowest != self._highest:
+            self.branches["differed"] += 1
+
+
+class Coverage:
+    """The rules of all policies that were tested."""
+
+    def __init__(self) -> None:
+        """Begin without rules."""
+        self._rules: dict[tuple[str, int, str], RuleCoverage] = {}
+
+    def add(self, rules: Iterable[checked.Rule]) -> None:
+        """Add rules, exercised or not; those that are known already stay as they are."""
+        for rule in rules:
+            head = rule.head
+            key = (head.span.file, head.span.line, head.name)
+            if key not in self._rules:
+                branches = dict.fromkeys(_branches(rule), 0)
+                self._rules[key] = RuleCoverage(head.name, *key[:2], branches)
+
+    def observe(self, outcome: evaluation.Outcome) -> None:
+        """Count the decisions of a test."""
+        for decision in outcome.decisions:
+            for fact in decision.rules:
+                if fact.acts:
+                    head = fact.rule.head
+                    self._rules[head.span.file, head.span.line, head.name].observe(decision)
+
+    @property
+    def rules(self) -> list[RuleCoverage]:
+        """All rules, by file and line."""
+        return [self._rules[key] for key in sorted(self._rules)]
+
+    @property
+    def counts(self) -> tuple[int, int]:
+        """How many branches were taken, of how many."""
+        taken = [count > 0 for rule in self._rules.values() for count in rule.branches.values()]
+        return sum(taken), len(taken)
+
+    @property
+    def percent(self) -> float:
+        """Return the share of branches that were taken; 100 where there are no rules."""
+        taken, every = self.counts
+        return 100 * taken / every if every else 100.0
+
+
+def _branches(rule: checked.Rule) -> tuple[str, ...]:
+    match rule:
+        case checked.TolerateRule():
+            return _GRANT
+        case checked.RejectRule():
+            return _FILTER
+        case checked.ScoreRule() | checked.ResourceScoreRule():
+            return _SCORE
+        case _:
+            return _FILTER if rule.weight is None else _SCORE

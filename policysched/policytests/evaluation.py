@@ -1,0 +1,168 @@
+"""What really happens to the pod of a case: by `explain`, and by `simulate` for replicas."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from policysched.app import offline, simulating
+from policysched.cluster import pod_shape
+from policysched.compiler import scope, shared_parts
+from policysched.compiler.kernels import arithmetic
+from policysched.compiler.rules import score
+from policysched.framework import cycle_state, runtime
+from policysched.lang import checked
+from policysched.policytests import world
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class RuleFact:
+    """A rule of a policy that selects the pod.
+
+    Attributes:
+        acts: whether it has a say: it is neither disabled, nor out of its time, nor in an outage.
+    """
+
+    rule: checked.Rule
+    acts: bool
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Decision:
+    """All about one pod.
+
+    Attributes:
+        report: as `explain` has it.
+        policies: that select the pod.
+        rules: of these policies.
+        points: score name → node → points from 0 to 100, before the weight.
+        raw: full name of a rule → node → what it computed; nodes without a value are left out.
+    """
+
+    report: dict[str, Any]
+    policies: list[str]
+    rules: list[RuleFact]
+    points: dict[str, dict[str, float]]
+    raw: dict[str, dict[str, float]]
+
+    @property
+    def skipped(self) -> list[str]:
+        """Names of the rules that drop out."""
+        return [fact.rule.head.name for fact in self.rules if not fact.acts]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of a case.
+
+    Attributes:
+        decisions: one a pod: the only one, or the replicas in the order in which they were placed.
+        placements: of replicas.
+    """
+
+    decisions: list[Decision]
+    placements: list[simulating.Placement] = dataclasses.field(default_factory=list)
+
+
+def evaluate(subject: world.Subject, where: str, *, are_replicas: bool) -> Outcome:
+    """Decide the pod of a case, or place its replicas one after the other.
+
+    Raises:
+        InputError: no profile decides the pod, or the cluster makes no sense.
+    """
+    decider = subject.basis.decider(subject.found, where)
+    infos = list(decider.cluster.pending)
+    if not are_replicas:
+        return Outcome([_decide(decider, subject.basis, info) for info in infos])
+    decisions, placements = [], []
+    simulation = decider.simulate()
+    for info in infos:  # equal pods are scheduled in their order
+        decisions.append(_decide(decider, subject.basis, info))
+        placements.append(next(simulation))
+    return Outcome(decisions, placements)
+
+
+def _decide(decider: offline.Decider, basis: offline.Basis, info: pod_shape.PodInfo) -> Decision:
+    framework = decider.choice.required(info)
+    report = decider.report(framework, info)
+    facts = list(_rule_facts(decider, basis, framework, info, report))
+    snap = decider.cluster.cache.snapshot()
+    selected = [
+        policy.name
+        for policy in _in_force(basis, framework)
+        if scope.PolicyScope(policy.scope).selects(info.shape, snap.counts.namespaces)
+    ]
+    weights = framework.profile.weights
+    points: dict[str, dict[str, float]] = {}
+    for node, weighted in report["scores"].items():
+        for name, value in weighted.items():
+            if name != "total":
+                points.setdefault(name, {})[node] = value / weights[name]
+    return Decision(report, selected, facts, points, _raw(decider, framework, info))
+
+
+def _profile(basis: offline.Basis, framework: runtime.Framework) -> checked.CheckedProfile | None:
+    """Return the profile of the policies that is at work, None for one without policies."""
+    program = basis.policies.program
+    name = framework.profile.scheduler_name
+    for spec in basis.policies.specs:
+        if spec.name == name and spec.number is not None and program is not None:
+            return program.profiles[spec.number]
+    return None
+
+
+def _in_force(basis: offline.Basis, framework: runtime.Framework) -> list[checked.CheckedPolicy]:
+    profile = _profile(basis, framework)
+    every = profile.policies if profile else ()
+    return [policy for policy in every if policy.mode == "enforce"]
+
+
+def _rule_facts(
+    decider: offline.Decider,
+    basis: offline.Basis,
+    framework: runtime.Framework,
+    info: pod_shape.PodInfo,
+    report: dict[str, Any],
+) -> Iterator[RuleFact]:
+    """Yield the rules of policies that select the pod."""
+    profile = _profile(basis, framework)
+    if profile is None:
+        return
+    holds = profile.on_outage == "hold"
+    lost = {
+        f"{each['policy']}/{each['rule']}"
+        for each in report.get("rules", ())
+        if each["outage"] is not None and not holds
+    }
+    snap = decider.cluster.cache.snapshot()
+    parts = shared_parts.SharedParts(())
+    state = cycle_state.CycleState()
+    for placed in shared_parts.placed_rules(profile):
+        rule_scope = parts.rule_scope(placed)
+        if rule_scope.policy.selects(info.shape, snap.counts.namespaces):
+            acts = rule_scope.applies_to(state, info.shape, snap)
+            yield RuleFact(placed.rule, acts and placed.rule.head.name not in lost)
+
+
+def _raw(
+    decider: offline.Decider, framework: runtime.Framework, info: pod_shape.PodInfo
+) -> dict[str, dict[str, float]]:
+    """Return what scores over numbers compute, in the canonical scale of their unit."""
+    snap = decider.cluster.cache.snapshot()
+    state = cycle_state.CycleState()
+    found: dict[str, dict[str, float]] = {}
+    for plugin in framework.profile.plugins:
+        if not isinstance(plugin, score.NumberScore):
+            continue
+        if not plugin.applies_to(state, info.shape, snap):
+            continue
+        with arithmetic.quiet():
+            values, is_valid = plugin.numbers(state, info.shape, snap.all_rows())
+        known = np.broadcast_to(np.asarray(is_valid, np.bool_), values.shape) & snap.is_alive
+        found[plugin.head.name] = {
+            snap.nodes.names[row]: float(values[row]) for row in np.flatnonzero(known).tolist()
+        }
+    return found

@@ -1,0 +1,55 @@
+"""The report of a run in the form of schemas/test.schema.json."""
+
+from __future__ import annotations
+
+from policysched.policytests import coverage, running
+
+
+def as_json(run: running.Run, *, with_coverage: bool) -> dict[str, object]:
+    """Return everything about a run."""
+    return {
+        "summary": {status: run.count(status) for status in ("pass", "fail", "error", "skip")},
+        "tests": [_test(result) for result in run.results],
+        "problems": [{"file": file, "problem": said} for file, said in run.problems.items()],
+        "coverage": _coverage(run.coverage) if with_coverage else None,
+    }
+
+
+def _test(result: running.Result) -> dict[str, object]:
+    case = result.case
+    return {
+        "file": case.suite.path,
+        "line": case.line(),
+        "name": case.name,
+        "status": result.status,
+        "problem": result.problem,
+        "failures": [
+            {
+                "line": case.line("expect", *each.path),
+                "expectation": ".".join(each.path),
+                "expected": each.expected,
+                "actual": each.actual,
+            }
+            for each in result.mismatches
+        ],
+        "evaluation": result.report if result.status == "fail" else None,
+    }
+
+
+def _coverage(found: coverage.Coverage) -> dict[str, object]:
+    taken, every = found.counts
+    return {
+        "percent": round(found.percent, 2),
+        "branches": every,
+        "covered": taken,
+        "rules": [
+            {
+                "rule": rule.name,
+                "file": rule.file,
+                "line": rule.line,
+                "hits": rule.hits,
+                "branches": rule.branches,
+            }
+            for rule in found.rules
+        ],
+    }

@@ -1,0 +1,155 @@
+"""`--update`: writes into a file of tests what really happens, and touches nothing else.
+
+Values are replaced where they stand in the text, so comments and layout around them stay. What is
+replaced as a whole (a list, a mapping that loses an entry) is written on one line.
+"""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import yaml
+
+from policysched.app import plain_yaml
+from policysched.policytests import expectations, running
+from policysched.policytests import suite as suites
+
+
+@dataclasses.dataclass(slots=True)
+class _Span:
+    """Where a value stands: offsets into the text.
+
+    Attributes:
+        start: of the value, or of what stands behind the colon of its key for a block.
+        end: behind its last character that is no blank.
+    """
+
+    start: int
+    end: int
+
+
+def updated(suite: suites.Suite, results: Iterable[running.Result]) -> str:
+    """Return the text of a file with the mismatches of `results` resolved."""
+    spans = _spans(suite.text)
+    edits: list[tuple[int, int, str]] = []
+    for result in results:
+        for path, value in _replacements(result):
+            span = spans[("tests", result.case.number, "expect", *path)]
+            edits.append((span.start, span.end, expectations.text(value)))
+    text = suite.text
+    for start, end, replacement in sorted(edits, reverse=True):
+        before = text[:start]
+        gap = " " if before.endswith((":", "-")) else ""
+        text = f"{before}{gap}{replacement}{text[end:]}"
+    return text
+
+
+def _replacements(result: running.Result) -> Iterator[tuple[plain_yaml.Path, Any]]:
+    """Yield what is to stand where; of nested places the outermost."""
+    wanted: dict[plain_yaml.Path, Any] = {}
+    corrected = copy.deepcopy(dict(result.case.expect))
+    for each in result.mismatches:
+        if not each.path:
+            yield (), each.replacement
+            return
+        _set(corrected, each.path, each.replacement)
+        is_removal = expectations.is_removal(each.replacement)
+        wanted[each.path[:1] if is_removal else each.path] = None
+    for path in wanted:
+        if not any(path[:length] in wanted for length in range(1, len(path))):
+            yield path, _get(corrected, path)
+
+
+def _get(value: Any, path: plain_yaml.Path) -> Any:  # noqa: ANN401 - YAML
+    for key in path:
+        value = value[key]
+    return value
+
+
+def _set(value: Any, path: plain_yaml.Path, replacement: Any) -> None:  # noqa: ANN401 - YAML
+    parent = _get(value, path[:-1])
+    if expectations.is_removal(replacement):
+        del parent[path[-1]]
+        if not parent and len(path) > 2:  # noqa: PLR2004 - the field itself may be empty
+            _set(value, path[:-1], replacement)
+    else:
+        parent[path[-1]] = replacement
+
+
+def _spans(text: str) -> dict[plain_yaml.Path, _Span]:
+    """Return where the value at each path stands."""
+    reader = _SpanReader()
+    for event in yaml.parse(text, Loader=yaml.SafeLoader):
+        reader.take(event)
+    return reader.spans
+
+
+class _SpanReader:
+    """Follows the events of a text that is known to be plain YAML."""
+
+    def __init__(self) -> None:
+        self.spans: dict[plain_yaml.Path, _Span] = {}
+        self._keys: list[Any] = []
+        self._is_mapping: list[bool] = []
+        self._is_block: list[bool] = []
+        self._behind_key = 0
+        self._last_end = 0
+
+    def take(self, event: yaml.Event) -> None:
+        """Take the next event."""
+        if isinstance(event, yaml.ScalarEvent):
+            self._take_scalar(event)
+        elif isinstance(event, yaml.CollectionStartEvent):
+            self._begin(event)
+        elif isinstance(event, yaml.CollectionEndEvent):
+            self._end(event)
+
+    @property
+    def _path(self) -> plain_yaml.Path:
+        return tuple(self._keys)
+
+    def _take_scalar(self, event: yaml.ScalarEvent) -> None:
+        start, end = _offsets(event)
+        if self._is_mapping and self._is_mapping[-1] and self._keys[-1] is None:
+            self._keys[-1] = event.value
+            self._behind_key = end + 1  # its colon
+            return
+        is_nothing = start == end
+        self.spans[self._path] = _Span(self._behind_key if is_nothing else start, end)
+        self.spans[self._path].end = max(end, self.spans[self._path].start)
+        self._last_end = max(end, self._last_end)
+        self._step()
+
+    def _begin(self, event: yaml.CollectionStartEvent) -> None:
+        is_block = not event.flow_style
+        start = self._behind_key if is_block else _offsets(event)[0]
+        self.spans[self._path] = _Span(start, start)
+        is_mapping = isinstance(event, yaml.MappingStartEvent)
+        self._keys.append(None if is_mapping else 0)
+        self._is_mapping.append(is_mapping)
+        self._is_block.append(is_block)
+
+    def _end(self, event: yaml.CollectionEndEvent) -> None:
+        self._keys.pop()
+        self._is_mapping.pop()
+        if not self._is_block.pop():
+            self._last_end = _offsets(event)[1]
+        self.spans[self._path].end = self._last_end
+        self._step()
+
+    def _step(self) -> None:
+        if not self._keys:
+            return
+        if self._is_mapping[-1]:
+            self._keys[-1] = None
+        else:
+            self._keys[-1] += 1
+
+
+def _offsets(event: yaml.Event) -> tuple[int, int]:
+    assert event.start_mark is not None  # noqa: S101 - marks are there where a text was parsed
+    assert event.end_mark is not None  # noqa: S101 - as above
+    return event.start_mark.index, event.end_mark.index

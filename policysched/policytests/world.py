@@ -1,0 +1,263 @@
+"""What the tests of a file decide about, and by: its policies, cluster and metrics."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import os
+import pathlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+import orjson
+
+from policysched.app import cluster_file, metrics_file, offline, plain_yaml, policies
+from policysched.cluster import objects
+from policysched.lang import checked, spelling
+from policysched.policytests import copying, shorthand
+from policysched.policytests import suite as suites
+
+_ANY_TIME = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
+"""For policies that do not look at the clock."""
+_OUTAGE = "outage"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Subject:
+    """A case ready to be decided.
+
+    Attributes:
+        basis: what decides.
+        found: the cluster, in which only the pods of the case are pending.
+    """
+
+    basis: offline.Basis
+    found: cluster_file.ClusterObjects
+
+
+class World:
+    """The inputs of one file of tests.
+
+    Attributes:
+        nodes: by name.
+        pods: all pods, by `namespace/name`.
+        inputs: every file that was read, for `--watch`.
+    """
+
+    def __init__(self, suite: suites.Suite) -> None:
+        """Read the inputs.
+
+        Raises:
+            SuiteError: the file of tests names what is not there, or a shorthand makes no sense.
+            InputError: an input cannot be read, or is wrong.
+        """
+        self._suite = suite
+        self._policy_sets: dict[tuple[tuple[str, str], ...], policies.PolicySet] = {}
+        self._paths = list(self._policy_paths())
+        self._found = self._cluster()
+        self.nodes = {node.name: node for node in self._found.nodes}
+        self.pods = {pod.key: pod for pod in self._found.pods}
+        self.inputs = [suite.path, *self._paths]
+        if suite.get("cluster"):
+            self.inputs.append(self._path(suite.get("cluster")))
+
+    # --- policies --------------------------------------------------------------------------------
+
+    def _policy_paths(self) -> Iterator[str]:
+        for number, pattern in enumerate(self._suite.get("policies", ())):
+            found = sorted(self._matching(pattern))
+            if not found:
+                line = self._suite.line("policies", number)
+                problem = f"`{pattern}` matches no file beside `{self._suite.path}`"
+                raise suites.SuiteError(self._suite.path, [(line, problem)])
+            yield from found
+
+    def _matching(self, pattern: str) -> Iterator[str]:
+        literal = self._suite.folder / pattern
+        if literal.exists():
+            yield os.path.normpath(literal)
+        elif not pathlib.PurePath(pattern).is_absolute():
+            yield from (os.path.normpath(found) for found in self._suite.folder.glob(pattern))
+
+    def _path(self, written: str) -> str:
+        return os.path.normpath(self._suite.folder / written)
+
+    def policy_set(self, case: suites.Case | None = None) -> policies.PolicySet:
+        """Return the policies with the params of the file, and of a case over them.
+
+        Raises:
+            InputError: they have errors.
+        """
+        params = {**self._suite.get("params", {}), **(case.value.get("params", {}) if case else {})}
+        given = {name: _param(value) for name, value in params.items()}
+        key = tuple(sorted(given.items()))
+        if key not in self._policy_sets:
+            self._policy_sets[key] = policies.load(self._paths, given)
+        return self._policy_sets[key]
+
+    @property
+    def rules(self) -> list[checked.Rule]:
+        """Every rule that is in force."""
+        program = self.policy_set().program
+        in_force = (each for each in program.policies if each.mode == "enforce") if program else ()
+        return [rule for policy in in_force for rule in policy.rules]
+
+    # --- the cluster -----------------------------------------------------------------------------
+
+    def _cluster(self) -> cluster_file.ClusterObjects:
+        path = self._suite.get("cluster")
+        found = cluster_file.read(self._path(path)) if path else cluster_file.ClusterObjects()
+        for name, labels in self._suite.get("namespaces", {}).items():
+            metadata = {"name": name, "labels": labels}
+            found.namespaces += _decoded({"kind": "Namespace", "metadata": metadata}).namespaces
+        nodes, pods = self._suite.get("nodes", {}), self._suite.get("pods", {})
+        for name in nodes:
+            found.nodes += self._made(shorthand.node, name, nodes, "node").nodes
+        for name in pods:
+            found.pods += self._made(shorthand.pod, name, pods, "pod").pods
+        self._refuse_unknown_homes({node.name for node in found.nodes})
+        return found
+
+    def _made(
+        self,
+        make: Callable[[str, shorthand.Fields], shorthand.Object],
+        name: str,
+        every: Mapping[str, shorthand.Fields],
+        kind: str,
+    ) -> cluster_file.ClusterObjects:
+        place = f"{self._suite.path}:{self._suite.line(f'{kind}s', name)}"
+        try:
+            fields = shorthand.resolve(name, every, kind)
+        except shorthand.ShorthandError as error:
+            line = self._suite.line(f"{kind}s", *error.path)
+            raise suites.SuiteError(self._suite.path, [(line, error.problem)]) from error
+        try:
+            return _decoded(make(name, fields), place)
+        except shorthand.ShorthandError as error:
+            line = self._suite.line(f"{kind}s", name, *error.path)
+            raise suites.SuiteError(self._suite.path, [(line, error.problem)]) from error
+
+    def _refuse_unknown_homes(self, nodes: set[str]) -> None:
+        faults = [
+            (
+                self._suite.line("pods", name, "node"),
+                unknown("node", fields["node"], nodes),
+            )
+            for name, fields in self._suite.get("pods", {}).items()
+            if fields.get("node", "") not in {"", *nodes}
+        ]
+        if faults:
+            raise suites.SuiteError(self._suite.path, faults)
+
+    def pod(self, case: suites.Case) -> objects.Pod:
+        """Return the pod of a case.
+
+        Raises:
+            SuiteError: there is none of that name, or its shorthand makes no sense.
+        """
+        written = case.value["pod"]
+        if not isinstance(written, str):
+            return self._inline(case, written)
+        problem = self.pod_problem(written)
+        if problem:
+            raise suites.SuiteError(self._suite.path, [(case.line("pod"), problem)])
+        return self.pods[self._keys(written)[0]]
+
+    def pod_problem(self, written: str) -> str:
+        """Return what is wrong with the name of a pod, "" for nothing."""
+        keys = self._keys(written)
+        if not keys:
+            return unknown("pod", written, {*self.pods, *(p.metadata.name for p in self._all())})
+        if len(keys) > 1:
+            said = spelling.alternatives(f"`{key}`" for key in keys)
+            return f"several pods are called `{written}`: write {said}"
+        return ""
+
+    def _all(self) -> Iterable[objects.Pod]:
+        return self.pods.values()
+
+    def _keys(self, written: str) -> list[str]:
+        if "/" in written:
+            return [written] if written in self.pods else []
+        return [pod.key for pod in self._all() if pod.metadata.name == written]
+
+    def _inline(self, case: suites.Case, fields: shorthand.Fields) -> objects.Pod:
+        name = "pod"
+        every = {**self._suite.get("pods", {}), name: fields}
+        place = f"{self._suite.path}:{case.line('pod')}"
+        try:
+            made = shorthand.pod(name, shorthand.resolve(name, every, "pod"))
+        except shorthand.ShorthandError as error:
+            at = error.path[1:] if error.path[:1] == (name,) else error.path
+            line = case.line("pod", *at)
+            raise suites.SuiteError(self._suite.path, [(line, error.problem)]) from error
+        (decoded,) = _decoded(made, place).pods
+        return decoded
+
+    # --- one case --------------------------------------------------------------------------------
+
+    def subject(self, case: suites.Case) -> Subject:
+        """Return what a case decides about.
+
+        Raises:
+            InputError: its pod, params or metrics make no sense.
+        """
+        policy_set = self.policy_set(case)
+        written = case.field("now")
+        now = (suites.time(written) if written else None) or _ANY_TIME
+        samples = self._samples(case, policy_set, now)
+        basis = offline.Basis(policy_set, now, samples, case.field("schedulerName"))
+        pod = self.pod(case)
+        count = case.value.get("replicas")
+        ours = [copying.pending(pod)] if count is None else copying.copies(pod, count)
+        owners = [] if count is None else copying.replica_set(pod)
+        placed = [each for each in self._all() if each.spec.node_name and each.key != pod.key]
+        found = dataclasses.replace(
+            self._found, pods=[*placed, *ours], owners=[*self._found.owners, *owners]
+        )
+        return Subject(basis, found)
+
+    def _samples(
+        self, case: suites.Case, policy_set: policies.PolicySet, now: datetime.datetime
+    ) -> metrics_file.Samples:
+        """Return the samples of the file, those of the case over them."""
+        own = case.value.get("metrics", {})
+        if own == _OUTAGE:
+            return {}
+        samples: metrics_file.Samples = {}
+        for path, tables in (
+            (("metrics",), self._suite.get("metrics", {})),
+            (("tests", case.number, "metrics"), own),
+        ):
+            for metric, nodes in tables.items():
+                table = {metric: {} if nodes == _OUTAGE else nodes}
+                found = metrics_file.from_tables(
+                    table, self._place_of(path), policy_set.metrics, now
+                )
+                for key, values in found.items():
+                    samples[key] = _over(samples.get(key, {}), nodes, values)
+        return samples
+
+    def _place_of(self, path: plain_yaml.Path) -> Callable[[plain_yaml.Path], str]:
+        return lambda key: f"{self._suite.path}:{self._suite.line(*path, *key)}"
+
+
+def _over(before: dict[str, Any], nodes: Any, values: dict[str, Any]) -> dict[str, Any]:  # noqa: ANN401 - nodes are YAML
+    """Return samples with others over them; a node without a sample loses that of before."""
+    if nodes == _OUTAGE:
+        return {}
+    return {node: value for node, value in before.items() if node not in nodes} | values
+
+
+def _param(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _decoded(made: shorthand.Object, place: str = "") -> cluster_file.ClusterObjects:
+    return cluster_file.parse(orjson.dumps(made), place, is_line=True)
+
+
+def unknown(kind: str, name: str, known: Iterable[str]) -> str:
+    """Return the problem that there is no such thing, with the nearest name."""
+    advice = spelling.did_you_mean(name, known)
+    return f"there is no {kind} `{name}`" + (f" ({advice})" if advice else "")
