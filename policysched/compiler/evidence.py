@@ -61,14 +61,20 @@ class RuleEvidence:
         self._place = f"{head.name} (line {head.span.line})"
         self._bounds = _bounds(expr)
 
-    def on_nodes(self, nodes: snapshot.NodeView) -> str:
-        """Return what the rule saw on the n > 0 nodes that it rejected."""
-        told = [self._metric(reader, reader.read(nodes)) for reader in self.metrics]
-        return f"{self._place}: {'; '.join(told)}"
+    def on_nodes(self, nodes: snapshot.NodeView, held: int = 0) -> str:
+        """Return what the rule saw on the n > 0 nodes that it rejected, `held` by `until` alone."""
+        text = f"{self._place}: {self.on_node(nodes)}"
+        if held:
+            text += ", held by `until`" + (f" on {held:,} of them" if len(nodes) > 1 else "")
+        return text
 
     def on_node(self, nodes: snapshot.NodeView) -> str:
-        """Return what the rule saw on one node, without naming the rule."""
+        """Return what the rule saw on nodes, mostly one, without naming itself."""
         return "; ".join(self._metric(reader, reader.read(nodes)) for reader in self.metrics)
+
+    def waits(self, lost: metric_samples.MetricSamples, snap: snapshot.Snapshot) -> str:
+        """Return that the pod waits for the rule, as nothing is known of a metric."""
+        return f"{self._place} waits: {outage(lost, snap)}"
 
     def skipped(self, lost: metric_samples.MetricSamples, snap: snapshot.Snapshot) -> str:
         """Return that the rule drops out, as nothing is known of a metric."""

@@ -153,6 +153,33 @@ def test_a_node_that_hysteresis_holds_says_so(scene: _Scene) -> None:
     ]
 
 
+def test_an_event_tells_of_nodes_that_hysteresis_holds(scene: _Scene) -> None:
+    """Only of those that the condition alone would let go."""
+    scene.desk.sample("busy", n1=0.9, n2=0.9)
+    (told,) = scene.event("cooled")
+    assert told == "cooled/cooled (line 18): busy 90% > 80%, samples 0s old"
+    scene.desk.sample("busy", n1=0.7, n2=0.9)
+    (told,) = scene.event("cooled")
+    assert told == (
+        "cooled/cooled (line 18): busy 70%..90% (bound > 80%), samples 0s old, "
+        "held by `until` on 1 of them"
+    )
+
+
+def test_a_rule_that_pods_wait_for_says_so(scene: _Scene) -> None:
+    """Under `onOutage hold` no rule drops out, and the event says since when nothing is known."""
+    assert scene.event("held") == [
+        "hot/too-hot (line 8) waits: no node has a valid sample of busy, and none had one yet"
+    ]
+    scene.desk.sample("busy", {"n1": 250.0}, n1=0.97)
+    assert scene.event("held") == [
+        (
+            "hot/too-hot (line 8) waits: no node has a valid sample of busy: "
+            "the newest is 4m10s old, maxAge is 2m"
+        )
+    ]
+
+
 def test_reasons_hold_no_values(scene: _Scene) -> None:
     """Conditions stay the same while samples change, so that no attempt writes a new one."""
     messages = set()

@@ -53,6 +53,18 @@ class OutageHold:
         answer = status.Status(code, (reason,), self.name, base.rule_ref(rule.head))
         return interface.PreFilterResult(answer)
 
+    def evidence(
+        self, pod: pod_shape.PodInfo, snap: snapshot.Snapshot, diagnosis: interface.Diagnosis
+    ) -> str:
+        """Return since when nothing is known of the metric that the pod waits for."""
+        rejection = diagnosis.pre_filter
+        found = self.outage_of(pod.shape, snap)
+        if found is None or rejection is None:
+            return ""
+        rule, samples = found
+        is_own = rejection.rule == base.rule_ref(rule.head)
+        return rule.told.waits(samples, snap) if is_own and rule.told is not None else ""
+
     def outage_of(
         self, shape: pod_shape.PodShape, snap: snapshot.Snapshot
     ) -> tuple[MetricRule, metric_samples.MetricSamples] | None:
@@ -82,4 +94,5 @@ def of(rules: Iterable[base.PolicyRule]) -> OutageHold | None:
 
 if TYPE_CHECKING:
     _pre_filter: type[interface.PreFilterPlugin] = OutageHold
+    _evidence: type[interface.EvidencePlugin] = OutageHold
     _scoped: type[interface.ScopedPlugin] = OutageHold

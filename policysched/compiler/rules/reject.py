@@ -84,14 +84,28 @@ class Reject(base.PolicyRule):
         self, pod: pod_shape.PodInfo, snap: snapshot.Snapshot, diagnosis: interface.Diagnosis
     ) -> str:
         """Return what the rule saw of its metrics on the nodes that it rejected."""
-        if self.told is None or not self.applies_to(cycle_state.CycleState(), pod.shape, snap):
+        if self.told is None or diagnosis.pre_filter is not None:
+            return ""
+        if not self.applies_to(cycle_state.CycleState(), pod.shape, snap):
             return ""
         lost = self.outage(snap)
         if lost is not None:
             return self.told.skipped(lost, snap)
         own = [n for n, each in enumerate(diagnosis.statuses) if each == self._rejected]
         rows = np.flatnonzero(np.isin(diagnosis.ids, own))
-        return self.told.on_nodes(snap.at_rows(rows)) if len(rows) else ""
+        if not len(rows):
+            return ""
+        nodes = snap.at_rows(rows)
+        return self.told.on_nodes(nodes, self._only_held(nodes, pod.shape))
+
+    @base.evaluates
+    def _only_held(self, nodes: snapshot.NodeView, shape: pod_shape.PodShape) -> int:
+        """Return on how many nodes `until` keeps up what the condition alone would end."""
+        if self.hysteresis is None:
+            return 0
+        batch = physical.Batch(nodes, shape, cycle_state.CycleState(), keeps=False)
+        is_over = physical.evaluate(self.condition, batch).is_false
+        return int(np.count_nonzero(is_over & self.hysteresis.is_held(nodes)))
 
     @base.evaluates
     def rejecting(self, batch: physical.Batch) -> columns.NodeMask:
