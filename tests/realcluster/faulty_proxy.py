@@ -165,6 +165,10 @@ class FaultyProxy:
             await self._session.close()
         if self._runner is not None:
             await self._runner.cleanup()
+        left = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in left:  # answers that are held for ever
+            task.cancel()
+        await asyncio.gather(*left, return_exceptions=True)
 
     def _cut_watches(self) -> None:
         for transport in self._watches:
