@@ -158,6 +158,8 @@ class _Finder:
 def _kind(value: Mapping[str, plain_yaml.Value], forced: str | None) -> str | None:
     """Return the kind of source that an object is, None for none."""
     kind, api_version = value.get("kind"), str(value.get("apiVersion") or "")
+    if not isinstance(kind, str | None):
+        return None
     if kind == kube_scheduler_config.KIND:
         return CONFIG
     if kind == legacy_policy.KIND and api_version in legacy_policy.API_VERSIONS:

@@ -214,10 +214,11 @@ def _note_percentage(given: fields.Fields, percentage: int | None) -> None:
 
 
 def _configuration(given: fields.Fields, made: outcome.Outcome) -> None:
-    for name in ("podInitialBackoffSeconds", "podMaxBackoffSeconds"):
-        value = given.whole(name)
-        if value is not None:
-            made.offer(name, given.at(name), value)
+    backoffs = {
+        name: (given.at(name), given.whole(name))
+        for name in ("podInitialBackoffSeconds", "podMaxBackoffSeconds")
+    }
+    made.offer_all({name: said for name, said in backoffs.items() if said[1] is not None})
     if "parallelism" in given:
         problem = f"`parallelism: {given.whole('parallelism')}` has no counterpart"
         given.report.note(given.at("parallelism"), problem, _AT_ONCE)

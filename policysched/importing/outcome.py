@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
 
 from policysched.importing import config_fields, findings, plugin_facts, policy_text, profile_plan
 
 IMPLIED = "policysched"
 """Name of a profile that no source names: what `run` takes where nothing is said."""
+
+Offered: TypeAlias = tuple[findings.Place, object]
+"""A value of a field, and where it stands."""
 
 
 @dataclasses.dataclass(slots=True)
@@ -70,26 +73,56 @@ class Outcome:
 
     def offer(self, name: str, at: findings.Place, value: object) -> None:
         """Set a field of the configuration, or tell that it does not take the value."""
-        problem = config_fields.refusal({name: value})
-        if problem is None:
-            self.config[name] = value
-        else:
-            self.report.warn(
-                at, f"`{name}: {value}` cannot be set: {problem}", config_fields.ADVICE
-            )
+        self.offer_all({name: (at, value)})
 
-    def offer_group(self, name: str, group: Mapping[str, tuple[findings.Place, object]]) -> None:
-        """Set fields of a group, together if they fit together, else those that fit alone."""
-        whole = {key: value for key, (_, value) in group.items()}
-        if not whole:
-            return
-        if config_fields.refusal({name: whole}) is None:
-            self.config[name] = whole
-            return
-        for key, (at, value) in group.items():
-            problem = config_fields.refusal({name: {key: value}})
+    def offer_all(self, given: Mapping[str, Offered]) -> None:
+        """Set fields of the configuration, and tell of those that it does not take."""
+        fitting, problems = _fit(given, lambda fields: fields)
+        self.config |= fitting
+        for name, problem in problems.items():
+            at, value = given[name]
+            told = f"`{name}: {value}` cannot be set: {problem}"
+            self.report.warn(at, told, config_fields.ADVICE)
+
+    def offer_group(self, name: str, group: Mapping[str, Offered]) -> None:
+        """Set fields of a group of the configuration, and note which it does not take."""
+        fitting, problems = _fit(group, lambda fields: {name: fields})
+        if fitting:
+            self.config[name] = fitting
+        for key, problem in problems.items():
+            at, value = group[key]
+            told = f"`{name}.{key}: {value}` cannot be set: {problem}"
+            self.report.note(at, told, config_fields.ADVICE)
+
+
+def _fit(
+    given: Mapping[str, Offered], whole: Callable[[dict[str, Any]], dict[str, Any]]
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return the fields that fit together, in the order of the input, and why others do not.
+
+    Whether a field fits may depend on others, wherever these stand: a certificate on its key,
+    `burst` on `qps`, a duration on the longer one. So all are tried together, then all but one,
+    and then they are added one by one as long as one fits to those before.
+
+    Args:
+        given: what there is.
+        whole: makes a configuration of fields.
+    """
+    values = {name: value for name, (_, value) in given.items()}
+    without_one = [{k: v for k, v in values.items() if k != name} for name in values]
+    together = (each for each in (values, *without_one) if not config_fields.refusal(whole(each)))
+    fitting = dict(next(together, {}))
+    problems: dict[str, str] = {}
+    is_growing = True
+    while is_growing:
+        is_growing = False
+        for name in [each for each in values if each not in fitting]:
+            problem = config_fields.refusal(whole(fitting | {name: values[name]}))
             if problem is None:
-                self.config.setdefault(name, {})[key] = value
+                fitting[name] = values[name]
+                problems.pop(name, None)
+                is_growing = True
             else:
-                told = f"`{name}.{key}: {value}` cannot be set: {problem}"
-                self.report.note(at, told, config_fields.ADVICE)
+                problems[name] = problem
+    ordered = {name: value for name, value in values.items() if name in fitting}
+    return ordered, {name: problems[name] for name in values if name in problems}

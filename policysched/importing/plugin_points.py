@@ -17,6 +17,8 @@ _POINTS = (
     *("preEnqueue", "queueSort", "preFilter", "filter", "postFilter", "preScore", "score"),
     *("reserve", "permit", "preBind", "bind", "postBind"),
 )
+_GROUP_POINTS = ("placementGenerate", "placementScore")
+"""Where plugins choose places for pods of a group together; written files have them, empty."""
 
 
 @dataclasses.dataclass(slots=True)
@@ -102,4 +104,8 @@ def _read(plugins: fields.Fields, found: PluginPoints) -> dict[str, _Set]:
             found.places[name] = entry.place
             if name not in plugin_facts.POINTS and not plugin_facts.points(name, "v1beta1"):
                 found.strangers.setdefault(name, entry.place)
+    for point in _GROUP_POINTS:
+        group = plugins.object(point)
+        if group is not None:
+            group.finish("is for groups of pods, which stay Pending here", "give them to others")
     return sets

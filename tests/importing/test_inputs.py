@@ -91,6 +91,8 @@ def test_lines_within_a_config_map_are_those_of_the_file(style: str, line: int) 
         pytest.param("kind: ConfigMap\ndata: {a: 1}", "the key `a` is not text", id="no-text"),
         pytest.param("kind: ConfigMap\ndata: {a: '[x'}", "the key `a` holds nothing", id="no-yaml"),
         pytest.param("kind: Policy\napiVersion: policy/v1", "Policy is nothing", id="other-Policy"),
+        pytest.param("kind: [Pod]", "is nothing that can be imported", id="kind-of-a-list"),
+        pytest.param("kind: {a: b}", "is nothing that can be imported", id="kind-of-a-mapping"),
         pytest.param("kind: Pod", "says nothing about placement", id="Pod"),
     ],
 )

@@ -271,6 +271,62 @@ profiles:
     deciding.require_accepted(imported)
 
 
+@pytest.mark.parametrize(
+    "fields, expected, noted",
+    [
+        pytest.param(
+            "clientConnection: {burst: 300, contentType: text, qps: 50}",
+            {"clientConnection": {"burst": 300, "qps": 50}},
+            ["clientConnection.contentType"],
+            id="burst-before-qps-beside-a-stranger",
+        ),
+        pytest.param(
+            "podInitialBackoffSeconds: 20\npodMaxBackoffSeconds: 60",
+            {"podInitialBackoffSeconds": 20, "podMaxBackoffSeconds": 60},
+            [],
+            id="a-first-backoff-beyond-the-default-of-the-longest",
+        ),
+        pytest.param(
+            "podMaxBackoffSeconds: 5\npodInitialBackoffSeconds: 20",
+            {"podMaxBackoffSeconds": 5},
+            ["podInitialBackoffSeconds"],
+            id="backoffs-that-contradict-each-other",
+        ),
+        pytest.param(
+            "leaderElection: {leaseDuration: 2s, nonsense: 1, renewDeadline: 1s, "
+            "retryPeriod: 500ms}",
+            {
+                "leaderElection": {
+                    "leaseDuration": "2s",
+                    "renewDeadline": "1s",
+                    "retryPeriod": "500ms",
+                }
+            },
+            ["leaderElection.nonsense"],
+            id="durations-below-the-defaults-of-others",
+        ),
+    ],
+)
+def test_fields_are_judged_together(
+    fields: str, expected: dict[str, object], noted: list[str]
+) -> None:
+    """Whether one can be set depends on others, wherever these stand; what cannot be is told."""
+    imported = deciding.convert(HEAD.format(version="v1") + fields + "\n")
+    assert imported.config is not None
+    assert expected.items() <= yaml.safe_load(imported.config).items()
+    said = [text.partition("`")[2] for text in deciding.told(imported) if "cannot be set" in text]
+    assert [text.partition(":")[0] for text in said] == noted
+
+
+def test_points_of_groups_are_told_where_something_is_there() -> None:
+    """A file that kube-scheduler writes has them all, empty."""
+    empty = deciding.convert(_profile("{placementGenerate: {}, placementScore: {}}"))
+    assert deciding.told(empty) == []
+    used = deciding.convert(_profile("{placementScore: {enabled: [{name: Foo}]}}"))
+    (warning,) = deciding.warnings(used)
+    assert "`profiles[0].plugins.placementScore.enabled` is for groups of pods" in warning
+
+
 def test_everything_else_becomes_configuration_options_or_a_finding() -> None:
     """What has a field is set, and nothing is dropped without a word."""
     imported = deciding.convert(
