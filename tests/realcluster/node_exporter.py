@@ -141,7 +141,10 @@ class NodeExporter:
 
 
 def _exposition(name: str, load: Load, counters: _Counters) -> str:
-    """Return series as node_exporter has them: two cpus, two file systems, two devices of each."""
+    """Return series as node_exporter has them: two cpus, two file systems, two disks.
+
+    The bond is of the only network card, and so has the same traffic, as the loopback has its own.
+    """
     traffic = counters.network * NIC_BYTES_PER_SECOND
     available = _SIZE_BYTES * (1 - load.memory)
     lines = [
@@ -164,8 +167,11 @@ def _exposition(name: str, load: Load, counters: _Counters) -> str:
             )
             for what, value in (("size", _SIZE_BYTES), ("avail", _SIZE_BYTES * (1 - used)))
         ),
-        f'node_network_receive_bytes_total{{device="eth0"}} {traffic}',
-        f'node_network_transmit_bytes_total{{device="eth0"}} {traffic / 2}',
+        *(
+            f'node_network_{way}_bytes_total{{device="{device}"}} {traffic * share}'
+            for device in ("eth0", "bond0")
+            for way, share in (("receive", 1.0), ("transmit", 0.5))
+        ),
         f'node_network_receive_bytes_total{{device="lo"}} {traffic * 100}',
         f'node_network_transmit_bytes_total{{device="lo"}} {traffic * 100}',
     ]
