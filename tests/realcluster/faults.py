@@ -24,7 +24,7 @@ _SHARE = 0.3
 
 def busy(rng: random.Random) -> faulty_proxy.Plan:
     """429 in bursts, with and without Retry-After, as of priority and fairness."""
-    bursts = itertools.cycle((True,) * 15 + (False,) * 25)
+    bursts = itertools.cycle((True,) * 10 + (False,) * 50)
 
     def plan(_: faulty_proxy.Call) -> faulty_proxy.Fault:
         if next(bursts):
