@@ -27,7 +27,7 @@ def block(result: running.Result) -> str:
     """Return everything about a test that does not pass."""
     case = result.case
     head = f"{result.status.upper()} {case.suite.path}:{case.line()}: {case.name}"
-    return "\n".join([head, *(f"{_INDENT}{line}" for line in details(result))])
+    return "\n".join([head, *(f"{_INDENT}{line}".rstrip() for line in details(result))])
 
 
 def details(result: running.Result) -> Iterator[str]:

@@ -42,6 +42,7 @@ def updated(suite: suites.Suite, results: Iterable[running.Result]) -> str:
     text = suite.text
     for start, end, replacement in sorted(edits, reverse=True):
         before = text[:start]
+        end = start + len(text[start:end].rstrip())  # noqa: PLW2901 - a block of text has its line end
         gap = " " if before.endswith((":", "-")) else ""
         text = f"{before}{gap}{replacement}{text[end:]}"
     return text

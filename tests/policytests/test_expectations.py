@@ -1,0 +1,139 @@
+from __future__ import annotations
+
+import pathlib
+
+import pytest
+
+from policysched.policytests import running
+from tests.policytests import files
+
+REPLICAS = "pod: web, replicas: 3"
+MET = [
+    ("node: n2", "pod: web"),
+    ("node: [n2, n4]", "pod: web"),
+    ("node: null", "pod: {from: web, requests: {cpu: 9}}"),
+    ("feasible: [n4, n2]", "pod: web"),
+    ("rejected: {n1: too-hot}", "pod: web"),
+    ("rejected: {n1: web/too-hot, n3: any}, exact: true", "pod: web"),
+    ("rejected: {n2: [NodeResourcesFit]}", "pod: {from: web, requests: {cpu: 9}}"),
+    ("scores: {n2: 600}", "pod: web"),
+    ("scores: {n2: 580 ± 20, n4: 510 +- 10}", "pod: web"),
+    ("rules: {quiet: {n2: 60}}", "pod: web"),
+    ("rules: {web/quiet: {n2: {points: 59 ± 1, raw: 40%}}}", "pod: web"),
+    ("message: ''", "pod: web"),
+    ("policies: [web]", "pod: web"),
+    ("policies: []", "pod: {labels: {app: cron}}"),
+    ("skipped: []", "pod: web"),
+    ("skipped: [too-hot, quiet]", "pod: web, metrics: outage"),
+    ("skipped: [by-day]", "pod: web, now: '2026-03-01T10:00:00+01:00'"),
+    ("feasible: [n1, n2, n4]", "pod: web, metrics: {busy: {n1: _}}"),
+    ("feasible: [n1, n2, n4]", "pod: web, metrics: {busy: {n1: stale}}"),
+    ("feasible: [n1, n2, n4]", "pod: web, metrics: {busy: outage}"),
+    ("pending: false", "pod: web"),
+    ("pending: true", "pod: {from: web, requests: {cpu: 9}}"),
+    ("pending: 1", "pod: {from: web, requests: {cpu: 4}}, replicas: 3"),
+    ("placed: {n2: 3, n4: 0}", REPLICAS),
+    ("maxSkew: {zone: 3}", REPLICAS),
+]
+NOT_MET = [
+    ("node: n4", "pod: web", "node", "n4", "n2"),
+    ("node: null", "pod: web", "node", "null", "n2"),
+    ("node: n2", "pod: web, metrics: outage", "node", "n2", "[n1, n2, n4] (equal points)"),
+    ("feasible: [n2]", "pod: web", "feasible", "[n2]", "[n2, n4]"),
+    ("rejected: {n1: fast-disk}", "pod: web", "rejected.n1", "fast-disk", "[too-hot]"),
+    ("rejected: {n2: any}", "pod: web", "rejected.n2", "any", "takes the pod"),
+    (
+        "rejected: {n1: too-hot}, exact: true",
+        "pod: web",
+        "rejected",
+        "{n1: too-hot}",
+        "{n1: too-hot, n3: fast-disk}",
+    ),
+    ("scores: {n2: 540 ± 50}", "pod: web", "scores.n2", "540 ± 50", "600"),
+    ("scores: {n1: 100}", "pod: web", "scores.n1", "100", "is rejected"),
+    ("rules: {quiet: {n2: 59}}", "pod: web", "rules.quiet.n2", "59", "60"),
+    ("rules: {quiet: {n2: {raw: 0.41}}}", "pod: web", "rules.quiet.n2.raw", "0.41", "0.4"),
+    (
+        "rules: {quiet: {n2: 0}}",
+        "pod: {labels: {app: cron}}",
+        "rules.quiet.n2",
+        "0",
+        "has no say",
+    ),
+    (
+        "message: no room",
+        "pod: {from: web, requests: {cpu: 9}}",
+        "message",
+        "no room",
+        "'0/4 nodes are available: 4 Insufficient cpu.'",
+    ),
+    ("policies: []", "pod: web", "policies", "[]", "[web]"),
+    ("skipped: [quiet]", "pod: web", "skipped", "[quiet]", "[]"),
+    ("pending: true", "pod: web", "pending", "true", "false"),
+    ("pending: 1", REPLICAS, "pending", "1", "0"),
+    ("placed: {n4: 1}", REPLICAS, "placed.n4", "1", "0"),
+    ("maxSkew: {zone: 2}", REPLICAS, "maxSkew.zone", "2", "3 (a: 0, b: 3)"),
+]
+
+
+@pytest.mark.parametrize("expect, more", MET, ids=lambda text: text)
+def test_an_expectation_that_is_met_passes(tmp_path: pathlib.Path, expect: str, more: str) -> None:
+    """Each kind of expectation, as things are."""
+    done = running.run([files.expecting(tmp_path, expect, more)])
+    assert done.problems == {}
+    (result,) = done.results
+    assert (result.status, result.mismatches, done.exit_code()) == ("pass", (), 0)
+
+
+@pytest.mark.parametrize("expect, more, path, expected, actual", NOT_MET)
+def test_an_expectation_that_is_not_met_fails(
+    tmp_path: pathlib.Path, expect: str, more: str, path: str, expected: str, actual: str
+) -> None:
+    """Each kind of expectation, as things are not: expected and actual are told."""
+    done = running.run([files.expecting(tmp_path, expect, more)])
+    assert done.problems == {}
+    (result,) = done.results
+    (found,) = result.mismatches
+    assert (".".join(found.path), found.expected) == (path, expected)
+    assert found.actual.removeprefix("[").startswith(actual.removeprefix("[").removesuffix("]"))
+    assert (result.status, done.exit_code()) == ("fail", 1)
+    assert result.report is not None
+
+
+def test_params_of_a_test_stand_over_those_of_the_file(tmp_path: pathlib.Path) -> None:
+    """The same pod under two limits."""
+    policy = files.POLICY.replace("80%", "limit").replace(
+        "metric", "param limit: ratio = 80%\nmetric", 1
+    )
+    head = f"params: {{limit: 95%}}\n{files.HEAD}"
+    tests = """\
+    - {name: of the file, pod: web, expect: {feasible: [n1, n2, n4]}}
+    - {name: of the test, pod: web, params: {limit: 45%}, expect: {feasible: [n2]}}
+    """
+    done = running.run([files.write(tmp_path, tests, head, policy)])
+    assert [result.status for result in done.results] == ["pass", "pass"]
+
+
+def test_a_pod_of_a_cluster_file_leaves_its_node(tmp_path: pathlib.Path) -> None:
+    """A running pod is decided as if it were pending; what it requests there is free."""
+    (tmp_path / "cluster.yaml").write_text(
+        """\
+apiVersion: v1
+kind: List
+items:
+- {kind: Node, apiVersion: v1, metadata: {name: c1, labels: {disk: ssd}},
+   status: {allocatable: {cpu: "1", memory: 1Gi, pods: "9"}}}
+- {kind: Pod, apiVersion: v1, metadata: {name: old, namespace: prod, labels: {app: web}},
+   spec: {nodeName: c1, containers: [{name: c, resources: {requests: {cpu: "1"}}}]}}
+""",
+        "utf-8",
+    )
+    head = "policies: [web.policy]\nnow: 2026-03-02\ncluster: cluster.yaml\n"
+    tests = """\
+    - {name: off its node, pod: prod/old, expect: {node: c1}}
+    - {name: by its name alone, pod: old, expect: {node: c1}}
+    - {name: beside it, pod: {labels: {app: web}, requests: {cpu: 1}}, expect: {node: null}}
+    """
+    done = running.run([files.write(tmp_path, tests, head)])
+    assert done.problems == {}
+    assert [result.mismatches for result in done.results] == [(), (), ()]

@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+import pathlib
+
+import pytest
+
+from policysched.policytests import running, updating
+from tests.policytests import files
+
+WRONG_AND_RIGHT = [
+    ("node: n4 # why", "node: n2 # why"),
+    ("feasible: [n2, n1]  # two", "feasible: [n2, n4]  # two"),
+    (
+        "feasible:\n    - n1 # one\n    - n2\n  pending: false",
+        "feasible: [n2, n4]\n  pending: false",
+    ),
+    ("feasible:\n  - n1\n  pending: false", "feasible: [n2, n4]\n  pending: false"),
+    ("rejected: {n1: any, n3: too-hot}", "rejected: {n1: any, n3: fast-disk}"),
+    ("rejected: {n1: any, n2: any} # some", "rejected: {n1: any} # some"),
+    ("rejected: {n1: any}\n  exact: true", "rejected: {n1: too-hot, n3: fast-disk}\n  exact: true"),
+    (
+        "scores:\n    # the winner\n    n2: 1 ± 5 # points\n    n4: 500",
+        "scores:\n    # the winner\n    n2: 600 ± 5 # points\n    n4: 500",
+    ),
+    ("rules: {quiet: {n2: {raw: 0.1 +- 1%}}}", "rules: {quiet: {n2: {raw: 0.4 +- 1%}}}"),
+    ("rules: {quiet: {n2: 60, n1: 1}}", "rules: {quiet: {n2: 60}}"),
+    ("message: >-\n    no\n    room\n  pending: true", "message: ''\n  pending: false"),
+    ("policies: []\n  skipped: [quiet]", "policies: [web]\n  skipped: []"),
+    ("{}", "{node: n2, feasible: [n2, n4]}"),
+    ("", " {node: n2, feasible: [n2, n4]}"),
+]
+
+
+@pytest.mark.parametrize("wrong, right", WRONG_AND_RIGHT)
+def test_update_writes_what_happens_and_keeps_the_rest(
+    tmp_path: pathlib.Path, wrong: str, right: str
+) -> None:
+    """Values are replaced in place, comments and layout stay, and the result passes."""
+    path = files.write(tmp_path, _test(wrong))
+    done = running.run([path], is_update=True)
+    assert done.problems == {}
+    text = updating.updated(done.results[0].case.suite, done.results)
+    before = pathlib.Path(path).read_text("utf-8")
+    unchanged = before.index("expect:") + len("expect:")
+    assert text[:unchanged] == before[:unchanged]
+    assert text == files.HEAD + "tests:\n" + _indented(_test(right))
+    pathlib.Path(path).write_text(text, "utf-8")
+    assert [result.status for result in running.run([path]).results] == ["pass", "pass"]
+
+
+def _test(expect: str) -> str:
+    value = f" {expect}" if expect == "{}" else f"\n    {expect.replace(chr(10), chr(10) + '  ')}"
+    if not expect or expect.startswith((" {", "{node")):
+        value = f" {expect.strip()}" if expect else ""
+    head = "- name: it # the first\n  pod: web\n  expect:"
+    return f"{head}{value}\n- {{name: next, pod: web, expect: {{node: n2}}}} # last\n"
+
+
+def _indented(text: str) -> str:
+    return "".join(f"  {line}\n" for line in text.splitlines())
+
+
+def test_several_tests_of_a_file_are_updated_at_once(tmp_path: pathlib.Path) -> None:
+    """Edits do not shift each other."""
+    tests = "".join(f"- {{name: t{n}, pod: web, expect: {{node: n{n}}}}}\n" for n in (1, 2, 3, 4))
+    path = files.write(tmp_path, tests)
+    done = running.run([path])
+    text = updating.updated(done.results[0].case.suite, done.results)
+    assert text.count("node: n2") == 4
