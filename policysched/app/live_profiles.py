@@ -75,6 +75,11 @@ class LiveProfiles:
             histories = profiles.metric_needs.histories
             window_seconds = {key: need.seconds for key, need in histories.items()}
             self._metrics.set_metrics(policy_set.metrics, window_seconds)
+        elif policy_set.metrics:
+            _log.warning(
+                "the policies read metrics, which are missing on all nodes without a source; "
+                "give --prometheus URL, or `prometheus` in the configuration"
+            )
         frameworks = {
             name: runtime.Framework(prof, self._rng, shapes_kept=self._shapes_kept)
             for name, prof in profiles.by_name.items()

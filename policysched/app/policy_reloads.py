@@ -23,7 +23,7 @@ def first_state(
 ) -> state.PolicyState:
     """Return what is known about the policies of a process that starts now."""
     origin = source.origin if source else "none"
-    version = state.VersionInUse(start.checked.hash, start.checked.texts, now)
+    version = state.in_use(start.checked, now)
     return state.PolicyState(origin, version, is_frozen=start.offer.is_frozen)
 
 

@@ -79,7 +79,7 @@ class Service:
             self._election = elections.LeaderElectionConfig()
         self._own_metrics = own_metrics.OwnMetrics()
         self._source_watch = source_watch.SourceWatch(self._own_metrics)
-        self._recipe = versions.Recipe(configuration, options.scheduler_name)
+        self._recipe = versions.Recipe(configuration, options.scheduler_name, clock)
         self._starting = starting.Starting(configuration.policies, self._recipe)
         self._metrics: metrics_source.MetricsSource | None = None
         self._start = self._starting.local()
@@ -97,11 +97,6 @@ class Service:
             watch = self._source_watch
             around = source.Surroundings(self._clock, self._rng, observer=watch)
             return live_source.LiveSource(servers, declared, around)
-        if declared:
-            _log.warning(
-                "the policies read metrics, which are missing on all nodes without a source; "
-                "give --prometheus URL, or `prometheus` in the configuration"
-            )
         return None
 
     async def run(self) -> None:

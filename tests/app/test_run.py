@@ -10,8 +10,6 @@ import sys
 import pytest
 import yaml
 
-from policysched import clock as clocks
-from policysched.app import config, wiring
 from tests.app import aged_nodes, operations_page
 from tests.e2e import scheduler_process
 from tests.promapi import fake_prometheus
@@ -197,13 +195,3 @@ def test_options_that_make_no_sense_are_refused(argv: list[str], message: str) -
     assert message in done.stderr
     assert "hunter2" not in done.stderr
     assert len(done.stderr.splitlines()) <= 2
-
-
-def test_metrics_without_a_source_are_told(
-    tmp_path: pathlib.Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    """Nobody should wonder why no rule on them ever acts."""
-    (tmp_path / "p.policy").write_text(POLICY)
-    configuration = config.Config(policies=config.PoliciesConfig(paths=(str(tmp_path),)))
-    wiring.Service(wiring.RunOptions(), configuration, clocks.SystemClock())
-    assert "metrics, which are missing on all nodes without a source" in caplog.text

@@ -93,7 +93,7 @@ class Reloader:
     def _essence(self, offer: versions.Offer) -> tuple[object, ...]:
         """Return what has to differ for an offer to be a new one."""
         texts = self._recipe.hash_of(offer.texts)
-        return (texts, offer.problem, offer.is_frozen, offer.demanded)
+        return (texts, offer.problem, offer.is_frozen, offer.is_frozen and offer.demanded)
 
     def _keep(self) -> None:
         if self.state.refused is not None:
@@ -103,23 +103,29 @@ class Reloader:
     async def _load(self, offer: versions.Offer) -> None:
         started_seconds = self._clock.monotonic_seconds()
         found = await asyncio.to_thread(self._recipe.check, offer)
-        refusal = self._use(found) if isinstance(found, versions.Checked) else found
+        if isinstance(found, versions.Refusal):
+            self._refuse(found)
+            return
+        refusal = self._use(found)
         if refusal is not None:
-            _log.error(
-                "%s is refused, %s stays in use: %s",
-                _named(refusal.hash),
-                _named(self._in_use),
-                refusal.details,
-            )
-            self.state.refuse(refusal, self._clock.now())
+            self._refuse(refusal)
             return
         seconds = self._clock.monotonic_seconds() - started_seconds
         _log.info(
             "policies reloaded %s",
             logs.fields(hash=found.hash, former=self._in_use, seconds=f"{seconds:.3f}"),
         )
-        self.state.loaded(states.VersionInUse(found.hash, offer.texts, self._clock.now()))
+        self.state.loaded(states.in_use(found, self._clock.now()))
         await self._live.wait_for_metrics()
+
+    def _refuse(self, refusal: versions.Refusal) -> None:
+        _log.error(
+            "%s is refused, %s stays in use: %s",
+            _named(refusal.hash),
+            _named(self._in_use),
+            refusal.details,
+        )
+        self.state.refuse(refusal, self._clock.now())
 
     def _use(self, checked: versions.Checked) -> versions.Refusal | None:
         """Swap the profiles, or say why not; between two awaits, so between two cycles."""

@@ -116,12 +116,13 @@ class Rollback:
     ) -> Done:
         key, former = version
         data, present = _data(former), _policies_of(target)
-        annotations = {statuses.ROLLBACK: key.hash}
-        if freeze:
-            annotations[statuses.FREEZE] = "true"
         said = target.metadata.annotations
         is_frozen = freeze or said.get(statuses.FREEZE) == "true"
-        if data == present and annotations.items() <= said.items():
+        # What nothing holds back needs no demand; one that stays would pass a later freeze.
+        annotations = {statuses.ROLLBACK: key.hash if is_frozen else None}
+        if freeze:
+            annotations[statuses.FREEZE] = "true"
+        if data == present and all(said.get(name) == to for name, to in annotations.items()):
             return Done(version, is_written=False, is_frozen=is_frozen)
         dropped = dict.fromkeys(present.keys() - data.keys())
         await self._store.change(target, data=dropped | data, annotations=annotations)

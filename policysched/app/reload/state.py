@@ -56,11 +56,20 @@ class VersionInUse:
         hash: as in every decision.
         texts: what it is made of, empty without policies.
         loaded_at: since when.
+        warnings: what its author should know, each on a line.
     """
 
     hash: str
     texts: tuple[source.SourceText, ...]
     loaded_at: datetime.datetime
+    warnings: tuple[str, ...] = ()
+
+
+def in_use(checked: versions.Checked, now: datetime.datetime) -> VersionInUse:
+    """Return a version that decides from now on, and log what its author should know."""
+    for warning in checked.warnings:
+        _log.warning("policies: %s", warning)
+    return VersionInUse(checked.hash, checked.texts, now, checked.warnings)
 
 
 class PolicyState:

@@ -69,6 +69,7 @@ def page(state: states.PolicyState) -> bytes:
             for result in (states.Outcome.LOADED, states.Outcome.REFUSED)
         },
         "refused": refused,
+        "warnings": list(current.warnings),
         "texts": [{"name": text.name, "text": text.text} for text in current.texts],
     }
     return orjson.dumps(document, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
@@ -124,7 +125,8 @@ class ConfigMapEvents:
         current = self._state.current.hash
         match told.outcome:
             case states.Outcome.LOADED:
-                return "Normal", "PoliciesLoaded", f"version {told.hash} is in use"
+                note = f"version {told.hash} is in use{_first_of(self._state.current.warnings)}"
+                return "Normal", "PoliciesLoaded", note
             case states.Outcome.KEPT:
                 return "Normal", "PoliciesLoaded", f"version {told.hash} is still in use"
             case states.Outcome.FROZEN:
@@ -134,3 +136,10 @@ class ConfigMapEvents:
                 what = f"version {told.hash}" if told.hash else "what is there now"
                 note = f"{what} is refused, {current} stays in use: {told.summary}"
                 return "Warning", "PoliciesRefused", note
+
+
+def _first_of(warnings: tuple[str, ...]) -> str:
+    if not warnings:
+        return ""
+    more = f" (and {len(warnings) - 1} more)" if len(warnings) > 1 else ""
+    return f", with a warning: {warnings[0]}{more}"

@@ -6,6 +6,7 @@ import dataclasses
 import logging
 from collections.abc import Sequence
 
+from policysched import clock as clocks
 from policysched import errors
 from policysched.app import config, policies
 from policysched.compiler import compiler
@@ -69,12 +70,30 @@ class Checked:
         """Identifies texts and params, as in every decision; "" without policies."""
         return self.policy_set.content_hash
 
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Findings that are no errors, each on a line."""
+        return tuple(
+            f"{finding.span}: {finding.code}: {finding.message}"
+            for finding in self.policy_set.findings
+            if finding.severity is diagnostics.Severity.WARNING
+        )
+
 
 class Recipe:
     """How texts become profiles: everything else that has a say, the same for all versions."""
 
-    def __init__(self, configuration: config.Config, scheduler_name: str | None) -> None:
-        """Take params and plugins from the configuration; see `policies.from_sources`."""
+    def __init__(
+        self,
+        configuration: config.Config,
+        scheduler_name: str | None,
+        clock: clocks.Clock | None = None,
+    ) -> None:
+        """Take params and plugins from the configuration; see `policies.from_sources`.
+
+        Rules that have expired by `clock` are warned of.
+        """
+        self._clock = clock or clocks.SystemClock()
         self._configuration = configuration
         self._scheduler_name = scheduler_name
         self._params = policies.given_params(configuration)
@@ -98,7 +117,11 @@ class Recipe:
             return refusal("", errors.InputError("policies", offer.problem))
         try:
             made = policies.from_sources(
-                offer.texts, self._params, self._scheduler_name, self._configuration
+                offer.texts,
+                self._params,
+                self._scheduler_name,
+                self._configuration,
+                self._clock.now(),
             )
             return Checked(offer.texts, made, policies.compile_set(made))
         except errors.InputError as error:

@@ -63,7 +63,7 @@ class Scene:
             self.world.nodes.upsert(
                 builders.make_node(side).capacity(pods=9, cpu="9").labels(side=side).build()
             )
-        self.recipe = versions.Recipe(config.Config(), None)
+        self.recipe = versions.Recipe(config.Config(), None, self.world.clock)
         self.binder = Binder()
         self.handle = interface.Handle(self.binder, rng=random.Random(1))
         self.live = live_profiles.LiveProfiles(
@@ -183,6 +183,20 @@ async def test_a_bug_of_the_compiler_refuses_the_version(monkeypatch: pytest.Mon
             "internal error: ZeroDivisionError: integer division or modulo by zero"
         )
         assert await scene.place("a") == "east"
+
+
+@asynchronous
+async def test_what_an_author_should_know_is_told(caplog: pytest.LogCaptureFixture) -> None:
+    """A rule that has expired, and metrics that nobody brings, make a version no worse."""
+    scene = Scene()
+    expired = 'policy old { for pods\n  reject when free(cpu) < 1 as full expires "2025-12-31" }\n'
+    metric = METRIC.replace(" source elsewhere", "")
+    async with scene.running():
+        assert await scene.take(offer(WEST + expired, metric)) == ["loaded"]
+    (warning,) = [each for each in scene.state.current.warnings if "PS804" in each]
+    assert warning.startswith("0.policy:4:")
+    assert warning in caplog.text
+    assert "missing on all nodes without a source" in caplog.text
 
 
 @asynchronous

@@ -76,6 +76,7 @@ def test_the_page_has_the_texts_and_the_errors() -> None:
             "at": "2026-01-05T12:00:00+00:00",
             "errors": "error[PS001]: oh",
         },
+        "warnings": [],
         "texts": [{"name": "a.policy", "text": "text"}],
     }
 
@@ -165,3 +166,15 @@ def test_a_listener_that_fails_keeps_nobody_from_being_told(
     state.keep()
     assert [each.outcome for each in told] == [states.Outcome.KEPT]
     assert "a listener failed" in caplog.text
+
+
+def test_an_event_tells_what_an_author_should_know() -> None:
+    """The first warning; the log and the page have all of them."""
+    recorder = Recorder()
+    state = _state()
+    events = telling.ConfigMapEvents(recorder, lambda: config_maps.ConfigMap(META), state)
+    state.listeners.append(events.tell)
+    state.loaded(states.VersionInUse("new", (), builders.EPOCH, ("a:1:1: PS804: old", "b")))
+    (event,) = recorder.events
+    assert event[3] == "version new is in use, with a warning: a:1:1: PS804: old (and 1 more)"
+    assert json.loads(telling.page(state))["warnings"] == ["a:1:1: PS804: old", "b"]
