@@ -5,6 +5,7 @@ All texts that are found together form one namespace, as the keys of one ConfigM
 
 from __future__ import annotations
 
+import dataclasses
 import pathlib
 import sys
 from collections.abc import Iterable, Iterator, Mapping
@@ -122,8 +123,12 @@ def _unreadable(where: str, error: OSError) -> errors.InputError:
 
 def _read_manifest(file: pathlib.Path, where: str) -> list[source.SourceText]:
     text = _read_text(file, where, _MAX_MANIFEST_BYTES)
-    documents = (document.value for document in plain_yaml.load_all(text, where))
-    maps = [each for value in documents for each in _objects(value) if _is_config_map(each)]
+    maps = [
+        _Manifest(each, where, text.split("\n"), document, path)
+        for document in plain_yaml.load_all(text, where, with_lines=True)
+        for path, each in _objects(document.value)
+        if _is_config_map(each)
+    ]
     if not maps:
         raise errors.InputError(
             where, "holds no ConfigMap", help=f"policies are in ConfigMaps or `{SUFFIX}` files"
@@ -131,21 +136,22 @@ def _read_manifest(file: pathlib.Path, where: str) -> list[source.SourceText]:
     if len(maps) == 1:
         return list(_policies_of(maps[0], where))
     texts: dict[str, source.SourceText] = {}
-    for config_map in maps:
-        named = f"{where}/{_name(config_map)}"
-        for policy in _policies_of(config_map, named):
+    for manifest in maps:
+        named = f"{where}/{_name(manifest.config_map)}"
+        for policy in _policies_of(manifest, named):
             if policy.name in texts:
                 raise errors.InputError(policy.name, "this key of this ConfigMap is there twice")
             texts[policy.name] = policy
     return list(texts.values())
 
 
-def _objects(value: plain_yaml.Value) -> list[plain_yaml.Value]:
-    """Return the items of a List, or the one object."""
+def _objects(value: plain_yaml.Value) -> list[tuple[plain_yaml.Path, plain_yaml.Value]]:
+    """Return the items of a List, or the one object, each with its path."""
     if isinstance(value, Mapping) and value.get("kind") in _LISTS:
         items = value.get("items")
-        return items if isinstance(items, list) else []
-    return [value]
+        items = items if isinstance(items, list) else []
+        return [(("items", index), item) for index, item in enumerate(items)]
+    return [((), value)]
 
 
 def _name(config_map: Mapping[str, plain_yaml.Value]) -> str:
@@ -159,19 +165,54 @@ def _is_config_map(value: plain_yaml.Value) -> bool:
     return isinstance(value, Mapping) and value.get("kind") == "ConfigMap"
 
 
-def _policies_of(
-    config_map: Mapping[str, plain_yaml.Value], where: str
-) -> Iterator[source.SourceText]:
+def _policies_of(manifest: _Manifest, where: str) -> Iterator[source.SourceText]:
     """Yield the keys that end in `.policy`; all others are somebody else's."""
-    binary = config_map.get("binaryData")
+    binary = manifest.config_map.get("binaryData")
     for key in policy_keys(binary if isinstance(binary, Mapping) else ()):
         # kubectl puts there what is not UTF-8; without it the others are not the whole version.
         raise errors.InputError(where, f"the key `{key}` of the ConfigMap is not UTF-8 text")
-    data = config_map.get("data") or {}
+    data = manifest.config_map.get("data") or {}
     keys = [key for key in data if key.endswith(SUFFIX)] if isinstance(data, Mapping) else []
     if not keys:
         raise errors.InputError(where, f"the ConfigMap has no key that ends in `{SUFFIX}`")
     for key in keys:
         if not isinstance(data[key], str):
             raise errors.InputError(where, f"the key `{key}` of the ConfigMap is not text")
-        yield source.SourceText(f"{where}/{key}", without_mark(data[key]))
+        origin = manifest.origin(key, data[key])
+        yield source.SourceText(f"{where}/{key}", without_mark(data[key]), origin)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Manifest:
+    """A ConfigMap in a file.
+
+    Attributes:
+        file: path of the file.
+        lines: of the file.
+        document: that the ConfigMap is in, at `path`.
+    """
+
+    config_map: Mapping[str, plain_yaml.Value]
+    file: str
+    lines: list[str]
+    document: plain_yaml.Document
+    path: plain_yaml.Path
+
+    def origin(self, key: str, text: str) -> source.Origin:
+        """Return where the text of a key begins, found by its lines: those of a literal block."""
+        line = self.document.line((*self.path, "data", key))
+        shown = [each.rstrip("\r") for each in text.rstrip("\n").split("\n")]
+        block = [each.rstrip("\r") for each in self.lines[line : line + len(shown)]]
+        first = next((index for index, each in enumerate(shown) if each), None)
+        if first is None or len(block) < len(shown) or not block[first].endswith(shown[first]):
+            return source.Origin(self.file, line, None)
+        indent = len(block[first]) - len(shown[first])
+        is_block = all(
+            each[:indent].strip() == "" and each[indent:] == line_shown
+            for each, line_shown in zip(block, shown, strict=True)
+        )
+        return (
+            source.Origin(self.file, line + 1, indent)
+            if is_block
+            else source.Origin(self.file, line, None)
+        )

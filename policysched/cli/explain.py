@@ -103,14 +103,18 @@ def _write_texts(reports: Iterator[explain_text.Report], args: argparse.Namespac
 
 
 def _explain_rule(code: str) -> int:
-    """Print the page of a diagnostic: its section of docs/diagnostics.md."""
+    """Print the page of a diagnostic: its section of docs/diagnostics.md, or its file."""
     from policysched import _resources  # noqa: PLC0415 - only this form needs it
     from policysched.lang import diagnostics  # noqa: PLC0415 - as above
 
     name = code.upper()
-    if name not in diagnostics.CODES:
-        advice = spelling.did_you_mean(name, diagnostics.CODES) or "codes look like PS304"
+    known = diagnostics.CODES | diagnostics.LINT_CODES
+    if name not in known:
+        advice = spelling.did_you_mean(name, known) or "codes look like PS304"
         raise errors.InputError(f"`{code}`", "is no diagnostic code", help=advice)
+    if name in diagnostics.LINT_CODES:
+        output.write(_resources.text("docs", "lint", f"{name}.md").removeprefix("# ").rstrip())
+        return errors.EXIT_OK
     pages = _resources.text("docs", "diagnostics.md").split("\n## ")
     page = next(page for page in pages if page.startswith(f"{name}:"))
     output.write(page.rstrip())

@@ -24,6 +24,7 @@ _HELP = {
     "run": "schedule pods on the cluster of a kubeconfig",
     "demo": "watch policies place pods on an embedded cluster",
     "check": "report every error in policy files",
+    "lint": "report what policies were probably not meant to say",
     "fmt": "print policy files in canonical form",
     "migrate": "rewrite policy files to the current version of the language",
     "test": "run policy tests: what policies are expected to do on small clusters",

@@ -46,11 +46,13 @@ class CheckResult:
         program: None if there is any error.
         diagnostics: by position.
         texts: the texts by name, for rendering; given params are one of them.
+        parsed: what was read of each text, in the order of the texts.
     """
 
     program: checked.CheckedProgram | None
     diagnostics: tuple[diagnostics.Diagnostic, ...]
     texts: Mapping[str, source.SourceText]
+    parsed: tuple[parser.ParseResult, ...] = ()
 
 
 def check(
@@ -98,7 +100,10 @@ class _Checker:
                 self.found.add(finding)
         program = None if self._is_too_large() else self._program()
         return CheckResult(
-            None if self.found.has_errors else program, self.found.sorted(), self.texts
+            None if self.found.has_errors else program,
+            self.found.sorted(),
+            self.texts,
+            tuple(self.parsed.values()),
         )
 
     def _check_text_names(self) -> None:

@@ -13,10 +13,11 @@ from policysched.lang import source
 
 
 class Severity(enum.StrEnum):
-    """How bad a finding is; `check` reports errors and warnings."""
+    """How bad a finding is; `check` reports errors and warnings, `lint` all three."""
 
     ERROR = "error"
     WARNING = "warning"
+    INFO = "info"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -53,7 +54,7 @@ class Diagnostic:
     """One finding.
 
     Attributes:
-        code: a key of `CODES`.
+        code: a key of `CODES` or `LINT_CODES`.
         message: one plain sentence, lowercase, no final period, user text in backticks.
         span: the tightest place to look at.
         label: a few words under the caret, or "".
@@ -76,7 +77,7 @@ class Diagnostic:
 
     def __post_init__(self) -> None:
         """Refuse a code that the catalogue does not have."""
-        if self.code not in CODES:
+        if self.code not in CODES and self.code not in LINT_CODES:
             raise ValueError(f"the catalogue has no diagnostic `{self.code}`")
 
 
@@ -108,6 +109,29 @@ CODES: dict[str, str] = {
     "PS804": "a rule that has expired",
 }
 """Code -> what it is about, in one line. `docs/diagnostics.md` has a section for each."""
+
+LINT_CODES: dict[str, str] = {
+    "PS201": "requirements that exclude each other",
+    "PS202": "bounds that leave no number",
+    "PS203": "a requirement that says nothing",
+    "PS204": "a rule that a stricter one makes useless",
+    "PS205": "scores of one profile that pull in opposite directions",
+    "PS208": "NotIn or `!=` that also matches where the label is absent",
+    "PS210": "a spread that does not count the policy's own pods",
+    "PS211": "a policy that may reject nodes for every pod of the cluster",
+    "PS302": "a threshold that no value of the metric crosses, or every value",
+    "PS306": "minmax without a floor",
+    "PS402": "a query with several samples for a node",
+    "PS405": "a rate of a sum",
+    "PS406": "a counter that is read raw",
+    "PS407": "a regular expression that need not be one",
+    "PS408": "a query that picks some nodes, read by a score",
+    "PS410": "a hard limit on a single sample",
+    "PS801": "something that a reviewer misses",
+    "PS802": "a text that is not in canonical form",
+    "PS803": "an `ignore` that ignores nothing, or without a reason",
+}
+"""Codes of `policysched lint`, like `CODES`. `docs/lint/` has a page for each."""
 
 
 def by_position(diagnostic: Diagnostic) -> tuple[str, int, int, str]:

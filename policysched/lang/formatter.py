@@ -56,6 +56,11 @@ def format_text(text: source.SourceText) -> FormatResult:
     return FormatResult(formatted)
 
 
+def is_canonical(parsed: parser.ParseResult) -> bool:
+    """Return whether a text without syntax errors is in canonical form."""
+    return _Formatter(parsed).run() == parsed.text.text
+
+
 def _comments(file: syntax.PolicyFile) -> list[str]:
     return [comment.text.rstrip() for comment in file.comments]
 

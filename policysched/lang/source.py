@@ -30,6 +30,22 @@ class Span:
         return f"{self.file}:{self.line}:{self.column}"
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class Origin:
+    """Where in a file a text begins that is only a part of it: one key of a ConfigMap manifest.
+
+    Attributes:
+        file: path of the file.
+        line: 1-based line of the text's first line.
+        indent: characters before each of its lines; None if lines of the text are not lines of the
+            file (a folded or quoted scalar), so that only `line` can be told.
+    """
+
+    file: str
+    line: int
+    indent: int | None
+
+
 @dataclasses.dataclass(frozen=True)
 class SourceText:
     r"""One policy text: a `.policy` file, or one key of a ConfigMap.
@@ -37,10 +53,12 @@ class SourceText:
     Attributes:
         name: shown in diagnostics, usually the path as the user wrote it.
         text: the whole content, as read; line ends are `\n` or `\r\n`.
+        origin: the file around it; None for a text that is a file of its own.
     """
 
     name: str
     text: str
+    origin: Origin | None = dataclasses.field(default=None, compare=False)
 
     @property
     def key(self) -> str:
@@ -65,6 +83,15 @@ class SourceText:
         """Return the 1-based line and column of `offset`."""
         index = bisect.bisect_right(self._line_starts, offset) - 1
         return index + 1, offset - self._line_starts[index] + 1
+
+    def place(self, offset: int) -> tuple[str, int, int]:
+        """Return the file, line and column of `offset`, also where the text is part of a file."""
+        line, column = self.position(offset)
+        if self.origin is None:
+            return self.name, line, column
+        if self.origin.indent is None:
+            return self.origin.file, self.origin.line, 1
+        return self.origin.file, self.origin.line + line - 1, column + self.origin.indent
 
     def span(self, start: int, end: int) -> Span:
         """Return the Span from `start` up to `end` (exclusive)."""

@@ -1,0 +1,1 @@
+"""Forms in which findings are written, one module each."""

@@ -1,0 +1,44 @@
+"""Workflow commands of GitHub Actions: annotations on the lines of a pull request.
+
+Escapes as actions/toolkit does (packages/core/src/command.ts).
+"""
+
+from __future__ import annotations
+
+from policysched.lang import diagnostics
+from policysched.lint import linter
+from policysched.lint.formats import places
+
+_COMMANDS = {
+    diagnostics.Severity.ERROR: "error",
+    diagnostics.Severity.WARNING: "warning",
+    diagnostics.Severity.INFO: "notice",
+}
+
+
+def render(report: linter.Report) -> str:
+    """Return one command for each finding."""
+    return "\n".join(_command(finding, report) for finding in report.findings)
+
+
+def _command(finding: diagnostics.Diagnostic, report: linter.Report) -> str:
+    place = places.of(finding.span, report.texts)
+    properties = {
+        "file": place.file,
+        "line": place.line,
+        "endLine": place.end_line,
+        "title": f"policysched {finding.code}",
+    }
+    if place.line == place.end_line:  # columns of several lines are refused
+        properties |= {"col": place.column, "endColumn": place.end_column}
+    shown = ",".join(f"{name}={_property(str(value))}" for name, value in properties.items())
+    advice = f"; {finding.help}" if finding.help else ""
+    return f"::{_COMMANDS[finding.severity]} {shown}::{_data(finding.message + advice)}"
+
+
+def _data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")

@@ -1,0 +1,62 @@
+"""The form of schemas/lint.schema.json."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from policysched.lang import diagnostics
+from policysched.lint import linter
+from policysched.lint.formats import places
+
+
+def as_json(report: linter.Report) -> dict[str, Any]:
+    """Return the findings; places are those in the files that are edited."""
+    severities = [finding.severity for finding in report.findings]
+    return {
+        "files": sorted({place.file for place in _places(report)}),
+        "errors": severities.count(diagnostics.Severity.ERROR),
+        "warnings": severities.count(diagnostics.Severity.WARNING),
+        "infos": severities.count(diagnostics.Severity.INFO),
+        "silenced": report.silenced,
+        "findings": [_finding(finding, report) for finding in report.findings],
+    }
+
+
+def _places(report: linter.Report) -> list[places.Place]:
+    return [places.of(text.span(0, 0), report.texts) for text in report.texts.values() if text.text]
+
+
+def _finding(finding: diagnostics.Diagnostic, report: linter.Report) -> dict[str, Any]:
+    edits = places.edits(finding.fix, report.texts)
+    return {
+        "code": finding.code,
+        "severity": finding.severity.value,
+        "message": finding.message,
+        "place": _place(places.of(finding.span, report.texts)),
+        "secondary": [
+            {"place": _place(places.of(label.span, report.texts)), "text": label.text}
+            for label in finding.secondary
+        ],
+        "notes": list(finding.notes),
+        "help": finding.help,
+        "fix": None if finding.fix is None or not edits else _fix(finding.fix, edits),
+    }
+
+
+def _fix(fix: diagnostics.Fix, edits: list[tuple[places.Place, str]]) -> dict[str, Any]:
+    return {
+        "safe": fix.safe,
+        "edits": [
+            {"place": _place(place), "replacement": replacement} for place, replacement in edits
+        ],
+    }
+
+
+def _place(place: places.Place) -> dict[str, Any]:
+    return {
+        "file": place.file,
+        "line": place.line,
+        "column": place.column,
+        "endLine": place.end_line,
+        "endColumn": place.end_column,
+    }

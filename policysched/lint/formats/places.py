@@ -1,0 +1,66 @@
+"""Where findings are: in the file that a user edits, which may be a ConfigMap manifest."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+from collections.abc import Mapping
+
+from policysched.lang import diagnostics, source
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Place:
+    """A stretch of a file; lines and columns from 1, the end exclusive."""
+
+    file: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+
+
+def of(span: source.Span, texts: Mapping[str, source.SourceText]) -> Place:
+    """Return the place of a span in the file that its text comes from."""
+    text = texts.get(span.file)
+    if text is None:
+        return Place(span.file, span.line, span.column, span.line, span.column)
+    file, line, column = text.place(span.start)
+    _, end_line, end_column = text.place(span.end)
+    return Place(file, line, column, end_line, end_column)
+
+
+def edits(
+    fix: diagnostics.Fix | None, texts: Mapping[str, source.SourceText]
+) -> list[tuple[Place, str]]:
+    """Return the edits of a fix as edits of files; none where lines of text are not lines of it."""
+    found = []
+    for edit in fix.edits if fix is not None else ():
+        text = texts.get(edit.span.file)
+        origin = text.origin if text is not None else None
+        if origin is not None and origin.indent is None:
+            return []
+        indent = " " * (origin.indent or 0) if origin is not None else ""
+        replacement = edit.replacement.replace("\n", f"\n{indent}")
+        found.append((of(edit.span, texts), replacement))
+    return found
+
+
+def fingerprints(
+    findings: tuple[diagnostics.Diagnostic, ...], texts: Mapping[str, source.SourceText]
+) -> list[str]:
+    """Return what identifies each finding as long as its line and its code stay as they are.
+
+    Lines above do not matter; equal lines with the same finding are counted.
+    """
+    seen: dict[str, int] = {}
+    found = []
+    for finding in findings:
+        text = texts.get(finding.span.file)
+        line = " ".join(text.line(finding.span.line).split()) if text is not None else ""
+        file = of(finding.span, texts).file
+        identity = f"{finding.code}\0{file}\0{line}"
+        seen[identity] = seen.get(identity, 0) + 1
+        content = f"{identity}\0{seen[identity]}".encode("utf-8", "surrogatepass")
+        found.append(hashlib.sha256(content).hexdigest()[:32])
+    return found

@@ -1,0 +1,126 @@
+"""Comments that silence findings: `# policysched: ignore[PS208] spot nodes have no such label`.
+
+One at the end of a line speaks of the statement on that line, one on a line of its own of the
+statement that follows. Of a block (`policy x {`) it speaks of the name only.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Collection, Iterator, Sequence
+
+from policysched.lang import diagnostics, parser, source, syntax
+
+_COMMENT = re.compile(r"#\s*policysched:\s*ignore\[(?P<codes>[^\]]*)\]\s*(?P<reason>.*)")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Ignore:
+    """A comment and what it speaks of.
+
+    Attributes:
+        codes: as they are written.
+        span: of the comment.
+        start: offset of the first character of the statement; findings that begin there or further
+            on are silenced...
+        end: ...up to here.
+    """
+
+    codes: tuple[str, ...]
+    reason: str
+    span: source.Span
+    start: int
+    end: int
+
+    def silences(self, finding: diagnostics.Diagnostic) -> bool:
+        """Return whether a finding is what the comment speaks of."""
+        place = finding.span
+        is_here = place.file == self.span.file and self.start <= place.start <= self.end
+        return is_here and finding.code in self.codes
+
+
+def of(result: parser.ParseResult) -> Iterator[Ignore]:
+    """Yield the comments of a text that silence findings."""
+    statements = sorted(_statements(result.file))
+    for comment in result.file.comments:
+        match = _COMMENT.match(comment.text)
+        if match is None:
+            continue
+        codes = tuple(code.strip() for code in match["codes"].split(",") if code.strip())
+        start, end = _target(result.text, comment.span, statements)
+        yield Ignore(codes, match["reason"].strip(), comment.span, start, end)
+
+
+def _statements(file: syntax.PolicyFile) -> Iterator[tuple[int, int]]:
+    for item in file.items:
+        if isinstance(item, syntax.Policy | syntax.Profile):
+            yield item.span.start, item.name.span.end
+            for statement in item.statements:
+                yield statement.span.start, statement.span.end
+        else:
+            yield item.span.start, item.span.end
+
+
+def _target(
+    text: source.SourceText, comment: source.Span, statements: Sequence[tuple[int, int]]
+) -> tuple[int, int]:
+    """Return from where to where the statement reaches that a comment speaks of."""
+    line_start = comment.start - (comment.column - 1)
+    is_alone = not text.text[line_start : comment.start].strip()
+    if is_alone:
+        following = (each for each in statements if each[1] >= comment.end)
+        return next(following, (comment.end, comment.end))
+    on_line = (each for each in statements if each[0] < comment.start and each[1] >= line_start)
+    return next(on_line, (line_start, comment.start))
+
+
+def faults(
+    ignores: Sequence[Ignore],
+    found: Sequence[diagnostics.Diagnostic],
+    judged: Collection[str],
+    texts: dict[str, source.SourceText],
+) -> Iterator[diagnostics.Diagnostic]:
+    """Yield PS803 of comments without a reason, and of codes that silence nothing.
+
+    Args:
+        ignores: of all texts.
+        found: before anything is silenced.
+        judged: codes of the rules that have run; of others nothing is known.
+        texts: the texts by name.
+    """
+    for each in ignores:
+        silenced = {finding.code for finding in found if each.silences(finding)}
+        unused = [code for code in each.codes if code in judged and code not in silenced]
+        unknown = [
+            code
+            for code in each.codes
+            if code not in diagnostics.LINT_CODES and code not in diagnostics.CODES
+        ]
+        if unused or unknown or not each.codes:
+            yield _useless(each, [*unused, *unknown], texts[each.span.file])
+        elif not each.reason:
+            yield diagnostics.Diagnostic(
+                "PS803",
+                "this comment does not say why",
+                each.span,
+                help="add the reason behind the bracket",
+            )
+
+
+def _useless(each: Ignore, codes: Sequence[str], text: source.SourceText) -> diagnostics.Diagnostic:
+    named = ", ".join(f"`{code}`" for code in codes) or "nothing"
+    left = [code for code in each.codes if code not in codes]
+    written = text.slice(each.span)
+    replacement = ""
+    if left:
+        inside = re.compile(r"\[[^\]]*\]")
+        replacement = inside.sub(f"[{', '.join(left)}]", written, count=1)
+    edit = diagnostics.Edit(each.span, replacement)
+    return diagnostics.Diagnostic(
+        "PS803",
+        f"this comment ignores {named}, which nothing here reports",
+        each.span,
+        help="leave it out",
+        fix=diagnostics.Fix((edit,), safe=True),
+    )

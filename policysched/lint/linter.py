@@ -1,0 +1,86 @@
+"""Runs the rules on a program and sorts out what is silenced."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+
+from policysched.lang import checked, checker, diagnostics, source
+from policysched.lint import ignores, registry, rule, settings, subject
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Report:
+    """What was found.
+
+    Attributes:
+        findings: by position.
+        texts: the texts by name.
+        silenced: how many findings comments have silenced.
+    """
+
+    findings: tuple[diagnostics.Diagnostic, ...]
+    texts: Mapping[str, source.SourceText]
+    silenced: int
+
+
+def lint(result: checker.CheckResult, chosen: settings.Settings) -> Report:
+    """Return the findings of the rules and the warnings of `check`.
+
+    A program with errors has only what `check` has found.
+    """
+    if result.program is None:
+        return Report(result.diagnostics, result.texts, 0)
+    active = [each for each in registry.rules() if chosen.runs(each.code)]
+    found = [each for each in result.diagnostics if chosen.runs(each.code)]
+    found += _found(result, result.program, active, chosen)
+    comments = [each for parsed in result.parsed for each in ignores.of(parsed)]
+    kept = [
+        each
+        for each in found
+        if not any(comment.silences(each) for comment in comments if comment.codes)
+    ]
+    if chosen.runs("PS803"):
+        judged = {each.code for each in active}
+        kept += _faults(comments, found, judged, result, chosen)
+    shown = [each for each in kept if not _is_left_out(each, result.texts, chosen)]
+    unique = {(each.code, each.span, each.message): each for each in shown}
+    findings = tuple(sorted(unique.values(), key=diagnostics.by_position))
+    return Report(findings, result.texts, len(found) - sum(each in kept for each in found))
+
+
+def _found(
+    result: checker.CheckResult,
+    program: checked.CheckedProgram,
+    active: Sequence[rule.Rule],
+    chosen: settings.Settings,
+) -> Iterator[diagnostics.Diagnostic]:
+    about = subject.Subject(program, result.parsed, result.texts)
+    for each in active:
+        level = chosen.level(each.code, each.severity)
+        for finding in each.check(about):
+            yield dataclasses.replace(finding, severity=level)
+
+
+def _faults(
+    comments: Sequence[ignores.Ignore],
+    found: Sequence[diagnostics.Diagnostic],
+    judged: set[str],
+    result: checker.CheckResult,
+    chosen: settings.Settings,
+) -> Iterator[diagnostics.Diagnostic]:
+    level = chosen.level("PS803", diagnostics.Severity.WARNING)
+    for finding in ignores.faults(comments, found, judged, dict(result.texts)):
+        yield dataclasses.replace(finding, severity=level)
+
+
+def _is_left_out(
+    finding: diagnostics.Diagnostic,
+    texts: Mapping[str, source.SourceText],
+    chosen: settings.Settings,
+) -> bool:
+    text = texts.get(finding.span.file)
+    path = text.origin.file if text is not None and text.origin is not None else finding.span.file
+    return chosen.is_left_out(finding.code, path) or chosen.is_left_out(
+        finding.code, finding.span.file
+    )

@@ -1,0 +1,104 @@
+"""Queries of metrics, parsed, with the places of their parts in the policy text."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping
+
+import promql_parser
+
+from policysched.lang import (
+    checked,
+    findings,
+    parser,
+    promql,
+    promql_tokens,
+    promql_tree,
+    source,
+    syntax,
+)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class MetricQuery:
+    """The query of a metric.
+
+    Attributes:
+        metric: as checked.
+        expr: the query, parsed.
+        query: the query with params put in, which knows the places of its parts.
+        tokens: its words and signs.
+        text: the policy text that it stands in.
+    """
+
+    metric: checked.CheckedMetric
+    expr: promql_parser.Expr
+    query: promql.Query
+    tokens: tuple[promql_tokens.Token, ...]
+    text: source.SourceText
+
+    @property
+    def span(self) -> source.Span:
+        """The place of the whole query."""
+        return self.query.span(self.tokens[0].start, self.tokens[-1].end, self.text)
+
+    def span_of(self, part: promql_parser.Expr) -> source.Span:
+        """Return the place of a call, an aggregation or a selector; where unsure, of the query."""
+        named = _word(part)
+        if named is None:
+            return self.span
+        parts = [each for each in walk(self.expr) if _word(each) == named]
+        words = [token for token in self.tokens if token.kind == "word" and token.text == named]
+        if len(parts) != len(words):
+            return self.span
+        index = next(index for index, each in enumerate(parts) if each is part)
+        return self.query.span(words[index].start, words[index].end, self.text)
+
+
+def _word(part: promql_parser.Expr) -> str | None:
+    match part:
+        case promql_parser.VectorSelector():
+            return part.name or None
+        case promql_parser.Call():
+            return str(part.func.name)
+        case promql_parser.AggregateExpr():
+            return str(part.op)
+        case _:
+            return None
+
+
+def walk(expr: promql_parser.Expr) -> Iterator[promql_parser.Expr]:
+    """Yield an expression and all that it is made of, selectors of ranges too."""
+    yield expr
+    if isinstance(expr, promql_parser.MatrixSelector):
+        yield expr.vector_selector
+    for child in promql_tree.children(expr):
+        yield from walk(child)
+
+
+def of(
+    program: checked.CheckedProgram,
+    parsed: tuple[parser.ParseResult, ...],
+    texts: Mapping[str, source.SourceText],
+) -> Iterator[MetricQuery]:
+    """Yield the queries that parse, with the params of no profile."""
+    by_name = {metric.name: metric for metric in program.metrics}
+    params = {param.name: param for param in program.params}
+    for result in parsed:
+        for item in result.file.items:
+            if isinstance(item, syntax.Metric) and item.name.text in by_name:
+                unheard = findings.Findings(texts, frozenset())
+                query = promql.substitute(item.query, params, params, unheard)
+                found = _parse(by_name[item.name.text], query, result.text)
+                if found is not None:
+                    yield found
+
+
+def _parse(
+    metric: checked.CheckedMetric, query: promql.Query, text: source.SourceText
+) -> MetricQuery | None:
+    try:
+        expr = promql_parser.parse(query.text)
+    except ValueError:  # `check` warns of syntax that is newer than the parser
+        return None
+    return MetricQuery(metric, expr, query, tuple(promql_tokens.tokens(query.text)), text)

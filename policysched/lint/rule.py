@@ -1,0 +1,29 @@
+"""What a rule is."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator
+
+from policysched.lang import diagnostics
+from policysched.lint import subject
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Rule:
+    """A rule of `policysched lint`.
+
+    Attributes:
+        code: a key of `diagnostics.LINT_CODES`.
+        severity: of its findings, unless the settings say otherwise.
+        check: yields what is found; severities are set by the linter.
+    """
+
+    code: str
+    severity: diagnostics.Severity
+    check: Callable[[subject.Subject], Iterator[diagnostics.Diagnostic]]
+
+    @property
+    def title(self) -> str:
+        """What it is about, in one line."""
+        return diagnostics.LINT_CODES[self.code]

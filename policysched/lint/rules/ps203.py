@@ -1,0 +1,111 @@
+"""PS203: a requirement that says nothing: the others imply it, or everything matches it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from policysched.lang import checked_selector, diagnostics, source
+from policysched.lint import rule, selector_sets, subject
+
+_BEFORE = re.compile(r"\s+(?:and|or)\s+\Z")
+_AFTER = re.compile(r"\s+(?:and|or)\s+")
+
+
+def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
+    for occurrence in about.occurrences:
+        if not selector_sets.never_match(occurrence.selector):
+            yield from _of(about, occurrence.selector)
+
+
+def _of(
+    about: subject.Subject, selector: checked_selector.Selector
+) -> Iterator[diagnostics.Diagnostic]:
+    match selector:
+        case checked_selector.AllOf(operands=operands):
+            redundant = list(_redundant_in_all(operands))
+        case checked_selector.AnyOf(operands=operands):
+            if selector_sets.match_everything(selector):
+                yield _tautology(about, selector)
+                return
+            redundant = list(_redundant_in_any(operands))
+        case _:
+            return
+    for operand in redundant:
+        yield _finding(about, operand, is_all=isinstance(selector, checked_selector.AllOf))
+    for operand in operands:
+        if operand not in redundant:
+            yield from _of(about, operand)
+
+
+def _redundant_in_all(
+    operands: tuple[checked_selector.Selector, ...],
+) -> Iterator[checked_selector.Selector]:
+    """Yield what the rest implies; of equal operands the later ones."""
+    left = list(operands)
+    for index in reversed(range(len(operands))):
+        others = (*left[:index], *left[index + 1 :])
+        if others and selector_sets.implies(checked_selector.AllOf(others), operands[index]):
+            del left[index]
+            yield operands[index]
+
+
+def _redundant_in_any(
+    operands: tuple[checked_selector.Selector, ...],
+) -> Iterator[checked_selector.Selector]:
+    """Yield what the rest matches anyway; of equal operands the later ones."""
+    left = list(operands)
+    for index in reversed(range(len(operands))):
+        others = (*left[:index], *left[index + 1 :])
+        is_possible = not selector_sets.never_match(operands[index])
+        if is_possible and selector_sets.implies(operands[index], checked_selector.AnyOf(others)):
+            del left[index]
+            yield operands[index]
+
+
+def _tautology(
+    about: subject.Subject, selector: checked_selector.Selector
+) -> diagnostics.Diagnostic:
+    return diagnostics.Diagnostic(
+        "PS203",
+        f"`{about.slice(selector)}` matches everything",
+        about.span(selector),
+        help="leave it out, or say what was meant",
+    )
+
+
+def _finding(
+    about: subject.Subject, operand: checked_selector.Selector, *, is_all: bool
+) -> diagnostics.Diagnostic:
+    why = "the other requirements imply it" if is_all else "the alternatives match it already"
+    fix = _fix(about, operand)
+    return diagnostics.Diagnostic(
+        "PS203",
+        f"`{about.slice(operand)}` says nothing: {why}",
+        about.span(operand),
+        help="leave it out",
+        fix=fix,
+    )
+
+
+def _fix(about: subject.Subject, operand: checked_selector.Selector) -> diagnostics.Fix | None:
+    """Return the edit that takes out a single requirement and the `and` or `or` beside it."""
+    if isinstance(
+        operand, checked_selector.AllOf | checked_selector.AnyOf | checked_selector.Negation
+    ):
+        return None
+    span = _with_junction(about.texts[operand.span.file], operand.span)
+    if span is None:
+        return None
+    return diagnostics.Fix((diagnostics.Edit(span, ""),), safe=True)
+
+
+def _with_junction(text: source.SourceText, span: source.Span) -> source.Span | None:
+    if before := _BEFORE.search(text.text[max(0, span.start - 200) : span.start]):
+        return text.span(span.start - len(before.group()), span.end)
+    if after := _AFTER.match(text.text, span.end):
+        return text.span(span.start, after.end())
+    return None
+
+
+RULE = rule.Rule("PS203", diagnostics.Severity.WARNING, _check)

@@ -1,0 +1,49 @@
+"""PS205: scores of one profile that pull the same pods in opposite directions."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+
+from policysched.lang import checked, diagnostics
+from policysched.lint import rule, scopes, subject
+
+_OPPOSITES = ({"LeastAllocated", "MostAllocated"}, {"low", "high"})
+
+
+def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
+    for profile in about.program.profiles:
+        scores = [
+            (policy, each)
+            for policy in profile.policies
+            if policy.mode == "enforce"
+            for each in policy.rules
+            if isinstance(each, checked.ScoreRule | checked.ResourceScoreRule)
+        ]
+        for (policy, first), (other, second) in itertools.combinations(scores, 2):
+            if _are_opposed(first, second) and not scopes.are_apart(policy.scope, other.scope):
+                yield _finding(first, second)
+
+
+def _are_opposed(first: checked.Rule, second: checked.Rule) -> bool:
+    match first, second:
+        case checked.ResourceScoreRule(), checked.ResourceScoreRule():
+            shared = {name for name, _ in first.resources} & {name for name, _ in second.resources}
+            return bool(shared) and {first.strategy, second.strategy} in _OPPOSITES
+        case checked.ScoreRule(), checked.ScoreRule():
+            return first.value == second.value and {first.prefer, second.prefer} in _OPPOSITES
+        case _:
+            return False
+
+
+def _finding(first: checked.Rule, second: checked.Rule) -> diagnostics.Diagnostic:
+    return diagnostics.Diagnostic(
+        "PS205",
+        f"this score takes back what `{first.head.name}` gives",
+        second.head.span,
+        secondary=(diagnostics.Label(first.head.span, "pulls the other way, for the same pods"),),
+        help="keep one of them, or give the two to different pods",
+    )
+
+
+RULE = rule.Rule("PS205", diagnostics.Severity.WARNING, _check)

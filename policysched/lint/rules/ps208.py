@@ -1,0 +1,54 @@
+"""PS208: NotIn or `!=` that also matches where the label is absent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from policysched.lang import checked_selector, diagnostics
+from policysched.lint import rule, selector_sets, subject
+
+
+def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
+    for occurrence in about.occurrences:
+        if occurrence.about != "nodes":
+            continue
+        for each in _required_absences(occurrence.selector):
+            yield _finding(about, each, occurrence.selector)
+
+
+def _required_absences(
+    selector: checked_selector.Selector,
+) -> Iterator[checked_selector.LabelRequirement]:
+    """Yield NotIn on labels that nothing beside it asks to be there."""
+    operands = selector.operands if isinstance(selector, checked_selector.AllOf) else (selector,)
+    for operand in operands:
+        if isinstance(operand, checked_selector.LabelRequirement) and operand.operator == "NotIn":
+            exists = checked_selector.LabelRequirement(operand.key, "Exists", (), operand.span)
+            if not selector_sets.implies(selector, exists):
+                yield operand
+
+
+def _finding(
+    about: subject.Subject,
+    each: checked_selector.LabelRequirement,
+    selector: checked_selector.Selector,
+) -> diagnostics.Diagnostic:
+    text = about.texts[each.span.file]
+    end = text.span(each.span.end, each.span.end)
+    edit = diagnostics.Edit(end, f" and {_quoted(text.slice(each.span))} Exists")
+    can_join = isinstance(selector, checked_selector.AllOf) or selector is each
+    return diagnostics.Diagnostic(
+        "PS208",
+        f"this also matches nodes without the label `{each.key}`",
+        each.span,
+        help=f"if they are not meant, add `and {each.key} Exists`",
+        fix=diagnostics.Fix((edit,), safe=False) if can_join else None,
+    )
+
+
+def _quoted(requirement: str) -> str:
+    """Return the key as it is written in the requirement."""
+    return requirement.split(maxsplit=1)[0].split("!", maxsplit=1)[0]
+
+
+RULE = rule.Rule("PS208", diagnostics.Severity.INFO, _check)

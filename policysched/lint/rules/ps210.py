@@ -1,0 +1,28 @@
+"""PS210: a spread that does not count the policy's own pods."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from policysched.lang import checked, diagnostics
+from policysched.lint import rule, selector_sets, subject
+
+
+def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
+    for policy in about.program.policies:
+        for each in policy.rules:
+            if not isinstance(each, checked.TopologySpreadRule) or each.pods.selector is None:
+                continue
+            if selector_sets.never_match(each.pods.selector):
+                continue  # PS201 tells that
+            if selector_sets.never_match(each.pods.selector, policy.scope.where):
+                yield diagnostics.Diagnostic(
+                    "PS210",
+                    f"this spread counts none of the pods that `{policy.name}` places",
+                    about.span(each.pods.selector),
+                    notes=("placing pods does not change what it counts: it never evens out",),
+                    help="write `self` to spread the policy's own pods",
+                )
+
+
+RULE = rule.Rule("PS210", diagnostics.Severity.WARNING, _check)

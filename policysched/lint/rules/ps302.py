@@ -1,0 +1,81 @@
+"""PS302: a threshold that no value of the metric crosses, or every value."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+
+from policysched.lang import checked, checked_expr, diagnostics
+from policysched.lint import rule, subject
+
+
+def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
+    metrics = {metric.key: metric for metric in about.program.metrics}
+    for policy in about.program.policies:
+        for each in policy.rules:
+            for expr in checked.expressions(each):
+                for part in checked_expr.walk(expr):
+                    if isinstance(part, checked_expr.Compare):
+                        yield from _of(part, metrics)
+
+
+def _of(
+    compare: checked_expr.Compare, metrics: Mapping[str, checked.CheckedMetric]
+) -> Iterator[diagnostics.Diagnostic]:
+    match compare:
+        case checked_expr.Compare(
+            left=checked_expr.MetricRef(metric=key, grows=False),
+            right=checked_expr.Const() as bound,
+        ) if key in metrics:
+            low, high = _range(metrics[key])
+            answer = _answer(compare.comparator, bound.value, low, high)
+            if answer is not None:
+                yield _finding(metrics[key], bound, compare, answer)
+        case _:
+            pass
+
+
+def _range(metric: checked.CheckedMetric) -> tuple[float, float]:
+    """Return the values that a metric can have: by `between`, else by its unit."""
+    is_ratio = metric.unit.is_ratio
+    low = 0.0 if is_ratio else -math.inf
+    high = 1.0 if is_ratio else math.inf
+    return (
+        low if metric.low is None else metric.low,
+        high if metric.high is None else metric.high,
+    )
+
+
+def _answer(comparator: str, bound: float, low: float, high: float) -> bool | None:
+    """Return what the comparison answers for every value from `low` to `high`, if it is one."""
+    match comparator:
+        case ">":
+            return False if bound >= high else True if bound < low else None
+        case ">=":
+            return False if bound > high else True if bound <= low else None
+        case "<":
+            return False if bound <= low else True if bound > high else None
+        case "<=":
+            return False if bound < low else True if bound >= high else None
+        case _:
+            return None
+
+
+def _finding(
+    metric: checked.CheckedMetric,
+    bound: checked_expr.Const,
+    compare: checked_expr.Compare,
+    answer: bool,  # noqa: FBT001 - what the comparison answers, not an option
+) -> diagnostics.Diagnostic:
+    says = "true" if answer else "false"
+    low, high = _range(metric)
+    return diagnostics.Diagnostic(
+        "PS302",
+        f"this comparison of `{metric.name}` is {says} for every value that it can have",
+        bound.span,
+        secondary=(diagnostics.Label(compare.left.span, "this metric"),),
+        help=f"its values are from {low:g} to {high:g}; choose a threshold between",
+    )
+
+
+RULE = rule.Rule("PS302", diagnostics.Severity.WARNING, _check)

@@ -1,0 +1,30 @@
+"""PS306: minmax without a floor."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from policysched.lang import checked, diagnostics
+from policysched.lint import rule, subject
+
+
+def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
+    for policy in about.program.policies:
+        for each in policy.rules:
+            match each:
+                case checked.ScoreRule(normalization=checked.MinMax(floor=0.0)) if (
+                    "normalize minmax" in each.head.text
+                ):
+                    yield diagnostics.Diagnostic(
+                        "PS306",
+                        "`minmax` makes the smallest difference between nodes one of 100 points",
+                        each.head.span,
+                        notes=("nodes at 1.00 and 1.01 get 0 and 100 points, like 0 and 100",),
+                        help="say which difference is worth all points: `minmax(10%)`, "
+                        "or use `linear(…)`",
+                    )
+                case _:
+                    pass
+
+
+RULE = rule.Rule("PS306", diagnostics.Severity.WARNING, _check)

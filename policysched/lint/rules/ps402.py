@@ -1,0 +1,50 @@
+"""PS402: a query with several samples for a node."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import promql_parser
+
+from policysched.lang import diagnostics
+from policysched.lint import promql_labels, queries, rule, subject
+
+
+def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
+    for each in about.metric_queries:
+        labels = promql_labels.of(each.expr)
+        if labels is None or each.metric.target != "node":
+            continue
+        more = sorted(labels - {each.metric.label} - promql_labels.pinned(each.expr))
+        if more:
+            yield _finding(each, more)
+
+
+def _finding(each: queries.MetricQuery, more: list[str]) -> diagnostics.Diagnostic:
+    shown = ", ".join(more)
+    label = each.metric.label
+    aggregations = [
+        part
+        for part in queries.walk(each.expr)
+        if isinstance(part, promql_parser.AggregateExpr) and part.modifier is not None
+    ]
+    outer = aggregations[0] if aggregations else each.expr
+    return diagnostics.Diagnostic(
+        "PS402",
+        f"`{each.metric.name}` has a sample for each value of `{shown}`, not one for each node",
+        each.span_of(outer),
+        notes=(f"`node {label}` says that `{label}` alone tells the samples apart",),
+        help=f"put them together: `max by ({label}) (…)`",
+        fix=_fix(each, label),
+    )
+
+
+def _fix(each: queries.MetricQuery, label: str) -> diagnostics.Fix:
+    span = each.span
+    start = each.text.span(span.start, span.start)
+    end = each.text.span(span.end, span.end)
+    edits = (diagnostics.Edit(start, f"max by ({label}) ("), diagnostics.Edit(end, ")"))
+    return diagnostics.Fix(edits, safe=False)
+
+
+RULE = rule.Rule("PS402", diagnostics.Severity.ERROR, _check)

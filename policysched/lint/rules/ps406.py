@@ -1,0 +1,80 @@
+"""PS406: a counter that is read raw."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import promql_parser
+
+from policysched.lang import diagnostics, promql_tree
+from policysched.lint import queries, rule, subject
+
+_INDIFFERENT = frozenset({"absent", "count", "group", "present_over_time", "timestamp"})
+"""What does not look at the value."""
+
+
+def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
+    for each in about.metric_queries:
+        for selector in _raw(each.expr):
+            yield _finding(each, selector)
+
+
+def _raw(expr: promql_parser.Expr) -> Iterator[promql_parser.VectorSelector]:
+    """Yield selectors of counters whose own value is read."""
+    match expr:
+        case promql_parser.VectorSelector():
+            if (expr.name or "").endswith("_total"):
+                yield expr
+        case promql_parser.SubqueryExpr():
+            return  # of a time: what is around it knows what it does
+        case promql_parser.Call() if expr.func.name in _INDIFFERENT:
+            return
+        case promql_parser.AggregateExpr() if str(expr.op) in _INDIFFERENT:
+            return
+        case _:
+            for child in promql_tree.children(expr):
+                yield from _raw(child)
+
+
+def _finding(
+    each: queries.MetricQuery, selector: promql_parser.VectorSelector
+) -> diagnostics.Diagnostic:
+    return diagnostics.Diagnostic(
+        "PS406",
+        f"`{selector.name}` is a counter, and its value is read as it is",
+        each.span_of(selector),
+        notes=("a counter grows until its process starts anew: what matters is how fast",),
+        help=f"write `rate({selector.name}[5m])`",
+        fix=_fix(each, selector),
+    )
+
+
+def _fix(
+    each: queries.MetricQuery, selector: promql_parser.VectorSelector
+) -> diagnostics.Fix | None:
+    span = each.span_of(selector)
+    start = each.text.span(span.start, span.start)
+    end = _end(each, span.start)
+    if end is None:
+        return None
+    edits = (
+        diagnostics.Edit(start, "rate("),
+        diagnostics.Edit(each.text.span(end, end), "[5m])"),
+    )
+    return diagnostics.Fix(edits, safe=False)
+
+
+def _end(each: queries.MetricQuery, start: int) -> int | None:
+    """Return the offset behind a selector, its matchers included; None with `offset` or `@`."""
+    spans = [each.query.span(token.start, token.end, each.text) for token in each.tokens]
+    index = next((index for index, span in enumerate(spans) if span.start == start), None)
+    if index is None:
+        return None
+    texts = [token.text for token in each.tokens]
+    if texts[index + 1 : index + 2] == ["{"]:
+        index = texts.index("}", index)
+    is_moved = texts[index + 1 : index + 2] in (["offset"], ["@"])
+    return None if is_moved else spans[index].end
+
+
+RULE = rule.Rule("PS406", diagnostics.Severity.WARNING, _check)

@@ -1,0 +1,80 @@
+"""PS801: something that a reviewer misses: purpose, owner, a rule's name, a use."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from policysched.lang import checked, diagnostics, syntax
+from policysched.lint import rule, subject
+
+
+def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
+    for policy in about.program.policies:
+        yield from _of_policy(policy)
+    yield from _inert(about)
+    yield from _unused(about)
+
+
+def _of_policy(policy: checked.CheckedPolicy) -> Iterator[diagnostics.Diagnostic]:
+    parts = [("description", policy.description), ("owner", policy.owner)]
+    missing = [name for name, value in parts if not value]
+    if missing:
+        yield diagnostics.Diagnostic(
+            "PS801",
+            f"the policy `{policy.name}` has no {' and no '.join(missing)}",
+            policy.span,
+            help=f'add `{missing[0]} "…"`',
+        )
+    for each in policy.rules:
+        if isinstance(each, checked.RejectRule) and each.head.given_name is None:
+            yield diagnostics.Diagnostic(
+                "PS801",
+                "this rule has no name: events and metrics show a hash",
+                each.head.span,
+                help="add `as NAME`",
+            )
+
+
+def _inert(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
+    served = {policy.name for profile in about.program.profiles for policy in profile.policies}
+    for policy in about.program.policies:
+        if policy.name not in served:
+            yield diagnostics.Diagnostic(
+                "PS801",
+                f"no profile uses the policy `{policy.name}`: it never acts",
+                policy.span,
+                help=f"add `policies {policy.name}` to a profile",
+            )
+
+
+def _unused(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
+    """Yield names that nothing but their declaration has."""
+    declared = [
+        item
+        for result in about.parsed
+        for item in result.file.items
+        if isinstance(item, syntax.LetExpr | syntax.LetSelector | syntax.Metric | syntax.Param)
+    ]
+    words = _words(about)
+    for item in declared:
+        if words.get(item.name.text, 0) <= 1:
+            kind = "let" if isinstance(item, syntax.LetExpr | syntax.LetSelector) else "metric"
+            kind = "param" if isinstance(item, syntax.Param) else kind
+            yield diagnostics.Diagnostic(
+                "PS801",
+                f"nothing uses the {kind} `{item.name.text}`",
+                item.name.span,
+                help="leave it out",
+            )
+
+
+def _words(about: subject.Subject) -> dict[str, int]:
+    """Return how often each word stands in the texts, comments and strings left out."""
+    counts: dict[str, int] = {}
+    for result in about.parsed:
+        for word in subject.words(result):
+            counts[word] = counts.get(word, 0) + 1
+    return counts
+
+
+RULE = rule.Rule("PS801", diagnostics.Severity.INFO, _check)

@@ -1,0 +1,45 @@
+"""PS802: a text that is not in canonical form."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from policysched.lang import diagnostics, formatter, source
+from policysched.lint import rule, subject
+
+
+def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
+    for result in about.parsed:
+        text = result.text
+        if formatter.is_canonical(result):
+            continue
+        formatted = formatter.format_text(text).text
+        if formatted is None or formatted == text.text:
+            continue
+        start, end, replacement = _difference(text.text, formatted)
+        span = text.span(start, end)
+        yield diagnostics.Diagnostic(
+            "PS802",
+            "this text is not in canonical form",
+            _first_line(text, start, end),
+            help="`policysched fmt` writes it",
+            fix=diagnostics.Fix((diagnostics.Edit(span, replacement),), safe=True),
+        )
+
+
+def _difference(old: str, new: str) -> tuple[int, int, str]:
+    """Return the stretch of `old` that differs, and what stands there in `new`."""
+    shorter = min(len(old), len(new))
+    start = next((i for i in range(shorter) if old[i] != new[i]), shorter)
+    back = 0
+    while back < shorter - start and old[-1 - back] == new[-1 - back]:
+        back += 1
+    return start, len(old) - back, new[start : len(new) - back]
+
+
+def _first_line(text: source.SourceText, start: int, end: int) -> source.Span:
+    newline = text.text.find("\n", start, end)
+    return text.span(start, end if newline < 0 else newline)
+
+
+RULE = rule.Rule("PS802", diagnostics.Severity.WARNING, _check)

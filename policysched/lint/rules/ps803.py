@@ -1,0 +1,18 @@
+"""PS803: an `ignore` that ignores nothing, or without a reason.
+
+The linter itself finds these, once it knows what all other rules have found (`lint.ignores`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from policysched.lang import diagnostics
+from policysched.lint import rule, subject
+
+
+def _check(_about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
+    yield from ()
+
+
+RULE = rule.Rule("PS803", diagnostics.Severity.WARNING, _check)

@@ -1,0 +1,61 @@
+"""Which rules run, how bad their findings are, and where they are left out."""
+
+from __future__ import annotations
+
+import dataclasses
+import fnmatch
+from collections.abc import Mapping, Sequence
+
+from policysched.lang import diagnostics
+
+ORDER = (
+    diagnostics.Severity.INFO,
+    diagnostics.Severity.WARNING,
+    diagnostics.Severity.ERROR,
+)
+"""From the mildest to the worst."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Settings:
+    """What a user has chosen. Codes are given by their beginning: `PS2` are all of PS201 to PS299.
+
+    Attributes:
+        select: only these; none for all.
+        ignore: not these; wins over `select`, unless that is longer.
+        per_path: by pattern of a path, what is not reported there.
+        levels: severities other than the rules' own.
+    """
+
+    select: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    per_path: Mapping[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)
+    levels: Mapping[str, diagnostics.Severity] = dataclasses.field(default_factory=dict)
+
+    def runs(self, code: str) -> bool:
+        """Return whether a rule runs; the longest prefix decides."""
+        selected = _longest(code, self.select) if self.select else 0
+        ignored = _longest(code, self.ignore)
+        return selected is not None and (ignored is None or selected > ignored)
+
+    def is_left_out(self, code: str, path: str) -> bool:
+        """Return whether findings of a rule are not reported in a file."""
+        return any(
+            _longest(code, prefixes) is not None
+            for pattern, prefixes in self.per_path.items()
+            if fnmatch.fnmatch(path, pattern) or fnmatch.fnmatch(path, f"*/{pattern}")
+        )
+
+    def level(self, code: str, own: diagnostics.Severity) -> diagnostics.Severity:
+        """Return how bad findings of a rule are."""
+        longest = max((p for p in self.levels if code.startswith(p)), key=len, default=None)
+        return own if longest is None else self.levels[longest]
+
+
+def is_at_least(severity: diagnostics.Severity, level: diagnostics.Severity) -> bool:
+    """Return whether a severity is as bad as a level, or worse."""
+    return ORDER.index(severity) >= ORDER.index(level)
+
+
+def _longest(code: str, prefixes: Sequence[str]) -> int | None:
+    return max((len(each) for each in prefixes if code.startswith(each)), default=None)

@@ -1,0 +1,131 @@
+"""What the rules look at: a checked program, its texts, its selectors and queries."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Iterator, Mapping
+
+from policysched.lang import (
+    checked,
+    checked_expr,
+    checked_selector,
+    parser,
+    promql,
+    scanner,
+    source,
+    syntax,
+)
+from policysched.lint import contradictions, queries, selector_sets
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Occurrence:
+    """A selector and what it stands for.
+
+    Attributes:
+        about: `pods`, `nodes` or `namespaces`.
+        policy: the policy that it stands in.
+        rule: the rule; None where it says for which pods the policy is.
+    """
+
+    selector: checked_selector.Selector
+    about: str
+    policy: checked.CheckedPolicy
+    rule: checked.Rule | None
+
+
+@dataclasses.dataclass(frozen=True)
+class Subject:
+    """A program without errors.
+
+    Attributes:
+        program: what the texts mean.
+        parsed: what was read, text by text.
+        texts: the texts by name.
+    """
+
+    program: checked.CheckedProgram
+    parsed: tuple[parser.ParseResult, ...]
+    texts: Mapping[str, source.SourceText]
+
+    @functools.cached_property
+    def occurrences(self) -> tuple[Occurrence, ...]:
+        """Every selector of every policy."""
+        return tuple(each for policy in self.program.policies for each in _of_policy(policy))
+
+    @functools.cached_property
+    def impossible(self) -> tuple[tuple[Occurrence, contradictions.Contradiction], ...]:
+        """Where a selector cannot match."""
+        return tuple(
+            (each, found)
+            for each in self.occurrences
+            for found in contradictions.find(each.selector)
+        )
+
+    @functools.cached_property
+    def metric_queries(self) -> tuple[queries.MetricQuery, ...]:
+        """The query of every metric that parses."""
+        return tuple(queries.of(self.program, self.parsed, self.texts))
+
+    def slice(self, selector: checked_selector.Selector) -> str:
+        """Return a selector as it was written, on one line."""
+        span = self.span(selector)
+        return " ".join(self.texts[span.file].slice(span).split())
+
+    def span(self, selector: checked_selector.Selector) -> source.Span:
+        """Return the place of a selector, which must not be empty: its first to last requirement.
+
+        Where parts of it come from elsewhere, that of its first requirement.
+        """
+        spans = [each.span for each in selector_sets.requirements(selector)]
+        if any(each.file != spans[0].file for each in spans):
+            return spans[0]
+        start = min(each.start for each in spans)
+        return self.texts[spans[0].file].span(start, max(each.end for each in spans))
+
+
+def _of_policy(policy: checked.CheckedPolicy) -> Iterator[Occurrence]:
+    yield from _of_namespaces(policy.scope.namespaces, policy, None)
+    yield Occurrence(policy.scope.where, "pods", policy, None)
+    for rule in policy.rules:
+        match rule:
+            case checked.NodeAffinityRule(selector=selector):
+                yield Occurrence(selector, "nodes", policy, rule)
+            case checked.PodAffinityRule(pods=pods) | checked.TopologySpreadRule(pods=pods):
+                yield from _of_namespaces(pods.namespaces, policy, rule)
+                if pods.selector is not None:
+                    yield Occurrence(pods.selector, "pods", policy, rule)
+            case _:
+                yield from _of_expressions(policy, rule)
+
+
+def _of_namespaces(
+    namespaces: checked_selector.NamespaceSet | None,
+    policy: checked.CheckedPolicy,
+    rule: checked.Rule | None,
+) -> Iterator[Occurrence]:
+    if namespaces is not None and namespaces.selector is not None:
+        yield Occurrence(namespaces.selector, "namespaces", policy, rule)
+
+
+def _of_expressions(policy: checked.CheckedPolicy, rule: checked.Rule) -> Iterator[Occurrence]:
+    for expr in checked.expressions(rule):
+        for each in checked_expr.walk(expr):
+            match each:
+                case checked_expr.NodeTest(selector=selector):
+                    yield Occurrence(selector, "nodes", policy, rule)
+                case checked_expr.PodTest(selector=selector):
+                    yield Occurrence(selector, "pods", policy, rule)
+                case _:
+                    pass
+
+
+def words(result: parser.ParseResult) -> Iterator[str]:
+    """Yield the words of a text, and the params in its queries; no comments, no strings."""
+    for lexeme in scanner.Scan(result.text).lexemes:
+        if lexeme.kind == "word":
+            yield lexeme.text
+    for item in result.file.items:
+        if isinstance(item, syntax.Metric):
+            yield from promql.names(item.query)

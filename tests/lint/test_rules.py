@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+import pathlib
+import re
+
+import pytest
+
+from policysched.lang import checker, diagnostics, source
+from policysched.lint import fixing, linter, registry, settings
+
+ROOT = pathlib.Path(__file__).parents[2]
+PAGES = ROOT / "docs" / "lint"
+EXAMPLE = re.compile(r"```policy (finding|fine)\n(.*?)```", re.DOTALL)
+CODES = sorted(diagnostics.LINT_CODES)
+
+
+def page(code: str) -> str:
+    """Return the page of a rule."""
+    return (PAGES / f"{code}.md").read_text(encoding="utf-8")
+
+
+def examples(code: str, kind: str) -> list[str]:
+    """Return the policies that a page shows."""
+    return [text for found, text in EXAMPLE.findall(page(code)) if found == kind]
+
+
+def lint(text: str) -> list[diagnostics.Diagnostic]:
+    """Return what all rules find."""
+    result = checker.check([source.SourceText("x.policy", text)])
+    assert result.program is not None, result.diagnostics
+    return list(linter.lint(result, settings.Settings()).findings)
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_every_rule_has_a_page(code: str) -> None:
+    """The page begins with the code and its sentence, and tells the severity."""
+    (rule,) = [each for each in registry.rules() if each.code == code]
+    assert page(code).startswith(f"# {code}: {rule.title}\n\nSeverity: {rule.severity}")
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_the_failing_text_of_the_page_is_reported(code: str) -> None:
+    """What the page says is reported is, at the rule's severity, and of rules that warn alone."""
+    (rule,) = [each for each in registry.rules() if each.code == code]
+    for text in examples(code, "finding"):
+        findings = lint(text)
+        assert code in {each.code for each in findings}
+        assert {each.severity for each in findings if each.code == code} == {rule.severity}
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_the_passing_text_of_the_page_is_fine(code: str) -> None:
+    """What the page says is fine has nothing of this rule, and nothing at warning or above."""
+    assert examples(code, "fine")
+    for text in examples(code, "fine"):
+        findings = lint(text)
+        assert [each for each in findings if each.code == code] == []
+        assert [each for each in findings if each.severity != "info"] == []
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_the_fix_removes_the_finding(code: str) -> None:
+    """Where the page promises a fix, all findings of the rule have gone after it."""
+    promised = re.search(r"with an? (safe|unsafe) fix", page(code))
+    only = settings.Settings(select=(code,) if code != "PS803" else ())
+    for text in examples(code, "finding"):
+        given = [source.SourceText("x.policy", text)]
+        (fixed,) = fixing.fix(given, {}, only, also_unsafe=True)
+        (safely,) = fixing.fix(given, {}, only, also_unsafe=False)
+        left = [each for each in lint(fixed.text) if each.code == code]
+        if promised is None:
+            assert fixed.text == text
+        else:
+            assert left == []
+            assert (safely.text == fixed.text) is (promised[1] == "safe")
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_every_rule_is_a_module(code: str) -> None:
+    """One rule, one file, named after its code."""
+    module = ROOT / "policysched" / "lint" / "rules" / f"{code.lower()}.py"
+    assert module.read_text(encoding="utf-8").startswith(f'"""{code}: ')
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "policies").glob("*.policy")), ids=lambda p: p.name)
+def test_shipped_policies_have_no_warning(path: pathlib.Path) -> None:
+    """What we ship is an example of what lint asks for."""
+    findings = lint(path.read_text(encoding="utf-8"))
+    assert [each for each in findings if each.severity != "info"] == []

@@ -1,0 +1,144 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from policysched.lang import checked_selector, source
+from policysched.lint import selector_sets
+from tests.reference import selector_sets as reference
+
+NOWHERE = source.Span("x", 0, 0, 1, 1)
+KEYS = ("a", "b")
+NAMED = ("x", "y", "2", "4")
+BOUNDS = ("-1", "0", "1", "2", "3", "4")
+WORLD = (*NAMED, "", "other", "0", "1", "3", "5", "02", "04", "00", "01", "03", "05")
+"""Values of every kind that requirements on NAMED and BOUNDS can tell apart."""
+
+
+def requirement(
+    key: str, operator: checked_selector.LabelOperator, *values: str
+) -> checked_selector.LabelRequirement:
+    """Return a requirement that stands nowhere."""
+    return checked_selector.LabelRequirement(key, operator, tuple(sorted(values)), NOWHERE)
+
+
+def sets() -> st.SearchStrategy[checked_selector.Selector]:
+    """Draw In and NotIn."""
+    return st.builds(
+        lambda key, operator, values: requirement(key, operator, *values),
+        st.sampled_from(KEYS),
+        st.sampled_from(["In", "NotIn"]),
+        st.sets(st.sampled_from(NAMED), min_size=1),
+    )
+
+
+def presences() -> st.SearchStrategy[checked_selector.Selector]:
+    """Draw Exists and DoesNotExist."""
+    return st.builds(
+        requirement, st.sampled_from(KEYS), st.sampled_from(["Exists", "DoesNotExist"])
+    )
+
+
+def bounds() -> st.SearchStrategy[checked_selector.Selector]:
+    """Draw Gt and Lt."""
+    return st.builds(
+        requirement,
+        st.sampled_from(KEYS),
+        st.sampled_from(["Gt", "Lt"]),
+        st.sampled_from(BOUNDS),
+    )
+
+
+def selectors() -> st.SearchStrategy[checked_selector.Selector]:
+    """Draw Requirements below and, or, not."""
+
+    def wider(
+        inner: st.SearchStrategy[checked_selector.Selector],
+    ) -> st.SearchStrategy[checked_selector.Selector]:
+        several = st.lists(inner, min_size=2, max_size=3).map(tuple)
+        return st.one_of(
+            several.map(checked_selector.AllOf),
+            several.map(checked_selector.AnyOf),
+            inner.map(checked_selector.Negation),
+        )
+
+    return st.recursive(st.one_of(sets(), presences(), bounds()), wider, max_leaves=6)
+
+
+@given(selectors())
+def test_never_match_is_exact(selector: checked_selector.Selector) -> None:
+    """It says so exactly if no object of a world with all kinds of values matches."""
+    found = [each for each in reference.objects(KEYS, WORLD) if reference.matches(selector, each)]
+    assert selector_sets.never_match(selector) is (not found)
+
+
+@given(selectors(), selectors())
+def test_implies_is_exact(
+    first: checked_selector.Selector, second: checked_selector.Selector
+) -> None:
+    """It says so exactly if whatever matches the first matches the second."""
+    holds = all(
+        reference.matches(second, each)
+        for each in reference.objects(KEYS, WORLD)
+        if reference.matches(first, each)
+    )
+    assert selector_sets.implies(first, second) is holds
+
+
+@given(selectors())
+def test_a_witness_matches(selector: checked_selector.Selector) -> None:
+    """There is one exactly if anything matches; labels that it leaves out may be anything."""
+    member = selector_sets.witness(selector)
+    assert (member is None) is selector_sets.never_match(selector)
+    if member is not None:
+        labels = {str(variable[1]): value for variable, value in member.items()}
+        given_labels = {key: value for key, value in labels.items() if isinstance(value, str)}
+        assert reference.matches(selector, given_labels)
+
+
+def number(
+    comparator: checked_selector.Comparator, value: float, resource: str | None = "cpu"
+) -> checked_selector.NumberRequirement:
+    """Return a bound on a request, or on the priority for None."""
+    return checked_selector.NumberRequirement(resource, comparator, value, NOWHERE)
+
+
+@pytest.mark.parametrize(
+    "selector, is_impossible",
+    [
+        pytest.param((number(">", 4), number("<", 2)), True, id="apart"),
+        pytest.param((number(">", 2), number("<", 4)), False, id="between"),
+        pytest.param((number(">=", 2), number("<=", 2)), False, id="point"),
+        pytest.param((number(">", 2), number("<=", 2)), True, id="beside-the-point"),
+        pytest.param((number("<", 0),), True, id="requests-are-not-negative"),
+        pytest.param((number("<", 0, None),), False, id="priorities-are"),
+        pytest.param((number("=", 1), number("!=", 1)), True, id="equal-and-not"),
+    ],
+)
+def test_numbers_are_compared_as_intervals(
+    selector: tuple[checked_selector.Selector, ...], is_impossible: bool
+) -> None:
+    """Bounds on requests and priorities leave numbers, or none."""
+    assert selector_sets.never_match(*selector) is is_impossible
+
+
+def test_too_many_boxes_claim_nothing() -> None:
+    """What would take too long to decide is taken for possible."""
+    pairs = [
+        checked_selector.AnyOf((requirement(f"k{n}", "Exists"), requirement(f"l{n}", "Exists")))
+        for n in range(20)
+    ]
+    impossible = (requirement("z", "Exists"), requirement("z", "DoesNotExist"))
+    assert not selector_sets.never_match(*pairs, *impossible)
+
+
+def test_taints_are_independent() -> None:
+    """A node has any number of taints of one key, so no two patterns exclude each other."""
+    patterns = [
+        checked_selector.TaintPattern("a", "Equal", value, ("NoSchedule",), NOWHERE)
+        for value in ("x", "y")
+    ]
+    both = [checked_selector.TaintRequirement(each, NOWHERE) for each in patterns]
+    assert not selector_sets.never_match(*both)
+    assert selector_sets.never_match(both[0], checked_selector.Negation(both[0]))
