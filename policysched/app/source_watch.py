@@ -40,7 +40,8 @@ class SourceWatch:
             note = f"metrics source {health.name} is up again"
             self.recorder.record_of_cluster("Normal", UP, _ACTION, note)
         else:
-            note = f"metrics source {health.name} is down, its samples age: {health.problem}"
+            source = f"{health.name} ({health.address})"
+            note = f"metrics source {source} is down, its samples age: {health.problem}"
             self.recorder.record_of_cluster("Warning", DOWN, _ACTION, note)
 
     def metric_asked(self, stats: status.MetricStats) -> None:

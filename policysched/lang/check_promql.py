@@ -67,6 +67,11 @@ class _Checker:
         except ValueError as error:
             self._report_fault(str(error))
             return
+        if (token := promql_tokens.or_between_matchers(self._tokens)) is not None:
+            span = self._query.span(token.start, token.end, self._text)
+            problem = "`or` between matchers is MetricsQL and no PromQL"
+            self._found.error("PS401", problem, span, help="write `x{…} or x{…}`")
+            return
         if promql_tree.depth(expr) > limits.MAX_QUERY_DEPTH:
             problem = f"the query is nested more than {limits.MAX_QUERY_DEPTH} deep"
             self._found.error("PS004", problem, self._whole, help="record it by a rule")

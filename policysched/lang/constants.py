@@ -133,11 +133,9 @@ def whole(
     low, high = bounds
     if value != int(value) or not low <= value <= high:
         written = env.found.text(amount.span)
-        env.found.error(
-            code,
-            f"{what} is a whole number from {low} to {high}, not `{written}`",
-            amount.span,
-        )
+        label = f"this is {value:g}" if written[:1].isalpha() else ""
+        problem = f"{what} is a whole number from {low} to {high}, not `{written}`"
+        env.found.error(code, problem, amount.span, label=label)
         return None
     return int(value)
 

@@ -87,6 +87,17 @@ def _is_call(word: str, following: str) -> bool:
     return word not in _KEYWORDS and following in {"(", "by", "without"}
 
 
+def or_between_matchers(found: Sequence[Token]) -> Token | None:
+    """Return the first `or` of a selector as in `x{a="b" or c="d"}`; only MetricsQL has it."""
+    is_inside = False
+    for token, following in itertools.pairwise(found):
+        if token.kind == "sign" and token.text in {"{", "}"}:
+            is_inside = token.text == "{"
+        elif is_inside and token.text.lower() == "or" and following.kind != "sign":
+            return token
+    return None
+
+
 def has_newer_syntax(found: Sequence[Token]) -> bool:
     """Return whether a query has what Prometheus has as an experiment and the parser lacks.
 

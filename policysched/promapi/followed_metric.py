@@ -243,7 +243,12 @@ class FollowedMetric:
     def _note(self, problem: str) -> None:
         """Log when a metric begins to fail and when it ceases to; see `Source` for outages."""
         if problem and not self.stats.problem:
-            _log.warning("metric `%s` brings nothing: %s", self.metric.name, problem)
+            _log.warning(
+                "metric `%s` of source `%s` brings nothing: %s",
+                self.metric.name,
+                self.origin.name,
+                problem,
+            )
         elif self.stats.problem and not problem:
             _log.info("metric `%s` is there again", self.metric.name)
         self.stats.problem = problem

@@ -7,6 +7,7 @@ import concurrent.futures
 import dataclasses
 import logging
 import random
+import urllib.parse
 from collections.abc import Awaitable, Callable
 from typing import Protocol, TypeVar
 
@@ -96,7 +97,8 @@ class Source:
         self._suspects_turn = asyncio.Lock()
         self._suspects: set[str] = set()
         self._succeeded_until_seconds: dict[str, float] = {}
-        self._health = status.SourceHealth(name, is_up=True)
+        self._address = urllib.parse.urlsplit(config.url).netloc
+        self._health = status.SourceHealth(name, is_up=True, address=self._address)
 
     @property
     def health(self) -> status.SourceHealth:
@@ -182,7 +184,12 @@ class Source:
             return
         self._circuit.failed(started_at_seconds, error.retry_after_seconds)
         if self._circuit.is_down and self._health.is_up:
-            _log.error("metrics source `%s` is down, its samples age: %s", self.name, error)
+            _log.error(
+                "metrics source `%s` (%s) is down, its samples age: %s",
+                self.name,
+                self._address,
+                error,
+            )
             self._change(is_up=False, problem=str(error))
 
     def _succeeded(self, key: str, trust_seconds: float) -> None:
@@ -195,5 +202,7 @@ class Source:
             self._change(is_up=True, problem="")
 
     def _change(self, *, is_up: bool, problem: str) -> None:
-        self._health = status.SourceHealth(self.name, is_up, problem, self._clock.now())
+        self._health = status.SourceHealth(
+            self.name, is_up, problem, self._clock.now(), self._address
+        )
         self._observer.source_changed(self._health)

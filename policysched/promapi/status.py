@@ -19,12 +19,14 @@ class SourceHealth:
         is_up: whether its last answers came; three failures in a row make it down.
         problem: what the last failure was, "" while up.
         since: when that began; None before the first answer.
+        address: host and port of the server.
     """
 
     name: str
     is_up: bool
     problem: str = ""
     since: datetime.datetime | None = None
+    address: str = ""
 
 
 @dataclasses.dataclass(slots=True)

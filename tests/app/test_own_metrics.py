@@ -146,7 +146,8 @@ class _Recorder:
 def test_events_tell_when_a_source_goes_down_and_comes_back() -> None:
     """The first says what happens to samples, and why; before the start nobody listens."""
     watch = source_watch.SourceWatch(own_metrics.OwnMetrics())
-    down = status.SourceHealth("default", is_up=False, problem="connection refused")
+    problem, address = "connection refused", "prometheus:9090"
+    down = status.SourceHealth("default", is_up=False, problem=problem, address=address)
     watch.source_changed(down)
     watch.recorder = recorder = _Recorder()
     watch.source_changed(down)
@@ -156,7 +157,9 @@ def test_events_tell_when_a_source_goes_down_and_comes_back() -> None:
         ("Normal", "MetricsSourceUp"),
     ]
     note = recorder.told[0][3]
-    assert re.fullmatch(r"metrics source default is down, .*: connection refused", note)
+    assert re.fullmatch(
+        r"metrics source default \(prometheus:9090\) is down, .*: connection refused", note
+    )
 
 
 class _Source:

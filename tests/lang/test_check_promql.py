@@ -50,6 +50,8 @@ def _checked(query: str) -> checker.CheckResult:
         pytest.param("«rat»(x[$range])", "PromQL has no function `rat`", id="before-param"),
         pytest.param("x # sum(\n «5»", "`5` cannot stand here", id="comment"),
         pytest.param("x default «0»", "", id="metricsql"),
+        pytest.param('x{a="b" «or» c="d"} or y{or="z"}', "is MetricsQL", id="or-of-matchers"),
+        pytest.param("x{or='z'} * «1_000»", "bad number", id="digits-in-groups"),
         pytest.param("«x[$range]»", "gives the samples of a time", id="range"),
         pytest.param("«scalar(x)»", "gives one number", id="scalar"),
         pytest.param("«1 + time()»", "gives one number", id="time"),

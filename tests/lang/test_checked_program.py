@@ -442,3 +442,11 @@ def test_fallbacks_cannot_grow_without_end() -> None:
     chain[2:] = [f"metric m{n}: ratio = `q` node instance fallback m{n - 1}" for n in range(2, 400)]
     result = checker.check([source.SourceText("x.policy", "\n".join(chain))])
     assert {each.code for each in result.diagnostics} == {"PS004"}
+
+
+def test_a_whole_number_by_param_is_told_with_its_value() -> None:
+    """The param may have been given far away, by the command line or by a profile."""
+    text = "param w: number = 0\npolicy p { for pods nodeAffinity preferred a Exists weight w }\n"
+    (finding,) = checker.check([source.SourceText("p.policy", text)]).diagnostics
+    assert finding.message == "a weight is a whole number from 1 to 100, not `w`"
+    assert finding.label == "this is 0"
