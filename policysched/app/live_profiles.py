@@ -62,6 +62,7 @@ class LiveProfiles:
         self._shapes_kept = shapes_kept
         self._require = require
         self._changed = asyncio.Event()
+        self._served: frozenset[str] = frozenset()
 
     def use(self, policy_set: policies.PolicySet, profiles: policies.Profiles) -> None:
         """Go by these profiles, made of `policy_set`, from the next pod on.
@@ -87,6 +88,20 @@ class LiveProfiles:
         self._scheduler.set_profiles(frameworks, profiles.annotation_keys, profiles.metric_needs)
         self.policy_set, self.current = policy_set, profiles
         self._changed.set()
+        self._tell_gone()
+
+    def _tell_gone(self) -> None:
+        """Warn of profiles that are gone: their pods say that they wait, so nobody else would."""
+        names = frozenset(self.current.by_name)
+        waiting = self._scheduler.events.pods.unserved.counts()
+        for name in sorted(self._served - names):
+            _log.warning(
+                "the profile `%s` is gone; pods with this schedulerName wait: %d, which nobody "
+                "serves unless another scheduler does",
+                name,
+                waiting[name],
+            )
+        self._served = names
 
     async def wait_for_metrics(self) -> None:
         """Schedule no pod until new metrics have been asked once, for some seconds at most.

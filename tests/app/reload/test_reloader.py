@@ -228,8 +228,11 @@ async def test_the_newest_offer_wins() -> None:
 
 
 @asynchronous
-async def test_profiles_come_and_go() -> None:
-    """Pods of a profile that is gone are left alone, those of a new one are served."""
+async def test_profiles_come_and_go(caplog: pytest.LogCaptureFixture) -> None:
+    """Pods of a profile that is gone are left alone, which is told; those of a new one are served.
+
+    A pod that it has found no node for says so, and looks as if some scheduler cared for it.
+    """
     scene = Scene(first="profile one { }\n")
     async with scene.running():
         for name in ("one", "two"):
@@ -241,6 +244,8 @@ async def test_profiles_come_and_go() -> None:
         assert await scene.take(offer("profile two { }\n")) == ["loaded"]
         await scene.world.settle()
         assert (scene.world.where("one"), scene.world.where("two")) == ("gone", "unschedulable")
+    assert "the profile `one` is gone; pods with this schedulerName wait: 1" in caplog.text
+    assert "the profile `two` is gone" not in caplog.text
 
 
 @asynchronous
