@@ -98,6 +98,7 @@ class Session:
     Attributes:
         is_lines: whether the input is JSON lines.
         warnings: what was found in the policies and is no error.
+        unmeasured: names of metrics that the policies read and of which no node has a sample.
     """
 
     def __init__(self, inputs: Inputs) -> None:
@@ -116,6 +117,8 @@ class Session:
         self._clusters = cluster_file.read_all(inputs.cluster)
         self.is_lines = self._clusters.is_lines
         self.warnings = policy_set.warnings
+        unmeasured = {each.name for each in policy_set.metrics if not samples.get(each.key)}
+        self.unmeasured = tuple(sorted(unmeasured))
 
     def deciders(self, rng: random.Random | None = None) -> Iterator[Decider]:
         """Yield what decides the pods of each cluster; ties are broken by `rng`.

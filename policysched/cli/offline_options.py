@@ -138,6 +138,16 @@ def tell_warnings(session: offline.Session) -> None:
         output.write(warning, sys.stderr)
 
 
+def tell_unmeasured(session: offline.Session) -> None:
+    """Tell of metrics without any value: rules over them act as in an outage."""
+    if session.unmeasured:
+        names = ", ".join(f"`{name}`" for name in session.unmeasured)
+        output.note(
+            f"no node has a sample of {names}: rules over them act as in an outage; "
+            f"--metrics FILE gives values"
+        )
+
+
 def tell_left_out(decider: offline.Decider) -> None:
     """Tell of pods that no profile serves."""
     left_out = decider.choice.left_out

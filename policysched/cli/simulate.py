@@ -43,6 +43,7 @@ def run(args: argparse.Namespace) -> int:
 
     session = offline.Session(offline_options.inputs(args))
     offline_options.tell_warnings(session)
+    offline_options.tell_unmeasured(session)
     as_json = (args.output or (output.JSON if session.is_lines else output.HUMAN)) == output.JSON
     rng = None if args.deterministic else random.Random(args.seed)
     for decider in session.deciders(rng):

@@ -161,6 +161,23 @@ def test_metrics_move_pods(tmp_path: pathlib.Path, capsys: pytest.CaptureFixture
     assert (placed["node"], placed["feasible"]) == ("c", 3)
 
 
+def test_metrics_without_values_are_told(
+    tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Their rules drop out as in an outage, which nobody should take for a verdict."""
+    policy = tmp_path / "p.policy"
+    policy.write_text(
+        "metric busy: ratio = `x` node instance\nmetric full: ratio = `y` node instance\n"
+        "policy p { for pods reject when busy > 80% or full > 90% missing allow }\n"
+    )
+    metrics = tmp_path / "metrics.yaml"
+    metrics.write_text("full: {n1: 10%}\n")
+    argv = ["--cluster", clusters.write(tmp_path, clusters.node("n1")), "--policies", str(policy)]
+    for given, missing in (((), "`busy`, `full`"), (("--metrics", str(metrics)), "`busy`")):
+        assert main.main(["simulate", *argv, *given]) == 0
+        assert f"no node has a sample of {missing}: " in capsys.readouterr().err
+
+
 def test_the_text_sums_up(tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A line for each pod, why pods stay pending, and what is allocated afterwards."""
     pods = (clusters.pod("a", cpu="3"), clusters.pod("b", cpu="3"), clusters.pod("c", cpu="9"))
