@@ -89,7 +89,7 @@ class _Checker:
         self.given = params.given_values(given, outside)
         self.plugins = plugins
         self.now = now
-        self.parsed = {text.name: parser.parse(text) for text in sources}
+        self.parsed = parser.parse_all(sources)
         lost = frozenset().union(*(each.lost_words for each in self.parsed.values()))
         self.found = findings.Findings(self.texts, lost)
 

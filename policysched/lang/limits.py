@@ -11,6 +11,13 @@ MAX_DEPTH = 64
 MAX_STATEMENTS = 10_000
 """Most items and statements in all texts that are checked together."""
 
+MAX_WORDS = 200_000
+"""Most words and signs in all texts that are checked together; each takes about a KiB until the
+check ends, and 20 to 100 µs."""
+
+MAX_TEXTS = 1000
+"""Most texts that are checked together."""
+
 MAX_EXPANDED_NODES = 10_000
 """Most nodes of one selector or expression after lets are substituted."""
 

@@ -9,6 +9,7 @@ checker must not complain that a name defined there is missing.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 
 from policysched.lang import (
     build,
@@ -50,19 +51,35 @@ class ParseResult:
         return any(span.start <= each.start < span.end for each in self.damaged)
 
 
-def parse(text: source.SourceText) -> ParseResult:
-    """Parse one policy text; never raises for anything that is in it."""
+def parse_all(texts: Sequence[source.SourceText]) -> dict[str, ParseResult]:
+    """Parse texts that are checked together, by name; those beyond the limits are not read."""
+    left = limits.MAX_WORDS
+    found: dict[str, ParseResult] = {}
+    for number, text in enumerate(texts):
+        if number == limits.MAX_TEXTS:
+            found[text.name] = _unread(text, f"there are more than {limits.MAX_TEXTS} texts")
+            break
+        found[text.name] = parse(text, left)
+        left -= scanner.count_words(text.text, left)
+    return found
+
+
+def parse(text: source.SourceText, max_words: int = limits.MAX_WORDS) -> ParseResult:
+    """Parse one policy text of at most so many words; never raises for anything that is in it."""
     size = len(text.text.encode("utf-8", "surrogatepass"))
     if size > limits.MAX_TEXT_BYTES:
-        finding = diagnostics.Diagnostic(
-            "PS004",
-            f"the text has {size} bytes, the limit is {limits.MAX_TEXT_BYTES}",
-            text.span(0, 0),
-            help="split it into several texts and `import` them",
-        )
-        empty = syntax.PolicyFile(text.span(0, 0), ())
-        return ParseResult(text, empty, (finding,), (text.span(0, len(text.text)),), frozenset())
+        message = f"the text has {size} bytes, the limit is {limits.MAX_TEXT_BYTES}"
+        return _unread(text, message, help="split it into several texts and `import` them")
+    if scanner.count_words(text.text, max_words + 1) > max_words:
+        message = f"all texts together have more than {limits.MAX_WORDS} words and signs"
+        return _unread(text, message, help="split the policies among several schedulers")
     return _Parser(text).run()
+
+
+def _unread(text: source.SourceText, message: str, help: str = "") -> ParseResult:  # noqa: A002 - as in diagnostics
+    finding = diagnostics.Diagnostic("PS004", message, text.span(0, 0), help=help)
+    empty = syntax.PolicyFile(text.span(0, 0), ())
+    return ParseResult(text, empty, (finding,), (text.span(0, len(text.text)),), frozenset())
 
 
 class _Parser:

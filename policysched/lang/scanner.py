@@ -10,6 +10,7 @@ from __future__ import annotations
 import bisect
 import dataclasses
 import functools
+import itertools
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
@@ -253,6 +254,11 @@ class Scan:
 @functools.lru_cache(maxsize=4096)
 def _is_near(word: str, words: frozenset[str]) -> bool:
     return bool(spelling.nearest(word, words))
+
+
+def count_words(text: str, limit: int) -> int:
+    """Return how many lexemes and comments a text has, at most `limit`; it costs little memory."""
+    return sum(1 for _ in itertools.islice(_LEXEME.finditer(text), limit))
 
 
 def _lexemes(text: str) -> Iterator[Lexeme]:

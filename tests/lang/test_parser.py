@@ -152,3 +152,23 @@ def test_a_text_full_of_errors_ends_soon() -> None:
     text = "policy a {\n  for pods\n" + "  nodeAffinity required a Inn (b)\n" * 2000 + "}"
     result = _parse(text)
     assert len(result.diagnostics) == limits.MAX_DIAGNOSTICS
+
+
+@pytest.mark.parametrize("texts", [1, 4])
+def test_the_number_of_words_is_limited(texts: int) -> None:
+    """Over all texts together, before memory is spent on them: a MiB may have a million."""
+    sums = "+1" * (limits.MAX_WORDS // 2 // texts)
+    whole = [
+        source.SourceText(
+            f"{number}.policy", f"policy p{number} {{ for pods reject when 1{sums} }}"
+        )
+        for number in range(texts)
+    ]
+    found = checker.check(whole).diagnostics
+    assert [each.code for each in found if "words and signs" in each.message] == ["PS004"]
+
+
+def test_the_number_of_texts_is_limited() -> None:
+    """Of a hundred thousand keys nobody needs to hear of each."""
+    whole = [source.SourceText(f"{n}.policy", "version 1\n") for n in range(limits.MAX_TEXTS + 9)]
+    assert [each.code for each in checker.check(whole).diagnostics] == ["PS004"]
