@@ -59,7 +59,7 @@ class Webhook:
         )
         self._stopping = asyncio.Event()
         self._turn = asyncio.Semaphore(1)  # a check keeps a whole core busy
-        self._waiting = 0
+        self._checks: set[asyncio.Task[admission.Verdict]] = set()
         checks = {"shutdown": lambda: "it is about to end" if self._stopping.is_set() else ""}
         pair = certificates.FilePair(options.cert_file, options.key_file)
         self._server = http_server.HttpServer(
@@ -93,17 +93,19 @@ class Webhook:
             return http_server.Page(f"{error}\n".encode(), status=400)
         if question.texts is None:
             return _page(question, admission.Verdict())
-        if self._waiting >= _MAX_WAITING:
+        if len(self._checks) >= _MAX_WAITING:
             return http_server.Page(b"too many reviews at once\n", status=503)
-        self._waiting += 1
-        try:
-            async with self._turn:
-                verdict = await asyncio.to_thread(self._admission.verdict, question)
-        finally:
-            self._waiting -= 1
+        self._checks.add(checking := asyncio.create_task(self._check(question)))
+        checking.add_done_callback(self._checks.discard)
+        # Its thread goes on when nobody waits for it any more, and so does its turn.
+        verdict = await asyncio.shield(checking)
         outcome = "refused" if verdict.message else "admitted"
         _log.info("%s %s", outcome, logs.fields(configMap=question.name))
         return _page(question, verdict)
+
+    async def _check(self, question: admission.Question) -> admission.Verdict:
+        async with self._turn:
+            return await asyncio.to_thread(self._admission.verdict, question)
 
 
 def _page(question: admission.Question, verdict: admission.Verdict) -> http_server.Page:

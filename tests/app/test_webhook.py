@@ -132,3 +132,36 @@ async def test_checks_hold_up_nothing_and_do_not_pile_up(
         go_on.set()
         statuses = await asyncio.gather(*posts)
     assert sorted(statuses) == [200] * 8 + [503] * 12
+
+
+@asynchronous
+async def test_a_check_that_nobody_waits_for_keeps_its_turn(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Answers that are given up after their time do not let a second check begin beside it."""
+    desk = Desk(tmp_path)
+    go_on, begun = threading.Event(), threading.Event()
+    at_once, most = 0, 0
+
+    def slow(_: admission.Admission, _question: admission.Question) -> admission.Verdict:
+        nonlocal at_once, most
+        at_once += 1
+        most = max(most, at_once)
+        begun.set()
+        go_on.wait(30.0)
+        at_once -= 1
+        return admission.Verdict()
+
+    monkeypatch.setattr(admission.Admission, "verdict", slow)
+    monkeypatch.setattr(http_server, "_ANSWER_SECONDS", 0.2)
+    body = test_admission.review({"web.policy": test_admission.GOOD})
+    async with desk.running() as client:
+        for _ in range(2):
+            with pytest.raises(aiohttp.ClientError):
+                await client.post("/validate", data=body)
+        assert await asyncio.to_thread(begun.wait, 30.0)
+        monkeypatch.setattr(http_server, "_ANSWER_SECONDS", 30.0)
+        waiting = asyncio.create_task(client.post("/validate", data=body))
+        go_on.set()
+        assert (await waiting).status == 200
+    assert most == 1
