@@ -66,14 +66,20 @@ class _Formatter(logging.Formatter):
 
 
 class _TextFormatter(_Formatter):
-    """Formats a record on one line, however many its message has; a traceback follows it."""
+    """Formats a record on one line, whatever its message has; a traceback follows, set in."""
 
     def format(self, record: logging.LogRecord) -> str:
         message = _UNSEEN.sub(_escaped, record.getMessage())
         line = f"{self._time()} {record.levelname} {record.name}: {message}"
         if record.exc_info:
-            line += "\n" + self.formatException(record.exc_info)
+            line += "\n" + _indented(self.formatException(record.exc_info))
         return SECRETS.clean(line)
+
+
+def _indented(trace: str) -> str:
+    """Return a traceback that looks like no record, whatever the message of its error holds."""
+    lines = (_UNSEEN.sub(_escaped, line) for line in trace.split("\n"))
+    return "\n".join(f"  {line}" for line in lines)
 
 
 class _JsonFormatter(_Formatter):

@@ -34,7 +34,10 @@ _PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(rf"\b({_NAMES}['\"]?\s*=\s*['\"]?)[^\s&'\",;]+", re.IGNORECASE), rf"\1{HIDDEN}"),
     (re.compile(rf"\b({_NAMES}['\"]\s*:\s*['\"])[^'\"]+", re.IGNORECASE), rf"\1{HIDDEN}"),
     # Without quotes a word may follow: `/run/token: cannot be read`.
-    (re.compile(rf"\b({_NAMES}:\s*)(?=\S*\d)[^\s'\",;]{{6,}}", re.IGNORECASE), rf"\1{HIDDEN}"),
+    (
+        re.compile(rf"\b({_NAMES}:\s*)(?=[^\s\d'\",;]{{0,256}}\d)[^\s'\",;]{{6,}}", re.IGNORECASE),
+        rf"\1{HIDDEN}",
+    ),
 )
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import base64
 import itertools
+import pathlib
 
 import pytest
 
 from policysched.app import redaction
+from tests.security import confined
 
 SEED = "s33d-OF-secrets.4711"
 ENCODED = base64.b64encode(f"me:{SEED}".encode()).decode()
@@ -59,3 +61,25 @@ def test_known_secrets_are_taken_out_wherever_they_stand() -> None:
     redactor.add(lambda: next(versions))
     assert redactor.clean(f"x{SEED}x short") == "x(hidden)x short"
     assert redactor.clean("xrenewed-tokenx") == "x(hidden)x"
+
+
+_PIECES = (
+    "token:",
+    "token=",
+    "token: ",
+    "password'",
+    "bearer ",
+    "eyJaaaaaaaa.",
+    "a://",
+    "-----BEGIN ",
+)
+
+
+@pytest.mark.parametrize("piece", _PIECES)
+def test_long_texts_take_time_in_proportion(piece: str, tmp_path: pathlib.Path) -> None:
+    """Each piece, a hundred thousand times, within the CPU time that a quadratic one would need."""
+    program = (
+        "from policysched.app import redaction; redaction.without_patterns({piece!r} * 100_000)"
+    )
+    done = confined.python("-c", program.format(piece=piece), folder=tmp_path)
+    assert done.returncode == 0, done.stderr[-2000:]

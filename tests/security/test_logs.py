@@ -61,3 +61,14 @@ def test_text_is_one_line_whatever_it_holds(text: str) -> None:
     assert len(said.removesuffix("\n").split("\n")) == 1
     assert "\r" not in said
     assert "\x1b" not in said
+
+
+def test_the_message_of_an_error_forges_no_record() -> None:
+    """Lines of a traceback are set in and visible, so that none of them looks like a record."""
+    stream = io.StringIO()
+    logs.configure(clocks.ManualClock(builders.EPOCH), "info", stream, "text")
+    logging.getLogger("policysched").error("failed", exc_info=ValueError(_FORGED))
+    first, *others = stream.getvalue()[:-1].split("\n")
+    assert first.endswith("ERROR policysched: failed")
+    assert all(line.startswith("  ") and line.isprintable() for line in others)
+    assert any("all is well" in line for line in others)
