@@ -126,11 +126,16 @@ def changes(
     if len(value) > MAX_BYTES:
         return None
     ours = {named: key for key in kept if (named := Key.parse(key)) is not None}
-    newest = max(ours, default=None)
-    same = [named for named in ours if named.hash == new.hash]
+    readable = {named for named, key in ours.items() if decode(kept[key]) is not None}
+    newest = max(readable, default=None)
+    same = [named for named in readable if named.hash == new.hash]
     if same and newest is not None and (newest.hash == new.hash or newest > new):
         return {}
-    left = sorted((named for named in ours if named.hash != new.hash), reverse=True)
+    left = sorted(
+        (named for named in ours if named.hash != new.hash),
+        key=lambda named: (named in readable, named),  # damaged ones go first
+        reverse=True,
+    )
     used_bytes = len(value) + sum(len(kept[key]) for key in kept if Key.parse(key) is None)
     stays: set[str] = set()
     for named in left[: keep - 1]:

@@ -101,7 +101,7 @@ class Rollback:
                 return await self._write(version, target, freeze=freeze)
             except kube_errors.ConflictError:
                 target = await self._target()
-                if target.data != first.data or attempt == _ATTEMPTS:
+                if _texts(target) != _texts(first) or attempt == _ATTEMPTS:
                     raise
         raise AssertionError  # the last attempt has returned or raised
 
@@ -122,17 +122,28 @@ class Rollback:
         annotations = {statuses.ROLLBACK: key.hash if is_frozen else None}
         if freeze:
             annotations[statuses.FREEZE] = "true"
-        if data == present and all(said.get(name) == to for name, to in annotations.items()):
+        binary = dict.fromkeys(
+            policy_sources.policy_keys(target.binary_data)
+        )  # refused, so they go
+        if (
+            data == present
+            and not binary
+            and all(said.get(name) == to for name, to in annotations.items())
+        ):
             return Done(version, is_written=False, is_frozen=is_frozen)
         dropped = dict.fromkeys(present.keys() - data.keys())
-        await self._store.change(target, data=dropped | data, annotations=annotations)
-        return Done(version, is_written=data != present, is_frozen=is_frozen)
+        await self._store.change(
+            target, data=dropped | data, binary_data=binary, annotations=annotations
+        )
+        is_written = data != present or bool(binary)
+        return Done(version, is_written=is_written, is_frozen=is_frozen)
 
 
 def _choose(versions: list[Version], target: config_maps.ConfigMap, wanted: str) -> Version:
     if not wanted:
         present = _policies_of(target)
-        others = [each for each in versions if _data(each[1]) != present]
+        is_whole = not policy_sources.policy_keys(target.binary_data)
+        others = [each for each in versions if not is_whole or _data(each[1]) != present]
         if not others:
             raise errors.InputError(f"configmap {target.name}", "no other version is kept of it")
         return others[0]
@@ -142,6 +153,10 @@ def _choose(versions: list[Version], target: config_maps.ConfigMap, wanted: str)
     known = ", ".join(key.hash for key, _ in versions) or "none"
     problem = "is the beginning of several versions" if found else "is no version that is kept"
     raise errors.InputError(f"`{wanted}`", problem, help=f"there are: {known}")
+
+
+def _texts(target: config_maps.ConfigMap) -> tuple[object, ...]:
+    return target.data, target.binary_data
 
 
 def _policies_of(target: config_maps.ConfigMap) -> dict[str, str]:

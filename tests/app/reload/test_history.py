@@ -104,6 +104,15 @@ def test_what_is_kept_already_is_not_written(key: history.Key) -> None:
     assert history.changes(kept, key, b"value", keep=3) == {}
 
 
+def test_damaged_versions_take_nobodys_place() -> None:
+    """Whatever time they say; one that is put to use again is kept again."""
+    kept = {str(_key(1000 + n, f"{n}")): b"damaged" for n in range(3)}
+    for seconds, version_hash in enumerate(("a", "1", "a", "c")):
+        _add(kept, _key(seconds, version_hash), history.encode(version_hash, "", TEXTS))
+    assert [key.hash for key, _ in history.newest_first(kept)] == ["c", "a", "1"]
+    assert len(kept) == 3
+
+
 def test_a_config_map_is_never_too_large() -> None:
     """What does not fit goes, the oldest first; one that can never fit is not kept at all."""
     kept: dict[str, bytes] = {}

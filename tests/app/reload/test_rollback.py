@@ -83,6 +83,19 @@ async def test_without_a_hash_a_bad_edit_is_undone() -> None:
 
 
 @asynchronous
+async def test_policies_that_are_no_text_go() -> None:
+    """They spoil any version, the newest good one too, so it is what is written back."""
+    scene = Scene()
+    spoilt = {"odd.policy": b"\xff", "icon": b"\xff"}
+    made = scene.store.objects[POLICIES]
+    scene.store.objects[POLICIES] = msgspec.structs.replace(made, binary_data=spoilt)
+    done = await scene.back.go_back("")
+    assert (done.version[0].hash, done.is_written) == (NEW, True)
+    assert scene.data == {"new.policy": "new", "note": "by hand"}
+    assert scene.store.objects[POLICIES].binary_data == {"icon": b"\xff"}
+
+
+@asynchronous
 async def test_other_versions_can_be_held_back_at_once() -> None:
     """One write does both."""
     scene = Scene()
