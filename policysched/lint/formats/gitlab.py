@@ -1,0 +1,40 @@
+"""GitLab's code quality report, a subset of the specification of Code Climate."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from policysched.lang import diagnostics
+from policysched.lint import linter
+from policysched.lint.formats import places
+
+_SEVERITIES = {
+    diagnostics.Severity.ERROR: "major",
+    diagnostics.Severity.WARNING: "minor",
+    diagnostics.Severity.INFO: "info",
+}
+
+
+def as_json(report: linter.Report) -> list[dict[str, Any]]:
+    """Return one issue for each finding."""
+    prints = places.fingerprints(report.findings, report.texts)
+    return [
+        _issue(finding, print_, places.of(finding.span, report.texts))
+        for finding, print_ in zip(report.findings, prints, strict=True)
+    ]
+
+
+def _issue(finding: diagnostics.Diagnostic, print_: str, place: places.Place) -> dict[str, Any]:
+    return {
+        "description": f"{finding.code}: {finding.message}",
+        "check_name": finding.code,
+        "fingerprint": print_,
+        "severity": _SEVERITIES[finding.severity],
+        "location": {
+            "path": place.file,
+            "positions": {
+                "begin": {"line": place.line, "column": place.column},
+                "end": {"line": place.end_line, "column": place.end_column},
+            },
+        },
+    }

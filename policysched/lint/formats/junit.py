@@ -1,0 +1,57 @@
+"""JUnit XML: one test suite for each file, one failed test for each finding."""
+
+from __future__ import annotations
+
+import re
+from xml.sax import saxutils
+
+from policysched.lang import diagnostics
+from policysched.lint import linter
+from policysched.lint.formats import places
+
+_UNSAYABLE = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""Characters that XML 1.0 has no way to write."""
+
+
+def render(report: linter.Report) -> str:
+    """Return the document; a file without findings has one test that passes."""
+    by_file: dict[str, list[str]] = {
+        places.of(text.span(0, 0), report.texts).file: []
+        for text in report.texts.values()
+        if text.text
+    }
+    for finding in report.findings:
+        place = places.of(finding.span, report.texts)
+        by_file.setdefault(place.file, []).append(_case(finding, place))
+    suites = [_suite(file, cases) for file, cases in by_file.items()]
+    return "\n".join(
+        ['<?xml version="1.0" encoding="UTF-8"?>', "<testsuites>", *suites, "</testsuites>"]
+    )
+
+
+def _suite(file: str, cases: list[str]) -> str:
+    passed = [f"<testcase name={_quoted('policysched lint')} classname={_quoted(file)}/>"]
+    opening = (
+        f"<testsuite name={_quoted(file)} "
+        f'tests="{max(len(cases), 1)}" failures="{len(cases)}" errors="0">'
+    )
+    return "\n".join([opening, *(cases or passed), "</testsuite>"])
+
+
+def _case(finding: diagnostics.Diagnostic, place: places.Place) -> str:
+    name = f"{finding.code} {place.line}:{place.column}"
+    lines = [finding.message, *finding.notes, finding.help]
+    text = saxutils.escape(_sayable("\n".join(line for line in lines if line)))
+    return (
+        f"<testcase name={_quoted(name)} classname={_quoted(place.file)}>"
+        f"<failure type={_quoted(str(finding.severity))} message={_quoted(finding.message)}>"
+        f"{text}</failure></testcase>"
+    )
+
+
+def _quoted(text: str) -> str:
+    return saxutils.quoteattr(_sayable(text))
+
+
+def _sayable(text: str) -> str:
+    return _UNSAYABLE.sub("\N{REPLACEMENT CHARACTER}", text)

@@ -1,0 +1,45 @@
+"""Reviewdog's diagnostic format (rdjson), with suggestions for fixes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from policysched.lang import diagnostics
+from policysched.lint import linter
+from policysched.lint.formats import places
+
+_SEVERITIES = {
+    diagnostics.Severity.ERROR: "ERROR",
+    diagnostics.Severity.WARNING: "WARNING",
+    diagnostics.Severity.INFO: "INFO",
+}
+
+
+def as_json(report: linter.Report) -> dict[str, Any]:
+    """Return the findings."""
+    return {
+        "source": {"name": "policysched"},
+        "diagnostics": [_diagnostic(finding, report) for finding in report.findings],
+    }
+
+
+def _diagnostic(finding: diagnostics.Diagnostic, report: linter.Report) -> dict[str, Any]:
+    place = places.of(finding.span, report.texts)
+    advice = f"; {finding.help}" if finding.help else ""
+    return {
+        "message": finding.message + advice,
+        "severity": _SEVERITIES[finding.severity],
+        "code": {"value": finding.code},
+        "location": {"path": place.file, "range": _range(place)},
+        "suggestions": [
+            {"range": _range(each), "text": replacement}
+            for each, replacement in places.edits(finding.fix, report.texts)
+        ],
+    }
+
+
+def _range(place: places.Place) -> dict[str, Any]:
+    return {
+        "start": {"line": place.line, "column": place.column},
+        "end": {"line": place.end_line, "column": place.end_column},
+    }

@@ -1,0 +1,58 @@
+"""PS307: a weight beside which other scores, or which beside other scores, means nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from policysched.lang import checked, diagnostics
+from policysched.lint import rule, scopes, subject
+
+BUILTIN_WEIGHTS = 14
+"""Sum of the weights of kube-scheduler's scores (apis/config/v1/default_plugins.go)."""
+_MOST, _LEAST = 0.9, 0.01
+
+
+def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
+    for profile in about.program.profiles:
+        enforced = [policy for policy in profile.policies if policy.mode == "enforce"]
+        covering = scopes.Covering(enforced)
+        builtin = 0 if profile.disable_all_scores else BUILTIN_WEIGHTS * profile.builtin_weight
+        for policy in enforced:
+            if any(_weight(each) for each in policy.rules):
+                others = [each for other in covering.of(policy) for each in other.rules]
+                total = builtin + sum(_weight(each) for each in others)
+                yield from _of(policy, total)
+
+
+def _of(policy: checked.CheckedPolicy, total: int) -> Iterator[diagnostics.Diagnostic]:
+    for each in policy.rules:
+        weight = _weight(each)
+        if not weight or weight == total:
+            continue
+        share = weight / total
+        if share > _MOST:
+            yield _finding(each, f"has {share:.0%} of the weight: other scores hardly count")
+        elif share < _LEAST:
+            yield _finding(each, f"has {share:.1%} of the weight: it hardly counts")
+
+
+def _weight(each: checked.Rule) -> int:
+    """Return the weight of a score or preference, 0 of what filters."""
+    match each:
+        case checked.TolerateRule() | checked.RejectRule():
+            return 0
+        case _:
+            return each.weight or 0
+
+
+def _finding(each: checked.Rule, what: str) -> diagnostics.Diagnostic:
+    return diagnostics.Diagnostic(
+        "PS307",
+        f"this score {what}",
+        each.head.span,
+        notes=("weights of the scores of all policies of these pods and of built-in ones",),
+        help="bring the weights closer together",
+    )
+
+
+RULE = rule.Rule("PS307", diagnostics.Severity.WARNING, _check)

@@ -1,0 +1,44 @@
+"""PS404: an operation on series whose labels cannot be equal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import promql_parser
+
+from policysched.lang import diagnostics, promql_tree
+from policysched.lint import promql_labels, queries, rule, subject
+
+
+def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
+    for each in about.metric_queries:
+        for part in queries.walk(each.expr):
+            if isinstance(part, promql_parser.BinaryExpr) and str(part.op) != "or":
+                yield from _of(each, part)
+
+
+def _of(
+    each: queries.MetricQuery, part: promql_parser.BinaryExpr
+) -> Iterator[diagnostics.Diagnostic]:
+    if promql_tree.Kind.SCALAR in {promql_tree.kind(part.lhs), promql_tree.kind(part.rhs)}:
+        return
+    if part.modifier is not None and part.modifier.matching is not None:
+        return
+    left, right = promql_labels.of(part.lhs), promql_labels.of(part.rhs)
+    if left is None or right is None or left == right:
+        return
+    yield diagnostics.Diagnostic(
+        "PS404",
+        f"the two sides of `{part.op}` have different labels: {_shown(left)} and {_shown(right)}",
+        each.span,
+        notes=("series are only matched if all their labels are equal: the answer is empty",),
+        help=f"say what is matched: `{part.op} on ({each.metric.label})`, "
+        f"with `group_left` where one side has several",
+    )
+
+
+def _shown(labels: frozenset[str]) -> str:
+    return ", ".join(f"`{label}`" for label in sorted(labels)) or "none"
+
+
+RULE = rule.Rule("PS404", diagnostics.Severity.WARNING, _check)

@@ -1,0 +1,15 @@
+from __future__ import annotations
+
+from policysched.lint.rules import ps307
+from policysched.plugins import defaults
+
+SCORING = (
+    *("TaintToleration", "NodeAffinity", "PodTopologySpread", "InterPodAffinity"),
+    *("NodeResourcesFit", "NodeResourcesBalancedAllocation", "DynamicResources", "ImageLocality"),
+)
+
+
+def test_built_in_weights_are_those_of_the_plugins() -> None:
+    """The share of a score is computed with the weights that the engine uses."""
+    weights = sum(defaults.DEFAULT_WEIGHTS[name] for name in SCORING)
+    assert weights == ps307.BUILTIN_WEIGHTS
