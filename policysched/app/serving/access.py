@@ -16,6 +16,7 @@ import asyncio
 import collections
 import hashlib
 import logging
+import math
 from collections.abc import Iterable, Mapping
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -33,6 +34,8 @@ CACHE_SECONDS = 10.0
 _MAX_KEPT = 1024
 _MAX_AT_ONCE = 4
 """Reviews under way; what further ones there are waits, so nobody can flood the API server here."""
+
+_WARN_SECONDS = 60.0
 
 _ANONYMOUS = reviews.User("system:anonymous", groups=("system:unauthenticated",))
 _AUTHENTICATED = "system:authenticated"
@@ -101,6 +104,8 @@ class Access:
             answer_seconds: how long it holds who may see what.
         """
         self._reviewer = reviewer
+        self._clock = clock
+        self._warn_after_seconds = -math.inf
         self._is_anonymous = is_anonymous
         self._always_allowed = tuple(always_allowed)
         self._users: _Kept[bytes, reviews.User | None] = _Kept(clock, token_seconds)
@@ -118,12 +123,19 @@ class Access:
             if await self._may(user, asker.method.lower(), asker.path):
                 return None
         except errors.RemoteError as error:
-            _log.warning("nobody gets in, for the API server cannot be asked: %s", error)
+            self._warn(error)
             message = "the API server could not be asked who may see this page; try again later"
             return _refusal(503, "ServiceUnavailable", message)
         verb = asker.method.lower()
         message = f'forbidden: User "{user.name}" cannot {verb} path "{asker.path}"'
         return _refusal(403, "Forbidden", message)
+
+    def _warn(self, error: errors.RemoteError) -> None:
+        """Tell why nobody gets in, once a minute: anybody can ask as often as they like."""
+        now_seconds = self._clock.monotonic_seconds()
+        if now_seconds >= self._warn_after_seconds:
+            self._warn_after_seconds = now_seconds + _WARN_SECONDS
+            _log.warning("nobody gets in, for the API server cannot be asked: %s", error)
 
     async def _user(self, asker: http_server.Asker) -> reviews.User | None:
         """Return who asks, None for a token that is nobody's."""

@@ -209,6 +209,19 @@ async def test_nobody_gets_in_where_nobody_can_be_asked(failure: Exception) -> N
 
 
 @asynchronous
+async def test_an_outage_is_told_once_a_minute(caplog: pytest.LogCaptureFixture) -> None:
+    """Whoever reaches the port could fill the log otherwise."""
+    door = Door()
+    door.reviewer.failure = errors.AnswerError("no JSON")
+    for _ in range(3):
+        assert await door.status() == 503
+    assert len(caplog.records) == 1
+    door.clock.advance(60.0)
+    assert await door.status() == 503
+    assert len(caplog.records) == 2
+
+
+@asynchronous
 async def test_many_who_ask_do_not_flood_the_api_server() -> None:
     """Few questions are under way at once, and equal ones are asked once."""
     door = Door()
