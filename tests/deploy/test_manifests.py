@@ -102,6 +102,13 @@ def test_replicas_stay_apart_and_are_not_drained_together(
     assert pod["spec"]["priorityClassName"] == "system-cluster-critical"
 
 
+def test_two_nodes_are_enough_for_a_new_version(deployment: dict[str, Any]) -> None:
+    """Replicas must be on different nodes, so a rollout may not ask for one more than there are."""
+    update = deployment["strategy"]["rollingUpdate"]
+    assert update["maxSurge"] == 0
+    assert 0 < update["maxUnavailable"] < deployment["replicas"]
+
+
 def test_the_configuration_is_one_that_the_rest_fits(
     config_text: str, deployment: dict[str, Any], objects: tuple[dict[str, Any], ...]
 ) -> None:
