@@ -47,26 +47,23 @@ class RuleCoverage:
         """What never happened, in words."""
         return [_DESCRIPTIONS[branch] for branch, count in self.branches.items() if not count]
 
-    def observe(self, decision: evaluation.Decision) -> None:
-        """Count a decision in which the rule has a say."""
+    def observe(self, decision: evaluation.Decision, name: str) -> None:
+        """Count a decision in which the rule has a say, by the name that it has there."""
         self.hits += 1
         if "granted" in self.branches:
             self.branches["granted"] += 1
         elif "rejected" in self.branches:
-            self._observe_filter(decision.report)
+            self._observe_filter(decision.report, name)
         else:
-            self._observe_score(list(decision.points.get(self.name, {}).values()))
+            self._observe_score(list(decision.points.get(name, {}).values()))
 
-    def _observe_filter(self, report: dict[str, Any]) -> None:
+    def _observe_filter(self, report: dict[str, Any], name: str) -> None:
         if report["prefilter"] is not None:
             return  # no filter was asked
         nodes = report["nodes"].values()
-        rejected = sum(any(self._is_by_us(each) for each in node["all"]) for node in nodes)
+        rejected = sum(any(_rule(each) == name for each in node["all"]) for node in nodes)
         self.branches["rejected"] += rejected
         self.branches["passed"] += len(nodes) - rejected
-
-    def _is_by_us(self, failure: dict[str, Any]) -> bool:
-        return f"{failure['policy']}/{failure['rule']}" == self.name
 
     def _observe_score(self, points: list[float]) -> None:
         if not points:
@@ -78,21 +75,25 @@ class RuleCoverage:
             self.branches["differed"] += 1
 
 
+def _rule(failure: dict[str, Any]) -> str:
+    return f"{failure['policy']}/{failure['rule']}"
+
+
 class Coverage:
     """The rules of all policies that were tested."""
 
     def __init__(self) -> None:
         """Begin without rules."""
-        self._rules: dict[tuple[str, int, str], RuleCoverage] = {}
+        self._rules: dict[tuple[str, int], RuleCoverage] = {}
 
     def add(self, rules: Iterable[checked.Rule]) -> None:
         """Add rules, exercised or not; those that are known already stay as they are."""
         for rule in rules:
             head = rule.head
-            key = (head.span.file, head.span.line, head.name)
+            key = (head.span.file, head.span.start)
             if key not in self._rules:
                 branches = dict.fromkeys(_branches(rule), 0)
-                self._rules[key] = RuleCoverage(head.name, *key[:2], branches)
+                self._rules[key] = RuleCoverage(head.name, head.span.file, head.span.line, branches)
 
     def observe(self, outcome: evaluation.Outcome) -> None:
         """Count the decisions of a test."""
@@ -100,7 +101,7 @@ class Coverage:
             for fact in decision.rules:
                 if fact.acts:
                     head = fact.rule.head
-                    self._rules[head.span.file, head.span.line, head.name].observe(decision)
+                    self._rules[head.span.file, head.span.start].observe(decision, head.name)
 
     @property
     def rules(self) -> list[RuleCoverage]:

@@ -38,7 +38,8 @@ def updated(suite: suites.Suite, results: Iterable[running.Result]) -> str:
     for result in results:
         for path, value in _replacements(result):
             span = spans[("tests", result.case.number, "expect", *path)]
-            edits.append((span.start, span.end, expectations.text(value)))
+            comment = _comment(suite.text[span.start : span.end])
+            edits.append((span.start, span.end, expectations.text(value) + comment))
     text = suite.text
     for start, end, replacement in sorted(edits, reverse=True):
         before = text[:start]
@@ -46,6 +47,12 @@ def updated(suite: suites.Suite, results: Iterable[running.Result]) -> str:
         gap = " " if before.endswith((":", "-")) else ""
         text = f"{before}{gap}{replacement}{text[end:]}"
     return text
+
+
+def _comment(replaced: str) -> str:
+    """Return the comment that stands between a key and its block."""
+    first = replaced.partition("\n")[0]
+    return first if first.strip().startswith("#") else ""
 
 
 def _replacements(result: running.Result) -> Iterator[tuple[plain_yaml.Path, Any]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
+import itertools
 import os
 import pathlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -182,7 +183,8 @@ class World:
         return [pod.key for pod in self._all() if pod.metadata.name == written]
 
     def _inline(self, case: suites.Case, fields: shorthand.Fields) -> objects.Pod:
-        name = "pod"
+        taken = {pod.metadata.name for pod in self._all()}
+        name = next(each for each in _inline_names() if each not in taken)
         every = {**self._suite.get("pods", {}), name: fields}
         place = f"{self._suite.path}:{case.line('pod')}"
         try:
@@ -247,6 +249,12 @@ def _over(before: dict[str, Any], nodes: Any, values: dict[str, Any]) -> dict[st
     if nodes == _OUTAGE:
         return {}
     return {node: value for node, value in before.items() if node not in nodes} | values
+
+
+def _inline_names() -> Iterator[str]:
+    """Yield names for a pod that has none."""
+    yield "pod"
+    yield from (f"pod-of-test-{number}" for number in itertools.count(1))
 
 
 def _param(value: object) -> str:

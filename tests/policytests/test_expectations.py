@@ -137,3 +137,12 @@ items:
     done = running.run([files.write(tmp_path, tests, head)])
     assert done.problems == {}
     assert [result.mismatches for result in done.results] == [(), (), ()]
+
+
+def test_an_inline_pod_may_be_from_one_that_is_called_pod(tmp_path: pathlib.Path) -> None:
+    """The name of an inline pod is one that no other has."""
+    head = files.HEAD + "  pod: {labels: {app: web}, node: n2, requests: {cpu: 4}}\n"
+    tests = "- {name: it, pod: {from: pod}, expect: {node: n4, rejected: {n2: NodeResourcesFit}}}\n"
+    done = running.run([files.write(tmp_path, tests, head)])
+    assert done.problems == {}
+    assert done.results[0].mismatches == ()

@@ -14,6 +14,7 @@ WRONG_AND_RIGHT = [
         "feasible:\n    - n1 # one\n    - n2\n  pending: false",
         "feasible: [n2, n4]\n  pending: false",
     ),
+    ("feasible: # two\n  - n1\n  pending: false", "feasible: [n2, n4] # two\n  pending: false"),
     ("feasible:\n  - n1\n  pending: false", "feasible: [n2, n4]\n  pending: false"),
     ("rejected: {n1: any, n3: too-hot}", "rejected: {n1: any, n3: fast-disk}"),
     ("rejected: {n1: any, n2: any} # some", "rejected: {n1: any} # some"),
