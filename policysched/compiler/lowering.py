@@ -60,6 +60,14 @@ class Lowering:
         """Return one that goes by samples alone and keeps nothing."""
         return Lowering(self._metrics, keeps=False, grows=False)
 
+    def queries(self, expr: checked_expr.TypedExpr) -> tuple[tuple[str | None, ...], ...]:
+        """Return what is asked for the metrics that an expression reads, in its order.
+
+        That is the query, the label of nodes, and the source, None for the default one.
+        """
+        asked = [self._metrics.samples(ref).metric for ref in readings.metric_refs(expr)]
+        return tuple((each.promql, each.label, each.source_name) for each in asked)
+
     def outage(self, expr: checked_expr.TypedExpr) -> outages.Outage:
         """Return what tells whether an expression lost a metric."""
         return outages.Outage(expr, self._metrics.samples)

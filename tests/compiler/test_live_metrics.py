@@ -347,6 +347,17 @@ def test_other_policies_with_the_same_rule_go_on() -> None:
     assert there.feasible(desk.pod()) == ["n1", "n2", "n3"]
 
 
+def test_a_rule_over_another_query_begins_anew() -> None:
+    """What one query said of a node is nothing to hold it by another one of the same name."""
+    there = desk.Desk(STEADY, THREE)
+    there.sample("busy", n1=0.9, n2=0.1, n3=0.1)
+    again = desk.Desk(STEADY.replace("`busy`", "`busy * 0.5`"), THREE)
+    there.cache.follow_metrics(again.program.metric_needs)
+    there.frameworks = again.frameworks
+    there.sample("busy", n1=0.75, n2=0.1, n3=0.1)
+    assert there.feasible(desk.pod()) == ["n1", "n2", "n3"]
+
+
 # --- outages -------------------------------------------------------------------------------------
 
 

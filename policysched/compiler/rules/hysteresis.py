@@ -16,8 +16,8 @@ class Hysteresis:
     """Which nodes a rule holds.
 
     Attributes:
-        latch: key of its state among `MetricTable.latches`: equal conditions, of another version
-            of the policies or of another profile, share it.
+        latch: key of its state among `MetricTable.latches`: equal conditions over equal queries,
+            of another version of the policies or of another profile, share it.
         metrics: keys of the metrics that move it.
     """
 
@@ -28,7 +28,7 @@ class Hysteresis:
         lower: lowering.Lowering,
     ) -> None:
         """Hold from `when` on `until` the other; neither reads the incoming pod."""
-        self.latch = repr((when, until))
+        self.latch = repr((when, until, lower.queries(when), lower.queries(until)))
         self.metrics = frozenset((*checked_expr.metrics_of(when), *checked_expr.metrics_of(until)))
         measured = lower.measured()
         self._when = measured.condition(when)
