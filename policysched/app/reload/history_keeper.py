@@ -16,6 +16,8 @@ _log = logging.getLogger(__name__)
 
 LABELS = {"app.kubernetes.io/managed-by": "policysched"}
 _RETRY_SECONDS = 1.0
+_FORBIDDEN_SECONDS = 60.0
+"""Until a right that is missing is looked for again: without it no version can be gone back to."""
 
 
 class HistoryKeeper:
@@ -52,13 +54,15 @@ class HistoryKeeper:
             self._news.clear()
             while self._waiting:
                 oldest = self._waiting[0]
-                if not self._is_leading() or not await self._write(*oldest):
-                    await self._sleep(_RETRY_SECONDS)
+                is_leading = self._is_leading()
+                pause_seconds = await self._write(*oldest) if is_leading else _RETRY_SECONDS
+                if pause_seconds:
+                    await self._sleep(pause_seconds)
                 elif self._waiting[0] is oldest:  # else newer ones have pushed it out
                     self._waiting.popleft()
 
-    async def _write(self, key: history.Key, value: bytes) -> bool:
-        """Return whether the version is kept, or never will be."""
+    async def _write(self, key: history.Key, value: bytes) -> float:
+        """Return when to try again, in seconds; 0 if the version is kept, or never will be."""
         try:
             present = await self._store.read(self._namespace, self._name)
             kept = present.binary_data if present else {}
@@ -70,10 +74,11 @@ class HistoryKeeper:
             elif changes:
                 await self._store.create(self._namespace, self._name, {str(key): value}, LABELS)
         except errors.FencedError:
-            return False
+            return _RETRY_SECONDS
         except errors.KubeError as error:
-            is_final = config_maps.is_final(error)
+            is_forbidden = isinstance(error, errors.ForbiddenError)
+            is_final = config_maps.is_final(error) and not is_forbidden
             when = "not kept" if is_final else "kept later"
             _log.warning("version %s is %s: %s", key.hash, when, error)
-            return is_final
-        return True
+            return 0.0 if is_final else _FORBIDDEN_SECONDS if is_forbidden else _RETRY_SECONDS
+        return 0.0

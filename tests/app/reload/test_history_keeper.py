@@ -26,11 +26,13 @@ class Scene:
     def __init__(self, store: memory_store.MemoryStore | None = None) -> None:
         self.store = store or memory_store.MemoryStore()
         self.is_leading = True
+        self.pauses_seconds: list[float] = []
         self.keeper = history_keeper.HistoryKeeper(
             self.store, NAME, 3, lambda: self.is_leading, self._sleep
         )
 
-    async def _sleep(self, _seconds: float) -> None:
+    async def _sleep(self, seconds: float) -> None:
+        self.pauses_seconds.append(seconds)
         await asyncio.sleep(0)
 
     def load(self, version_hash: str, seconds: int) -> None:
@@ -123,7 +125,7 @@ async def test_a_replica_that_takes_over_adds_what_is_missing() -> None:
         pytest.param(errors.ConflictError(409, "Conflict", "changed"), True, id="conflict"),
         pytest.param(errors.ServerError(503, "Unavailable", "down"), True, id="server"),
         pytest.param(errors.TransportError("cut", may_have_arrived=True), True, id="cut"),
-        pytest.param(errors.ForbiddenError(403, "Forbidden", "no"), False, id="forbidden"),
+        pytest.param(errors.ForbiddenError(403, "Forbidden", "no"), True, id="forbidden"),
         pytest.param(errors.ApiError(422, "Invalid", "immutable"), False, id="immutable"),
     ],
 )
@@ -152,3 +154,14 @@ async def test_waiting_versions_are_bounded() -> None:
         scene.is_leading = True
         await settle()
         assert scene.kept == ["8", "7", "6"]
+
+
+@asynchronous
+async def test_a_right_that_is_missing_is_not_asked_for_all_the_time() -> None:
+    """Somebody has to grant it first; until then one line a minute is enough."""
+    scene = Scene()
+    scene.store.failures = [errors.ForbiddenError(403, "Forbidden", "no")] * 2
+    scene.load("a", 0)
+    async with scene.running():
+        assert scene.kept == ["a"]
+    assert scene.pauses_seconds == [60.0, 60.0]
