@@ -139,6 +139,7 @@ def _target(
             "PS107",
             f"`{option.word.text}` is not a label name of Prometheus",
             option.word.span,
+            help="letters, digits and `_`; the query can give another name: `label_replace(…)`",
         )
         return "node", None
     return "node" if node is not None else "cluster", option.word.text
