@@ -95,13 +95,12 @@ class Coverage:
                 branches = dict.fromkeys(_branches(rule), 0)
                 self._rules[key] = RuleCoverage(head.name, head.span.file, head.span.line, branches)
 
-    def observe(self, outcome: evaluation.Outcome) -> None:
-        """Count the decisions of a test."""
-        for decision in outcome.decisions:
-            for fact in decision.rules:
-                if fact.acts:
-                    head = fact.rule.head
-                    self._rules[head.span.file, head.span.start].observe(decision, head.name)
+    def observe(self, decision: evaluation.Decision) -> None:
+        """Count a decision of a test."""
+        for fact in decision.rules:
+            if fact.acts:
+                head = fact.rule.head
+                self._rules[head.span.file, head.span.start].observe(decision, head.name)
 
     @property
     def rules(self) -> list[RuleCoverage]:

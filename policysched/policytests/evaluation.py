@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
+from policysched import errors
 from policysched.app import offline, simulating
 from policysched.cluster import pod_shape
 from policysched.compiler import scope, shared_parts
@@ -59,30 +60,43 @@ class Outcome:
     """What became of a case.
 
     Attributes:
-        decisions: one a pod: the only one, or the replicas in the order in which they were placed.
+        decision: about the only pod, or the first replica.
         placements: of replicas.
     """
 
-    decisions: list[Decision]
+    decision: Decision
     placements: list[simulating.Placement] = dataclasses.field(default_factory=list)
 
 
-def evaluate(subject: world.Subject, where: str, *, are_replicas: bool) -> Outcome:
+def evaluate(
+    subject: world.Subject,
+    where: str,
+    observe: Callable[[Decision], None],
+    *,
+    are_replicas: bool,
+) -> Outcome:
     """Decide the pod of a case, or place its replicas one after the other.
+
+    `observe` is told of the decision about each pod, before the pod is placed.
 
     Raises:
         InputError: no profile decides the pod, or the cluster makes no sense.
     """
     decider = subject.basis.decider(subject.found, where)
     infos = list(decider.cluster.pending)
-    if not are_replicas:
-        return Outcome([_decide(decider, subject.basis, info) for info in infos])
-    decisions, placements = [], []
     simulation = decider.simulate()
+    first: Decision | None = None
+    placements = []
     for info in infos:  # equal pods are scheduled in their order
-        decisions.append(_decide(decider, subject.basis, info))
-        placements.append(next(simulation))
-    return Outcome(decisions, placements)
+        decision = _decide(decider, subject.basis, info)
+        observe(decision)
+        first = first or decision
+        if are_replicas:
+            placements.append(next(simulation))
+    if first is None:
+        problem = "the pod of a test has ended or is being deleted"
+        raise errors.InputError(where, problem)
+    return Outcome(first, placements)
 
 
 def _decide(decider: offline.Decider, basis: offline.Basis, info: pod_shape.PodInfo) -> Decision:

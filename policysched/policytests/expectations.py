@@ -47,7 +47,7 @@ class Comparison:
         self._outcome = outcome
         self._inputs = inputs
         self._names = known
-        self._decision = outcome.decisions[0]
+        self._decision = outcome.decision
         self._report = self._decision.report
 
     def mismatches(self) -> Iterator[Mismatch]:

@@ -122,10 +122,11 @@ def _run_case(
     try:
         subject = inputs.subject(case)
         are_replicas = "replicas" in case.value
-        outcome = evaluation.evaluate(subject, case.suite.path, are_replicas=are_replicas)
+        outcome = evaluation.evaluate(
+            subject, case.suite.path, covered.observe, are_replicas=are_replicas
+        )
         found = tuple(expectations.Comparison(case, outcome, inputs, known).mismatches())
     except errors.InputError as error:
         return Result(case, "error", problem=str(error))
-    covered.observe(outcome)
-    report = outcome.decisions[0].report
+    report = outcome.decision.report
     return Result(case, "fail" if found else "pass", found, report)
