@@ -17,6 +17,7 @@ import collections
 import hashlib
 import logging
 import math
+import ssl
 from collections.abc import Iterable, Mapping
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -138,10 +139,12 @@ class Access:
             _log.warning("nobody gets in, for the API server cannot be asked: %s", error)
 
     async def _user(self, asker: http_server.Asker) -> reviews.User | None:
-        """Return who asks, None for a token that is nobody's."""
+        """Return who asks, None for a token that is nobody's, or a certificate that has expired."""
         if self._is_anonymous:
             return _ANONYMOUS
         if asker.certificate is not None:
+            if _has_expired(asker.certificate, self._clock.now().timestamp()):
+                return None  # since the handshake: connections may be kept for long
             user = _subject(asker.certificate)
             if user is not None:
                 return user
@@ -177,6 +180,11 @@ def _covers(pattern: str, path: str) -> bool:
 def _bearer_token(authorization: str) -> str:
     scheme, _, token = authorization.strip().partition(" ")
     return token.strip() if scheme.lower() == "bearer" else ""
+
+
+def _has_expired(certificate: Mapping[str, Any], now_seconds: float) -> bool:
+    until = certificate.get("notAfter")
+    return until is not None and ssl.cert_time_to_seconds(until) < now_seconds
 
 
 def _subject(certificate: Mapping[str, Any]) -> reviews.User | None:

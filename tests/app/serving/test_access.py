@@ -164,6 +164,16 @@ async def test_administrators_may_see_everything() -> None:
 
 
 @asynchronous
+async def test_a_certificate_expires_on_an_open_connection() -> None:
+    """The handshake looked at it once; whoever keeps the connection is not let in for ever."""
+    door = Door()
+    certificate = {**CERTIFICATE, "notAfter": "Jan  1 00:00:00 2100 GMT"}
+    assert await door.status(certificate=certificate) == 200
+    door.clock.advance(75 * 366 * 86_400.0)
+    assert await door.status(certificate=certificate) == 401
+
+
+@asynchronous
 async def test_a_certificate_without_a_name_says_nothing() -> None:
     """The token counts then."""
     subject = ((("organizationName", "system:masters"),),)
