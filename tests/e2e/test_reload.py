@@ -156,6 +156,8 @@ def test_reloads_are_frozen_until_they_are_not(scene: Scene) -> None:
     scene.config_map.annotate(freeze="true")
     scene.wait_until_told("frozen", OTHER)
     scene.config_map.edit(policy_edits.Version(3, 3, 3))
+    scene.config_map.annotate(hash=None, status=None)  # as `kubectl replace` does
+    scene.wait_until_told("frozen", OTHER)
     scene.scheduler.kill_and_start_again()
     assert scene.place("frozen") == {"frozen": "node-1-2"}
 
