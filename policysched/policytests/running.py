@@ -90,8 +90,7 @@ def _run_suite(
     done: Run,
     tell: Callable[[Result], None],
 ) -> None:
-    inputs = world.World(suite)
-    done.inputs.update(inputs.inputs)
+    inputs = world.World(suite, done.inputs)
     known = names.Names(inputs)
     faults = [*known.file_faults(suite), *_time_faults(suite, inputs)]
     faults += [fault for case in suite.cases for fault in known.faults(case)]

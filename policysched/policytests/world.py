@@ -12,7 +12,14 @@ from typing import Any
 
 import orjson
 
-from policysched.app import cluster_file, metrics_file, offline, plain_yaml, policies
+from policysched.app import (
+    cluster_file,
+    metrics_file,
+    offline,
+    plain_yaml,
+    policies,
+    policy_sources,
+)
 from policysched.cluster import objects
 from policysched.lang import checked, spelling
 from policysched.policytests import copying, shorthand
@@ -42,11 +49,10 @@ class World:
     Attributes:
         nodes: by name.
         pods: all pods, by `namespace/name`.
-        inputs: every file that was read, for `--watch`.
     """
 
-    def __init__(self, suite: suites.Suite) -> None:
-        """Read the inputs.
+    def __init__(self, suite: suites.Suite, read: set[str]) -> None:
+        """Read the inputs; every file is added to `read`, also one that cannot be read.
 
         Raises:
             SuiteError: the file of tests names what is not there, or a shorthand makes no sense.
@@ -55,12 +61,12 @@ class World:
         self._suite = suite
         self._policy_sets: dict[tuple[tuple[str, str], ...], policies.PolicySet] = {}
         self._paths = list(self._policy_paths())
+        read.update(*map(_files, self._paths))
+        if suite.get("cluster"):
+            read.add(self._path(suite.get("cluster")))
         self._found = self._cluster()
         self.nodes = {node.name: node for node in self._found.nodes}
         self.pods = {pod.key: pod for pod in self._found.pods}
-        self.inputs = [suite.path, *self._paths]
-        if suite.get("cluster"):
-            self.inputs.append(self._path(suite.get("cluster")))
 
     # --- policies --------------------------------------------------------------------------------
 
@@ -249,6 +255,11 @@ def _over(before: dict[str, Any], nodes: Any, values: dict[str, Any]) -> dict[st
     if nodes == _OUTAGE:
         return {}
     return {node: value for node, value in before.items() if node not in nodes} | values
+
+
+def _files(path: str) -> list[str]:
+    """Return a path, with the policies in it where it is a folder."""
+    return [path, *map(str, pathlib.Path(path).glob(f"*{policy_sources.SUFFIX}"))]
 
 
 def _inline_names() -> Iterator[str]:

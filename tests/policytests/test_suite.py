@@ -122,6 +122,17 @@ def test_folders_are_searched_for_files_of_tests(tmp_path: pathlib.Path) -> None
     ]
 
 
+def test_every_file_that_is_read_is_known(tmp_path: pathlib.Path) -> None:
+    """`--watch` follows them: policies in folders, and also a cluster that cannot be read."""
+    (tmp_path / "cluster.yaml").write_text("kind: Unknown", "utf-8")
+    head = files.HEAD.replace("[web.policy]", "['.', '*.policy']") + "cluster: cluster.yaml\n"
+    path = files.write(tmp_path, "- {name: it, pod: web, expect: {node: n2}}\n", head)
+    done = running.run([path])
+    assert list(done.problems) == [path]
+    names = ("", "cluster.yaml", "web.policy", "web_test.yaml")
+    assert done.inputs == {str(tmp_path / name) for name in names}
+
+
 def test_a_rule_is_named_in_full_where_its_name_is_not_clear(tmp_path: pathlib.Path) -> None:
     """Two policies have a rule `too-hot`."""
     other = files.POLICY.split("policy web", maxsplit=1)[1].split("profile")[0]
