@@ -12,10 +12,11 @@ from policysched import errors
 from policysched.cli import offline_options, output, policy_texts, rewriting
 
 if TYPE_CHECKING:
+    import datetime
     from collections.abc import Callable
 
-    from policysched.lang import diagnostics, source
-    from policysched.lint import linter, settings
+    from policysched.lang import checker, diagnostics, source
+    from policysched.lint import cluster_facts, linter, settings
 
 _FORMATS = ("full", "concise", "json", "github", "sarif")
 _LEVELS = ("error", "warning", "info")
@@ -39,6 +40,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         metavar="PATH",
         help="a .policy file, a folder of such files, a ConfigMap manifest, or `-` for stdin",
+    )
+    parser.add_argument(
+        "--cluster",
+        metavar="FILE",
+        help="what `kubectl get nodes,pods,namespaces -o json` prints: rules that begin with PS5 "
+        "compare policies with it",
     )
     parser.add_argument("--select", metavar="CODES", help="only rules whose codes begin so")
     parser.add_argument("--ignore", metavar="CODES", help="not the rules whose codes begin so")
@@ -65,23 +72,37 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Lint the texts, and fix them where that is asked for."""
     from policysched.lang import checker  # noqa: PLC0415 - `--help` does without Lark
-    from policysched.lint import linter  # noqa: PLC0415 - as above
+    from policysched.lint import fixing, linter  # noqa: PLC0415 - as above
 
     offline_options.refuse_empty(args, "config")
+    offline_options.refuse_empty(args, "cluster")
     chosen, fail_level = _settings(args)
     texts = policy_texts.read(args.paths)
     params = offline_options.params(args.params or ())
-    now = (args.now or clocks.SystemClock().now()).timestamp()
+    now = args.now or clocks.SystemClock().now()
+    result = checker.check(texts, given=params, now=now.timestamp())
+    cluster = _cluster(args.cluster, result, now)
     if args.fix or args.unsafe_fixes or args.diff:
-        texts, has_changed = _fix(texts, params, chosen, args)
+        fixed = fixing.fix(texts, params, chosen, also_unsafe=args.unsafe_fixes, cluster=cluster)
+        texts, has_changed = _deliver(texts, fixed, args)
         if args.diff:
             return errors.EXIT_FINDINGS if has_changed else errors.EXIT_OK
-    result = checker.check(texts, given=params, now=now)
-    report = linter.lint(result, chosen)
+        result = checker.check(texts, given=params, now=now.timestamp())
+    report = linter.lint(result, chosen, cluster)
     _write(report, args.format)
     if result.program is None:
         return errors.EXIT_WRONG_INPUT
     return errors.EXIT_FINDINGS if _fails(report, fail_level) else errors.EXIT_OK
+
+
+def _cluster(
+    path: str | None, result: checker.CheckResult, now: datetime.datetime
+) -> cluster_facts.ClusterFacts | None:
+    if path is None or result.program is None:
+        return None
+    from policysched.app import lint_cluster  # noqa: PLC0415 - brings NumPy
+
+    return lint_cluster.read(path, result.program, now)
 
 
 def _settings(args: argparse.Namespace) -> tuple[settings.Settings, diagnostics.Severity]:
@@ -112,16 +133,10 @@ def _codes(option: str | None, name: str) -> tuple[str, ...]:
     return lint_settings.codes([code.strip() for code in option.split(",")], name)
 
 
-def _fix(
-    texts: list[source.SourceText],
-    params: dict[str, str],
-    chosen: settings.Settings,
-    args: argparse.Namespace,
+def _deliver(
+    texts: list[source.SourceText], fixed: list[source.SourceText], args: argparse.Namespace
 ) -> tuple[list[source.SourceText], bool]:
-    """Return the texts with fixes, written or shown, and whether there were any."""
-    from policysched.lint import fixing  # noqa: PLC0415 - only asked for by an option
-
-    fixed = fixing.fix(texts, params, chosen, also_unsafe=args.unsafe_fixes)
+    """Write or show what fixes have changed; return what the texts are then, and whether any."""
     changed = [(old, new) for old, new in zip(texts, fixed, strict=True) if old.text != new.text]
     for old, new in changed:
         if args.diff:

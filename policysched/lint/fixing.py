@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from policysched.lang import checker, diagnostics, source
 from policysched.lint import linter, settings
+
+if TYPE_CHECKING:
+    from policysched.lint import cluster_facts  # brings NumPy, which most runs do without
 
 _MAX_ROUNDS = 10
 """A fix may bring up what another rule fixes; more rounds than rules that lead to each other."""
@@ -17,6 +21,7 @@ def fix(
     chosen: settings.Settings,
     *,
     also_unsafe: bool,
+    cluster: cluster_facts.ClusterFacts | None = None,
 ) -> list[source.SourceText]:
     """Return the texts with fixes applied until there is none left.
 
@@ -24,7 +29,7 @@ def fix(
     """
     texts = list(sources)
     for _ in range(_MAX_ROUNDS):
-        report = linter.lint(checker.check(texts, given=given), chosen)
+        report = linter.lint(checker.check(texts, given=given), chosen, cluster)
         fixed = [_fixed(text, report.findings, also_unsafe=also_unsafe) for text in texts]
         if fixed == texts or checker.check(fixed, given=given).program is None:
             break

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
-from policysched.lang import checked, checker, diagnostics, source
+from policysched.lang import checker, diagnostics, source
 from policysched.lint import ignores, registry, rule, settings, subject
+
+if TYPE_CHECKING:
+    from policysched.lint import cluster_facts  # brings NumPy, which most runs do without
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -24,16 +28,23 @@ class Report:
     silenced: int
 
 
-def lint(result: checker.CheckResult, chosen: settings.Settings) -> Report:
+def lint(
+    result: checker.CheckResult,
+    chosen: settings.Settings,
+    cluster: cluster_facts.ClusterFacts | None = None,
+) -> Report:
     """Return the findings of the rules and the warnings of `check`.
 
-    A program with errors has only what `check` has found.
+    A program with errors has only what `check` has found. Rules about clusters run where one is
+    given.
     """
     if result.program is None:
         return Report(result.diagnostics, result.texts, 0)
-    active = [each for each in registry.rules() if chosen.runs(each.code)]
+    available = registry.offline() + (registry.of_clusters() if cluster is not None else ())
+    active = [each for each in available if chosen.runs(each.code)]
+    about = subject.Subject(result.program, result.parsed, result.texts, cluster)
     found = [each for each in result.diagnostics if chosen.runs(each.code)]
-    found += _found(result, result.program, active, chosen)
+    found += _found(about, active, chosen)
     comments = [each for parsed in result.parsed for each in ignores.of(parsed)]
     kept = [
         each
@@ -50,12 +61,10 @@ def lint(result: checker.CheckResult, chosen: settings.Settings) -> Report:
 
 
 def _found(
-    result: checker.CheckResult,
-    program: checked.CheckedProgram,
+    about: subject.Subject,
     active: Sequence[rule.Rule],
     chosen: settings.Settings,
 ) -> Iterator[diagnostics.Diagnostic]:
-    about = subject.Subject(program, result.parsed, result.texts)
     for each in active:
         level = chosen.level(each.code, each.severity)
         for finding in each.check(about):

@@ -4,15 +4,31 @@ from __future__ import annotations
 
 import functools
 import importlib
+from collections.abc import Callable
+from typing import cast
 
 from policysched.lang import diagnostics
 from policysched.lint import rule
 
+_OF_CLUSTERS = "PS5"
+
+
+def offline() -> tuple[rule.Rule, ...]:
+    """Return the rules that need nothing but the texts."""
+    return _with(lambda code: not code.startswith(_OF_CLUSTERS))
+
+
+def of_clusters() -> tuple[rule.Rule, ...]:
+    """Return the rules that compare policies with a cluster."""
+    return _with(lambda code: code.startswith(_OF_CLUSTERS))
+
+
+def _with(is_wanted: Callable[[str], bool]) -> tuple[rule.Rule, ...]:
+    """Return `RULE` of the module of each code."""
+    return tuple(_load(code) for code in sorted(diagnostics.LINT_CODES) if is_wanted(code))
+
 
 @functools.cache
-def rules() -> tuple[rule.Rule, ...]:
-    """Return the rules: `RULE` of the module of each code."""
-    return tuple(
-        importlib.import_module(f"policysched.lint.rules.{code.lower()}").RULE
-        for code in sorted(diagnostics.LINT_CODES)
-    )
+def _load(code: str) -> rule.Rule:
+    module = importlib.import_module(f"policysched.lint.rules.{code.lower()}")
+    return cast("rule.Rule", module.RULE)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
 
 from policysched.lang import (
     checked,
@@ -17,6 +18,9 @@ from policysched.lang import (
     syntax,
 )
 from policysched.lint import contradictions, queries, selector_sets
+
+if TYPE_CHECKING:
+    from policysched.lint import cluster_facts  # brings NumPy, which most runs do without
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -43,16 +47,18 @@ class Subject:
         program: what the texts mean.
         parsed: what was read, text by text.
         texts: the texts by name.
+        cluster: what is known of one, if it is given.
     """
 
     program: checked.CheckedProgram
     parsed: tuple[parser.ParseResult, ...]
     texts: Mapping[str, source.SourceText]
+    cluster: cluster_facts.ClusterFacts | None = None
 
     @functools.cached_property
     def occurrences(self) -> tuple[Occurrence, ...]:
         """Every selector of every policy."""
-        return tuple(each for policy in self.program.policies for each in _of_policy(policy))
+        return tuple(each for policy in self.program.policies for each in of_policy(policy))
 
     @functools.cached_property
     def impossible(self) -> tuple[tuple[Occurrence, contradictions.Contradiction], ...]:
@@ -69,9 +75,20 @@ class Subject:
         return tuple(queries.of(self.program, self.parsed, self.texts))
 
     def slice(self, selector: checked_selector.Selector) -> str:
-        """Return a selector as it was written, on one line."""
-        span = self.span(selector)
-        return " ".join(self.texts[span.file].slice(span).split())
+        """Return a selector in words, on one line: requirements as written, lets spelt out."""
+        match selector:
+            case checked_selector.AllOf(operands=operands):
+                return " and ".join(self._operand(each) for each in operands)
+            case checked_selector.AnyOf(operands=operands):
+                return " or ".join(self._operand(each) for each in operands)
+            case checked_selector.Negation(operand=operand):
+                return f"not {self._operand(operand)}"
+            case _:
+                return " ".join(self.texts[selector.span.file].slice(selector.span).split())
+
+    def _operand(self, selector: checked_selector.Selector) -> str:
+        is_compound = isinstance(selector, checked_selector.AllOf | checked_selector.AnyOf)
+        return f"({self.slice(selector)})" if is_compound else self.slice(selector)
 
     def span(self, selector: checked_selector.Selector) -> source.Span:
         """Return the place of a selector, which must not be empty: its first to last requirement.
@@ -85,7 +102,8 @@ class Subject:
         return self.texts[spans[0].file].span(start, max(each.end for each in spans))
 
 
-def _of_policy(policy: checked.CheckedPolicy) -> Iterator[Occurrence]:
+def of_policy(policy: checked.CheckedPolicy) -> Iterator[Occurrence]:
+    """Yield every selector of a policy."""
     yield from _of_namespaces(policy.scope.namespaces, policy, None)
     yield Occurrence(policy.scope.where, "pods", policy, None)
     for rule in policy.rules:

@@ -13,6 +13,7 @@ from policysched import errors
 from policysched.cli import main
 
 SCHEMA = pathlib.Path(__file__).parents[2] / "schemas" / "lint.schema.json"
+CLUSTER = pathlib.Path(__file__).parents[1] / "lint" / "cluster.yaml"
 GOOD = """policy web {
   description "web"
   owner "team"
@@ -249,3 +250,34 @@ def test_explain_prints_the_page_of_a_rule(capsys: pytest.CaptureFixture[str]) -
     """The same page as in docs/lint/."""
     assert main.main(["explain", "rule", "ps203"]) == errors.EXIT_OK
     assert capsys.readouterr().out.startswith("PS203: a requirement that says nothing\n")
+
+
+def test_a_policy_that_leaves_no_node_shows_the_condition_table(
+    folder: pathlib.Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """How many nodes each condition leaves alone, and how many are left after it."""
+    conditions = "pool = web and zone = a and not gpu-mem-gb DoesNotExist"
+    (folder / "web.policy").write_text(GOOD.replace("gpu In (a100)", conditions))
+    code, out, _ = lint(
+        capsys, "web.policy", "--cluster", CLUSTER, "--select", "PS5", "--format", "json"
+    )
+    assert code == errors.EXIT_FINDINGS
+    (finding,) = orjson.loads(out)["findings"]
+    assert finding["notes"] == [
+        "step                         alone  cumulative",
+        "pool = web                       2           2",
+        "zone = a                         2           1",
+        "not gpu-mem-gb DoesNotExist      1           0",
+    ]
+
+
+def test_rules_about_clusters_need_one(
+    folder: pathlib.Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Without `--cluster` nothing is said of what nodes have; one that cannot be read is told."""
+    (folder / "web.policy").write_text(GOOD)
+    assert lint(capsys, "web.policy")[0] == errors.EXIT_OK
+    assert lint(capsys, "web.policy", "--cluster", CLUSTER)[0] == errors.EXIT_FINDINGS
+    code, out, err = lint(capsys, "web.policy", "--cluster", "none.json")
+    assert (code, out) == (errors.EXIT_WRONG_INPUT, "")
+    assert err == "policysched: none.json: cannot be read: No such file or directory\n"

@@ -1,15 +1,20 @@
 from __future__ import annotations
 
+import datetime
 import pathlib
 import re
 
 import pytest
 
+from policysched.app import lint_cluster
 from policysched.lang import checker, diagnostics, source
-from policysched.lint import fixing, linter, registry, settings
+from policysched.lint import cluster_facts, fixing, linter, registry, settings
+from policysched.lint import rule as rules
 
 ROOT = pathlib.Path(__file__).parents[2]
 PAGES = ROOT / "docs" / "lint"
+CLUSTER = pathlib.Path(__file__).parent / "cluster.yaml"
+NOW = datetime.datetime(2026, 3, 2, tzinfo=datetime.UTC)
 EXAMPLE = re.compile(r"```policy (finding|fine)\n(.*?)```", re.DOTALL)
 CODES = sorted(diagnostics.LINT_CODES)
 
@@ -24,26 +29,38 @@ def examples(code: str, kind: str) -> list[str]:
     return [text for found, text in EXAMPLE.findall(page(code)) if found == kind]
 
 
-def lint(text: str) -> list[diagnostics.Diagnostic]:
-    """Return what all rules find."""
+def facts(text: str, code: str) -> cluster_facts.ClusterFacts | None:
+    """Return the cluster that the pages of rules about clusters speak of."""
+    program = checker.check([source.SourceText("x.policy", text)]).program
+    assert program is not None
+    return lint_cluster.read(str(CLUSTER), program, NOW) if code.startswith("PS5") else None
+
+
+def lint(text: str, code: str) -> list[diagnostics.Diagnostic]:
+    """Return what all rules find that run together with a rule."""
     result = checker.check([source.SourceText("x.policy", text)])
-    assert result.program is not None, result.diagnostics
-    return list(linter.lint(result, settings.Settings()).findings)
+    return list(linter.lint(result, settings.Settings(), facts(text, code)).findings)
+
+
+def rule_of(code: str) -> rules.Rule:
+    """Return the rule with a code."""
+    every = registry.offline() + registry.of_clusters()
+    return next(each for each in every if each.code == code)
 
 
 @pytest.mark.parametrize("code", CODES)
 def test_every_rule_has_a_page(code: str) -> None:
     """The page begins with the code and its sentence, and tells the severity."""
-    (rule,) = [each for each in registry.rules() if each.code == code]
+    rule = rule_of(code)
     assert page(code).startswith(f"# {code}: {rule.title}\n\nSeverity: {rule.severity}")
 
 
 @pytest.mark.parametrize("code", CODES)
 def test_the_failing_text_of_the_page_is_reported(code: str) -> None:
     """What the page says is reported is, at the rule's severity, and of rules that warn alone."""
-    (rule,) = [each for each in registry.rules() if each.code == code]
+    rule = rule_of(code)
     for text in examples(code, "finding"):
-        findings = lint(text)
+        findings = lint(text, code)
         assert code in {each.code for each in findings}
         assert {each.severity for each in findings if each.code == code} == {rule.severity}
 
@@ -53,7 +70,7 @@ def test_the_passing_text_of_the_page_is_fine(code: str) -> None:
     """What the page says is fine has nothing of this rule, and nothing at warning or above."""
     assert examples(code, "fine")
     for text in examples(code, "fine"):
-        findings = lint(text)
+        findings = lint(text, code)
         assert [each for each in findings if each.code == code] == []
         assert [each for each in findings if each.severity != "info"] == []
 
@@ -64,10 +81,11 @@ def test_the_fix_removes_the_finding(code: str) -> None:
     promised = re.search(r"with an? (safe|unsafe) fix", page(code))
     only = settings.Settings(select=(code,) if code != "PS803" else ())
     for text in examples(code, "finding"):
+        cluster = facts(text, code)
         given = [source.SourceText("x.policy", text)]
-        (fixed,) = fixing.fix(given, {}, only, also_unsafe=True)
-        (safely,) = fixing.fix(given, {}, only, also_unsafe=False)
-        left = [each for each in lint(fixed.text) if each.code == code]
+        (fixed,) = fixing.fix(given, {}, only, also_unsafe=True, cluster=cluster)
+        (safely,) = fixing.fix(given, {}, only, also_unsafe=False, cluster=cluster)
+        left = [each for each in lint(fixed.text, code) if each.code == code]
         if promised is None:
             assert fixed.text == text
         else:
@@ -85,5 +103,6 @@ def test_every_rule_is_a_module(code: str) -> None:
 @pytest.mark.parametrize("path", sorted((ROOT / "policies").glob("*.policy")), ids=lambda p: p.name)
 def test_shipped_policies_have_no_warning(path: pathlib.Path) -> None:
     """What we ship is an example of what lint asks for."""
-    findings = lint(path.read_text(encoding="utf-8"))
+    result = checker.check([source.SourceText("x.policy", path.read_text(encoding="utf-8"))])
+    findings = linter.lint(result, settings.Settings()).findings
     assert [each for each in findings if each.severity != "info"] == []

@@ -1,0 +1,65 @@
+"""PS501: a policy that leaves no node of the cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from policysched.lang import checked, checked_selector, diagnostics
+from policysched.lint import cluster_facts, rule, selector_sets, subject
+
+
+def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
+    cluster = about.cluster
+    if cluster is None or not cluster.nodes:
+        return
+    for policy in about.program.policies:
+        steps = list(_steps(policy))
+        if not steps or selector_sets.never_match(*steps):
+            continue  # PS201 and PS202 tell what no cluster can have
+        if cluster.matching(*steps) == 0:
+            yield _finding(about, cluster, policy, steps)
+
+
+def _steps(policy: checked.CheckedPolicy) -> Iterator[checked_selector.Selector]:
+    """Yield what a policy always asks of nodes, one condition after the other."""
+    for each in policy.rules:
+        is_required = isinstance(each, checked.NodeAffinityRule) and each.weight is None
+        if is_required and each.head.active is None:
+            yield from _conditions(each.selector)  # type: ignore[union-attr]  # a NodeAffinityRule
+
+
+def _conditions(selector: checked_selector.Selector) -> Iterator[checked_selector.Selector]:
+    if isinstance(selector, checked_selector.AllOf):
+        for operand in selector.operands:
+            yield from _conditions(operand)
+    else:
+        yield selector
+
+
+def _finding(
+    about: subject.Subject,
+    cluster: cluster_facts.ClusterFacts,
+    policy: checked.CheckedPolicy,
+    steps: list[checked_selector.Selector],
+) -> diagnostics.Diagnostic:
+    pods = len(cluster.pods_of(policy))
+    shown = [about.slice(step) for step in steps]
+    width = max(len("step"), *map(len, shown))
+    table = [f"{'step':<{width}}  alone  cumulative"]
+    left: list[int] = []
+    for index, text in enumerate(shown):
+        left.append(cluster.matching(*steps[: index + 1]))
+        table.append(f"{text:<{width}}  {cluster.matching(steps[index]):>5}  {left[-1]:>10}")
+    last = steps[left.index(0)]
+    return diagnostics.Diagnostic(
+        "PS501",
+        f"the policy `{policy.name}` leaves 0 of {len(cluster.nodes)} nodes "
+        f"({cluster.name}, {pods} pod{'' if pods == 1 else 's'} in scope)",
+        about.span(last),
+        label="none is left from here on",
+        notes=tuple(table),
+        help="relax the condition, or label nodes",
+    )
+
+
+RULE = rule.Rule("PS501", diagnostics.Severity.ERROR, _check)

@@ -1,0 +1,26 @@
+"""PS504: a policy that is about no pod of the cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from policysched.lang import diagnostics
+from policysched.lint import rule, subject
+
+
+def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
+    cluster = about.cluster
+    if cluster is None or not cluster.pods:
+        return
+    for policy in about.program.policies:
+        if not cluster.pods_of(policy):
+            yield diagnostics.Diagnostic(
+                "PS504",
+                f"the policy `{policy.name}` is about none of the {len(cluster.pods)} pods "
+                f"of {cluster.name}",
+                policy.span,
+                help="see that namespaces and labels are those of the pods",
+            )
+
+
+RULE = rule.Rule("PS504", diagnostics.Severity.INFO, _check)
