@@ -119,6 +119,8 @@ def test_the_limits_are_those_of_the_checker() -> None:
     values = [int(each.replace(",", "")) for each in re.findall(r"\| ([\d,]+) \|", table)]
     assert values == [
         limits.MAX_TEXT_BYTES,
+        limits.MAX_WORDS,
+        limits.MAX_TEXTS,
         limits.MAX_DEPTH,
         limits.MAX_STATEMENTS,
         limits.MAX_EXPANDED_NODES,
