@@ -136,6 +136,7 @@ LINT_CODES: dict[str, str] = {
     "PS502": "a label that no node of the cluster has",
     "PS503": "a label value that no node of the cluster has",
     "PS504": "a policy that is about no pod of the cluster",
+    "PS505": "pods of DaemonSets, which a required node affinity keeps off their node",
     "PS507": "pods whose schedulerName no profile has",
     "PS801": "something that a reviewer misses",
     "PS802": "a text that is not in canonical form",
