@@ -56,6 +56,15 @@ def settle_memory() -> None:
     gc.set_threshold(*_GC_THRESHOLD)
 
 
+def free_cycles() -> None:
+    """Free what holds itself and nothing else does, such as the policies of a former version.
+
+    Left alone it would wait for a collection of everything, which `settle_memory` makes rare. What
+    was there then is not looked at, so this takes milliseconds.
+    """
+    gc.collect()
+
+
 @contextlib.contextmanager
 def without_collections() -> Iterator[None]:
     """Build much that lives long without looking for cycles in it again and again.

@@ -25,8 +25,8 @@ _logger = logging.getLogger(__name__)
 
 POD_SCHEDULED = "PodScheduled"
 WORKERS = 4
-WRITTEN_LIMIT = 10_000
-"""So many pods' last writes are remembered, to recognise repetitions."""
+WRITTEN_LIMIT = 2_000
+"""So many pods' last writes are remembered, until the watch shows them."""
 
 MAX_CONFLICTS = 5
 """So often a note is tried on a pod that others change at the same time."""

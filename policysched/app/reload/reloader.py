@@ -10,17 +10,21 @@ between are never looked at.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from typing import NoReturn
 
 from policysched import clock as clocks
 from policysched import errors
-from policysched.app import live_profiles, logs, policies
+from policysched.app import live_profiles, logs, policies, process
 from policysched.app.reload import state as states
 from policysched.app.reload import versions
 from policysched.framework import interface
 
 _log = logging.getLogger("policysched")
+
+QUIET_SECONDS = 5.0
+"""So long after the last offer, what former versions left is freed."""
 
 
 class Reloader:
@@ -71,9 +75,18 @@ class Reloader:
         """Look at offers until cancelled."""
         while True:
             await self._offered.wait()
-            self._offered.clear()
-            await self._consider(self._newest)
-            self.is_busy = self._offered.is_set()
+            while self._offered.is_set():
+                self._offered.clear()
+                await self._consider(self._newest)
+                self.is_busy = self._offered.is_set()
+                await self._wait_a_while()
+            process.free_cycles()
+
+    async def _wait_a_while(self) -> None:
+        """Return at the next offer, or when it has been quiet for some time."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(QUIET_SECONDS):
+                await self._offered.wait()
 
     async def _consider(self, offer: versions.Offer) -> None:
         essence = self._essence(offer)

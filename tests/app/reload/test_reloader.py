@@ -17,6 +17,7 @@ from policysched.app.reload import state as states
 from policysched.cluster import pod_shape
 from policysched.framework import interface, runtime, status
 from policysched.lang import checker, source
+from policysched.plugins import pod_topology_spread
 from policysched.promapi import live_source, settings
 from policysched.promapi import source as prom_source
 from policysched.promapi import status as status_of_metrics
@@ -283,6 +284,29 @@ async def test_former_versions_are_forgotten() -> None:
             await scene.take(offer(EAST, f"# {number}\n"))
             await scene.place(f"pod-{number}")
         assert frameworks() == before
+
+
+@asynchronous
+async def test_what_a_former_version_left_is_freed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Plugins that hold themselves go once no version comes for a while, not at some time."""
+
+    def spread_plugins() -> int:
+        kind = pod_topology_spread.PodTopologySpread
+        return sum(isinstance(each, kind) for each in gc.get_objects())
+
+    monkeypatch.setattr(reloader, "QUIET_SECONDS", 0.01)
+    scene = Scene()
+    gc.collect()
+    gc.disable()
+    try:
+        in_use = spread_plugins()
+        async with scene.running():
+            await scene.take(offer(WEST))
+            await scene.take(offer(EAST))
+            while spread_plugins() > in_use:  # noqa: ASYNC110 - what is freed tells nobody
+                await asyncio.sleep(0.001)
+    finally:
+        gc.enable()
 
 
 class _SlowMetrics:
