@@ -59,6 +59,8 @@ def _parts(
 def _pair(selector: checked_selector.Selector) -> _Pair:
     if not isinstance(selector, checked_selector.AllOf):
         return None
+    if len(selector.operands) > selector_sets.MAX_OPERANDS:
+        return None
     pairs = itertools.combinations(selector.operands, 2)
     return next((pair for pair in pairs if selector_sets.never_match(*pair)), None)
 

@@ -19,6 +19,8 @@ from typing import TypeAlias
 from policysched.lang import checked_selector
 
 MAX_BOXES = 256
+MAX_OPERANDS = 64
+"""Of more operands than these, no two are compared: nobody writes them by hand."""
 _INT64_MIN, _INT64_MAX = -(2**63), 2**63 - 1
 _OTHER = "other~"
 """A text that no label can have as its value, for all texts that are not named."""

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from policysched.lang import checked_selector, source
-from policysched.lint import selector_sets
+from policysched.lint import contradictions, selector_sets
 from tests.reference import selector_sets as reference
 
 NOWHERE = source.Span("x", 0, 0, 1, 1)
@@ -131,6 +131,15 @@ def test_too_many_boxes_claim_nothing() -> None:
     ]
     impossible = (requirement("z", "Exists"), requirement("z", "DoesNotExist"))
     assert not selector_sets.never_match(*pairs, *impossible)
+
+
+def test_a_selector_of_many_operands_is_not_compared_pair_by_pair() -> None:
+    """Of a generated selector only the whole is decided: no two operands are named."""
+    many = [requirement(f"k{n}", "Exists") for n in range(2_000)]
+    endless = checked_selector.AllOf((*many, requirement("k7", "DoesNotExist")))
+    (found,) = contradictions.find(endless)
+    assert found.pair is None
+    assert found.is_whole_selector
 
 
 def test_taints_are_independent() -> None:

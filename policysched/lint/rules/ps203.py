@@ -42,6 +42,8 @@ def _redundant_in_all(
     operands: tuple[checked_selector.Selector, ...],
 ) -> Iterator[checked_selector.Selector]:
     """Yield what the rest implies; of equal operands the later ones."""
+    if len(operands) > selector_sets.MAX_OPERANDS:
+        return
     left = list(operands)
     for index in reversed(range(len(operands))):
         others = (*left[:index], *left[index + 1 :])
@@ -54,6 +56,8 @@ def _redundant_in_any(
     operands: tuple[checked_selector.Selector, ...],
 ) -> Iterator[checked_selector.Selector]:
     """Yield what the rest matches anyway; of equal operands the later ones."""
+    if len(operands) > selector_sets.MAX_OPERANDS:
+        return
     left = list(operands)
     for index in reversed(range(len(operands))):
         others = (*left[:index], *left[index + 1 :])

@@ -21,10 +21,16 @@ def _required_absences(
 ) -> Iterator[checked_selector.LabelRequirement]:
     """Yield NotIn on labels that nothing beside it asks to be there."""
     operands = selector.operands if isinstance(selector, checked_selector.AllOf) else (selector,)
+    by_key: dict[str, list[checked_selector.Selector]] = {}
+    for operand in operands:
+        for each in selector_sets.requirements(operand):
+            if isinstance(each, checked_selector.LabelRequirement):
+                by_key.setdefault(each.key, []).append(operand)
     for operand in operands:
         if isinstance(operand, checked_selector.LabelRequirement) and operand.operator == "NotIn":
             exists = checked_selector.LabelRequirement(operand.key, "Exists", (), operand.span)
-            if not selector_sets.implies(selector, exists):
+            about_key = checked_selector.AllOf(tuple(by_key[operand.key]))
+            if not selector_sets.implies(about_key, exists):
                 yield operand
 
 
