@@ -160,10 +160,10 @@ def _report(outcomes: Mapping[str, Sequence[Outcome]]) -> None:
     print("\nseconds after the end of it  rounds  next: median   worst  all: median   worst")
     for name, some in outcomes.items():
         nexts = [each.next_seconds for each in some]
-        alls = [each.all_seconds for each in some]
+        ends = [each.all_seconds for each in some]
         print(
             f"{name:27}  {len(some):6}  {statistics.median(nexts):12.2f}  {max(nexts):6.2f}"
-            f"  {statistics.median(alls):11.2f}  {max(alls):6.2f}"
+            f"  {statistics.median(ends):11.2f}  {max(ends):6.2f}"
         )
 
 
