@@ -46,7 +46,7 @@ def test_a_traceback_follows_its_line(stream: io.StringIO) -> None:
         logging.getLogger("policysched").exception("a plugin failed")
     lines = stream.getvalue().splitlines()
     assert lines[0] == "2026-01-05T12:00:00.000Z ERROR policysched: a plugin failed"
-    assert lines[-1] == "ZeroDivisionError: division by zero"
+    assert lines[-1] == "  ZeroDivisionError: division by zero"
 
 
 def test_fields_are_quoted_where_they_must_be() -> None:

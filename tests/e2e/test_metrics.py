@@ -158,7 +158,8 @@ def test_pods_keep_binding_while_prometheus_is_down(play: Play) -> None:
         _wait_for_event(scene, known + 1)
         down = scene.events()[-1]
         assert (down["reason"], down["type"]) == ("MetricsSourceDown", "Warning")
-        assert "default is down" in down["note"]
+        assert down["note"].startswith("metrics source default (")
+        assert ") is down" in down["note"]
 
         scene.prometheus.start()
         _wait_for_recovery(scene)
