@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from policysched.lang import checked_selector, diagnostics, source
 from policysched.lint import rule, selector_sets, subject
+
+_Operand = checked_selector.Selector
+_Operands = tuple[checked_selector.Selector, ...]
+_Found = Iterator[checked_selector.Selector]
 
 _BEFORE = re.compile(r"\s+(?:and|or)\s+\Z")
 _AFTER = re.compile(r"\s+(?:and|or)\s+")
@@ -23,12 +27,12 @@ def _of(
 ) -> Iterator[diagnostics.Diagnostic]:
     match selector:
         case checked_selector.AllOf(operands=operands):
-            redundant = list(_redundant_in_all(operands))
+            redundant = list(_redundant(operands, _is_implied))
         case checked_selector.AnyOf(operands=operands):
             if selector_sets.match_everything(selector):
                 yield _tautology(about, selector)
                 return
-            redundant = list(_redundant_in_any(operands))
+            redundant = list(_redundant(operands, _is_covered))
         case _:
             return
     for operand in redundant:
@@ -38,33 +42,26 @@ def _of(
             yield from _of(about, operand)
 
 
-def _redundant_in_all(
-    operands: tuple[checked_selector.Selector, ...],
-) -> Iterator[checked_selector.Selector]:
-    """Yield what the rest implies; of equal operands the later ones."""
+def _redundant(operands: _Operands, is_redundant: Callable[[_Operand, _Operands], bool]) -> _Found:
+    """Yield the operands that say nothing beside the rest; of equal ones the later ones."""
     if len(operands) > selector_sets.MAX_OPERANDS:
         return
     left = list(operands)
     for index in reversed(range(len(operands))):
         others = (*left[:index], *left[index + 1 :])
-        if others and selector_sets.implies(checked_selector.AllOf(others), operands[index]):
+        if others and is_redundant(operands[index], others):
             del left[index]
             yield operands[index]
 
 
-def _redundant_in_any(
-    operands: tuple[checked_selector.Selector, ...],
-) -> Iterator[checked_selector.Selector]:
-    """Yield what the rest matches anyway; of equal operands the later ones."""
-    if len(operands) > selector_sets.MAX_OPERANDS:
-        return
-    left = list(operands)
-    for index in reversed(range(len(operands))):
-        others = (*left[:index], *left[index + 1 :])
-        is_possible = not selector_sets.never_match(operands[index])
-        if is_possible and selector_sets.implies(operands[index], checked_selector.AnyOf(others)):
-            del left[index]
-            yield operands[index]
+def _is_implied(operand: _Operand, others: _Operands) -> bool:
+    return selector_sets.implies(checked_selector.AllOf(others), operand)
+
+
+def _is_covered(operand: _Operand, others: _Operands) -> bool:
+    """Whether the others match whatever it matches; what matches nothing is another finding."""
+    is_possible = not selector_sets.never_match(operand)
+    return is_possible and selector_sets.implies(operand, checked_selector.AnyOf(others))
 
 
 def _tautology(
