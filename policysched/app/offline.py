@@ -7,7 +7,7 @@ import datetime
 import gc
 import random
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from policysched.app import (
     cluster_file,
@@ -22,13 +22,16 @@ from policysched.app import (
 from policysched.cluster import pod_shape
 from policysched.framework import interface, runtime
 
+if TYPE_CHECKING:
+    from policysched.app import live_cluster
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Inputs:
     """What is asked for.
 
     Attributes:
-        cluster: a file, or `-` for standard input.
+        cluster: a file, `-` for standard input, or a running cluster.
         policies: see `policy_sources.read`.
         params: values of params.
         metrics: a file, see `metrics_file`.
@@ -36,7 +39,7 @@ class Inputs:
         scheduler_name: the profile that stands for all pods, None for each pod's own.
     """
 
-    cluster: str
+    cluster: str | live_cluster.LiveCluster
     now: datetime.datetime
     policies: tuple[str, ...] = ()
     params: Mapping[str, str] = dataclasses.field(default_factory=dict)
@@ -114,7 +117,7 @@ class Session:
         if inputs.metrics is not None:
             samples = metrics_file.read(inputs.metrics, policy_set.metrics, inputs.now)
         self._basis = Basis(policy_set, inputs.now, samples, inputs.scheduler_name)
-        self._clusters = cluster_file.read_all(inputs.cluster)
+        self._clusters = _clusters(inputs.cluster)
         self.is_lines = self._clusters.is_lines
         self.warnings = policy_set.warnings
         unmeasured = {each.name for each in policy_set.metrics if not samples.get(each.key)}
@@ -131,6 +134,14 @@ class Session:
                 yield self._basis.decider(found, where, rng)
                 if self.is_lines:
                     gc.collect()
+
+
+def _clusters(named: str | live_cluster.LiveCluster) -> cluster_file.Clusters:
+    if isinstance(named, str):
+        return cluster_file.read_all(named)
+    from policysched.app import live_cluster  # noqa: PLC0415 - brings HTTP, TLS and credentials
+
+    return cluster_file.Clusters(iter([live_cluster.read(named)]))
 
 
 def require_profiles(policy_set: policies.PolicySet) -> None:

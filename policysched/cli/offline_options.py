@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from policysched import clock as clocks
 from policysched import errors
-from policysched.cli import output
+from policysched.cli import cluster_options, output
 
 if TYPE_CHECKING:
     from policysched.app import offline
@@ -32,12 +32,11 @@ def add(parser: argparse.ArgumentParser, *, is_again: bool = False) -> None:
     parser.epilog = _PROFILES
     group = parser.add_argument_group("what to decide on")
     default = argparse.SUPPRESS if is_again else None
-    group.add_argument(
-        "--cluster",
-        metavar="FILE",
-        help="what `kubectl get nodes,pods -A -o json` (or yaml) prints, namespaces, services and "
+    cluster_options.add(
+        group,
+        "what `kubectl get nodes,pods -A -o json` (or yaml) prints, namespaces, services and "
         "workloads too if wanted; `-` reads it from stdin, or JSON lines, one List a line",
-        default=default,
+        default,
     )
     add_policies(group, default)
     group.add_argument(
@@ -94,14 +93,18 @@ def inputs(args: argparse.Namespace) -> offline.Inputs:
     """
     from policysched.app import offline  # noqa: PLC0415 - `--help` does without NumPy
 
-    if not args.cluster:
-        raise errors.UsageError("--cluster is missing: a file, or `-` for stdin")
+    cluster = cluster_options.chosen(args)
+    if cluster is None:
+        raise errors.UsageError(
+            "--cluster is missing: a file, or `-` for stdin; --live reads a running cluster"
+        )
     refuse_empty(args, "metrics", "scheduler_name")
     if args.cluster == "-" and "-" in (args.policies or ()):
         raise errors.UsageError("stdin is either the cluster or policies; name a file for one")
-    _warn_of_much_yaml(args.cluster)
+    if isinstance(cluster, str):
+        _warn_of_much_yaml(cluster)
     return offline.Inputs(
-        cluster=args.cluster,
+        cluster=cluster,
         policies=tuple(args.policies or ()),
         params=params(args.params or ()),
         metrics=args.metrics,

@@ -23,12 +23,9 @@ from collections.abc import Iterable, Sequence
 from typing import Generic, NoReturn, Protocol, TypeVar, assert_never
 
 from policysched import backoff
-from policysched.kube import client, decoding, errors, resources
+from policysched.kube import client, decoding, errors, listing, resources
 
 _logger = logging.getLogger(__name__)
-
-PAGE_SIZE = 500
-"""As client-go's pager (tools/pager/pager.go)."""
 
 MIN_WATCH_SECONDS = 300
 MAX_WATCH_SECONDS = 600
@@ -159,12 +156,7 @@ class Reflector(Generic[decoding.T]):
             KubeError: it could not be read; the sink was not called.
         """
         refreshes = self._refreshes
-        try:
-            page = await self._list(PAGE_SIZE)
-        except errors.GoneError:  # the first pages are too old by now: take all at once
-            page = await self._list(limit=0)
-        if not page.resource_version:
-            raise errors.AnswerError(f"the list of {self.resource.name} has no resourceVersion")
+        page = await listing.whole(self._api, self.resource, self._decoder, policy=_LIST_POLICY)
         self._sink.replace(page.items)
         self._resource_version = page.resource_version
         self._listed = refreshes
@@ -194,19 +186,6 @@ class Reflector(Generic[decoding.T]):
                 await asyncio.sleep(0)  # a stream that never runs dry would not let others run
         if not has_brought_anything:  # not even a bookmark: do not ask again at once
             raise errors.AnswerError("the watch ended before it brought anything")
-
-    async def _list(self, limit: int) -> decoding.Page[decoding.T]:
-        """Return all pages as one."""
-        items: list[decoding.T] = []
-        continue_token = ""
-        while True:
-            path = self.resource.list_path(limit=limit, continue_token=continue_token)
-            body = await self._api.request("GET", path, policy=_LIST_POLICY)
-            page = self._decoder.page(body)
-            items += page.items
-            continue_token = page.continue_token
-            if not continue_token:
-                return decoding.Page(items, page.resource_version, "")
 
     def _dispatch(self, events: Iterable[decoding.Event[decoding.T]]) -> None:
         sink = self._sink

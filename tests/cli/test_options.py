@@ -13,7 +13,10 @@ from policysched.cli import main
     [
         (["explain", "--all", "pod", "d/p"], "--all and `pod` exclude each other"),
         (["explain"], "say which pods"),
-        (["simulate", "--cluster", ""], "--cluster is missing"),
+        (["simulate"], "--cluster is missing"),
+        (["simulate", "--cluster", ""], "--cluster is empty"),
+        (["simulate", "--context", ""], "--context is empty"),
+        (["simulate", "--cluster", "cluster.json", "--live"], "choose one"),
         (["simulate", "--cluster", "x", "--metrics", ""], "--metrics is empty"),
         (["simulate", "--cluster", "x", "--policies", ""], "a path of policies is empty"),
         (["simulate", "--cluster", "-", "--policies", "-"], "stdin is either the cluster"),

@@ -19,6 +19,7 @@ from policysched.kube import (
     errors,
     event_recorder,
     kubeconfig,
+    listing,
     pod_status,
     reflector,
     resources,
@@ -75,7 +76,7 @@ async def test_pages_of_a_real_list(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The server's own continue tokens lead through the whole list."""
-    monkeypatch.setattr(reflector, "PAGE_SIZE", 10)
+    monkeypatch.setattr(listing, "PAGE_SIZE", 10)
     control_plane.client.create_nodes(manifests.fleet(35))
     nodes: Collection[objects.Node] = Collection()
     async with connected(control_plane, tmp_path) as api:

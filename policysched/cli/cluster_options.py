@@ -1,0 +1,54 @@
+"""Options that name a cluster: a file of its objects, stdin, or a running one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from policysched import errors
+
+if TYPE_CHECKING:
+    import argparse
+
+    from policysched.app import live_cluster
+
+
+def add(group: argparse._ActionsContainer, file_help: str, default: str | None = None) -> None:
+    """Add `--cluster`, and the options of a running one; `file_help` tells about the file."""
+    group.add_argument("--cluster", metavar="FILE", help=file_help, default=default)
+    group.add_argument(
+        "--live",
+        action="store_true",
+        help="instead of --cluster: read the running cluster of the kubeconfig",
+        default=default or False,
+    )
+    group.add_argument(
+        "--kubeconfig",
+        metavar="FILE",
+        help="with --live, which it implies; default: $KUBECONFIG, the pod's service account, or "
+        "~/.kube/config",
+        default=default,
+    )
+    group.add_argument(
+        "--context",
+        metavar="NAME",
+        help="context of the kubeconfig; implies --live",
+        default=default,
+    )
+
+
+def chosen(args: argparse.Namespace) -> str | live_cluster.LiveCluster | None:
+    """Return the file, `-` for stdin, or the running cluster; None where none is named.
+
+    Raises:
+        UsageError: both are named, or an option is empty.
+    """
+    for name in ("cluster", "kubeconfig", "context"):
+        if getattr(args, name) == "":
+            raise errors.UsageError(f"--{name} is empty")
+    if not (args.live or args.kubeconfig or args.context):
+        return args.cluster  # type: ignore[no-any-return]  # argparse knows no types
+    if args.cluster is not None:
+        raise errors.UsageError("--cluster is a file; --live reads a running cluster: choose one")
+    from policysched.app import live_cluster  # noqa: PLC0415 - `--help` does without
+
+    return live_cluster.LiveCluster(args.kubeconfig, args.context)

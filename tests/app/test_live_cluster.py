@@ -1,0 +1,121 @@
+"""A running cluster read once, against a real API server with RBAC."""
+
+from __future__ import annotations
+
+import contextlib
+import pathlib
+import socket
+
+import pytest
+
+from policysched.app import cluster_file, live_cluster
+from policysched.kube import errors, listing
+from tests.deploy import kubectl
+from tests.realcluster import control_plane as control_planes
+from tests.realcluster import manifests, process
+
+pytestmark = pytest.mark.e2e
+
+CLASS = {"metadata": {"name": "fast"}, "provisioner": "none"}
+SERVICE = {
+    "metadata": {"name": "web"},
+    "spec": {"selector": {"app": "web"}, "ports": [{"port": 1}]},
+}
+BUDGET = {"metadata": {"name": "web"}, "spec": {"selector": {"matchLabels": {"app": "web"}}}}
+
+
+@pytest.fixture
+def kubeconfig(control_plane: control_planes.ControlPlane, tmp_path: pathlib.Path) -> pathlib.Path:
+    """A kubeconfig of somebody who may read everything."""
+    return control_plane.write_kubeconfig(tmp_path / "kubeconfig")
+
+
+def dump(kubeconfig: pathlib.Path) -> cluster_file.ClusterObjects:
+    """Return what kubectl prints of the same cluster."""
+    kinds = "nodes,namespaces,services,storageclasses,poddisruptionbudgets,pods"
+    printed = kubectl.run("get", kinds, "-A", "-o", "json", kubeconfig=kubeconfig)
+    return cluster_file.parse(printed.encode(), "dump")
+
+
+def test_it_is_what_a_dump_of_kubectl_says(
+    control_plane: control_planes.ControlPlane,
+    namespace: str,
+    kubeconfig: pathlib.Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Page by page, object by object, as read from a file."""
+    monkeypatch.setattr(listing, "PAGE_SIZE", 2)
+    control_plane.client.create_nodes(manifests.fleet(5))
+    pods = [manifests.pod(name, scheduler_name="nobody") for name in "abc"]
+    control_plane.client.create_pods(namespace, pods)
+    control_plane.client.create("/apis/storage.k8s.io/v1/storageclasses", CLASS)
+    control_plane.client.create(f"/api/v1/namespaces/{namespace}/services", SERVICE)
+    budgets = f"/apis/policy/v1/namespaces/{namespace}/poddisruptionbudgets"
+    control_plane.client.create(budgets, BUDGET)
+    told: list[tuple[str, int]] = []
+    reading = live_cluster.Reading(told=lambda name, count: told.append((name, count)))
+    where, found = live_cluster.read(live_cluster.LiveCluster(str(kubeconfig)), reading)
+    assert where == control_plane.server
+    assert found == dump(kubeconfig)
+    assert [count for name, count in told if name == "nodes"] == [2, 4, 5]
+    assert (len(found.pods), len(found.budgets), len(found.storage)) == (3, 1, 1)
+
+
+def test_only_what_is_asked_for_is_read(
+    control_plane: control_planes.ControlPlane, tmp_path: pathlib.Path
+) -> None:
+    """Who wants nodes needs no right to see anything else; what is refused is named."""
+    rules = [{"apiGroups": [""], "resources": ["nodes"], "verbs": ["list"]}]
+    control_plane.grant("nobody", rules)
+    control_plane.client.create_nodes(manifests.fleet(2))
+    file = control_plane.write_kubeconfig(tmp_path / "nobody", user="nobody")
+    cluster = live_cluster.LiveCluster(str(file), "test")
+    while True:  # the server learns of rights a moment after they were given
+        with contextlib.suppress(errors.KubeError):
+            _, found = live_cluster.read(cluster, live_cluster.Reading(kinds={"nodes"}))
+            break
+    assert len(found.nodes) == 2
+    refused = rf'{control_plane.server}: .* 403 Forbidden: .* cannot list resource "pods"'
+    with pytest.raises(errors.KubeError, match=refused):
+        live_cluster.read(cluster, live_cluster.Reading(kinds={"pods"}))
+
+
+def test_a_token_that_is_not_known(
+    control_plane: control_planes.ControlPlane, kubeconfig: pathlib.Path
+) -> None:
+    """The server's own word, and which server it was."""
+    token = control_plane.tokens[control_planes.ADMIN]
+    text = kubeconfig.read_text(encoding="utf-8")
+    kubeconfig.write_text(text.replace(token, "unknown"), encoding="utf-8")
+    with pytest.raises(errors.KubeError, match=f"{control_plane.server}: .* 401 Unauthorized"):
+        live_cluster.read(live_cluster.LiveCluster(str(kubeconfig)))
+
+
+def test_a_server_that_is_not_there(
+    control_plane: control_planes.ControlPlane, kubeconfig: pathlib.Path
+) -> None:
+    """Some attempts, then one error."""
+    text = kubeconfig.read_text(encoding="utf-8")
+    nowhere = f"https://127.0.0.1:{process.free_port()}"
+    kubeconfig.write_text(text.replace(control_plane.server, nowhere), encoding="utf-8")
+    with pytest.raises(errors.TransportError, match=f"nodes at {nowhere}: no connection"):
+        live_cluster.read(live_cluster.LiveCluster(str(kubeconfig)))
+
+
+def test_a_server_that_never_answers(
+    control_plane: control_planes.ControlPlane, kubeconfig: pathlib.Path
+) -> None:
+    """Reading has a limit as a whole."""
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        nowhere = f"https://127.0.0.1:{silent.getsockname()[1]}"
+        text = kubeconfig.read_text(encoding="utf-8")
+        kubeconfig.write_text(text.replace(control_plane.server, nowhere), encoding="utf-8")
+        reading = live_cluster.Reading(limit_seconds=0.2)
+        with pytest.raises(errors.KubeError, match=r"could not be read within 0\.2 s"):
+            live_cluster.read(live_cluster.LiveCluster(str(kubeconfig)), reading)
+
+
+def test_a_context_that_does_not_exist(kubeconfig: pathlib.Path) -> None:
+    """The contexts that there are are named."""
+    with pytest.raises(errors.KubeconfigError, match=r"no context `prod` .there are: `test`"):
+        live_cluster.read(live_cluster.LiveCluster(str(kubeconfig), "prod"))
