@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from policysched.app import election as elections
+from policysched.app import election_config
 from policysched.promapi import settings
 
 
@@ -154,7 +154,7 @@ class Config(msgspec.Struct, frozen=True, rename="camel"):
     pod_max_in_unschedulable_pods_seconds: float = 300.0
     parallel_binds: int = 128
     prometheus: dict[str, settings.PrometheusSource] = {}
-    leader_election: elections.LeaderElectionConfig = elections.LeaderElectionConfig()
+    leader_election: election_config.LeaderElectionConfig = election_config.LeaderElectionConfig()
     client_connection: ClientConnection = ClientConnection()
     serving: ServingConfig = ServingConfig()
     decisions: DecisionsConfig = DecisionsConfig()

@@ -14,11 +14,10 @@ import random
 import uuid
 from collections.abc import AsyncIterator, Iterable
 
-import msgspec
 from prometheus_client import core
 
 from policysched import clock as clocks
-from policysched.app import durations, terms
+from policysched.app import durations, election_config, terms
 from policysched.kube import client, fence, kubeconfig, leader_election, lease
 
 _log = logging.getLogger("policysched")
@@ -31,19 +30,7 @@ _LEASE_CONNECTIONS = 2
 _SHORTEST_LEASE_SECONDS = 1.0  # `leaseDurationSeconds` is a whole number, and not 0
 
 
-class LeaderElectionConfig(msgspec.Struct, frozen=True, rename="camel"):
-    """Whether and how one of several processes is elected; times are as `15s`."""
-
-    leader_elect: bool = False
-    lease_duration: str = "15s"
-    renew_deadline: str = "10s"
-    retry_period: str = "2s"
-    resource_name: str = "policysched"
-    resource_namespace: str = ""
-    """`""` for the namespace of the pod that we run in, else DEFAULT_NAMESPACE."""
-
-
-def problems(config: LeaderElectionConfig) -> Iterable[tuple[str, str]]:
+def problems(config: election_config.LeaderElectionConfig) -> Iterable[tuple[str, str]]:
     """Yield what makes no sense: (field as it is written in a file, what is wrong with it)."""
     by_field = {
         "leaseDuration": durations.seconds(config.lease_duration),
@@ -65,7 +52,7 @@ def problems(config: LeaderElectionConfig) -> Iterable[tuple[str, str]]:
         yield "renewDeadline", f"`renewDeadline` must be greater than {factor} times `retryPeriod`"
 
 
-def times(config: LeaderElectionConfig) -> leader_election.Times:
+def times(config: election_config.LeaderElectionConfig) -> leader_election.Times:
     """Return the times of a configuration without problems."""
     return leader_election.Times(
         durations.seconds(config.lease_duration) or 0.0,
@@ -74,7 +61,9 @@ def times(config: LeaderElectionConfig) -> leader_election.Times:
     )
 
 
-def new_fence(config: LeaderElectionConfig, clock: clocks.Clock) -> fence.Fence | None:
+def new_fence(
+    config: election_config.LeaderElectionConfig, clock: clocks.Clock
+) -> fence.Fence | None:
     """Return what holds back writes of all but the leader, None where nobody is elected."""
     if not config.leader_elect:
         return None
@@ -83,7 +72,7 @@ def new_fence(config: LeaderElectionConfig, clock: clocks.Clock) -> fence.Fence 
 
 @contextlib.asynccontextmanager
 async def elector(
-    config: LeaderElectionConfig,
+    config: election_config.LeaderElectionConfig,
     connection: kubeconfig.Connection,
     writes: fence.Fence | None,
     clock: clocks.Clock,
@@ -113,7 +102,9 @@ async def elector(
         yield leader_election.Elector(leases, candidate, writes, rng=rng)
 
 
-def status(config: LeaderElectionConfig, elector: terms.Elector) -> Iterable[core.Metric]:
+def status(
+    config: election_config.LeaderElectionConfig, elector: terms.Elector
+) -> Iterable[core.Metric]:
     """Yield whether this process leads, under client-go's name, where one is elected."""
     if config.leader_elect:
         leads = core.GaugeMetricFamily(

@@ -11,6 +11,7 @@ from policysched import clock as clocks
 from policysched.app import (
     cluster_sync,
     config,
+    election_config,
     http_server,
     live_profiles,
     metrics_source,
@@ -20,7 +21,6 @@ from policysched.app import (
     terms,
     writers,
 )
-from policysched.app import election as elections
 from policysched.app.reload import state
 from policysched.kube import client, config_maps, kubeconfig
 from policysched.scheduler import scheduler as schedulers
@@ -52,7 +52,7 @@ class Wired:
 
     options: run_options.RunOptions
     config: config.Config
-    election: elections.LeaderElectionConfig
+    election: election_config.LeaderElectionConfig
     clock: clocks.Clock
     rng: random.Random
     connection: kubeconfig.Connection

@@ -20,6 +20,7 @@ from policysched import clock as clocks
 from policysched.app import (
     cluster_sync,
     dry_run,
+    election_config,
     known_secrets,
     live_profiles,
     logs,
@@ -76,7 +77,7 @@ class Service:
         self._config = configuration
         self._election = configuration.leader_election
         if options.dry_run:
-            self._election = elections.LeaderElectionConfig()
+            self._election = election_config.LeaderElectionConfig()
         self._own_metrics = own_metrics.OwnMetrics()
         self._source_watch = source_watch.SourceWatch(self._own_metrics)
         self._recipe = versions.Recipe(configuration, options.scheduler_name, clock)

@@ -5,7 +5,7 @@ import pathlib
 import pytest
 
 from policysched import errors
-from policysched.app import config, config_reading, election
+from policysched.app import config, config_reading, election, election_config
 from policysched.kube import leader_election
 from policysched.promapi import settings
 
@@ -67,7 +67,7 @@ def test_everything_that_can_be_said() -> None:
         pod_max_backoff_seconds=20.0,
         pod_max_in_unschedulable_pods_seconds=60.0,
         parallel_binds=32,
-        leader_election=election.LeaderElectionConfig(
+        leader_election=election_config.LeaderElectionConfig(
             leader_elect=True,
             lease_duration="1m",
             renew_deadline="40s",
@@ -404,7 +404,7 @@ def test_flags_stand_over_the_configuration(tmp_path: pathlib.Path) -> None:
     ]
     found = config_reading.effective(str(file), flags)
     assert found == config.Config(
-        leader_election=election.LeaderElectionConfig(
+        leader_election=election_config.LeaderElectionConfig(
             leader_elect=True, lease_duration="30s", retry_period="1s"
         ),
         policies=config.PoliciesConfig(paths=("a.policy",), keep=3),
@@ -415,8 +415,10 @@ def test_flags_stand_over_the_configuration(tmp_path: pathlib.Path) -> None:
 def test_without_a_file_flags_stand_over_the_defaults() -> None:
     """The defaults of leader election are kube-scheduler's, but for the name."""
     assert config_reading.effective(None) == config.Config()
-    assert election.times(election.LeaderElectionConfig()) == leader_election.Times(15.0, 10.0, 2.0)
-    assert election.LeaderElectionConfig().resource_name == "policysched"
+    assert election.times(election_config.LeaderElectionConfig()) == leader_election.Times(
+        15.0, 10.0, 2.0
+    )
+    assert election_config.LeaderElectionConfig().resource_name == "policysched"
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import re
 import pytest
 
 from policysched import clock as clocks
-from policysched.app import config, config_reading, election, terms, wiring
+from policysched.app import config, config_reading, election, election_config, terms, wiring
 from policysched.cli import run
 from tests import builders
 from tests.app import operations_page
@@ -28,7 +28,7 @@ def test_the_defaults_of_leader_election_are_those_of_the_page() -> None:
     found = config_reading.parse(
         operations_page.BLOCKS["config.yaml"], "config.yaml"
     ).leader_election
-    assert found == election.LeaderElectionConfig(
+    assert found == election_config.LeaderElectionConfig(
         leader_elect=True, resource_namespace=election.DEFAULT_NAMESPACE
     )
 
@@ -44,7 +44,7 @@ def test_the_options_of_the_page_are_those_of_the_command() -> None:
 
 def test_who_leads_is_told_where_one_is_elected() -> None:
     """The metric of the page is there with leader election, and not without."""
-    elected = election.LeaderElectionConfig(leader_elect=True)
+    elected = election_config.LeaderElectionConfig(leader_elect=True)
     (family,) = election.status(elected, terms.Unopposed())
     (sample,) = family.samples
     assert (sample.name, sample.labels, sample.value) == (
@@ -53,7 +53,7 @@ def test_who_leads_is_told_where_one_is_elected() -> None:
         1.0,
     )
     assert f"`{sample.name}{{" in operations_page.TEXT
-    assert list(election.status(election.LeaderElectionConfig(), terms.Unopposed())) == []
+    assert list(election.status(election_config.LeaderElectionConfig(), terms.Unopposed())) == []
 
 
 def test_limits_on_requests_are_those_of_the_configuration(tmp_path: pathlib.Path) -> None:

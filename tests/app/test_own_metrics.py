@@ -14,6 +14,7 @@ from prometheus_client import core, parser
 from policysched.app import (
     dry_run,
     election,
+    election_config,
     own_metrics,
     rule_expiry,
     shadow_report,
@@ -184,7 +185,7 @@ def _of_parts(world: fakes.World) -> Iterator[Iterable[core.Metric]]:
     compared: Any = types.SimpleNamespace(placed={}, waiting={}, seconds=0.0)
     yield dry_run.DryRunReport(compared).collect()
     elector: Any = types.SimpleNamespace(is_leading=True)
-    yield election.status(election.LeaderElectionConfig(leader_elect=True), elector)
+    yield election.status(election_config.LeaderElectionConfig(leader_elect=True), elector)
     policy_set: Any = types.SimpleNamespace(program=None)
     yield rule_expiry.families(lambda: policy_set)
     in_use = state.VersionInUse("hash", (), world.clock.now())
