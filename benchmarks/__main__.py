@@ -7,6 +7,7 @@ python -m benchmarks metrics --minutes 10             queries to Prometheus, cos
 python -m benchmarks stalls                           how long big answers hold up the event loop
 python -m benchmarks reloads                          how long reloads of policies do
 python -m benchmarks shadow                           what a shadow policy costs a cycle
+python -m benchmarks explain                          how long `explain pod` takes on a dump
 """
 
 from __future__ import annotations
@@ -42,6 +43,10 @@ def main(argv: list[str] | None = None) -> int:
         from benchmarks import shadow  # noqa: PLC0415 - as above
 
         return shadow.main(words[1:])
+    if words[:1] == ["explain"]:
+        from benchmarks import explaining  # noqa: PLC0415 - as above
+
+        return explaining.main(words[1:])
     args = _parser().parse_args(words)
     plan = comparison.Plan(
         [comparison.Case(shape, nodes, args.pods) for shape in args.shapes for nodes in args.nodes],

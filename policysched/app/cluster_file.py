@@ -63,6 +63,8 @@ _NAMESPACED = (
 )
 
 _KUBECTL_HELP = "a cluster file is what `kubectl get nodes,pods -A -o json` prints"
+_BEGINNING = re.compile(rb'\s*\{\s*"apiVersion":\s*"([\w./-]+)",\s*"kind":\s*"(\w+)"', re.ASCII)
+"""How kubectl, which sorts fields, begins an object."""
 _MSGSPEC_PATH = re.compile(r"(?P<problem>.*?)(?: - at `\$\.?(?P<path>.*)`)?")
 
 
@@ -221,6 +223,10 @@ def _json_objects(content: bytes, where: str) -> Iterable[_Placed]:
 
 
 def _json_item(raw: msgspec.Raw, place: str, default_kind: str) -> _Placed:
+    known = _BEGINNING.match(memoryview(raw))
+    if known is not None:  # spares reading all of it twice
+        header = _Header(known[2].decode(), known[1].decode())
+        return place, _kind(header, place, default_kind), raw
     try:
         header = msgspec.json.decode(raw, type=_Header)
     except msgspec.DecodeError as error:

@@ -69,6 +69,7 @@ def fill(
         _add_node(cluster, node, where)
     for pod in found.pods:
         _add_pod(cluster, pod, where)
+    cluster.cache.add_pods(cluster.placed.values())
 
 
 def _key(metadata: objects.ObjectMeta) -> str:
@@ -109,7 +110,6 @@ def _add_pod(cluster: OfflineCluster, pod: objects.Pod, where: str) -> None:
     except quantity.QuantityError as error:
         raise errors.InputError(f"{where}: Pod {pod.key}", str(error)) from error
     if pod.spec.node_name:
-        cluster.cache.add_pod(info)
         cluster.placed[info.key] = info
         return
     cluster.cache.nominated.nominate(info, pod.status.nominated_node_name)

@@ -204,6 +204,20 @@ class Cache:
             self._displace(info.uid)
         self._place(info, node_name, is_assumed=False, placed_at_seconds=placed_at_seconds)
 
+    def add_pods(self, infos: Iterable[pod_shape.PodInfo]) -> None:
+        """Take in pods that have nodes and are not known yet, faster than one by one."""
+        by_uid = {info.uid: info for info in infos}
+        states = []
+        for uid, info in by_uid.items():
+            node_name = info.pod.spec.node_name
+            state = _PodState(info, node_name, self.nodes.row_for(node_name))
+            self._pods[uid] = state
+            states.append(state)
+        self._placed.add_all([(state.info, state.row) for state in states])
+        if self._placed.recent.is_followed:
+            for state in states:
+                self._note_placement(state)
+
     def update_pod(self, info: pod_shape.PodInfo) -> None:
         """Replace a pod that has a node; unknown ones are added."""
         state = self._pods.get(info.uid)

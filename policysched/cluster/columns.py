@@ -170,8 +170,21 @@ class NodeColumns:
             self.ports.count(row, shape.host_ports, sign)
         self.usage_changes.touch(row)
 
+    def add_pods(self, pods: Sequence[tuple[pod_shape.PodInfo, int]]) -> None:
+        """Count pods on rows, all in one go."""
+        self._sum_up(pods, 1)
+        for info, row in pods:
+            if info.shape.host_ports:
+                self.ports.count(row, info.shape.host_ports, 1)
+
     def suppose_pods(self, pods: Sequence[tuple[pod_shape.PodInfo, int]], change: int) -> None:
         """Count pods on rows that are alive once more (1) or once less (-1), all in one go."""
+        self._sum_up(pods, change)
+        for info, row in pods:
+            if info.shape.host_ports:
+                self.ports.suppose(row, info.shape.host_ports, change)
+
+    def _sum_up(self, pods: Sequence[tuple[pod_shape.PodInfo, int]], change: int) -> None:
         shapes = {info.shape: None for info, _ in pods}
         vectors = [self.request_vector(shape) for shape in shapes]  # may add columns
         requested = np.zeros((len(shapes), self.requested.shape[1]), np.int64)
@@ -184,9 +197,6 @@ class NodeColumns:
         np.add.at(self.requested, rows, change * requested[numbers])
         np.add.at(self.nonzero_requested, rows, change * np.array(nonzero, np.int64)[numbers])
         np.add.at(self.pod_count, rows, change)
-        for info, row in pods:
-            if info.shape.host_ports:
-                self.ports.suppose(row, info.shape.host_ports, change)
         self.usage_changes.touch_all(rows)
 
     def request_vector(self, shape: pod_shape.PodShape) -> tuple[npt.NDArray[np.intp], IntArray]:

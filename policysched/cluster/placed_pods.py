@@ -42,6 +42,17 @@ class PlacedPods:
         self.counts.add(info, row)
         self.storage.pods.add(info, row)
 
+    def add_all(self, pods: Sequence[tuple[pod_shape.PodInfo, int]]) -> None:
+        """Count pods on rows, all in one go."""
+        if not pods:
+            return
+        for info, row in pods:
+            self._on.setdefault(row, {})[info.uid] = info
+        self.nodes.add_pods(pods)
+        for info, row in pods:
+            self.counts.add(info, row)
+            self.storage.pods.add(info, row)
+
     def replace(self, info: pod_shape.PodInfo, row: int) -> None:
         """Take a newer version of a pod that counts the same."""
         self._on[row][info.uid] = info

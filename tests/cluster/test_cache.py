@@ -112,6 +112,18 @@ class CacheMachine(RuleBasedStateMachine):
         data.draw(st.sampled_from([self.cache.add_pod, self.cache.update_pod]))(info)
         self.pods[uid] = Placed(info, node_name, is_assumed=False)
 
+    @rule(data=st.data(), places=st.dictionaries(PODS, NODES))
+    def add_unknown_pods(self, data: st.DataObject, places: dict[str, str]) -> None:
+        """Several pods of which nothing is known come in one go, as from a file."""
+        infos = [
+            self.shapes.info(data.draw(pods(uid)).node(node_name).build())
+            for uid, node_name in places.items()
+            if uid not in self.pods
+        ]
+        self.cache.add_pods(infos)
+        for info in infos:
+            self.pods[info.uid] = Placed(info, info.pod.spec.node_name, is_assumed=False)
+
     @rule(data=st.data(), uid=PODS, node_name=NODES)
     def assume_pod(self, data: st.DataObject, uid: str, node_name: str) -> None:
         """Assume a pod; twice is refused."""
