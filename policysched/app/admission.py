@@ -1,8 +1,8 @@
 """The verdict of a validating admission webhook about ConfigMaps of policies.
 
 A version that a scheduler would refuse is refused when it is applied, with the diagnostics of
-`check`. What a scheduler would go by is admitted, with its warnings. Nothing is asked of the
-cluster and nothing is written, so dry runs are reviewed like any other.
+`check` and the errors of `lint`. What a scheduler would go by is admitted, with its warnings.
+Nothing is asked of the cluster and nothing is written, so dry runs are reviewed like any other.
 Source: `k8s.io/api/admission/v1` (AdmissionReview).
 """
 
@@ -15,6 +15,7 @@ import msgspec
 
 from policysched import errors
 from policysched.app import config, offline, policies, policy_sources
+from policysched.app.reload import status_annotations as statuses
 from policysched.app.reload import versions
 from policysched.lang import diagnostics, rendering, source
 
@@ -36,6 +37,7 @@ class _Metadata(msgspec.Struct, frozen=True):
     name: str = ""
     namespace: str = ""
     labels: Mapping[str, str] | None = None
+    annotations: Mapping[str, str] | None = None
 
 
 class _ConfigMap(msgspec.Struct, frozen=True, rename="camel"):
@@ -100,12 +102,15 @@ class Question:
         name: `NAMESPACE/NAME`, for logs.
         texts: its policies; None where there is nothing to be looked at.
         problem: what is wrong with it before any text is read, "" for nothing.
+        demanded: see `versions.Offer`, and so `in_use`.
     """
 
     uid: str
     name: str = ""
     texts: tuple[source.SourceText, ...] | None = None
     problem: str = ""
+    demanded: str = ""
+    in_use: str = ""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -159,7 +164,9 @@ class Admission:
         if self._is_unchanged(request, texts):
             return nothing
         problem = "" if texts else f"no key ends in `{policy_sources.SUFFIX}`"
-        return Question(request.uid, name, texts, problem)
+        said = new.metadata.annotations or {}
+        demanded, in_use = said.get(statuses.ROLLBACK, ""), said.get(statuses.HASH, "")
+        return Question(request.uid, name, texts, problem, demanded, in_use)
 
     def _is_unchanged(self, request: _Request, texts: Sequence[source.SourceText]) -> bool:
         """Return whether the policies stay as they are: a scheduler annotates bad ones, too."""
@@ -167,12 +174,13 @@ class Admission:
         return old is not None and _texts(old) == texts
 
     def verdict(self, question: Question) -> Verdict:
-        """Check, compile and try the policies; it may take a second, and run in any thread."""
+        """Judge the policies as a scheduler would; it may take a second, and run in any thread."""
         if question.problem:
             return Verdict(f"{question.name}: {question.problem}")
         if question.texts is None:
             return Verdict()
-        found = self._recipe.check(versions.Offer(question.texts))
+        offer = versions.Offer(question.texts, demanded=question.demanded, in_use=question.in_use)
+        found = self._recipe.check(offer)
         if isinstance(found, versions.Refusal):
             return _refused(found)
         try:

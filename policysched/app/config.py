@@ -50,6 +50,8 @@ class PoliciesConfig(msgspec.Struct, frozen=True, rename="camel"):
         paths: files, folders and manifests, see `policy_sources.read`.
         config_map: `NAMESPACE/NAME` of the ConfigMap that holds them; "" for none.
         on_bad_start: `refuse` to start with a bad version, or go by the `lastGood` one.
+        lint_errors: what an error of lint makes of a version: `refuse` it like an error of the
+            language, or `warn`.
         history: `NAMESPACE/NAME` of the ConfigMap that keeps former good versions; "" for
             `CONFIGMAP-history` beside `config_map`, and for none where policies are files.
         keep: how many of them.
@@ -59,6 +61,7 @@ class PoliciesConfig(msgspec.Struct, frozen=True, rename="camel"):
     paths: tuple[str, ...] = ()
     config_map: str = ""
     on_bad_start: Literal["refuse", "lastGood"] = "refuse"
+    lint_errors: Literal["refuse", "warn"] = "refuse"
     history: str = ""
     keep: int = 10
     check_every_seconds: float = 1.0

@@ -132,8 +132,11 @@ def from_sources(
     scheduler_name: str | None = None,
     configuration: config.Config | None = None,
     now: datetime.datetime | None = None,
+    judge: Callable[[checker.CheckResult], checker.CheckResult] | None = None,
 ) -> PolicySet:
     """Return the profiles that policy texts describe; see `load`.
+
+    `judge` has a say in what was found in the texts, such as `lint_gate.refuse`.
 
     Raises:
         PolicyError: a text has errors.
@@ -142,10 +145,11 @@ def from_sources(
     plugins = registry.with_entry_points()
     seconds = now.timestamp() if now else None
     result = checker.check(sources, given=params, plugins=plugins.names(), now=seconds)
+    result = judge(result) if judge else result
     if result.program is None:
         raise PolicyError(result)
     implied_name = scheduler_name or profile_choice.DEFAULT_SCHEDULER_NAME
-    own = [_spec(n, each, implied_name) for n, each in enumerate(result.program.profiles)]
+    own = specs_of(result.program, implied_name)
     specs = _with_configuration(own, configuration or config.Config())
     if scheduler_name is not None and all(spec.name != scheduler_name for spec in specs):
         declared = spelling.alternatives(f"`{spec.name}`" for spec in specs)
@@ -157,6 +161,11 @@ def from_sources(
     return PolicySet(
         result.program, tuple(specs), plugins, rendered, findings=tuple(result.diagnostics)
     )
+
+
+def specs_of(program: checked.CheckedProgram, implied_name: str) -> list[ProfileSpec]:
+    """Return the profiles of a program; one that the texts only imply is called `implied_name`."""
+    return [_spec(n, each, implied_name) for n, each in enumerate(program.profiles)]
 
 
 def _spec(number: int, each: checked.CheckedProfile, implied_name: str) -> ProfileSpec:

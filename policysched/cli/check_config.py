@@ -10,6 +10,7 @@ from policysched.cli import output
 
 if TYPE_CHECKING:
     from policysched.app import config
+    from policysched.lang import checker
 
 
 def read(path: str) -> config.Config:
@@ -26,6 +27,13 @@ def read(path: str) -> config.Config:
 def params(configuration: config.Config) -> dict[str, str]:
     """Return what it says of params of policies."""
     return {name: str(value) for name, value in configuration.params.items()}
+
+
+def judged(result: checker.CheckResult, configuration: config.Config) -> checker.CheckResult:
+    """Return what a scheduler with this configuration makes of it: errors of lint count, too."""
+    from policysched.app import lint_gate  # noqa: PLC0415 - `--help` does without
+
+    return lint_gate.of(configuration.policies.lint_errors)(result)
 
 
 def alone(args: argparse.Namespace, configuration: config.Config | None) -> int:

@@ -17,7 +17,8 @@ _EPILOG = """\
 A scheduler that follows the ConfigMap (`run --policy-configmap`) keeps each version that it has
 used in the ConfigMap NAME-history, and takes what is written back like any other edit, even while
 reloads are frozen. Whatever wrote the bad version may write it again; --freeze holds it back until
-the annotation `policysched.io/freeze` is removed.
+the annotation `policysched.io/freeze` is removed. Texts are kept, params are not: where these have
+changed, what is written back gets another hash.
 """
 
 

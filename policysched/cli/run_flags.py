@@ -77,6 +77,13 @@ OPTIONS: dict[str, list[Option]] = {
             "in the cluster; default: refuse",
             choices=("refuse", "lastGood"),
         ),
+        _option(
+            "lint-errors",
+            "policies.lintErrors",
+            "a version in which `policysched lint` finds errors: refuse it, or warn; "
+            "default: refuse",
+            choices=("refuse", "warn"),
+        ),
     ],
     "serving": [
         _option(

@@ -6,10 +6,13 @@ import orjson
 import pytest
 
 from policysched.app import admission, config, config_reading
+from policysched.lang import content_hash, source
 
 GOOD = "version 1\npolicy web {\n  for pods\n  nodeAffinity required disk In (ssd)\n}\n"
 BROKEN = "version 1\npolicy web {\n  for pods\n  nodeAffinity required disk Inn (ssd)\n}\n"
 WITH_WARNING = "version 1\nmetric brief: ratio = `x` node instance over 59s max missing allow\n"
+NEVER = GOOD.replace("(ssd)", "(ssd) and disk DoesNotExist")
+NEVER_HASH = content_hash.of([source.SourceText("web.policy", NEVER)], {})
 WITH_PARAM = GOOD + "param most: ratio = 90%\n"
 POLICIES = {"web.policy": GOOD}
 
@@ -97,6 +100,32 @@ def test_many_warnings_are_cut() -> None:
     assert len(warnings) == 16
     assert warnings[-1] == "… and 35 more; `policysched check` shows all"
     assert max(map(len, warnings)) <= 256
+
+
+@pytest.mark.parametrize(
+    "mode, annotations, is_allowed",
+    [
+        pytest.param("refuse", {}, False, id="refused"),
+        pytest.param("warn", {}, True, id="warned of by configuration"),
+        pytest.param("refuse", {"policysched.io/hash": NEVER_HASH}, True, id="in use"),
+        pytest.param("refuse", {"policysched.io/rollback": NEVER_HASH}, True, id="gone back to"),
+        pytest.param("refuse", {"policysched.io/hash": "other"}, False, id="another one in use"),
+    ],
+)
+def test_an_error_of_lint_counts_as_it_does_for_the_scheduler(
+    mode: str, annotations: dict[str, str], is_allowed: bool
+) -> None:
+    """It is refused, or warned of where it served before or the configuration says so."""
+    policies = config.PoliciesConfig(lint_errors=mode)  # type: ignore[arg-type]  # one of two words
+    meta = {"name": "web", "namespace": "test", "annotations": annotations}
+    body = review({"web.policy": NEVER}, config_map={"metadata": meta})
+    found = response(body, configuration=config.Config(policies=policies))
+    assert found["allowed"] is is_allowed
+    if is_allowed:
+        assert any("PS201: this selector can never" in each for each in found["warnings"])
+    else:
+        assert "error[PS201]" in found["status"]["message"]
+        assert "ignore[PS201]" in found["status"]["message"]
 
 
 CONFIGURATION = """\

@@ -1,7 +1,7 @@
-"""Puts versions of the policies to use: check and compile beside the loop, swap between cycles.
+"""Puts versions of the policies to use: judge them beside the loop, swap between cycles.
 
-    source ─ offer ▶ check, compile (a thread) ▶ plugins, frameworks (the loop) ▶ LiveProfiles.use
-                          └─ errors ────────────────┴─▶ refused: the version in use goes on
+    source ─ offer ▶ check, lint, compile (thread) ▶ plugins, frameworks (loop) ▶ LiveProfiles.use
+                          └─ errors ───────────────────────┴─▶ refused: the version in use goes on
 
 A version is used whole or not at all. While one is being checked the newest offer waits; those in
 between are never looked at.
@@ -97,7 +97,7 @@ class Reloader:
         self.state.is_frozen = offer.is_frozen
         if version_hash == self.state.current.hash and not offer.problem:
             self._keep()
-        elif offer.is_frozen and version_hash != offer.demanded:
+        elif offer.is_frozen and not self._recipe.is_demanded(offer):
             _log.warning("reloads are frozen: %s is held back", _named(version_hash))
             self.state.hold_back(version_hash)
         else:

@@ -11,6 +11,7 @@ from policysched.app.reload import config_map_store, history
 from policysched.app.reload import status_annotations as statuses
 from policysched.kube import config_maps
 from policysched.kube import errors as kube_errors
+from policysched.lang import content_hash
 
 _ATTEMPTS = 5
 """Schedulers write their status into the same object now and then."""
@@ -114,12 +115,13 @@ class Rollback:
     async def _write(
         self, version: Version, target: config_maps.ConfigMap, *, freeze: bool
     ) -> Done:
-        key, former = version
+        _, former = version
         data, present = _data(former), _policies_of(target)
         said = target.metadata.annotations
         is_frozen = freeze or said.get(statuses.FREEZE) == "true"
         # What nothing holds back needs no demand; one that stays would pass a later freeze.
-        annotations = {statuses.ROLLBACK: key.hash if is_frozen else None}
+        demand = content_hash.of(former.sources, {})  # params may have changed since it was kept
+        annotations = {statuses.ROLLBACK: demand if is_frozen else None}
         if freeze:
             annotations[statuses.FREEZE] = "true"
         binary = dict.fromkeys(

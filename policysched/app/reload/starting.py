@@ -124,10 +124,7 @@ class Starting:
             KubeError: what is kept cannot be read.
         """
         offer = await source.first()
-        if offer.is_frozen and self._recipe.hash_of(offer.texts) not in (
-            offer.in_use,
-            offer.demanded,
-        ):
+        if offer.is_frozen and not self._recipe.was_in_use(offer):
             wanted = f"version {offer.in_use}" if offer.in_use else "the version used last"
             _log.warning("reloads are frozen: looking for %s among those kept", wanted)
             frozen = await self._kept(kept, offer.in_use)
@@ -158,7 +155,8 @@ class Starting:
         for key, former in history.newest_first(stored.binary_data if stored else {}):
             if version_hash not in ("", key.hash):
                 continue
-            found = self._recipe.check(versions.Offer(former.sources))
+            demanded = self._recipe.hash_of(former.sources)
+            found = self._recipe.check(versions.Offer(former.sources, demanded=demanded))
             if isinstance(found, versions.Checked):
                 return found
             _log.warning("version %s is kept, but is not good any more: %s", key, found.summary)

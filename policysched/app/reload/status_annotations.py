@@ -20,7 +20,7 @@ _log = logging.getLogger(__name__)
 FREEZE = "policysched.io/freeze"
 """`true`: the version in use stays."""
 ROLLBACK = "policysched.io/rollback"
-"""Hash of a version that is loaded even while reloads are frozen."""
+"""Hash of texts, with params or without, that are loaded even while reloads are frozen."""
 HASH = "policysched.io/hash"
 """The version in use."""
 STATUS = "policysched.io/status"

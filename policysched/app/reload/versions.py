@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from policysched import clock as clocks
 from policysched import errors
-from policysched.app import config, policies
+from policysched.app import config, lint_gate, policies
 from policysched.compiler import compiler
 from policysched.lang import content_hash, diagnostics, source
 
@@ -23,7 +23,8 @@ class Offer:
         texts: they are one version, whole.
         problem: why there are none, "" where there are.
         is_frozen: whether the version in use is to stay, except for `demanded`.
-        demanded: hash of the version that somebody went back to on purpose, "" for none.
+        demanded: hash of the version that somebody went back to on purpose, with params or
+            without; "" for none.
         in_use: hash of the version that was in use last, "" where the source does not know.
     """
 
@@ -97,10 +98,20 @@ class Recipe:
         self._configuration = configuration
         self._scheduler_name = scheduler_name
         self._params = policies.given_params(configuration)
+        self._judge = lint_gate.of(configuration.policies.lint_errors)
 
     def hash_of(self, texts: Sequence[source.SourceText]) -> str:
         """Return what identifies this version, good or bad; "" without texts."""
         return content_hash.of(texts, self._params) if texts else ""
+
+    def is_demanded(self, offer: Offer) -> bool:
+        """Return whether somebody went back to this version on purpose.
+
+        The texts say so, since params are not kept: with others than then, going back to what was
+        decided by the same texts gives another version.
+        """
+        names = (self.hash_of(offer.texts), content_hash.of(offer.texts, {}))
+        return bool(offer.texts) and offer.demanded in names
 
     def without_policies(self) -> Checked:
         """Return what there is where no policies are named.
@@ -111,8 +122,16 @@ class Recipe:
         made = policies.load((), {}, self._scheduler_name, self._configuration)
         return Checked((), made, None)
 
+    def was_in_use(self, offer: Offer) -> bool:
+        """Return whether it is the version in use, or one that somebody went back to."""
+        return self.is_demanded(offer) or self.hash_of(offer.texts) == offer.in_use
+
     def check(self, offer: Offer) -> Checked | Refusal:
-        """Check and compile a version; it may run in any thread."""
+        """Check, lint and compile a version; it may run in any thread.
+
+        Of one that was in use before, errors of lint are only warned of: a newer release, which
+        finds more, must not take away what served until then.
+        """
         if offer.problem:
             return refusal("", errors.InputError("policies", offer.problem))
         try:
@@ -122,6 +141,7 @@ class Recipe:
                 self._scheduler_name,
                 self._configuration,
                 self._clock.now(),
+                lint_gate.warn if self.was_in_use(offer) else self._judge,
             )
             return Checked(offer.texts, made, policies.compile_set(made))
         except errors.InputError as error:

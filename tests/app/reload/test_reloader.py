@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import dataclasses
 import gc
 import random
 from collections.abc import AsyncIterator
@@ -16,7 +17,7 @@ from policysched.app.reload import reloader, versions
 from policysched.app.reload import state as states
 from policysched.cluster import pod_shape
 from policysched.framework import interface, runtime, status
-from policysched.lang import checker, source
+from policysched.lang import checker, content_hash, source
 from policysched.plugins import pod_topology_spread
 from policysched.promapi import live_source, settings
 from policysched.promapi import source as prom_source
@@ -28,6 +29,9 @@ from tests.scheduler import fakes
 EAST = "policy east { for pods\n  nodeAffinity required side In (east) }\n"
 WEST = "policy west { for pods\n  nodeAffinity required side In (west) }\n"
 BAD = "policy east { for pods\n  nodeAffinity mandatory side In (east) }\n"
+NEVER = "policy never { for pods\n  nodeAffinity required side In (x) and side NotIn (x) }\n"
+"""An error of lint (PS201): it compiles, and no node will ever do."""
+WITH_PARAM = f"param most: number = 5\n{EAST}"
 METRIC = "metric cpu: ratio = `cpu` node instance refresh 15s maxAge 2m source elsewhere\n"
 
 
@@ -57,14 +61,17 @@ class Scene:
     """A scheduler with a node in the east and one in the west, going by EAST."""
 
     def __init__(
-        self, metrics: metrics_source.MetricsSource | None = None, first: str = EAST
+        self,
+        metrics: metrics_source.MetricsSource | None = None,
+        first: str = EAST,
+        configuration: config.Config | None = None,
     ) -> None:
         self.world = fakes.World()
         for side in ("east", "west"):
             self.world.nodes.upsert(
                 builders.make_node(side).capacity(pods=9, cpu="9").labels(side=side).build()
             )
-        self.recipe = versions.Recipe(config.Config(), None, self.world.clock)
+        self.recipe = versions.Recipe(configuration or config.Config(), None, self.world.clock)
         self.binder = Binder()
         self.handle = interface.Handle(self.binder, rng=random.Random(1))
         self.live = live_profiles.LiveProfiles(
@@ -141,6 +148,7 @@ async def test_a_good_version_decides_next() -> None:
             "nonsense",
             id="an argument of a plugin",
         ),
+        pytest.param(offer(WEST, NEVER), "1.policy:2:41: PS201: ", id="an error of lint"),
     ],
 )
 @asynchronous
@@ -217,6 +225,47 @@ async def test_frozen_reloads() -> None:
         assert await scene.take(offer(EAST, is_frozen=True, demanded=west_hash)) == ["frozen"]
         assert await scene.take(offer(EAST, demanded=west_hash)) == ["loaded"]
         assert not scene.state.is_frozen
+
+
+@asynchronous
+async def test_going_back_passes_a_freeze_whatever_params_are_by_now() -> None:
+    """What is kept are texts; the params of then are not, so the version has another hash."""
+    scene = Scene(configuration=config.Config(params={"most": 7}), first=WITH_PARAM)
+    back = offer(WITH_PARAM + "# of old\n", is_frozen=True)
+    texts_alone = content_hash.of(back.texts, {})
+    assert texts_alone != scene.recipe.hash_of(back.texts)
+    async with scene.running():
+        assert await scene.take(back) == ["frozen"]
+        assert await scene.take(dataclasses.replace(back, demanded=texts_alone)) == ["loaded"]
+        assert scene.state.current.hash == scene.recipe.hash_of(back.texts)
+        assert await scene.place("a") == "east"
+
+
+@pytest.mark.parametrize(
+    "mode, demanded, told",
+    [
+        pytest.param("refuse", False, "refused", id="an edit"),
+        pytest.param("refuse", True, "loaded", id="gone back to"),
+        pytest.param("warn", False, "loaded", id="warned of by configuration"),
+    ],
+)
+@asynchronous
+async def test_errors_of_lint(
+    mode: str, demanded: bool, told: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """They refuse an edit; a version that served before, by an older release, is warned of."""
+    policies = config.PoliciesConfig(lint_errors=mode)  # type: ignore[arg-type]  # one of two words
+    scene = Scene(configuration=config.Config(policies=policies))
+    texts = offer(EAST, NEVER).texts
+    async with scene.running():
+        name = scene.recipe.hash_of(texts) if demanded else ""
+        assert await scene.take(versions.Offer(texts, demanded=name)) == [told]
+    assert "PS201" in caplog.text
+    assert "1.policy:2:41" in caplog.text
+    if told == "loaded":
+        assert any("PS201" in warning for warning in scene.state.current.warnings)
+    else:
+        assert "`# policysched: ignore[PS201] WHY`" in scene.told[-1].errors
 
 
 @asynchronous

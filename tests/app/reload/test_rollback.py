@@ -10,7 +10,7 @@ import pytest
 from policysched import errors
 from policysched.app.reload import history, rollback, status_annotations
 from policysched.kube import errors as kube_errors
-from policysched.lang import source
+from policysched.lang import content_hash, source
 from tests import builders
 from tests.app.reload import memory_store
 from tests.kube.asynchronous import asynchronous
@@ -58,14 +58,15 @@ async def test_a_version_is_written_back_whole(wanted: str) -> None:
 
 @asynchronous
 async def test_what_is_held_back_is_demanded() -> None:
-    """While reloads are frozen the version passes by its name; without need no name stays behind.
+    """While reloads are frozen the version passes by its texts; without need no name stays behind.
 
     One that stayed would let the version pass a later freeze, whoever writes it.
     """
     scene = Scene()
     scene.store.put(POLICIES, {"new.policy": "new"}, {status_annotations.FREEZE: "true"})
     assert (await scene.back.go_back(OLD)).is_frozen
-    assert scene.annotation(status_annotations.ROLLBACK) == OLD
+    texts = (source.SourceText("old.policy", "old"),)
+    assert scene.annotation(status_annotations.ROLLBACK) == content_hash.of(texts, {})
     thawed = dict.fromkeys((status_annotations.FREEZE,))
     await scene.store.annotate(scene.store.objects[POLICIES], thawed)
     await scene.back.go_back(NEW)

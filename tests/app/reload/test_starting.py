@@ -14,12 +14,14 @@ from policysched import errors
 from policysched.app import config, policies
 from policysched.app.reload import history, starting, versions
 from policysched.kube import errors as kube_errors
-from policysched.lang import source
+from policysched.lang import content_hash, source
 from tests import builders
 from tests.app.reload import memory_store
 from tests.kube.asynchronous import asynchronous
 
 GOOD, OLDER, BAD = (f"policy {name} {{ for pods }}\n" for name in ("good", "older", "b@d"))
+NEVER = "policy never { for pods where app In (web) and app = db }\n"
+"""An error of lint (PS201)."""
 HISTORY = "prod/policies-history"
 
 
@@ -167,6 +169,56 @@ async def test_frozen_policies_stay_over_a_restart(
     """The version that was in use is used, where it is kept; else what is there."""
     start = await _starting().remote(Source(GOOD, is_frozen=True, **said), store)
     assert start.checked.hash == _hash(expected)
+
+
+@pytest.mark.parametrize(
+    "said, is_used",
+    [
+        pytest.param({}, False, id="an edit while nobody ran"),
+        pytest.param({"in_use": _hash(NEVER)}, True, id="in use before"),
+        pytest.param({"in_use": _hash(GOOD), "demanded": _hash(NEVER)}, True, id="gone back to"),
+    ],
+)
+@asynchronous
+async def test_errors_of_lint_at_the_start(said: dict[str, str], is_used: bool) -> None:
+    """They refuse a version like a bad one, but not that which served before the restart."""
+    store = memory_store.MemoryStore()
+    if is_used:
+        start = await _starting().remote(Source(NEVER, **said), store)
+        assert start.checked.hash == _hash(NEVER)
+        assert any("PS201" in each for each in start.checked.warnings)
+        return
+    with pytest.raises(policies.PolicyError, match="error\\[PS201\\]"):
+        await _starting().remote(Source(NEVER, **said), store)
+    start = await _starting(on_bad_start="lastGood").remote(Source(NEVER), _keeping(GOOD))
+    assert (start.checked.hash, start.refusal is not None) == (_hash(GOOD), True)
+
+
+@asynchronous
+async def test_a_kept_version_serves_though_a_newer_release_finds_more() -> None:
+    """It has served before."""
+    wanted = _starting(on_bad_start="lastGood")
+    start = await wanted.remote(Source(BAD), _keeping(GOOD, NEVER))
+    assert start.checked.hash == _hash(NEVER)
+
+
+@asynchronous
+async def test_frozen_policies_stay_though_params_are_others_by_now() -> None:
+    """The texts that were in use, with the params of this process: the hash is another one."""
+    old = content_hash.of([source.SourceText("a.policy", OLDER)], {"most": "5"})
+    store = _keeping(GOOD)
+    kept = store.objects[HISTORY].binary_data
+    key = history.Key(builders.EPOCH - datetime.timedelta(days=1), old)
+    kept[str(key)] = history.encode(old, "here", (source.SourceText("a.policy", OLDER),))
+    start = await _starting().remote(Source(GOOD, is_frozen=True, in_use=old), store)
+    assert start.checked.hash == _hash(OLDER)
+
+
+def test_files_with_errors_of_lint_end_the_process(tmp_path: pathlib.Path) -> None:
+    """Of files nobody knows whether they served before."""
+    (tmp_path / "a.policy").write_text(NEVER)
+    with pytest.raises(policies.PolicyError, match="error\\[PS201\\]"):
+        _starting(str(tmp_path)).local()
 
 
 def test_files_are_used_without_asking_anybody(tmp_path: pathlib.Path) -> None:

@@ -1,0 +1,66 @@
+"""Errors of lint: versions of the policies that surely were not meant, though they compile.
+
+Only rules whose findings are errors run, and of these only such that need nothing but the texts: a
+version must not be good or bad by what the cluster has at that moment. Comments silence them as in
+`policysched lint`; settings files are not looked for, since none comes with a version.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import logging
+from collections.abc import Callable
+from typing import TypeAlias
+
+from policysched.lang import checker, diagnostics
+from policysched.lint import linter, registry, settings
+
+_log = logging.getLogger(__name__)
+
+Judge: TypeAlias = Callable[[checker.CheckResult], checker.CheckResult]
+
+
+def refuse(result: checker.CheckResult) -> checker.CheckResult:
+    """Return the result, without a program where lint has errors."""
+    found = _errors(result)
+    if not found:
+        return result
+    told = tuple(dataclasses.replace(each, notes=(*each.notes, _way_past(each))) for each in found)
+    return dataclasses.replace(result, program=None, diagnostics=(*told, *result.diagnostics))
+
+
+def warn(result: checker.CheckResult) -> checker.CheckResult:
+    """Return the result with errors of lint as warnings."""
+    lowered = tuple(
+        dataclasses.replace(each, severity=diagnostics.Severity.WARNING) for each in _errors(result)
+    )
+    return dataclasses.replace(result, diagnostics=(*lowered, *result.diagnostics))
+
+
+def of(mode: str) -> Judge:
+    """Return what `policies.lintErrors` of the configuration stands for."""
+    return {"refuse": refuse, "warn": warn}[mode]
+
+
+def _errors(result: checker.CheckResult) -> tuple[diagnostics.Diagnostic, ...]:
+    if result.program is None:
+        return ()
+    try:
+        return linter.lint(result, _only_errors()).findings
+    except Exception:  # noqa: BLE001 - logged, see below
+        # A fault of a rule must not stand between an operator and a sound version.
+        _log.exception("the policies could not be linted")
+        return ()
+
+
+@functools.cache
+def _only_errors() -> settings.Settings:
+    error = diagnostics.Severity.ERROR
+    return settings.Settings(
+        select=tuple(each.code for each in registry.offline() if each.severity is error)
+    )
+
+
+def _way_past(finding: diagnostics.Diagnostic) -> str:
+    return f"if it is meant, say so above it: `# policysched: ignore[{finding.code}] WHY`"

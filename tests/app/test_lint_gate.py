@@ -1,0 +1,86 @@
+"""Errors of lint keep a version from being used, or are warned of; the rest stays as it was."""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+import pytest
+
+from policysched.app import lint_gate
+from policysched.lang import checker, diagnostics, rendering, source
+from policysched.lint import linter, registry
+
+NEVER = "nodeAffinity required disk In (ssd) and disk DoesNotExist"
+DRIFTING = "nodeAffinity required disk != hdd"
+"""Lint only warns of it (PS208)."""
+
+
+def checked(*rules: str) -> checker.CheckResult:
+    """Return what `check` says of a policy."""
+    lines = "\n  ".join(("for pods where app = web", *rules))
+    return checker.check([source.SourceText("web.policy", f"policy web {{\n  {lines}\n}}\n")])
+
+
+def test_an_error_of_lint_takes_the_program_away() -> None:
+    """It is shown like any other, with the way past it."""
+    found = lint_gate.refuse(checked("# above", NEVER))
+    assert found.program is None
+    (fault,) = found.diagnostics
+    assert (fault.code, fault.severity, fault.span.line) == (
+        "PS201",
+        diagnostics.Severity.ERROR,
+        4,
+    )
+    shown = rendering.render(fault, found.texts)
+    assert "error[PS201]" in shown
+    assert "`# policysched: ignore[PS201] WHY`" in shown
+
+
+def test_it_may_be_only_warned_of() -> None:
+    """The program stays."""
+    found = lint_gate.warn(checked(NEVER))
+    assert found.program is not None
+    assert [(each.code, each.severity.value) for each in found.diagnostics] == [
+        ("PS201", "warning")
+    ]
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        pytest.param(("nodeAffinity required disk In (ssd)",), id="sound"),
+        pytest.param((DRIFTING,), id="only a warning of lint"),
+        pytest.param(
+            ("# policysched: ignore[PS201] on purpose", NEVER),
+            id="silenced",
+        ),
+        pytest.param(("nodeAffinity required disk Inn (ssd)",), id="not even checked"),
+    ],
+)
+def test_what_is_left_as_it_is(rules: tuple[str, ...]) -> None:
+    """Whatever lint calls no error, and what the checker has refused before."""
+    result = checked(*rules)
+    assert lint_gate.refuse(result) == result
+    assert lint_gate.warn(result) == result
+
+
+def test_only_rules_that_need_nothing_but_the_texts() -> None:
+    """A version must not be bad by what the cluster has at the moment."""
+    chosen = lint_gate._only_errors()
+    offline = {each.code: each.severity for each in registry.offline()}
+    assert chosen.select
+    assert {offline[code] for code in chosen.select} == {diagnostics.Severity.ERROR}
+
+
+def test_a_fault_of_a_rule_lets_the_version_pass(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The log has it; a sound version must not wait for a new release."""
+
+    def fail(*_: object) -> NoReturn:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(linter, "lint", fail)
+    result = checked(NEVER)
+    assert lint_gate.refuse(result) == result
+    assert "could not be linted" in caplog.text
