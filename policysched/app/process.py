@@ -1,13 +1,15 @@
-"""What belongs to the process and not to the scheduler: signals and the garbage collector."""
+"""What belongs to the process and not to the scheduler: signals, threads, garbage collection."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import gc
 import signal
+import threading
 import types
-from collections.abc import Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -47,6 +49,39 @@ async def unless(stopping: asyncio.Event, work: Coroutine[None, None, T]) -> T |
         working.cancel()
         asked.cancel()
         await asyncio.gather(working, asked, return_exceptions=True)
+
+
+async def in_thread(work: Callable[[], T]) -> T:
+    """Return what `work` returns, which may take long and is given up when the process ends.
+
+    Threads of `asyncio.to_thread` are waited for then, however long they take.
+    """
+    loop = asyncio.get_running_loop()
+    answer: asyncio.Future[T] = loop.create_future()
+
+    def run() -> None:
+        settle: Callable[[], None]
+        try:
+            result = work()
+        except BaseException as error:  # noqa: BLE001 - it is raised where it is waited for
+            settle = functools.partial(_fail, answer, error)
+        else:
+            settle = functools.partial(_succeed, answer, result)
+        with contextlib.suppress(RuntimeError):  # the loop has ended
+            loop.call_soon_threadsafe(settle)
+
+    threading.Thread(target=run, name="in_thread", daemon=True).start()
+    return await answer
+
+
+def _succeed(answer: asyncio.Future[T], result: T) -> None:
+    if not answer.done():  # else nobody waits any more
+        answer.set_result(result)
+
+
+def _fail(answer: asyncio.Future[T], error: BaseException) -> None:
+    if not answer.done():
+        answer.set_exception(error)
 
 
 def settle_memory() -> None:

@@ -17,6 +17,8 @@ MAX_BODY_BYTES = 8 * 1024 * 1024
 """A ConfigMap has a MiB at most; an update brings two, and JSON escapes what is in them."""
 _LIMITS = connections.Limits(at_once=1000, new_per_second=500.0, requests_per_second=5000.0)
 """All come from a few API servers, and nothing but reviews is at stake."""
+LAST_ANSWERS_SECONDS = 5.0
+"""How long reviews are waited for at the end: it has to fit into what kubelets give, 30 s."""
 _MAX_WAITING = 8
 """More reviews at once are turned away: the API server waits for none longer than 30 s."""
 
@@ -72,12 +74,17 @@ class Webhook:
         self.bound = self._server.bound
 
     async def run(self) -> None:
-        """Serve until the process is asked to stop."""
+        """Serve until the process is asked to stop, and reviews that have begun are answered.
+
+        Of these, what takes longer than `LAST_ANSWERS_SECONDS` is given up.
+        """
         self._stopping = process.stop_on_signals()
         serving = asyncio.create_task(self._server.run())
         stopped = asyncio.create_task(self._stopping.wait())
         await asyncio.wait((serving, stopped), return_when=asyncio.FIRST_COMPLETED)
         _log.info("stopping")
+        if self._checks and not serving.done():
+            await asyncio.wait(self._checks, timeout=LAST_ANSWERS_SECONDS)
         for each in (serving, stopped):
             each.cancel()
         results = await asyncio.gather(serving, stopped, return_exceptions=True)
@@ -105,7 +112,7 @@ class Webhook:
 
     async def _check(self, question: admission.Question) -> admission.Verdict:
         async with self._turn:
-            return await asyncio.to_thread(self._admission.verdict, question)
+            return await process.in_thread(lambda: self._admission.verdict(question))
 
 
 def _page(question: admission.Question, verdict: admission.Verdict) -> http_server.Page:

@@ -4,6 +4,7 @@ import asyncio
 import gc
 import os
 import signal
+import threading
 
 import pytest
 
@@ -72,3 +73,29 @@ def test_work_before_the_start_ends_when_the_process_does() -> None:
         assert await process.unless(stopping, _answer(never)) is None
 
     asyncio.run(scenario())
+
+
+def test_work_in_a_thread_is_answered() -> None:
+    """By what it returns, or by what it raises."""
+    assert asyncio.run(process.in_thread(lambda: 1 + 1)) == 2
+    with pytest.raises(ZeroDivisionError):
+        asyncio.run(process.in_thread(lambda: 1 // 0))
+
+
+def test_nobody_waits_for_work_in_a_thread_at_the_end() -> None:
+    """What is still at work when the loop ends is left alone, and so is what comes of it then."""
+    go_on, done = threading.Event(), threading.Event()
+
+    def work() -> None:
+        go_on.wait(60.0)
+        done.set()
+
+    async def give_up() -> None:
+        working = asyncio.create_task(process.in_thread(work))
+        await asyncio.sleep(0)
+        working.cancel()
+
+    asyncio.run(give_up())
+    assert not done.is_set()
+    go_on.set()
+    assert done.wait(60.0)

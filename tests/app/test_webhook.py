@@ -40,6 +40,7 @@ class Desk:
         self.webhook = webhook.Webhook(options, clocks.SystemClock())
         self.trust = ssl.create_default_context()
         self.authority.configure_trust(self.trust)
+        self._is_stopped = False
 
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncIterator[aiohttp.ClientSession]:
@@ -49,8 +50,14 @@ class Desk:
         url = f"https://{self.webhook.bound}"
         async with aiohttp.ClientSession(url, connector=connector) as client:
             yield client
-        os.kill(os.getpid(), signal.SIGTERM)
+        self.stop()
         await task
+
+    def stop(self) -> None:
+        """Ask it to end; a second signal would end the tests."""
+        if not self._is_stopped:
+            os.kill(os.getpid(), signal.SIGTERM)
+        self._is_stopped = True
 
 
 @asynchronous
@@ -165,3 +172,35 @@ async def test_a_check_that_nobody_waits_for_keeps_its_turn(
         go_on.set()
         assert (await waiting).status == 200
     assert most == 1
+
+
+@pytest.mark.parametrize("ends", [True, False], ids=["in time", "too late"])
+@asynchronous
+async def test_the_end_waits_for_what_has_begun_but_not_for_long(
+    ends: bool, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A review that is nearly done is answered; a thread that is not ends with the process."""
+    desk = Desk(tmp_path)
+    begun, go_on = threading.Event(), threading.Event()
+
+    def slow(_: admission.Admission, _question: admission.Question) -> admission.Verdict:
+        begun.set()
+        go_on.wait(60.0)
+        return admission.Verdict()
+
+    monkeypatch.setattr(admission.Admission, "verdict", slow)
+    monkeypatch.setattr(webhook, "LAST_ANSWERS_SECONDS", 60.0 if ends else 0.0)
+    body = test_admission.review({"web.policy": test_admission.GOOD})
+    async with desk.running() as client:
+        posting = asyncio.create_task(client.post("/validate", data=body))
+        assert await asyncio.to_thread(begun.wait, 60.0)
+        desk.stop()
+        if ends:
+            while (await client.get("/readyz")).status == 200:  # noqa: ASYNC110 - another process, as it were
+                await asyncio.sleep(0.01)
+            go_on.set()
+            assert (await posting).status == 200
+        else:
+            with pytest.raises(aiohttp.ClientError):
+                await posting
+            go_on.set()

@@ -115,7 +115,7 @@ class Reloader:
 
     async def _load(self, offer: versions.Offer) -> None:
         started_seconds = self._clock.monotonic_seconds()
-        found = await asyncio.to_thread(self._recipe.check, offer)
+        found = await process.in_thread(lambda: self._recipe.check(offer))
         if isinstance(found, versions.Refusal):
             self._refuse(found)
             return
