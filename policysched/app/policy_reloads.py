@@ -64,6 +64,7 @@ def _keep_versions(joined: wired.Wired) -> None:
         settings.history_config_map,
         settings.keep,
         lambda: joined.elector.is_leading,
+        joined.rng,
     )
 
     def keep(told: state.Told) -> None:
@@ -85,6 +86,7 @@ def _tell_on(joined: wired.Wired, source: config_map_source.ConfigMapSource) -> 
         source,
         config_maps.ConfigMaps(joined.api),
         lambda: joined.elector.is_leading,
+        joined.rng,
     )
     policies.listeners += [told.tell, status.tell]
     source.on_bare = status.tell_again

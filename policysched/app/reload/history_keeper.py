@@ -5,19 +5,19 @@ from __future__ import annotations
 import asyncio
 import collections
 import logging
+import random
 from collections.abc import Awaitable, Callable
 from typing import NoReturn
 
-from policysched.app.reload import config_map_store, history
+from policysched.app.reload import config_map_store, history, retries
 from policysched.app.reload import state as states
 from policysched.kube import config_maps, errors
 
 _log = logging.getLogger(__name__)
 
 LABELS = {"app.kubernetes.io/managed-by": "policysched"}
-_RETRY_SECONDS = 1.0
-_FORBIDDEN_SECONDS = 60.0
-"""Until a right that is missing is looked for again: without it no version can be gone back to."""
+_LOOK_SECONDS = 1.0
+"""How often a process that stands by looks whether it leads, if there is something to keep."""
 
 
 class HistoryKeeper:
@@ -29,6 +29,7 @@ class HistoryKeeper:
         name: str,
         keep: int,
         is_leading: Callable[[], bool],
+        rng: random.Random,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         """Keep `keep` versions in the ConfigMap `NAMESPACE/NAME`, which is made if need be."""
@@ -37,6 +38,7 @@ class HistoryKeeper:
         self._keep = keep
         self._is_leading = is_leading
         self._sleep = sleep
+        self._retries = retries.Retries(f"configmap {name}, which keeps former versions,", rng)
         self._waiting: collections.deque[tuple[history.Key, bytes]] = collections.deque(maxlen=keep)
         self._news = asyncio.Event()
 
@@ -55,7 +57,7 @@ class HistoryKeeper:
             while self._waiting:
                 oldest = self._waiting[0]
                 is_leading = self._is_leading()
-                pause_seconds = await self._write(*oldest) if is_leading else _RETRY_SECONDS
+                pause_seconds = await self._write(*oldest) if is_leading else _LOOK_SECONDS
                 if pause_seconds:
                     await self._sleep(pause_seconds)
                 elif self._waiting[0] is oldest:  # else newer ones have pushed it out
@@ -74,11 +76,11 @@ class HistoryKeeper:
             elif changes:
                 await self._store.create(self._namespace, self._name, {str(key): value}, LABELS)
         except errors.FencedError:
-            return _RETRY_SECONDS
+            return _LOOK_SECONDS
         except errors.KubeError as error:
-            is_forbidden = isinstance(error, errors.ForbiddenError)
-            is_final = config_maps.is_final(error) and not is_forbidden
-            when = "not kept" if is_final else "kept later"
-            _log.warning("version %s is %s: %s", key.hash, when, error)
-            return 0.0 if is_final else _FORBIDDEN_SECONDS if is_forbidden else _RETRY_SECONDS
+            if config_maps.is_final(error) and not isinstance(error, errors.ForbiddenError):
+                _log.warning("version %s is not kept: %s", key.hash, error)
+                return 0.0
+            return self._retries.failed(error)
+        self._retries.succeeded()
         return 0.0

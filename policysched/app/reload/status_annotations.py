@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import random
 from collections.abc import Awaitable, Callable, Mapping
 from typing import NoReturn, Protocol
 
-from policysched.app.reload import config_map_store
+from policysched.app.reload import config_map_store, retries
 from policysched.app.reload import state as states
 from policysched.kube import config_maps, errors
 
@@ -31,7 +32,8 @@ ERRORS = "policysched.io/errors"
 MAX_ERRORS_BYTES = 4096
 """All annotations of an object share 256 KiB; nobody reads more of it there."""
 _CUT_MARK = "\n..."
-_RETRY_SECONDS = 1.0
+_LOOK_SECONDS = 1.0
+"""How often a process that stands by looks whether it leads, if there is something to tell."""
 
 
 class Followed(Protocol):
@@ -71,6 +73,7 @@ class StatusAnnotations:
         followed: Followed,
         store: config_map_store.ConfigMapStore,
         is_leading: Callable[[], bool],
+        rng: random.Random,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         """Tell of `state` on the ConfigMap `followed`, now and whenever `tell` is called."""
@@ -79,6 +82,7 @@ class StatusAnnotations:
         self._store = store
         self._is_leading = is_leading
         self._sleep = sleep
+        self._retries = retries.Retries("the status of the policies", rng)
         self._news = asyncio.Event()
         self._news.set()
         self._written: tuple[str, config_maps.Changes] | None = None  # by the uid of the object
@@ -96,30 +100,41 @@ class StatusAnnotations:
         while True:
             await self._news.wait()
             self._news.clear()
-            if not await self._write_once():
-                self._news.set()
-                await self._sleep(_RETRY_SECONDS)
+            while pause_seconds := await self._write_once():
+                await self._pause(pause_seconds)
+                self._news.clear()
 
-    async def _write_once(self) -> bool:
-        """Return whether there is nothing more to do until there are news."""
+    async def _pause(self, seconds: float) -> None:
+        """Return after some time, or as soon as there are news."""
+        waiting = [
+            asyncio.ensure_future(each) for each in (self._sleep(seconds), self._news.wait())
+        ]
+        try:
+            await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for each in waiting:
+                each.cancel()
+
+    async def _write_once(self) -> float:
+        """Return when to try again, in seconds; 0 for not before there are news."""
         target = self._followed.latest
         if target is None or target.metadata.deletion_timestamp:
-            return True  # its end, and what follows, are news
+            return 0.0  # its end, and what follows, are news
         wished = wanted(self._state)
         if not self._is_leading():
             self._written = None
-            return _has(target.metadata.annotations, wished)
+            return 0.0 if _has(target.metadata.annotations, wished) else _LOOK_SECONDS
         if self._is_there(target, wished):
-            return True
+            return 0.0
         try:
             await self._store.annotate(target, wished)
         except errors.FencedError:
-            return False
+            return _LOOK_SECONDS
         except errors.KubeError as error:
-            _log.warning("the status of the policies cannot be written: %s", error)
-            return config_maps.is_final(error)
+            return self._retries.failed(error)
         self._written = (target.metadata.uid, wished)
-        return True
+        self._retries.succeeded()
+        return 0.0
 
     def _is_there(self, target: config_maps.ConfigMap, wished: config_maps.Changes) -> bool:
         """Return whether the object has these annotations; the watch may be behind our writes."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import datetime
+import random
 from collections.abc import AsyncIterator
 
 import pytest
@@ -28,7 +29,7 @@ class Scene:
         self.is_leading = True
         self.pauses_seconds: list[float] = []
         self.keeper = history_keeper.HistoryKeeper(
-            self.store, NAME, 3, lambda: self.is_leading, self._sleep
+            self.store, NAME, 3, lambda: self.is_leading, random.Random(1), self._sleep
         )
 
     async def _sleep(self, seconds: float) -> None:
@@ -157,11 +158,16 @@ async def test_waiting_versions_are_bounded() -> None:
 
 
 @asynchronous
-async def test_a_right_that_is_missing_is_not_asked_for_all_the_time() -> None:
-    """Somebody has to grant it first; until then one line a minute is enough."""
+async def test_a_right_that_is_missing_is_not_asked_for_all_the_time(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """Somebody has to grant it first; until then the pauses grow, and one line is enough."""
     scene = Scene()
-    scene.store.failures = [errors.ForbiddenError(403, "Forbidden", "no")] * 2
+    scene.store.failures = [errors.ForbiddenError(403, "Forbidden", "no")] * 10
     scene.load("a", 0)
     async with scene.running():
-        assert scene.kept == ["a"]
-    assert scene.pauses_seconds == [60.0, 60.0]
+        while not scene.kept:
+            await settle()
+    assert scene.pauses_seconds[0] <= 1.0
+    assert 15.0 < scene.pauses_seconds[-1] <= 30.0
+    assert caplog.text.count("cannot be written") == 1

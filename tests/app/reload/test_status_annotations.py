@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import logging
+import random
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+
+import pytest
 
 from policysched.app.reload import state as states
 from policysched.app.reload import status_annotations, versions
@@ -25,12 +29,17 @@ class Scene:
         self.latest: config_maps.ConfigMap | None = self.store.put(NAME, {})
         self.state = states.PolicyState("here", states.VersionInUse("good", (), builders.EPOCH))
         self.is_leading = True
+        self.is_patient = False
+        self.pauses_seconds: list[float] = []
         self.status = status_annotations.StatusAnnotations(
-            self.state, self, self.store, lambda: self.is_leading, self._sleep
+            self.state, self, self.store, lambda: self.is_leading, random.Random(1), self._sleep
         )
         self.state.listeners.append(self.status.tell)
 
-    async def _sleep(self, _seconds: float) -> None:
+    async def _sleep(self, seconds: float) -> None:
+        self.pauses_seconds.append(seconds)
+        if self.is_patient:
+            await asyncio.Event().wait()
         await asyncio.sleep(0)
 
     def watch(self) -> None:
@@ -139,10 +148,38 @@ async def test_writes_that_fail_are_made_again() -> None:
         assert scene.told == {"hash": "good", "status": "ok"}
 
 
+@pytest.mark.parametrize(
+    "failure",
+    [
+        pytest.param(errors.ForbiddenError(403, "Forbidden", "no"), id="a right that is missing"),
+        pytest.param(errors.ApiError(400, "BadRequest", "no"), id="a webhook that rejects it"),
+        pytest.param(errors.ServerError(503, "ServiceUnavailable", "no"), id="an outage"),
+    ],
+)
 @asynchronous
-async def test_what_is_forbidden_is_not_tried_again_and_again() -> None:
-    """The next change is the next try."""
+async def test_what_goes_on_failing_is_tried_ever_less_often_and_told_once(
+    failure: Exception, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Somebody may grant the right later; until then nobody is flooded."""
+    caplog.set_level(logging.INFO)
     scene = Scene()
+    scene.store.failures = [failure] * 10
+    async with scene.running():
+        while not scene.store.writes:
+            await settle()
+        assert scene.told == {"hash": "good", "status": "ok"}
+    assert len(scene.pauses_seconds) == 10
+    assert scene.pauses_seconds[0] <= 1.0
+    assert 15.0 < scene.pauses_seconds[-1] <= 30.0
+    assert caplog.text.count("cannot be written") == 1
+    assert caplog.text.count("could be written in the end") == 1
+
+
+@asynchronous
+async def test_news_do_not_wait_for_the_next_try() -> None:
+    """A change is told at once, if it can be."""
+    scene = Scene()
+    scene.is_patient = True
     scene.store.failures = [errors.ForbiddenError(403, "Forbidden", "no")]
     async with scene.running():
         assert scene.store.writes == 0
