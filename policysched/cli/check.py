@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from policysched import clock as clocks
 from policysched import errors
-from policysched.cli import check_config, offline_options, output, policy_texts
+from policysched.cli import check_config, offline_options, output, policy_texts, progress
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -21,7 +21,10 @@ _DESCRIPTION = """\
 Check policy texts and report every error at once, each with its place, its code and an edit to
 make. All texts that are named are checked together, as the keys of one ConfigMap are.
 """
-_EPILOG = "exit codes: 0 fine, 2 errors or unreadable, 3 usage; docs/language.md has the language"
+_EPILOG = (
+    "exit codes: 0 fine, 2 errors or unreadable, 3 usage; docs/language.md has the language. A "
+    "scheduler also refuses what `policysched lint` calls an error, and so does --config."
+)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -38,7 +41,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--config",
         metavar="FILE",
         help="a PolicySchedulerConfiguration that is checked, too, with the plugins of its "
-        "profiles; without PATH, the policies are those of its `policies.paths`",
+        "profiles, and what lint finds as `policies.lintErrors` says; without PATH, the policies "
+        "are those of its `policies.paths`",
     )
     parser.add_argument(
         "--params",
@@ -60,17 +64,16 @@ def run(args: argparse.Namespace) -> int:
     paths = args.paths or (configuration.policies.paths if configuration else ())
     if not paths:
         return check_config.alone(args, configuration)
-    texts = policy_texts.read(paths)
+    with progress.reading("reading policies", paths):
+        texts = policy_texts.read(paths)
     params = offline_options.params(args.params or ())
     if configuration is not None:
         params = check_config.params(configuration) | params
     now = args.now or clocks.SystemClock().now()
-    result = checker.check(
-        texts,
-        given=params,
-        plugins=_plugins(texts),
-        now=now.timestamp(),
-    )
+    with progress.shown("checking policies"):
+        result = checker.check(texts, given=params, plugins=_plugins(texts), now=now.timestamp())
+    if configuration is not None:
+        result = check_config.judged(result, configuration)
     if result.program is not None and (result.program.profiles or configuration is not None):
         _try_plugins(texts, params, configuration)
     if args.output == output.JSON:

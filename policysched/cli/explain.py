@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from policysched import errors
-from policysched.cli import explain_decisions, explain_text, offline_options, output
+from policysched.cli import explain_decisions, explain_text, offline_options, output, progress
 from policysched.lang import spelling
 
 if TYPE_CHECKING:
@@ -47,21 +47,35 @@ def run(args: argparse.Namespace) -> int:
         return explain_decisions.run(args)
     from policysched.app import offline  # noqa: PLC0415 - `--help` does without NumPy
 
-    session = offline.Session(offline_options.inputs(args))
+    with progress.reading("reading the input", [args.cluster]):
+        session = offline.Session(offline_options.inputs(args))
     offline_options.tell_warnings(session)
     as_json = (args.output or (output.JSON if session.is_lines else output.HUMAN)) == output.JSON
-    for decider in session.deciders():
-        reports = _reports(decider, args)
-        if as_json:
-            reports = (_only(report, _node(args)) for report in reports)
-        if session.is_lines and as_json:
-            output.write(output.as_json(list(reports)))
-        elif as_json:
-            output.write_json_array(reports)
-        else:
-            _write_texts(reports, args)
+    for decider in progress.each(session.deciders(), "reading the cluster", [args.cluster]):
+        total = len(decider.cluster.pending) if args.all else None
+        with progress.shown("explaining pods", total, unless_printing=True) as bar:
+            reports = bar.track(_reports(decider, args))
+            _write(reports, args, as_json=as_json, is_lines=session.is_lines)
         offline_options.tell_left_out(decider)
     return errors.EXIT_OK
+
+
+def _write(
+    reports: Iterator[explain_text.Report],
+    args: argparse.Namespace,
+    *,
+    as_json: bool,
+    is_lines: bool,
+) -> None:
+    """Print reports as they come; one line for a cluster that was a line."""
+    if not as_json:
+        _write_texts(reports, args)
+        return
+    reports = (_only(report, _node(args)) for report in reports)
+    if is_lines:
+        output.write(output.as_json(list(reports)))
+    else:
+        output.write_json_array(reports)
 
 
 def _reports(decider: offline.Decider, args: argparse.Namespace) -> Iterator[explain_text.Report]:

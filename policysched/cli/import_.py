@@ -8,7 +8,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from policysched import errors
-from policysched.cli import output
+from policysched.cli import output, progress
 
 if TYPE_CHECKING:
     from policysched.importing import findings, importer, inputs
@@ -55,7 +55,8 @@ def run(args: argparse.Namespace) -> int:
     """Import the input and deliver what comes of it."""
     from policysched.importing import importer  # noqa: PLC0415 - `--help` does without Lark
 
-    imported = importer.convert(*_sources(args))
+    with progress.reading("importing", args.input):
+        imported = importer.convert(*_sources(args))
     if args.output == output.JSON:
         output.write(output.as_json(_as_json(imported)))
     else:

@@ -12,11 +12,11 @@ import tempfile
 from typing import TYPE_CHECKING, Protocol
 
 from policysched import errors
-from policysched.cli import output, policy_texts
+from policysched.cli import output, policy_texts, progress
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Sequence
 
     from policysched.lang import diagnostics, source
 
@@ -63,7 +63,7 @@ def add_comparisons(mode: argparse._MutuallyExclusiveGroup) -> None:
     mode.add_argument("--diff", action="store_true", help="show what would change")
 
 
-def _read(paths: Iterable[str], command: str) -> list[source.SourceText]:
+def _read(paths: Sequence[str], command: str) -> list[source.SourceText]:
     """Return the texts that `command` is to rewrite.
 
     Raises:
@@ -73,20 +73,26 @@ def _read(paths: Iterable[str], command: str) -> list[source.SourceText]:
     for path in paths:
         if policy_texts.is_manifest(path):
             raise errors.UsageError(f"`{path}` is no policy file; {command} takes `.policy` files")
-    return policy_texts.read(paths)
+    with progress.reading("reading policies", paths):
+        return policy_texts.read(paths)
 
 
 def run(rewriting: Rewriting, args: argparse.Namespace) -> int:
     """Rewrite each file; one that cannot be rewritten does not keep the others from it."""
     texts = _read(args.paths, rewriting.command)
-    exit_codes = [_rewrite(rewriting, text, args) for text in texts]
+    with progress.shown(f"{rewriting.command}: files", len(texts)) as bar:
+        results = [rewriting.rewrite(text) for text in bar.track(texts)]
+    exit_codes = [
+        _tell(rewriting, text, result, args) for text, result in zip(texts, results, strict=True)
+    ]
     return max(exit_codes, default=errors.EXIT_OK)
 
 
-def _rewrite(rewriting: Rewriting, text: source.SourceText, args: argparse.Namespace) -> int:
+def _tell(
+    rewriting: Rewriting, text: source.SourceText, result: Outcome, args: argparse.Namespace
+) -> int:
     from policysched.lang import rendering  # noqa: PLC0415 - `--help` does without
 
-    result = rewriting.rewrite(text)
     for finding in result.diagnostics:
         output.write(rendering.render(finding, {text.name: text}) + "\n", sys.stderr)
     if result.text is None:

@@ -13,7 +13,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from policysched import errors
-from policysched.cli import explain_text, offline_options, output
+from policysched.cli import explain_text, offline_options, output, progress
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -41,13 +41,15 @@ def run(args: argparse.Namespace) -> int:
     """Print the placements."""
     from policysched.app import offline, simulating  # noqa: PLC0415 - `--help` does without NumPy
 
-    session = offline.Session(offline_options.inputs(args))
+    with progress.reading("reading the input", [args.cluster]):
+        session = offline.Session(offline_options.inputs(args))
     offline_options.tell_warnings(session)
     offline_options.tell_unmeasured(session)
     as_json = (args.output or (output.JSON if session.is_lines else output.HUMAN)) == output.JSON
     rng = None if args.deterministic else random.Random(args.seed)
-    for decider in session.deciders(rng):
-        placements = list(decider.simulate())
+    for decider in progress.each(session.deciders(rng), "reading the cluster", [args.cluster]):
+        with progress.shown("scheduling pods", len(decider.cluster.pending)) as bar:
+            placements = list(bar.track(decider.simulate()))
         if as_json:
             report = {"placements": [simulating.as_json(each) for each in placements]}
             output.write(output.as_json(report))

@@ -9,13 +9,12 @@ import argparse
 import os
 import pathlib
 import re
-import sys
 import time
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, TypeAlias
 
 from policysched import errors
-from policysched.cli import output, policytest_text
+from policysched.cli import output, policytest_text, progress
 
 if TYPE_CHECKING:
     from policysched.policytests import running
@@ -88,9 +87,10 @@ def _run_once(args: argparse.Namespace) -> tuple[int, set[str]]:
     """Run all tests; return the exit code and the files that were read."""
     from policysched.policytests import running  # noqa: PLC0415 - `--help` does without NumPy
 
-    progress = _Progress()
-    done = running.run(args.paths, args.run, is_update=args.update, tell=progress.tell)
-    progress.end()
+    with progress.shown("running tests") as bar:
+        done = running.run(
+            args.paths, args.run, is_update=args.update, tell=lambda _: bar.advance()
+        )
     if args.update:
         written = _update(done)
         for path in written:
@@ -100,27 +100,6 @@ def _run_once(args: argparse.Namespace) -> tuple[int, set[str]]:
     _tell(done, args)
     _write_coverage(done, args)
     return done.exit_code(args.threshold), done.inputs
-
-
-class _Progress:
-    """Counts tests on a terminal once they take longer than a second."""
-
-    def __init__(self) -> None:
-        is_smart = os.environ.get("TERM") != "dumb"
-        self._is_shown = sys.stderr.isatty() and is_smart
-        self._begin_seconds = time.monotonic()
-        self._count = 0
-
-    def tell(self, _result: running.Result) -> None:
-        """Count a test."""
-        self._count += 1
-        if self._is_shown and time.monotonic() - self._begin_seconds > 1:
-            print(f"\r{self._count:,} tests", end="", file=sys.stderr, flush=True)
-
-    def end(self) -> None:
-        """Leave nothing behind."""
-        if self._is_shown:
-            print("\r\033[K", end="", file=sys.stderr, flush=True)
 
 
 def _tell(done: running.Run, args: argparse.Namespace) -> None:
