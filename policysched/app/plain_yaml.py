@@ -17,6 +17,7 @@ from typing import Any, TypeAlias
 import yaml
 
 from policysched import errors
+from policysched.app import yaml_scalars
 
 MAX_DEPTH = 100
 """Deeper than any Kubernetes object."""
@@ -43,6 +44,7 @@ _INT = re.compile(r"[-+]?(?:0|[1-9]\d{0,40})")
 _FLOAT = re.compile(r"[-+]?(?:0|[1-9]\d*)\.\d+(?:[eE][-+]\d+)?")
 _START_EVENTS = (yaml.MappingStartEvent, yaml.SequenceStartEvent)
 _END_EVENTS = (yaml.MappingEndEvent, yaml.SequenceEndEvent)
+_NOWHERE = yaml_scalars.Scalar(0, 0, "")
 _PARSER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 """libyaml's parser where PyYAML was built with it."""
 
@@ -54,10 +56,12 @@ class Document:
     Attributes:
         value: what it says.
         lines: 1-based line of the value at each path.
+        scalars: the scalar at each path, where the value is one; "" and constants, too.
     """
 
     value: Value
     lines: dict[Path, int]
+    scalars: dict[Path, yaml_scalars.Scalar] = dataclasses.field(default_factory=dict)
 
     def line(self, path: Path) -> int:
         """Return the line of the value at `path`, or of the nearest one around it."""
@@ -79,7 +83,7 @@ def load_all(text: str, where: str, *, with_lines: bool = False) -> Iterator[Doc
                 builder = _Builder(where, with_lines=with_lines)
             elif isinstance(event, yaml.DocumentEndEvent):
                 if builder.value is not None:
-                    yield Document(builder.value, builder.lines)
+                    yield Document(builder.value, builder.lines, builder.scalars)
             else:
                 builder.take(event)
     except yaml.MarkedYAMLError as error:
@@ -112,6 +116,7 @@ class _Builder:
     def __init__(self, where: str, *, with_lines: bool) -> None:
         self.value: Value = None
         self.lines: dict[Path, int] = {}
+        self.scalars: dict[Path, yaml_scalars.Scalar] = {}
         self._where = where
         self._with_lines = with_lines
         self._open: list[Value] = []
@@ -157,6 +162,8 @@ class _Builder:
         if self._with_lines:
             path = tuple(key for key in self._keys if key is not None)
             self.lines[path] = _position(event)[0]
+            if isinstance(event, yaml.ScalarEvent):
+                self.scalars[path] = _place(event)
         if not self._open:
             self.value = value
         elif isinstance(self._open[-1], list):
@@ -183,6 +190,12 @@ def _position(event: yaml.Event) -> tuple[int, int]:
     """Return the 1-based line and column at which an event begins."""
     mark = event.start_mark
     return (mark.line + 1, mark.column + 1) if mark else (1, 1)
+
+
+def _place(event: yaml.ScalarEvent) -> yaml_scalars.Scalar:
+    start, end = event.start_mark, event.end_mark
+    style = event.style or ""
+    return yaml_scalars.Scalar(start.index, end.index, style) if start and end else _NOWHERE
 
 
 def _scalar(event: yaml.ScalarEvent) -> Value:

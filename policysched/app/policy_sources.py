@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import dataclasses
 import pathlib
+import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Sequence
 
 from policysched import errors
-from policysched.app import plain_yaml
 from policysched.lang import limits, source
 
 SUFFIX = ".policy"
@@ -19,9 +19,40 @@ MOUNT_LINK = "..data"
 """What kubelet swaps to change a mounted ConfigMap (pkg/volume/util/atomic_writer.go)."""
 STDIN = "-"
 STDIN_NAME = "<stdin>"
-_MANIFEST_SUFFIXES = (".yaml", ".yml", ".json")
-_LISTS = ("List", "ConfigMapList")
-_MAX_MANIFEST_BYTES = 8 * limits.MAX_TEXT_BYTES
+MANIFEST_SUFFIXES = (".yaml", ".yml", ".json")
+_BEGINNING = re.compile(
+    r"(?:\s|#[^\n]*\n)*(?:---|%YAML|\{\s*[\"}]|[\"']?[A-Za-z]\w*[\"']?:(?:\s|$))"
+)
+"""How a manifest begins, and no policy does: a marker, JSON, or a key with a colon."""
+_MAX_BYTES = 8 * limits.MAX_TEXT_BYTES
+"""What is read of a file. A manifest may hold several texts; the parser refuses one so long."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PolicyFile:
+    """A file as people edit it.
+
+    Attributes:
+        name: its path, as given.
+        content: all of it, without a byte order mark.
+        texts: the policies in it: one, or those of a manifest.
+    """
+
+    name: str
+    content: str
+    texts: tuple[source.SourceText, ...]
+
+    def with_texts(self, changes: Sequence[tuple[source.SourceText, str]]) -> str:
+        """Return the content with other texts in the place of some of `texts`.
+
+        Raises:
+            InputError: it is a manifest, and a text in it cannot be edited.
+        """
+        if self.texts and self.texts[0].origin is None:
+            return changes[0][1] if changes else self.content
+        from policysched.app import manifests  # noqa: PLC0415 - brings a YAML parser
+
+        return manifests.rewritten(self.content, self.name, changes)
 
 
 def read(paths: Iterable[str]) -> list[source.SourceText]:
@@ -33,8 +64,27 @@ def read(paths: Iterable[str]) -> list[source.SourceText]:
         InputError: a path cannot be read, or holds no policy text.
         UsageError: a path is empty.
     """
-    found = (text for path in dict.fromkeys(paths) for text in _read_path(path))
-    return list({text.name: text for text in found}.values())
+    return [text for file in read_files(paths) for text in file.texts]
+
+
+def read_files(paths: Iterable[str]) -> list[PolicyFile]:
+    """Return the files at `paths`; see `read`.
+
+    Raises:
+        InputError: a path cannot be read, or holds no policy text.
+        UsageError: a path is empty.
+    """
+    found = (file for path in dict.fromkeys(paths) for file in _read_path(path))
+    return list({file.name: file for file in found}.values())
+
+
+def of_content(content: bytes, where: str) -> list[source.SourceText]:
+    """Return the policy texts in the content of a file.
+
+    Raises:
+        InputError: it is no text, or a manifest without policies.
+    """
+    return list(_file(_decoded(content, where, _MAX_BYTES), where).texts)
 
 
 def policy_keys(keys: Iterable[str]) -> list[str]:
@@ -47,23 +97,34 @@ def without_mark(text: str) -> str:
     return text.removeprefix("\ufeff")
 
 
-def _read_path(where: str) -> list[source.SourceText]:
+def _read_path(where: str) -> list[PolicyFile]:
     if not where:
         raise errors.UsageError("a path of policies is empty; `.` is the current folder")
     if where == STDIN:
-        return [source.SourceText(STDIN_NAME, _read_stdin(limits.MAX_TEXT_BYTES + 1))]
+        return [_file(_read_stdin(), STDIN_NAME)]
     path = pathlib.Path(where)
     try:
         if path.is_dir():
             return _read_folder(path, where)
     except OSError as error:
         raise _unreadable(where, error) from error
-    if path.suffix in _MANIFEST_SUFFIXES:
-        return _read_manifest(path, where)
-    return [_read_file(path, where)]
+    return [_file(_read_text(path, where), where)]
 
 
-def _read_folder(folder: pathlib.Path, where: str) -> list[source.SourceText]:
+def _file(content: str, where: str) -> PolicyFile:
+    """Return the policies in a text: itself, or those of the manifest that it is.
+
+    What kind it is its name says, or where that says nothing (stdin, a pipe), how it begins.
+    """
+    may_be_manifest = where.endswith(MANIFEST_SUFFIXES) or not where.endswith(SUFFIX)
+    if may_be_manifest and (where.endswith(MANIFEST_SUFFIXES) or _BEGINNING.match(content)):
+        from policysched.app import manifests  # noqa: PLC0415 - brings a YAML parser
+
+        return PolicyFile(where, content, tuple(manifests.read(content, where)))
+    return PolicyFile(where, content, (source.SourceText(where, content),))
+
+
+def _read_folder(folder: pathlib.Path, where: str) -> list[PolicyFile]:
     """Return the policies of a folder, by name.
 
     All of a mounted ConfigMap are read from the folder that `..data` leads to now: the link may be
@@ -86,26 +147,27 @@ def _is_text(file: pathlib.Path) -> bool:
     return file.is_file() or (file.is_symlink() and not file.exists())
 
 
-def _read_file(file: pathlib.Path, where: str) -> source.SourceText:
-    return source.SourceText(where, _read_text(file, where, limits.MAX_TEXT_BYTES + 1))
+def _read_file(file: pathlib.Path, where: str) -> PolicyFile:
+    content = _read_text(file, where)
+    return PolicyFile(where, content, (source.SourceText(where, content),))
 
 
-def _read_stdin(max_bytes: int) -> str:
+def _read_stdin() -> str:
     try:
-        content = sys.stdin.buffer.read(max_bytes)
+        content = sys.stdin.buffer.read(_MAX_BYTES)
     except OSError as error:
         raise _unreadable(STDIN_NAME, error) from error
-    return _decoded(content, STDIN_NAME, max_bytes)
+    return _decoded(content, STDIN_NAME, _MAX_BYTES)
 
 
-def _read_text(file: pathlib.Path, where: str, max_bytes: int) -> str:
-    """Return the text of a file, cut off at `max_bytes`: the parser refuses what is so long."""
+def _read_text(file: pathlib.Path, where: str) -> str:
+    """Return the text of a file, cut off where it is far too long: the parser refuses that."""
     try:
         with file.open("rb") as stream:
-            content = stream.read(max_bytes)
+            content = stream.read(_MAX_BYTES)
     except OSError as error:
         raise _unreadable(where, error) from error
-    return _decoded(content, where, max_bytes)
+    return _decoded(content, where, _MAX_BYTES)
 
 
 def _decoded(content: bytes, where: str, max_bytes: int) -> str:
@@ -119,100 +181,3 @@ def _decoded(content: bytes, where: str, max_bytes: int) -> str:
 
 def _unreadable(where: str, error: OSError) -> errors.InputError:
     return errors.InputError(where, f"cannot be read: {error.strerror}")
-
-
-def _read_manifest(file: pathlib.Path, where: str) -> list[source.SourceText]:
-    text = _read_text(file, where, _MAX_MANIFEST_BYTES)
-    maps = [
-        _Manifest(each, where, text.split("\n"), document, path)
-        for document in plain_yaml.load_all(text, where, with_lines=True)
-        for path, each in _objects(document.value)
-        if _is_config_map(each)
-    ]
-    if not maps:
-        raise errors.InputError(
-            where, "holds no ConfigMap", help=f"policies are in ConfigMaps or `{SUFFIX}` files"
-        )
-    if len(maps) == 1:
-        return list(_policies_of(maps[0], where))
-    texts: dict[str, source.SourceText] = {}
-    for manifest in maps:
-        named = f"{where}/{_name(manifest.config_map)}"
-        for policy in _policies_of(manifest, named):
-            if policy.name in texts:
-                raise errors.InputError(policy.name, "this key of this ConfigMap is there twice")
-            texts[policy.name] = policy
-    return list(texts.values())
-
-
-def _objects(value: plain_yaml.Value) -> list[tuple[plain_yaml.Path, plain_yaml.Value]]:
-    """Return the items of a List, or the one object, each with its path."""
-    if isinstance(value, Mapping) and value.get("kind") in _LISTS:
-        items = value.get("items")
-        items = items if isinstance(items, list) else []
-        return [(("items", index), item) for index, item in enumerate(items)]
-    return [((), value)]
-
-
-def _name(config_map: Mapping[str, plain_yaml.Value]) -> str:
-    """Return `namespace/name`; kubectl takes a missing namespace for `default`."""
-    metadata = config_map.get("metadata")
-    metadata = metadata if isinstance(metadata, Mapping) else {}
-    return f"{metadata.get('namespace') or 'default'}/{metadata.get('name') or 'unnamed'}"
-
-
-def _is_config_map(value: plain_yaml.Value) -> bool:
-    return isinstance(value, Mapping) and value.get("kind") == "ConfigMap"
-
-
-def _policies_of(manifest: _Manifest, where: str) -> Iterator[source.SourceText]:
-    """Yield the keys that end in `.policy`; all others are somebody else's."""
-    binary = manifest.config_map.get("binaryData")
-    for key in policy_keys(binary if isinstance(binary, Mapping) else ()):
-        # kubectl puts there what is not UTF-8; without it the others are not the whole version.
-        raise errors.InputError(where, f"the key `{key}` of the ConfigMap is not UTF-8 text")
-    data = manifest.config_map.get("data") or {}
-    keys = [key for key in data if key.endswith(SUFFIX)] if isinstance(data, Mapping) else []
-    if not keys:
-        raise errors.InputError(where, f"the ConfigMap has no key that ends in `{SUFFIX}`")
-    for key in keys:
-        if not isinstance(data[key], str):
-            raise errors.InputError(where, f"the key `{key}` of the ConfigMap is not text")
-        origin = manifest.origin(key, data[key])
-        yield source.SourceText(f"{where}/{key}", without_mark(data[key]), origin)
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Manifest:
-    """A ConfigMap in a file.
-
-    Attributes:
-        file: path of the file.
-        lines: of the file.
-        document: that the ConfigMap is in, at `path`.
-    """
-
-    config_map: Mapping[str, plain_yaml.Value]
-    file: str
-    lines: list[str]
-    document: plain_yaml.Document
-    path: plain_yaml.Path
-
-    def origin(self, key: str, text: str) -> source.Origin:
-        """Return where the text of a key begins, found by its lines: those of a literal block."""
-        line = self.document.line((*self.path, "data", key))
-        shown = [each.rstrip("\r") for each in text.rstrip("\n").split("\n")]
-        block = [each.rstrip("\r") for each in self.lines[line : line + len(shown)]]
-        first = next((index for index, each in enumerate(shown) if each), None)
-        if first is None or len(block) < len(shown) or not block[first].endswith(shown[first]):
-            return source.Origin(self.file, line, None)
-        indent = len(block[first]) - len(shown[first])
-        is_block = all(
-            each[:indent].strip() == "" and each[indent:] == line_shown
-            for each, line_shown in zip(block, shown, strict=True)
-        )
-        return (
-            source.Origin(self.file, line + 1, indent)
-            if is_block
-            else source.Origin(self.file, line, None)
-        )

@@ -38,12 +38,15 @@ class Origin:
         file: path of the file.
         line: 1-based line of the text's first line.
         indent: characters before each of its lines; None if lines of the text are not lines of the
-            file (a folded or quoted scalar), so that only `line` can be told.
+            file (a folded or quoted scalar), so that the text cannot be edited line by line.
+        runs: then, from which offset in the text on it stands at which 1-based line and column,
+            ascending from offset 0; () if that is not known either: only `line` can be told then.
     """
 
     file: str
     line: int
     indent: int | None
+    runs: tuple[tuple[int, int, int], ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -90,13 +93,24 @@ class SourceText:
         if self.origin is None:
             return self.name, line, column
         if self.origin.indent is None:
-            return self.origin.file, self.origin.line, 1
+            return self.origin.file, *self._place_in_runs(self.origin, offset)
         return self.origin.file, self.origin.line + line - 1, column + self.origin.indent
+
+    def _place_in_runs(self, origin: Origin, offset: int) -> tuple[int, int]:
+        if not origin.runs:
+            return origin.line, 1
+        index = bisect.bisect_right(origin.runs, offset, key=lambda run: run[0]) - 1
+        begin, line, column = origin.runs[index]
+        return line, column + offset - begin
 
     def span(self, start: int, end: int) -> Span:
         """Return the Span from `start` up to `end` (exclusive)."""
         line, column = self.position(start)
         return Span(self.name, start, max(start, end), line, column)
+
+    def line_start(self, number: int) -> int:
+        """Return the offset at which the 1-based line `number` begins."""
+        return self._line_starts[number - 1]
 
     def line(self, number: int) -> str:
         """Return the text of the 1-based line `number`, without its line end."""

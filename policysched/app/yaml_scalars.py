@@ -1,0 +1,133 @@
+"""Where in a YAML text the characters of a scalar's value stand.
+
+Folding and escapes are undone a second time here, now with places. The result is compared with what
+the YAML parser read: where the two differ no places are given, never wrong ones.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Iterator, Sequence
+from typing import TypeAlias
+
+Run: TypeAlias = tuple[int, int]
+"""(offset in the value, index in the YAML text) from where on both go on together."""
+
+_FOLD = r"(?P<fold>[ \t]*\r?\n(?:[ \t]*\r?\n)*[ \t]*)"
+_REST = r"(?P<space>[ \t]+)|(?P<as_is>[^\\\r\n \t']+|.)"
+_TOKENS = {
+    '"': re.compile(
+        r"(?P<joined>\\\r?\n[ \t]*(?:\r?\n[ \t]*)*)"
+        r"|(?P<escape>\\(?:x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}|.))"
+        rf"|{_FOLD}|{_REST}",
+        re.DOTALL,
+    ),
+    "'": re.compile(rf"(?P<quote>'')|{_FOLD}|{_REST}", re.DOTALL),
+    "": re.compile(rf"{_FOLD}|{_REST}", re.DOTALL),
+}
+_PROPERTIES = re.compile(r"(?:[&!]\S*\s+)*")
+_ESCAPES = {
+    "0": "\0",
+    "a": "\a",
+    "b": "\b",
+    "t": "\t",
+    "n": "\n",
+    "v": "\v",
+    "f": "\f",
+    "r": "\r",
+    "e": "\x1b",
+    "N": "\x85",
+    "_": "\xa0",
+    "L": "\u2028",
+    "P": "\u2029",
+}
+"""YAML 1.2, 5.7; any other character stands for itself."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Scalar:
+    """A scalar in a YAML text.
+
+    Attributes:
+        start: index of its first character: an anchor, a quote, `|`, `>`, or that of the value.
+        end: index behind its last character.
+        style: `|`, `>`, a quote, or "" for a plain one.
+    """
+
+    start: int
+    end: int
+    style: str
+
+
+def runs(text: str, scalar: Scalar, value: str) -> tuple[Run, ...]:
+    """Return where the characters of `value` stand in `text`, () where that cannot be said."""
+    if scalar.style in ("|", ">"):
+        found = list(_of_block(text, scalar, value))
+        rest = value[found[-1][0] :].partition("\n")[2] if found else value
+        return () if rest.strip(" \n") else tuple(found)
+    pieces = list(_pieces(text, scalar))
+    if "".join(decoded for _, decoded in pieces) != value:
+        return ()
+    return tuple(_joined(pieces))
+
+
+def _of_block(text: str, scalar: Scalar, value: str) -> Iterator[Run]:
+    """Yield where each line of a block begins; nothing from the first that the value has not."""
+    offset = 0
+    index = text.find("\n", scalar.start) + 1
+    while 0 < index < scalar.end:
+        end = text.find("\n", index)
+        end = len(text) if end < 0 else end
+        content = text[index:end].rstrip("\r").lstrip(" ")
+        if content:
+            while value.startswith((" ", "\n"), offset):
+                offset += 1
+            if not value.startswith(content, offset):
+                return
+            yield offset, text.index(content[0], index)
+            offset += len(content)
+        index = end + 1
+
+
+def _pieces(text: str, scalar: Scalar) -> Iterator[tuple[int, str]]:
+    """Yield the index and the meaning of each piece of a quoted or plain scalar."""
+    properties = _PROPERTIES.match(text, scalar.start)
+    start, end = properties.end() if properties else scalar.start, scalar.end
+    if scalar.style:
+        start, end = start + 1, end - 1
+    for match in _TOKENS[scalar.style].finditer(text, start, end):
+        yield match.start(), _decoded(match.lastgroup or "", match[0])
+    yield end, ""
+
+
+def _decoded(kind: str, token: str) -> str:
+    match kind:
+        case "quote":
+            return "'"
+        case "fold":
+            return "\n" * (token.count("\n") - 1) or " "
+        case "joined":
+            return "\n" * (token.count("\n") - 1)
+        case "escape":
+            return _unescaped(token[1:])
+        case _:
+            return token
+
+
+def _unescaped(name: str) -> str:
+    if len(name) > 1:
+        number = int(name[1:], 16)
+        return chr(number) if number <= 0x10FFFF else ""  # noqa: PLR2004 - the last code point
+    return _ESCAPES.get(name, name)
+
+
+def _joined(pieces: Sequence[tuple[int, str]]) -> Iterator[Run]:
+    """Yield a run where text and value do not go on together."""
+    offset = 0
+    distance: int | None = None
+    for index, decoded in pieces:
+        if index - offset != distance:
+            distance = index - offset
+            yield offset, index
+        offset += len(decoded)
