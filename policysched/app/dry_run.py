@@ -12,7 +12,6 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any, NoReturn
 
-import orjson
 from prometheus_client import core
 
 from policysched import clock as clocks
@@ -158,7 +157,7 @@ class DryRunReport:
         yield from (pods, pending, seconds)
 
     def page(self) -> http_server.Page:
-        """Return the counts and the latest differences, newest first."""
+        """Return what there is, in the form of schemas/debug-dry-run.schema.json."""
         compared = self._compared
         latest = list(reversed(compared.differences))[:_SHOWN]
         waiting = Counter(each.outcome.value for each in compared.waiting.values())
@@ -169,7 +168,7 @@ class DryRunReport:
             "seconds": round(compared.seconds, 6),
             "differences": [_as_json(each) for each in latest],
         }
-        return http_server.Page(orjson.dumps(found, option=orjson.OPT_INDENT_2), http_server.JSON)
+        return http_server.json_page(found)
 
 
 def _by_outcome(placed: Counter[tuple[str, dry_run.Outcome]]) -> Counter[dry_run.Outcome]:

@@ -23,6 +23,7 @@ import ssl
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from typing import Any, NoReturn, Protocol, TypeAlias
 
+import orjson
 from aiohttp import web
 
 from policysched import errors
@@ -67,6 +68,12 @@ class Page:
     body: bytes
     content_type: str = TEXT
     status: int = 200
+
+
+def json_page(document: object) -> Page:
+    """Return a page of JSON, for programs and for people."""
+    body = orjson.dumps(document, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+    return Page(body, JSON)
 
 
 class Query:

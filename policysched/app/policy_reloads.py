@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 
-from policysched.app import http_server, wired
+from policysched.app import wired
 from policysched.app.reload import (
     config_map_source,
     history_keeper,
@@ -36,9 +36,7 @@ def add_to(
     """Follow `source`, tell people of it, and keep versions."""
     policies = joined.policies
     joined.own_metrics.add(lambda: telling.of_policies(policies))
-    joined.pages[telling.PATH] = lambda _query: http_server.Page(
-        telling.page(policies), http_server.JSON
-    )
+    joined.pages[telling.PATH] = lambda _query: telling.page(policies)
     if source is None:
         return
     _keep_versions(joined)

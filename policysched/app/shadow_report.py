@@ -11,13 +11,11 @@ import logging
 from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
 
-import orjson
 from prometheus_client import core
 
 from policysched import clock as clocks
 from policysched.app import http_server, wired
 from policysched.framework import shadow
-from policysched.kube import event_series
 from policysched.scheduler import scheduler as schedulers
 from policysched.scheduler import shadow_decisions
 
@@ -63,12 +61,8 @@ def _event_writer(joined: wired.Wired) -> Tell:
         target = joined.config_map()
         if target is None:
             return
-        meta = target.metadata
-        about = event_series.ObjectReference(
-            meta.namespace, meta.name, meta.uid, meta.resource_version, kind="ConfigMap"
-        )
         recorder = joined.writers.recorder
-        recorder.record_of_object(about, "Normal", REASON, _ACTION, note)
+        recorder.record_of_object(target.reference, "Normal", REASON, _ACTION, note)
 
     return tell
 
@@ -129,10 +123,10 @@ class ShadowReport:
         yield from (decisions, skipped, seconds)
 
     def page(self) -> http_server.Page:
-        """Return everything about each policy, with the pods that it would have moved."""
+        """Return everything about each policy, in the form of schemas/debug-shadow.schema.json."""
         self._decided.follow()
         found = [_as_json(*key, tally) for key, tally in self._decided.tallies.items()]
-        return http_server.Page(orjson.dumps(found, option=orjson.OPT_INDENT_2), http_server.JSON)
+        return http_server.json_page(found)
 
 
 def summary(profile: str, policy: str, tally: shadow_decisions.Tally) -> str:

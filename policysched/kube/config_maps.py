@@ -13,7 +13,7 @@ from collections.abc import Mapping
 import msgspec
 
 from policysched.cluster import objects
-from policysched.kube import client, decoding, errors, paths, resources
+from policysched.kube import client, decoding, errors, event_series, paths, resources
 
 WRITE_POLICY = client.CallPolicy(timeout_seconds=15.0, max_attempts=5)
 
@@ -35,6 +35,14 @@ class ConfigMap(objects.WireStruct, frozen=True):
     def name(self) -> str:
         """Namespace and name."""
         return f"{self.metadata.namespace}/{self.metadata.name}"
+
+    @property
+    def reference(self) -> event_series.ObjectReference:
+        """What an event about it regards."""
+        meta = self.metadata
+        return event_series.ObjectReference(
+            meta.namespace, meta.name, meta.uid, meta.resource_version, kind="ConfigMap"
+        )
 
 
 def resource(namespace: str, name: str) -> resources.Resource[ConfigMap]:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import logging
 
-import orjson
 import pytest
 
 from policysched import clock as clocks
 from policysched.app import dry_run, own_metrics
 from policysched.kube import errors
 from tests import builders
+from tests.app import page_forms
 from tests.scheduler import test_dry_run as scenes
 from tests.scheduler import test_shadow_decisions as worlds
 
@@ -68,7 +68,7 @@ def test_metrics_count_by_outcome() -> None:
 
 def test_the_page_has_the_latest_differences() -> None:
     """With both nodes, and what makes the difference."""
-    page = orjson.loads(dry_run.DryRunReport(_beside().dry_run).page().body)
+    page = page_forms.read("dry-run", dry_run.DryRunReport(_beside().dry_run).page().body)
     assert page["summary"] == SUMMARY
     assert page["waiting"] == {"bothPending": 1}
     (difference,) = page["differences"]

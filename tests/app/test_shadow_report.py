@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import cast
 
-import orjson
 import pytest
 from prometheus_client import registry
 
@@ -17,6 +15,7 @@ from policysched.cluster import objects
 from policysched.kube import config_maps
 from policysched.scheduler import shadow_decisions
 from tests import builders
+from tests.app import kept_events, page_forms
 from tests.scheduler import test_shadow_decisions as scenes
 
 TEXT = """
@@ -92,7 +91,7 @@ def test_the_page_has_the_pods_that_would_have_moved() -> None:
     _play(world, "a", "b")
     page = shadow_report.ShadowReport(world.shadows, print).page()
     assert page.content_type == http_server.JSON
-    (policy,) = json.loads(page.body)
+    (policy,) = page_forms.read("shadow", page.body)
     assert (policy["profile"], policy["policy"]) == (scenes.NAME, "next")
     assert (policy["decided"], policy["changed"], policy["changedShare"]) == (2, 2, 1.0)
     assert [change["pod"] for change in policy["changes"]] == ["default/b", "default/a"]
@@ -107,7 +106,7 @@ def test_without_shadow_policies_there_is_nothing_to_tell() -> None:
     world.fake.nodes.upsert(scenes.node("n1"))
     _play(world, "a")
     report = shadow_report.ShadowReport(world.shadows, print)
-    assert orjson.loads(report.page().body) == []
+    assert page_forms.read("shadow", report.page().body) == []
     assert [sample for family in report.collect() for sample in family.samples] == []
 
 
@@ -140,15 +139,13 @@ class Joined:
     """As much of a process as the report needs.
 
     Attributes:
-        events: what was recorded: reference, type, reason, action, note.
+        recorder: keeps what is told.
     """
 
     def __init__(self, config_map: config_maps.ConfigMap | None) -> None:
-        self.events: list[tuple[Any, ...]] = []
+        self.recorder = kept_events.KeptEvents()
         self.config_map = lambda: config_map
-        self.writers = SimpleNamespace(
-            recorder=SimpleNamespace(record_of_object=lambda *event: self.events.append(event))
-        )
+        self.writers = SimpleNamespace(recorder=self.recorder)
 
 
 def test_events_are_about_the_config_map_of_the_policies() -> None:
@@ -156,17 +153,17 @@ def test_events_are_about_the_config_map_of_the_policies() -> None:
     meta = objects.ObjectMeta(name="policies", namespace="kube-system", uid="u1")
     joined = Joined(config_maps.ConfigMap(meta))
     shadow_report._event_writer(cast("wired.Wired", joined))("a line")
-    ((about, *event),) = joined.events
+    (about,) = joined.recorder.about
     assert (about.kind, about.namespace, about.name, about.uid) == (
         "ConfigMap",
         "kube-system",
         "policies",
         "u1",
     )
-    assert event == ["Normal", "ShadowPolicyReport", "DecidingBeside", "a line"]
+    assert joined.recorder.events == [("Normal", "ShadowPolicyReport", "DecidingBeside", "a line")]
     joined = Joined(None)
     shadow_report._event_writer(cast("wired.Wired", joined))("a line")
-    assert joined.events == []
+    assert joined.recorder.events == []
 
 
 def test_the_last_word_is_written_when_the_process_ends(

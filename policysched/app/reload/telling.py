@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable, Iterable
-from typing import Protocol
 
-import orjson
 from prometheus_client import core
 
+from policysched.app import http_server, recorders
 from policysched.app.reload import state as states
-from policysched.kube import config_maps, event_series
+from policysched.kube import config_maps
 
 PATH = "/debug/policies"
 
@@ -49,8 +48,8 @@ def of_policies(state: states.PolicyState) -> Iterable[core.Metric]:
     )
 
 
-def page(state: states.PolicyState) -> bytes:
-    """Return all of it as JSON, with the texts."""
+def page(state: states.PolicyState) -> http_server.Page:
+    """Return all of it, with the texts; schemas/debug-policies.schema.json has the form."""
     current = state.current
     refused = None
     if state.refused is not None:
@@ -72,27 +71,11 @@ def page(state: states.PolicyState) -> bytes:
         "warnings": list(current.warnings),
         "texts": [{"name": text.name, "text": text.text} for text in current.texts],
     }
-    return orjson.dumps(document, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+    return http_server.json_page(document)
 
 
 def _text(time: datetime.datetime | None) -> str | None:
     return time.isoformat() if time else None
-
-
-class Recorder(Protocol):
-    """Writes events; see `kube.event_recorder`."""
-
-    def record_of_object(
-        self,
-        about: event_series.ObjectReference,
-        event_type: str,
-        reason: str,
-        action: str,
-        note: str,
-        /,
-    ) -> None:
-        """Queue one event."""
-        ...
 
 
 class ConfigMapEvents:
@@ -100,7 +83,7 @@ class ConfigMapEvents:
 
     def __init__(
         self,
-        recorder: Recorder,
+        recorder: recorders.Recorder,
         target: Callable[[], config_maps.ConfigMap | None],
         state: states.PolicyState,
     ) -> None:
@@ -114,12 +97,8 @@ class ConfigMapEvents:
         target = self._target()
         if target is None:
             return
-        meta = target.metadata
-        about = event_series.ObjectReference(
-            meta.namespace, meta.name, meta.uid, meta.resource_version, kind="ConfigMap"
-        )
         event_type, reason, note = self._said(told)
-        self._recorder.record_of_object(about, event_type, reason, _ACTION, note)
+        self._recorder.record_of_object(target.reference, event_type, reason, _ACTION, note)
 
     def _said(self, told: states.Told) -> tuple[str, str, str]:
         current = self._state.current.hash

@@ -12,8 +12,6 @@ import pathlib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-import orjson
-
 from policysched.app import config, config_printing, http_server
 
 ROOT = "/debug/"
@@ -26,7 +24,7 @@ def pages(
     """Return the pages by path, with an index of these and of `others` below the same root."""
     made: dict[str, http_server.MakePage] = {
         "/debug/config": lambda _: _text(config_printing.as_yaml(configuration)),
-        "/debug/memory": lambda _: _json(memory()),
+        "/debug/memory": lambda _: http_server.json_page(memory()),
         "/debug/tasks": lambda _: _text(tasks()),
     }
     made[ROOT] = lambda _: _index([*made, *others])
@@ -66,7 +64,3 @@ def _index(paths: Iterable[str]) -> http_server.Page:
 
 def _text(text: str) -> http_server.Page:
     return http_server.Page(text.encode())
-
-
-def _json(value: object) -> http_server.Page:
-    return http_server.Page(orjson.dumps(value, option=orjson.OPT_INDENT_2), http_server.JSON)

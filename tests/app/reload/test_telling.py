@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import prometheus_client
 import pytest
 from prometheus_client import exposition, parser
@@ -15,14 +13,15 @@ from policysched.cluster import objects
 from policysched.kube import config_maps, event_series
 from policysched.lang import source
 from tests import builders
+from tests.app import kept_events, page_forms
 
-REFUSAL = versions.Refusal("bad", "a.policy:1:1: PS001: oh", "error[PS001]: oh", ValueError())
+REFUSAL = versions.Refusal("bad0", "a.policy:1:1: PS001: oh", "error[PS001]: oh", ValueError())
 META = objects.ObjectMeta(name="policies", namespace="prod", uid="u", resource_version="7")
 
 
 def _state() -> states.PolicyState:
     texts = (source.SourceText("a.policy", "text"),)
-    return states.PolicyState("here", states.VersionInUse("good", texts, builders.EPOCH))
+    return states.PolicyState("here", states.VersionInUse("900d", texts, builders.EPOCH))
 
 
 def _metrics(state: states.PolicyState) -> dict[str, float]:
@@ -44,7 +43,7 @@ def test_metrics() -> None:
     expected = {
         "policysched_reload_total[loaded]": 0,
         "policysched_reload_total[refused]": 0,
-        "policysched_policy_info[good]": 1,
+        "policysched_policy_info[900d]": 1,
         "policysched_reload_last_success_timestamp_seconds": builders.EPOCH.timestamp(),
         "policysched_policy_refused": 0,
         "policysched_policy_frozen": 0,
@@ -62,17 +61,17 @@ def test_metrics() -> None:
 def test_the_page_has_the_texts_and_the_errors() -> None:
     """What decides, and what was to decide."""
     state = _state()
-    assert json.loads(telling.page(state))["refused"] is None
+    assert page_forms.read("policies", telling.page(state).body)["refused"] is None
     state.refuse(REFUSAL, builders.EPOCH)
-    said = json.loads(telling.page(state))
+    said = page_forms.read("policies", telling.page(state).body)
     assert said == {
         "origin": "here",
-        "hash": "good",
+        "hash": "900d",
         "loadedAt": "2026-01-05T12:00:00+00:00",
         "frozen": False,
         "reloads": {"loaded": 0, "refused": 1},
         "refused": {
-            "hash": "bad",
+            "hash": "bad0",
             "at": "2026-01-05T12:00:00+00:00",
             "errors": "error[PS001]: oh",
         },
@@ -81,76 +80,57 @@ def test_the_page_has_the_texts_and_the_errors() -> None:
     }
 
 
-class Recorder:
-    """Keeps events."""
-
-    def __init__(self) -> None:
-        self.events: list[tuple[str, str, str, str]] = []
-
-    def record_of_object(
-        self,
-        about: event_series.ObjectReference,
-        event_type: str,
-        reason: str,
-        action: str,
-        note: str,
-    ) -> None:
-        """Keep one."""
-        assert (about.kind, about.namespace, about.name, about.uid) == (
-            *("ConfigMap", "prod"),
-            *("policies", "u"),
-        )
-        self.events.append((event_type, reason, action, note))
-
-
 @pytest.mark.parametrize(
     "told, event_type, reason, note",
     [
         pytest.param(
-            states.Told(states.Outcome.LOADED, "new"),
-            *("Normal", "PoliciesLoaded", "version new is in use"),
+            states.Told(states.Outcome.LOADED, "11e7"),
+            *("Normal", "PoliciesLoaded", "version 11e7 is in use"),
             id="loaded",
         ),
         pytest.param(
-            states.Told(states.Outcome.KEPT, "good"),
-            *("Normal", "PoliciesLoaded", "version good is still in use"),
+            states.Told(states.Outcome.KEPT, "900d"),
+            *("Normal", "PoliciesLoaded", "version 900d is still in use"),
             id="kept",
         ),
         pytest.param(
-            states.Told(states.Outcome.FROZEN, "new"),
-            *("Normal", "PoliciesFrozen", "version good stays in use, new is held back"),
+            states.Told(states.Outcome.FROZEN, "11e7"),
+            *("Normal", "PoliciesFrozen", "version 900d stays in use, 11e7 is held back"),
             id="held-back",
         ),
         pytest.param(
-            states.Told(states.Outcome.FROZEN, "good"),
-            *("Normal", "PoliciesFrozen", "version good stays in use"),
+            states.Told(states.Outcome.FROZEN, "900d"),
+            *("Normal", "PoliciesFrozen", "version 900d stays in use"),
             id="frozen",
         ),
         pytest.param(
-            states.Told(states.Outcome.REFUSED, "bad", "all", "a.policy:1:1: oh"),
+            states.Told(states.Outcome.REFUSED, "bad0", "all", "a.policy:1:1: oh"),
             *("Warning", "PoliciesRefused"),
-            "version bad is refused, good stays in use: a.policy:1:1: oh",
+            "version bad0 is refused, 900d stays in use: a.policy:1:1: oh",
             id="refused",
         ),
         pytest.param(
             states.Told(states.Outcome.REFUSED, "", "gone", "gone"),
             *("Warning", "PoliciesRefused"),
-            "what is there now is refused, good stays in use: gone",
+            "what is there now is refused, 900d stays in use: gone",
             id="gone",
         ),
     ],
 )
 def test_events(told: states.Told, event_type: str, reason: str, note: str) -> None:
     """They are about the ConfigMap."""
-    recorder = Recorder()
+    recorder = kept_events.KeptEvents()
     events = telling.ConfigMapEvents(recorder, lambda: config_maps.ConfigMap(META), _state())
     events.tell(told)
     assert recorder.events == [(event_type, reason, "Reloading", note)]
+    assert recorder.about == [
+        event_series.ObjectReference("prod", "policies", "u", "7", "v1", "ConfigMap")
+    ]
 
 
 def test_without_a_config_map_there_is_no_event() -> None:
     """There has never been one."""
-    recorder = Recorder()
+    recorder = kept_events.KeptEvents()
     told = states.Told(states.Outcome.REFUSED, "")
     telling.ConfigMapEvents(recorder, lambda: None, _state()).tell(told)
     assert recorder.events == []
@@ -170,11 +150,14 @@ def test_a_listener_that_fails_keeps_nobody_from_being_told(
 
 def test_an_event_tells_what_an_author_should_know() -> None:
     """The first warning; the log and the page have all of them."""
-    recorder = Recorder()
+    recorder = kept_events.KeptEvents()
     state = _state()
     events = telling.ConfigMapEvents(recorder, lambda: config_maps.ConfigMap(META), state)
     state.listeners.append(events.tell)
-    state.loaded(states.VersionInUse("new", (), builders.EPOCH, ("a:1:1: PS804: old", "b")))
+    state.loaded(states.VersionInUse("11e7", (), builders.EPOCH, ("a:1:1: PS804: old", "b")))
     (event,) = recorder.events
-    assert event[3] == "version new is in use, with a warning: a:1:1: PS804: old (and 1 more)"
-    assert json.loads(telling.page(state))["warnings"] == ["a:1:1: PS804: old", "b"]
+    assert event[3] == "version 11e7 is in use, with a warning: a:1:1: PS804: old (and 1 more)"
+    assert page_forms.read("policies", telling.page(state).body)["warnings"] == [
+        "a:1:1: PS804: old",
+        "b",
+    ]

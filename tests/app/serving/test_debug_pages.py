@@ -3,10 +3,9 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-import orjson
-
 from policysched.app import config_reading, http_server
 from policysched.app.serving import debug_pages
+from tests.app import page_forms
 from tests.kube.asynchronous import asynchronous
 
 CONFIGURATION = """\
@@ -44,6 +43,6 @@ async def test_pages_show_the_inside_and_no_secret() -> None:
     shown = _get(pages, "/debug/config")
     assert "https://prometheus.test" in shown
     assert "very-secret" not in shown
-    assert "VmRSS" in orjson.loads(_get(pages, "/debug/memory"))["process"]
+    assert "VmRSS" in page_forms.read("memory", _get(pages, "/debug/memory"))["process"]
     assert "a task that waits" in _get(pages, "/debug/tasks")
     waiting.cancel()

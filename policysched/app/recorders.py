@@ -1,0 +1,27 @@
+"""Who writes events about things that are no pods."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from policysched.kube import event_series
+
+
+class Recorder(Protocol):
+    """Queues events; see `kube.event_recorder.ApiEventRecorder`."""
+
+    def record_of_object(
+        self,
+        about: event_series.ObjectReference,
+        event_type: str,
+        reason: str,
+        action: str,
+        note: str,
+        /,
+    ) -> None:
+        """Queue an event about an object."""
+        ...
+
+    def record_of_cluster(self, event_type: str, reason: str, action: str, note: str, /) -> None:
+        """Queue an event about the cluster."""
+        ...

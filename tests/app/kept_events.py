@@ -1,0 +1,34 @@
+"""A recorder that keeps what it is given."""
+
+from __future__ import annotations
+
+from policysched.kube import event_series
+
+
+class KeptEvents:
+    """See `recorders.Recorder`.
+
+    Attributes:
+        events: type, reason, action, note of each.
+        about: what those about an object regard, in order.
+    """
+
+    def __init__(self) -> None:
+        self.events: list[tuple[str, str, str, str]] = []
+        self.about: list[event_series.ObjectReference] = []
+
+    def record_of_object(
+        self,
+        about: event_series.ObjectReference,
+        event_type: str,
+        reason: str,
+        action: str,
+        note: str,
+    ) -> None:
+        """Keep one."""
+        self.about.append(about)
+        self.events.append((event_type, reason, action, note))
+
+    def record_of_cluster(self, event_type: str, reason: str, action: str, note: str) -> None:
+        """Keep one."""
+        self.events.append((event_type, reason, action, note))
