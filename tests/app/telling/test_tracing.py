@@ -19,6 +19,7 @@ from policysched import errors
 from policysched.app import config
 from policysched.app.telling import tracing
 from tests.app.telling import busy_world
+from tests.scheduler import fakes
 
 ALL = 1_000_000
 ATTEMPTS = 11
@@ -73,8 +74,8 @@ def receiver() -> Iterator[Receiver]:
         thread.join()
 
 
-def _trace_busy_world(endpoint: str, rate_per_million: int) -> None:
-    """Let a busy world happen while its attempts are traced, and send all of it."""
+def _trace_busy_world(endpoint: str, rate_per_million: int) -> fakes.World:
+    """Let a busy world happen while its attempts are traced, send all of it, and return it."""
     busy = busy_world.BusyWorld()
     configured = config.TracingConfig(endpoint, rate_per_million)
     tracer = tracing.of_config(configured, busy.world.clock, random.Random(1))
@@ -89,6 +90,7 @@ def _trace_busy_world(endpoint: str, rate_per_million: int) -> None:
         await asyncio.wait([running])
 
     asyncio.run(stop())
+    return busy.world
 
 
 def _name(span: trace_pb2.Span) -> str:
@@ -171,8 +173,13 @@ def test_a_share_of_the_attempts_is_sampled(receiver: Receiver) -> None:
 
 
 def test_nobody_who_listens_costs_no_attempt() -> None:
-    """A port without a server: all pods are scheduled, and the process can stop."""
-    _trace_busy_world("http://127.0.0.1:9", ALL)
+    """A port without a server: each pod fares as without tracing, and the process can stop."""
+    traced, untraced = _trace_busy_world("http://127.0.0.1:9", ALL), busy_world.play()
+    assert traced.bind.bound == untraced.bind.bound
+    assert [name for name, _ in traced.bind.bound] == ["a", "waits"]
+    assert [(each.pod, each.result) for each in traced.scheduler.decisions] == [
+        (each.pod, each.result) for each in untraced.scheduler.decisions
+    ]
 
 
 @pytest.mark.parametrize("endpoint", ["collector:4317", "grpc://c:4317", "http://", "/v1/traces"])
