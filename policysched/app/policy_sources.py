@@ -9,7 +9,7 @@ import dataclasses
 import pathlib
 import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping
 
 from policysched import errors
 from policysched.lang import limits, source
@@ -42,14 +42,23 @@ class PolicyFile:
     content: str
     texts: tuple[source.SourceText, ...]
 
-    def with_texts(self, changes: Sequence[tuple[source.SourceText, str]]) -> str:
-        """Return the content with other texts in the place of some of `texts`.
+    @property
+    def is_stdin(self) -> bool:
+        """Whether it was read from standard input."""
+        return self.name == STDIN_NAME
+
+    def with_texts(self, new: Mapping[str, str]) -> str:
+        """Return the content with other texts in the place of some of `texts`, given by name.
 
         Raises:
             InputError: it is a manifest, and a text in it cannot be edited.
         """
-        if self.texts and self.texts[0].origin is None:
-            return changes[0][1] if changes else self.content
+        pairs = [(text, text.fitted(new[text.name])) for text in self.texts if text.name in new]
+        changes = [(old, text) for old, text in pairs if text != old.text]
+        if not changes:
+            return self.content
+        if changes[0][0].origin is None:
+            return changes[0][1]
         from policysched.app import manifests  # noqa: PLC0415 - brings a YAML parser
 
         return manifests.rewritten(self.content, self.name, changes)

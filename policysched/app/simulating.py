@@ -56,16 +56,12 @@ def simulate(
     shadows: Shadows | None = None,
 ) -> Iterator[Placement]:
     """Schedule the pending pods in queue order; `cluster.cache` changes with every placement."""
-    simulation = _Simulation(cluster.cache, shadows or {})
-    for framework, info in _in_queue_order(cluster, choice):
-        gate = framework.pre_enqueue(info)
-        if gate.is_success:
-            yield simulation.schedule(framework, info)
-        else:
-            yield Placement(info.key, gate=gate, reasons=gate.reasons)
+    simulation = Simulation(cluster.cache, shadows or {})
+    for framework, info in in_queue_order(cluster, choice):
+        yield simulation.place(framework, info)
 
 
-def _in_queue_order(
+def in_queue_order(
     cluster: offline_cluster.OfflineCluster, choice: profile_choice.ProfileChoice
 ) -> list[tuple[runtime.Framework, pod_shape.PodInfo]]:
     """Return the pods as QueueSort orders them, all having arrived in the order of the file."""
@@ -78,14 +74,26 @@ def _in_queue_order(
     return [(framework, info) for _, _, framework, info in sorted(waiting, key=lambda w: w[:2])]
 
 
-class _Simulation:
+class Simulation:
     """Scheduling cycles on a cache, each pod with all that follows from it before the next."""
 
     def __init__(self, cache: caches.Cache, shadows: Shadows) -> None:
+        """Change `cache` with every placement."""
         self._cache = cache
         self._shadows = shadows
 
-    def schedule(self, framework: runtime.Framework, info: pod_shape.PodInfo) -> Placement:
+    def place(
+        self, framework: runtime.Framework, info: pod_shape.PodInfo, preferred: str | None = None
+    ) -> Placement:
+        """Schedule a pod that no gate holds; of equally good nodes it takes the `preferred` one."""
+        gate = framework.pre_enqueue(info)
+        if gate.is_success:
+            return self._schedule(framework, info, preferred)
+        return Placement(info.key, gate=gate, reasons=gate.reasons)
+
+    def _schedule(
+        self, framework: runtime.Framework, info: pod_shape.PodInfo, preferred: str | None
+    ) -> Placement:
         """Decide a pod: assume it on a node, if need be on one that others leave for it."""
         info = _nominated(info, self._cache.nominated.node_of(info.uid) or "")
         result = framework.schedule_pod(info, self._cache.snapshot())
@@ -97,6 +105,8 @@ class _Simulation:
                 victims = made_room.victims
                 info = _nominated(info, made_room.nominated_node_name or "")
                 result = framework.schedule_pod(info, self._cache.snapshot())
+        if preferred is not None and shadow.is_best(result, preferred, self._cache.snapshot()):
+            result.node_name = preferred
         gone = [victim.key for victim in victims]
         if result.node_name is None:
             reasons = _reasons(result)

@@ -30,6 +30,7 @@ _HELP = {
     "test": "run policy tests: what policies are expected to do on small clusters",
     "explain": "say for a pod why each node fits or not, and which scores it gets",
     "simulate": "schedule the pending pods of a cluster file",
+    "plan": "say what a change of policies would do to the pods of a cluster",
     "rollback": "go back to a former version of the policies on a cluster",
     "webhook": "refuse ConfigMaps of broken policies when they are applied",
     "import": "write what another scheduler is configured with as policies",

@@ -1,0 +1,180 @@
+"""`plan`: what a change of policies would do to the pods of a cluster, and by which rule.
+
+policysched plan --cluster FILE --from OLD --to NEW
+policysched plan --cluster FILE --to NEW --sweep POLICY/RULE.weight=0,20,50
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from policysched import clock as clocks
+from policysched import errors
+from policysched.cli import cluster_options, offline_options, output, plan_sweep, progress
+
+if TYPE_CHECKING:
+    from policysched.app import cluster_file
+    from policysched.planning import world
+
+_TEXT, _MARKDOWN = "text", "markdown"
+_GRAVITY = {
+    "never": (),
+    "unschedulable": ("unschedulable",),
+    "moved": ("unschedulable", "moved"),
+    "any": ("unschedulable", "moved", "schedulable", "nodes", "reason"),
+}
+_EPILOG = """\
+OLD and NEW are a .policy file, a folder of such files, or a ConfigMap manifest; `none` for no
+policy; or `git:REVISION:PATH`, the same at a revision of this git repository, in which `:PATH` may
+be left out where the other side names it. Exit code 1 if there is what --fail-on names, else 0.
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the options."""
+    parser.epilog = _EPILOG
+    _add_sides(parser)
+    _add_cluster(parser)
+    plan_sweep.add(parser)
+    parser.add_argument(
+        "--fail-on",
+        choices=tuple(_GRAVITY),
+        default="unschedulable",
+        help="exit 1 if pods become unschedulable (the default), move too, differ in any way",
+    )
+    parser.add_argument(
+        "-o",
+        "--output",
+        choices=(_TEXT, output.HUMAN, output.JSON, _MARKDOWN),
+        default=_TEXT,
+        help="text (the default), json, or markdown for a comment on a pull request",
+    )
+
+
+def _add_sides(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("what to compare")
+    group.add_argument(
+        "--from", dest="old", metavar="OLD", action="append", help="the policies as they are"
+    )
+    group.add_argument(
+        "--to", dest="new", metavar="NEW", action="append", help="the policies as they would be"
+    )
+    for dest, side in (("params", "both sides"), ("from_params", "OLD"), ("to_params", "NEW")):
+        group.add_argument(
+            f"--{dest.replace('_', '-')}",
+            dest=dest,
+            metavar="NAME=VALUE",
+            action="append",
+            default=[],
+            help=f"value of a param of {side}; repeatable",
+        )
+
+
+def _add_cluster(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("what to decide on")
+    cluster_options.add(
+        group, "what `kubectl get nodes,pods -A -o json` (or yaml) prints; `-` reads it from stdin"
+    )
+    group.add_argument("--metrics", metavar="FILE", help="values of metrics, as for `simulate`")
+    offline_options.add_now(group)
+    group.add_argument("--scheduler-name", metavar="N", help="profile that stands for all pods")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the plan, or what a sweep comes to."""
+    if args.sweep:
+        args.old = args.old or args.new
+    elif args.plot is not None:
+        raise errors.UsageError("--plot draws what --sweep varies")
+    basis = _basis(args)
+    where, objects = _cluster(args)
+    if args.sweep:
+        return plan_sweep.run(args, basis, objects, where)
+    report = _report(basis, objects, where)
+    _write(report, args.output)
+    graves = _GRAVITY[args.fail_on]
+    is_grave = any(report["summary"][phase][each] for phase in _PHASES for each in graves)
+    return errors.EXIT_FINDINGS if is_grave else errors.EXIT_OK
+
+
+_PHASES = ("running", "pending")
+
+
+def _basis(args: argparse.Namespace) -> world.Basis:
+    """Return what the options say of the policies.
+
+    Raises:
+        UsageError: a side is missing, or both are read from standard input.
+    """
+    import dataclasses  # noqa: PLC0415 - `--help` does without
+
+    from policysched.planning import planning, sides, world  # noqa: PLC0415 - as above
+
+    offline_options.refuse_empty(args, "metrics", "scheduler_name")
+    for dest, option in (("old", "from"), ("new", "to")):
+        if not getattr(args, dest):
+            raise errors.UsageError(
+                f"--{option} is missing: policies, `git:REVISION:PATH` or `none`"
+            )
+    if [*args.old, *args.new, args.cluster].count("-") > 1:
+        raise errors.UsageError("stdin is read once; name files for the rest")
+    now = args.now or clocks.SystemClock().now()
+    old, new = sides.read(
+        sides.Named("from", args.old, offline_options.params(args.from_params)),
+        sides.Named("to", args.new, offline_options.params(args.to_params)),
+        offline_options.params(args.params),
+        args.scheduler_name,
+        now,
+    )
+    basis = world.Basis(old, new, now, scheduler_name=args.scheduler_name)
+    if args.metrics is not None:
+        basis = dataclasses.replace(basis, samples=planning.samples(basis, args.metrics))
+    return basis
+
+
+def _cluster(args: argparse.Namespace) -> tuple[str, cluster_file.ClusterObjects]:
+    """Return the one cluster, and what to call it."""
+    from policysched.app import cluster_file, live_cluster  # noqa: PLC0415 - as above
+
+    named = cluster_options.chosen(args)
+    if named is None:
+        raise errors.UsageError(
+            "--cluster is missing: a file, or `-` for stdin; --live reads a running cluster"
+        )
+    if not isinstance(named, str):
+        return live_cluster.read(named)
+    places = cluster_file.read_all(named).places
+    try:
+        where, objects = next(places)
+    except StopIteration:
+        raise errors.InputError("<stdin>", "holds no cluster") from None
+    if next(places, None) is not None:
+        raise errors.InputError("<stdin>", "holds several clusters; a plan is about one")
+    return where, objects
+
+
+def _report(basis: world.Basis, objects: cluster_file.ClusterObjects, where: str) -> dict[str, Any]:
+    from policysched.app import process  # noqa: PLC0415 - as above
+    from policysched.planning import planning, report  # noqa: PLC0415 - as above
+
+    with progress.shown("reading") as bar, process.without_collections():
+
+        def begin(what: str, total: int) -> Callable[[int], None]:
+            bar.begin(what, total)
+            return bar.advance
+
+        plan = planning.make(basis, objects, where, begin)
+        return report.as_json(plan, basis, where)
+
+
+def _write(report: dict[str, Any], form: str) -> None:
+    from policysched.cli import plan_markdown, plan_text  # noqa: PLC0415 - as above
+
+    if form == output.JSON:
+        output.write(output.as_json(report))
+    elif form == _MARKDOWN:
+        output.write(plan_markdown.text(report))
+    else:
+        output.write(plan_text.text(report))

@@ -1,0 +1,141 @@
+"""What a sweep varies: weights of rules and params, each through a list of values."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from policysched import errors
+from policysched.app import policies
+from policysched.lang import checked, spelling
+
+MAX_POINTS = 100
+_PARAMS = "params."
+_WEIGHT = "weight"
+_MAX_WEIGHT = 100
+_EXAMPLE = "write POLICY/RULE.weight=0,20,50 or params.NAME=60%,70%"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Axis:
+    """One thing that is varied.
+
+    Attributes:
+        name: `POLICY/RULE.weight` or `params.NAME`.
+        values: as given.
+    """
+
+    name: str
+    values: tuple[str, ...]
+
+    @property
+    def param(self) -> str | None:
+        """Name of the param, None for a weight."""
+        return self.name.removeprefix(_PARAMS) if self.name.startswith(_PARAMS) else None
+
+    @property
+    def rule(self) -> str:
+        """Name of the rule whose weight it is."""
+        return self.name.removesuffix(f".{_WEIGHT}")
+
+
+Point = Mapping[str, str]
+"""A value for each axis, by its name."""
+
+
+def parse(texts: Iterable[str]) -> list[Axis]:
+    """Return the axes that options describe.
+
+    Raises:
+        UsageError: one of them is none, stands twice, or there are too many points.
+    """
+    found = [_axis(text) for text in texts]
+    names = [axis.name for axis in found]
+    for name in names:
+        if names.count(name) > 1:
+            raise errors.UsageError(f"--sweep varies `{name}` twice")
+    number = 1
+    for axis in found:
+        number *= len(axis.values)
+    if number > MAX_POINTS:
+        raise errors.UsageError(f"--sweep has {number:,} points; {MAX_POINTS} are allowed")
+    return found
+
+
+def _axis(text: str) -> Axis:
+    name, equals, listed = text.partition("=")
+    values = tuple(dict.fromkeys(value.strip() for value in listed.split(",")))
+    if not equals or not all(values):
+        raise errors.UsageError(f"`--sweep {text}` names no values; {_EXAMPLE}")
+    axis = Axis(name, values)
+    if axis.param is None:
+        _refuse_no_weights(axis)
+    elif not axis.param:
+        raise errors.UsageError(f"`--sweep {text}` names no param; {_EXAMPLE}")
+    return axis
+
+
+def _refuse_no_weights(axis: Axis) -> None:
+    if not axis.name.endswith(f".{_WEIGHT}") or "/" not in axis.name:
+        raise errors.UsageError(f"`{axis.name}` cannot be varied; {_EXAMPLE}")
+    for value in axis.values:
+        is_whole = value.isascii() and value.isdigit() and len(value) <= len(str(_MAX_WEIGHT))
+        if not is_whole or int(value) > _MAX_WEIGHT:
+            raise errors.UsageError(f"`{value}` is no weight: 1 to {_MAX_WEIGHT}, 0 for no rule")
+
+
+def points(axes: Sequence[Axis]) -> Iterator[Point]:
+    """Yield every combination of values, the last axis varied first."""
+    names = [axis.name for axis in axes]
+    for values in itertools.product(*(axis.values for axis in axes)):
+        yield dict(zip(names, values, strict=True))
+
+
+def weighted(policy_set: policies.PolicySet, weights: Mapping[str, int]) -> policies.PolicySet:
+    """Return policies with other weights of rules, by name; rules of weight 0 are left out.
+
+    Raises:
+        ConfigurationError: there is no such rule, or it has no weight.
+    """
+    program = policy_set.program
+    if program is None or not weights:
+        return policy_set
+    _refuse_unknown(program, weights)
+    profiles = tuple(
+        dataclasses.replace(each, policies=tuple(_policy(p, weights) for p in each.policies))
+        for each in program.profiles
+    )
+    return dataclasses.replace(policy_set, program=dataclasses.replace(program, profiles=profiles))
+
+
+def _policy(policy: checked.CheckedPolicy, weights: Mapping[str, int]) -> checked.CheckedPolicy:
+    rules = []
+    for rule in policy.rules:
+        weight = weights.get(rule.head.name)
+        if weight is None:
+            rules.append(rule)
+        elif weight:
+            rules.append(_with_weight(rule, weight))
+    return dataclasses.replace(policy, rules=tuple(rules))
+
+
+def _with_weight(rule: checked.Rule, weight: int) -> checked.Rule:
+    if isinstance(rule, (checked.TolerateRule, checked.RejectRule)):
+        return rule
+    return dataclasses.replace(rule, weight=weight)
+
+
+def _refuse_unknown(program: checked.CheckedProgram, weights: Mapping[str, int]) -> None:
+    rules = {
+        rule.head.name: rule
+        for profile in program.profiles
+        for policy in profile.policies
+        for rule in policy.rules
+    }
+    for name in weights:
+        if name not in rules:
+            advice = spelling.did_you_mean(name, rules)
+            raise errors.ConfigurationError("--sweep", f"there is no rule `{name}`", help=advice)
+        if getattr(rules[name], "weight", None) is None:
+            raise errors.ConfigurationError("--sweep", f"the rule `{name}` has no weight")

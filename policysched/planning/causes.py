@@ -1,0 +1,88 @@
+"""Which edit is the cause of a difference: found by taking edits back and deciding again.
+
+An edit is the cause if the new policies without it alone lead to the old outcome. Where no edit
+does that, a smallest set of edits is looked for without which they do (by QuickXplain, Junker 2004:
+few decisions where few of many edits matter). Equal pods mostly have equal causes, so the cause of
+the last equal pod is tried first, and what it explains is not looked into any further.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+from policysched.cluster import pod_shape
+from policysched.planning import changes, deciding, edits, world
+
+IsOld: TypeAlias = Callable[[deciding.Decision], bool]
+"""Tells whether a decision comes to the old outcome."""
+
+_SINGLES = 16
+"""Among more edits, those that are no cause are not all tried one by one."""
+
+
+class Causes:
+    """Finds causes of differences in a world as it is at that moment."""
+
+    def __init__(self, where: world.World) -> None:
+        """Decide in `where`."""
+        self._world = where
+        self._last: dict[tuple[world.Pair, int, changes.Outcome], changes.Cause] = {}
+
+    def find(
+        self,
+        pair: world.Pair,
+        info: pod_shape.PodInfo,
+        outcome: changes.Outcome,
+        is_old: IsOld,
+    ) -> changes.Cause:
+        """Return the cause of an outcome of a pod that both profiles of `pair` serve."""
+        relevant = self._world.relevant_edits(pair, info.shape)
+        if len(relevant) == 1:
+            return changes.Cause(changes.CauseKind.EDIT, (relevant[0],))
+
+        def explains(taken_back: Sequence[edits.Edit]) -> bool:
+            framework = self._world.without(pair, taken_back)
+            return is_old(deciding.decide(framework, info, self._world.snapshot()))
+
+        key = (pair, info.shape.index, outcome)
+        last = self._last.get(key)
+        if last is not None and last.kind is changes.CauseKind.EDIT and explains(last.edits):
+            return last
+        found = _find(relevant, explains)
+        self._last[key] = found
+        return found
+
+
+def _find(
+    relevant: Sequence[edits.Edit], explains: Callable[[Sequence[edits.Edit]], bool]
+) -> changes.Cause:
+    if len(relevant) <= _SINGLES:
+        alone = tuple(each for each in relevant if explains([each]))
+        if alone:
+            kind = changes.CauseKind.TOGETHER if len(alone) > 1 else changes.CauseKind.EDIT
+            return changes.Cause(kind, alone)
+    if not explains(relevant):
+        return changes.Cause(changes.CauseKind.UNKNOWN)
+    smallest = tuple(_smallest(explains, [], list(relevant), has_more=False))
+    kind = changes.CauseKind.EDIT if len(smallest) == 1 else changes.CauseKind.SEVERAL
+    return changes.Cause(kind, smallest)
+
+
+def _smallest(
+    explains: Callable[[Sequence[edits.Edit]], bool],
+    given: list[edits.Edit],
+    among: list[edits.Edit],
+    *,
+    has_more: bool,
+) -> list[edits.Edit]:
+    """Return a smallest part of `among` that explains together with `given`, which all do."""
+    if has_more and explains(given):
+        return []
+    if len(among) == 1:
+        return among
+    half = len(among) // 2
+    first, second = among[:half], among[half:]
+    of_second = _smallest(explains, given + first, second, has_more=bool(first))
+    of_first = _smallest(explains, given + of_second, first, has_more=bool(of_second))
+    return of_first + of_second

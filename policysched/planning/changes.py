@@ -1,0 +1,200 @@
+"""What a plan says: of each pod, of each edit, and in numbers."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+from collections import Counter
+
+import numpy as np
+
+from policysched.cluster import columns, snapshot
+from policysched.framework import status
+from policysched.planning import deciding, edits
+
+
+class Outcome(enum.Enum):
+    """How a pod's future differs, the gravest first."""
+
+    UNSCHEDULABLE = "unschedulable"
+    """It had a node and gets none."""
+    MOVED = "moved"
+    """It goes to another node."""
+    SCHEDULABLE = "schedulable"
+    """It had no node and gets one."""
+    NODES = "nodes"
+    """It goes where it went, but other nodes take it."""
+    REASON = "reason"
+    """It stays pending for another reason."""
+    SAME = "same"
+
+
+class Phase(enum.Enum):
+    """What a pod does now."""
+
+    RUNNING = "running"
+    PENDING = "pending"
+
+
+class CauseKind(enum.Enum):
+    """How edits lead to an outcome."""
+
+    EDIT = "edit"
+    """One edit: without it the outcome would be the old one."""
+    TOGETHER = "together"
+    """Several edits, of which each is needed: without any of them it would be the old one."""
+    SEVERAL = "several"
+    """Several edits, of which each is enough: it would be the old one only without all of them."""
+    EARLIER_PODS = "earlierPods"
+    """Both sides decide alike about this pod now; pods before it went elsewhere."""
+    UNKNOWN = "unknown"
+    """No edit says it: a profile came or went."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Cause:
+    """Why an outcome is another one.
+
+    Attributes:
+        how: what it does to the pod, in words.
+    """
+
+    kind: CauseKind
+    edits: tuple[edits.Edit, ...] = ()
+    how: str = ""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Fate:
+    """What becomes of a pod under one side."""
+
+    node: str | None
+    feasible: int
+    message: str
+    victims: tuple[str, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PodChange:
+    """A pod whose future differs.
+
+    Attributes:
+        pod: `namespace/name`.
+        node: where it runs, None for a pending pod.
+        lost: how many nodes took it before and do not now.
+        gained: how many nodes take it now and did not before.
+        node_lost: whether the node that it runs on is one that it lost.
+        cause: None where it stays: which rules it loses nodes by is told of all pods together.
+    """
+
+    pod: str
+    phase: Phase
+    outcome: Outcome
+    node: str | None
+    old: Fate
+    new: Fate
+    lost: int = 0
+    gained: int = 0
+    node_lost: bool = False
+    cause: Cause | None = None
+
+
+@dataclasses.dataclass(slots=True)
+class Verdict:
+    """A reason for which nodes do not take pods, on one side and not on the other.
+
+    Attributes:
+        answer: who says it, and why.
+        rows: bool (N,), the nodes.
+        pods: how many pods it is said to.
+    """
+
+    answer: status.Status
+    rows: columns.BoolArray
+    pods: int = 0
+
+
+class Verdicts:
+    """Reasons that newly hold, or hold no more, over all pods."""
+
+    def __init__(self) -> None:
+        """Start with none."""
+        self._found: dict[status.Status, Verdict] = {}
+
+    def add(self, said: deciding.Decision, rows: columns.BoolArray, pods: int) -> None:
+        """Count what was said to `pods` equal pods about `rows`, bool (N,)."""
+        numbers = said.ids[rows]
+        for number in np.unique(numbers).tolist():
+            answer = said.statuses[max(number, 0)]
+            verdict = self._found.get(answer)
+            if verdict is None:
+                verdict = self._found[answer] = Verdict(answer, np.zeros(len(rows), np.bool_))
+            verdict.rows |= rows & (said.ids == number)
+            verdict.pods += pods
+
+    def sorted(self) -> list[Verdict]:
+        """Return them, those about the most nodes first."""
+        return sorted(
+            self._found.values(),
+            key=lambda each: (-int(each.rows.sum()), each.answer.plugin, each.answer.reasons),
+        )
+
+
+@dataclasses.dataclass(slots=True)
+class Changes:
+    """Everything that a plan found out about pods.
+
+    Attributes:
+        pods: that differ, running ones first, by name.
+        considered: how many pods were looked at, by phase.
+        unserved: pods that no profile of either side serves, by schedulerName.
+        rejects: reasons that newly keep pods off nodes.
+        admits: reasons that do so no more.
+        edits: every edit between profiles that decide pods.
+    """
+
+    pods: list[PodChange] = dataclasses.field(default_factory=list)
+    considered: Counter[Phase] = dataclasses.field(default_factory=Counter)
+    unserved: Counter[str] = dataclasses.field(default_factory=Counter)
+    rejects: Verdicts = dataclasses.field(default_factory=Verdicts)
+    admits: Verdicts = dataclasses.field(default_factory=Verdicts)
+    edits: list[edits.Edit] = dataclasses.field(default_factory=list)
+
+    def count(self, outcome: Outcome, phase: Phase | None = None) -> int:
+        """Return how many pods have an outcome."""
+        return sum(each.outcome is outcome and phase in (None, each.phase) for each in self.pods)
+
+    def note_nodes(
+        self, old: deciding.Decision, new: deciding.Decision, pods: int
+    ) -> tuple[int, int]:
+        """Count the nodes that equal pods lose and gain, with the reasons; return how many."""
+        before, after = old.takes(), new.takes()
+        lost, gained = before & ~after, after & ~before
+        if lost.any():
+            self.rejects.add(new, lost, pods)
+        if gained.any():
+            self.admits.add(old, gained, pods)
+        return int(lost.sum()), int(gained.sum())
+
+
+def outcome(old: Fate, new: Fate, *, has_other_nodes: bool) -> Outcome:
+    """Return how two fates differ."""
+    if old.node != new.node:
+        if new.node is None:
+            return Outcome.UNSCHEDULABLE
+        return Outcome.SCHEDULABLE if old.node is None else Outcome.MOVED
+    if old.node is None:
+        return Outcome.SAME if old.message == new.message else Outcome.REASON
+    return Outcome.NODES if has_other_nodes else Outcome.SAME
+
+
+def against(node: str, said: deciding.Decision, snap: snapshot.Snapshot) -> str:
+    """Return why a pod does not stay on a node."""
+    row = snap.nodes.row_of.get(node)
+    if row is None:
+        return f"{node} is gone"
+    answer = said.answer(row)
+    if not answer.is_success:
+        by = f" [{answer.plugin}]" if answer.rule is None and answer.plugin else ""
+        return f"{node}: {answer.message}{by}"
+    return f"{node} still takes it, {said.node} has more points" if said.node else ""

@@ -1,0 +1,343 @@
+"""What was edited between two profiles: the smallest parts that can be taken back one by one."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Literal, TypeAlias
+
+from policysched.cluster import pod_counts, pod_shape
+from policysched.compiler import scope
+from policysched.lang import checked, checked_expr, source
+
+Kind: TypeAlias = Literal["rule", "scope", "disable", "plugin", "profile"]
+Undo: TypeAlias = Callable[[checked.CheckedProfile], checked.CheckedProfile]
+_PROFILE_FIELDS = {
+    "disable_all_scores": "disable scores",
+    "builtin_weight": "builtin weight",
+    "on_outage": "onOutage",
+}
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Edit:
+    """One difference between the old and the new profile.
+
+    Attributes:
+        name: of what differs: `POLICY/RULE`, a policy, a plugin, a statement of profiles; unique
+            together with `kind`.
+        old: what it was, "" where it was not there.
+        new: what it is, "" where it is no more.
+        note: what else is to be said, such as which param makes the difference.
+        span: where it stands now, or stood.
+        undo: takes the edit back in a profile; one without the policy is left as it is.
+        scopes: of the policies that it is about; None where every pod may be concerned.
+        homes: the profiles in which it was made.
+    """
+
+    kind: Kind
+    name: str
+    old: str
+    new: str
+    undo: Undo = dataclasses.field(compare=False, repr=False)
+    note: str = ""
+    span: source.Span | None = dataclasses.field(default=None, compare=False, repr=False)
+    scopes: tuple[scope.PolicyScope, ...] | None = dataclasses.field(
+        default=None, compare=False, repr=False
+    )
+
+    homes: frozenset[str | None] = dataclasses.field(default=frozenset(), compare=False, repr=False)
+
+    @property
+    def change(self) -> Literal["added", "removed", "changed"]:
+        """What was done."""
+        if not self.old:
+            return "added"
+        return "changed" if self.new else "removed"
+
+    def concerns(self, shape: pod_shape.PodShape, namespaces: pod_counts.NamespaceLabels) -> bool:
+        """Return whether decisions about pods of `shape` may differ by this edit."""
+        if self.scopes is None:
+            return True
+        return any(each.selects(shape, namespaces) for each in self.scopes)
+
+
+def between(old: checked.CheckedProfile, new: checked.CheckedProfile) -> list[Edit]:
+    """Return the edits that make the old profile the new one, in the order of the new text.
+
+    A shadow policy decides nothing, so it counts as not being there.
+    """
+    before, after = _in_force(old), _in_force(new)
+    found: list[Edit] = []
+    for name in dict.fromkeys((*after, *before)):
+        was, now = before.get(name), after.get(name)
+        found += _of_policy(was, now, _through(old, new))
+    return [*found, *_of_plugins(old, new), *_of_profile(old, new)]
+
+
+def repelling(edits: Sequence[Edit]) -> list[Edit]:
+    """Return those that may matter to pods of other profiles: they keep every pod away."""
+    return [each for each in edits if each.scopes is None and each.kind in ("rule", "scope")]
+
+
+def undone(profile: checked.CheckedProfile, taken_back: Sequence[Edit]) -> checked.CheckedProfile:
+    """Return a profile without some edits."""
+    for edit in taken_back:
+        profile = edit.undo(profile)
+    return profile
+
+
+def _in_force(profile: checked.CheckedProfile) -> dict[str, checked.CheckedPolicy]:
+    return {each.name: each for each in profile.policies if each.mode == "enforce"}
+
+
+def _through(old: checked.CheckedProfile, new: checked.CheckedProfile) -> str:
+    """Return by which params or metrics a rule of the same words may have another meaning."""
+    values = {each.name: each.promql for each in old.params}
+    params = [
+        f"param {each.name}: {values[each.name]} → {each.promql}"
+        for each in new.params
+        if each.name in values and values[each.name] != each.promql
+    ]
+    return ", ".join(params)
+
+
+# --- policies ------------------------------------------------------------------------------------
+
+
+def _of_policy(
+    old: checked.CheckedPolicy | None, new: checked.CheckedPolicy | None, through: str
+) -> Iterator[Edit]:
+    some = new or old
+    assert some is not None  # noqa: S101 - the name comes from one of them
+    scopes = _scopes(old, new)
+    if old is not None and new is not None and old.scope != new.scope:
+        yield _scope_edit(old, new, scopes)
+    shell = dataclasses.replace(some, rules=(), disables=()) if old is None else _shell(old)
+    for was, now in _paired(old.rules if old else (), new.rules if new else ()):
+        yield _rule_edit(shell, was, now, scopes, through)
+    for each in _disables(old, new):
+        yield dataclasses.replace(each, scopes=scopes)
+
+
+def _shell(policy: checked.CheckedPolicy) -> checked.CheckedPolicy:
+    return dataclasses.replace(policy, rules=(), disables=())
+
+
+def _scopes(*policies: checked.CheckedPolicy | None) -> tuple[scope.PolicyScope, ...] | None:
+    present = [each for each in policies if each is not None]
+    if any(_repels(rule) for each in present for rule in each.rules):
+        return None
+    return tuple(scope.PolicyScope(each.scope) for each in present)
+
+
+def _repels(rule: checked.Rule) -> bool:
+    return isinstance(rule, checked.PodAffinityRule) and rule.anti and rule.weight is None
+
+
+def _paired(
+    old: Sequence[checked.Rule], new: Sequence[checked.Rule]
+) -> Iterator[tuple[checked.Rule | None, checked.Rule | None]]:
+    """Yield rules that differ, old and new side by side.
+
+    They belong together by name; those without a name, which has their text in it, by their kind
+    and order.
+    """
+    before = {rule.head.name: rule for rule in old}
+    after = {rule.head.name: rule for rule in new}
+    left = [rule for rule in old if rule.head.name not in after]
+    for rule in new:
+        was = before.get(rule.head.name)
+        if was is None and rule.head.given_name is None:
+            was = next((each for each in left if _is_successor(each, rule)), None)
+            if was is not None:
+                left.remove(was)
+        if was != rule:
+            yield was, rule
+    for rule in left:
+        yield rule, None
+
+
+def _is_successor(old: checked.Rule, new: checked.Rule) -> bool:
+    return old.head.given_name is None and old.head.kind == new.head.kind
+
+
+def _rule_edit(
+    shell: checked.CheckedPolicy,
+    old: checked.Rule | None,
+    new: checked.Rule | None,
+    scopes: tuple[scope.PolicyScope, ...] | None,
+    through: str,
+) -> Edit:
+    some = new or old
+    assert some is not None  # noqa: S101 - a pair has one of them
+    is_same_text = old is not None and new is not None and old.head.text == new.head.text
+    gone = new.head.name if new else None
+
+    def undo(profile: checked.CheckedProfile) -> checked.CheckedProfile:
+        def changed(policy: checked.CheckedPolicy) -> checked.CheckedPolicy:
+            kept = tuple(rule for rule in policy.rules if rule.head.name != gone)
+            return dataclasses.replace(policy, rules=(*kept, *((old,) if old else ())))
+
+        return _with_policy(profile, shell, changed, is_needed=old is not None)
+
+    return Edit(
+        "rule",
+        some.head.name,
+        old.head.text if old else "",
+        new.head.text if new else "",
+        undo,
+        note=(through or _metrics_note(old, new)) if is_same_text else "",
+        span=some.head.span,
+        scopes=scopes,
+    )
+
+
+def _metrics_note(old: checked.Rule | None, new: checked.Rule | None) -> str:
+    read = [
+        {key for expr in checked.expressions(rule) for key in checked_expr.metrics_of(expr)}
+        for rule in (old, new)
+        if rule is not None
+    ]
+    changed = sorted({key.partition("@")[0] for key in read[0] ^ read[1]})
+    return f"metric {', '.join(changed)}" if changed else "what it names"
+
+
+def _scope_edit(
+    old: checked.CheckedPolicy,
+    new: checked.CheckedPolicy,
+    scopes: tuple[scope.PolicyScope, ...] | None,
+) -> Edit:
+    def undo(profile: checked.CheckedProfile) -> checked.CheckedProfile:
+        return _with_policy(
+            profile,
+            old,
+            lambda policy: dataclasses.replace(policy, scope=old.scope),
+            is_needed=False,
+        )
+
+    return Edit("scope", new.name, "other pods", "these pods", undo, span=new.span, scopes=scopes)
+
+
+def _disables(
+    old: checked.CheckedPolicy | None, new: checked.CheckedPolicy | None
+) -> Iterator[Edit]:
+    before = {each.rule: each for each in old.disables} if old else {}
+    after = {each.rule: each for each in new.disables} if new else {}
+    some = old or new
+    assert some is not None  # noqa: S101 - as above
+    for rule in dict.fromkeys((*after, *before)):
+        was, now = before.get(rule), after.get(rule)
+        if was == now:
+            continue
+        words = f"disable {rule.replace('/', '.')}"
+        undo = _undo_disable(_shell(some), was, rule)
+        old_text, new_text = (words if was else ""), (words if now else "")
+        span = now.span if now else was.span if was else None
+        yield Edit("disable", f"{some.name}: {words}", old_text, new_text, undo, span=span)
+
+
+def _undo_disable(
+    shell: checked.CheckedPolicy, old: checked.DisabledRule | None, rule: str
+) -> Undo:
+    def undo(profile: checked.CheckedProfile) -> checked.CheckedProfile:
+        def changed(policy: checked.CheckedPolicy) -> checked.CheckedPolicy:
+            kept = tuple(each for each in policy.disables if each.rule != rule)
+            return dataclasses.replace(policy, disables=(*kept, *((old,) if old else ())))
+
+        return _with_policy(profile, shell, changed, is_needed=old is not None)
+
+    return undo
+
+
+def _with_policy(
+    profile: checked.CheckedProfile,
+    shell: checked.CheckedPolicy,
+    change: Callable[[checked.CheckedPolicy], checked.CheckedPolicy],
+    *,
+    is_needed: bool,
+) -> checked.CheckedProfile:
+    """Return a profile in which a policy is changed, one that is needed and missing added."""
+    is_there = any(each.name == shell.name and each.mode == "enforce" for each in profile.policies)
+    if not is_there and not is_needed:
+        return profile
+    others = tuple(each for each in profile.policies if each.name != shell.name)
+    mine = next(
+        (p for p in profile.policies if p.name == shell.name and p.mode == "enforce"), shell
+    )
+    return dataclasses.replace(profile, policies=(*others, change(mine)))
+
+
+# --- profiles ------------------------------------------------------------------------------------
+
+
+def _of_plugins(old: checked.CheckedProfile, new: checked.CheckedProfile) -> Iterator[Edit]:
+    for name in sorted(_plugin_names(old) | _plugin_names(new)):
+        was, now = _plugin(old, name), _plugin(new, name)
+        if was != now:
+            yield Edit(
+                "plugin",
+                name,
+                _said(*was) or "as usual",
+                _said(*now) or "as usual",
+                _undo_plugin(name, old),
+                span=new.span,
+            )
+
+
+_PluginState: TypeAlias = tuple[checked.PluginSetting | None, bool, bool]
+
+
+def _plugin_names(profile: checked.CheckedProfile) -> set[str]:
+    set_up = {each.name for each in profile.plugins}
+    return set_up | set(profile.disabled) | set(profile.disabled_scores)
+
+
+def _plugin(profile: checked.CheckedProfile, name: str) -> _PluginState:
+    setting = next((each for each in profile.plugins if each.name == name), None)
+    return setting, name in profile.disabled, name in profile.disabled_scores
+
+
+def _said(setting: checked.PluginSetting | None, is_off: bool, is_score_off: bool) -> str:  # noqa: FBT001 - the parts of a `_PluginState`
+    words = []
+    if setting is not None:
+        words.append("in use")
+        words += [f"weight {setting.weight}"] if setting.weight is not None else []
+        words += [f"args {dict(setting.args)}"] if setting.args is not None else []
+    words += ["disabled"] if is_off else []
+    words += ["score disabled"] if is_score_off else []
+    return ", ".join(words)
+
+
+def _undo_plugin(name: str, old: checked.CheckedProfile) -> Undo:
+    setting, is_off, is_score_off = _plugin(old, name)
+
+    def undo(profile: checked.CheckedProfile) -> checked.CheckedProfile:
+        others = tuple(each for each in profile.plugins if each.name != name)
+        return dataclasses.replace(
+            profile,
+            plugins=(*others, *((setting,) if setting else ())),
+            disabled=_without(profile.disabled, name, is_kept=is_off),
+            disabled_scores=_without(profile.disabled_scores, name, is_kept=is_score_off),
+        )
+
+    return undo
+
+
+def _without(names: tuple[str, ...], name: str, *, is_kept: bool) -> tuple[str, ...]:
+    return (*(each for each in names if each != name), *((name,) if is_kept else ()))
+
+
+def _of_profile(old: checked.CheckedProfile, new: checked.CheckedProfile) -> Iterator[Edit]:
+    for field, words in _PROFILE_FIELDS.items():
+        was, now = getattr(old, field), getattr(new, field)
+        if was != now:
+            yield Edit("profile", words, str(was), str(now), _undo_field(field, was), span=new.span)
+
+
+def _undo_field(field: str, old: Any) -> Undo:  # noqa: ANN401 - the value of any field
+    def undo(profile: checked.CheckedProfile) -> checked.CheckedProfile:
+        changes = {field: old}
+        return dataclasses.replace(profile, **changes)
+
+    return undo

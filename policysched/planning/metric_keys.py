@@ -1,0 +1,50 @@
+"""Keys of metrics that both sides of a plan have, but understand differently."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import TypeVar, cast
+
+from policysched.app import policies
+from policysched.lang import checked, checked_expr, source
+
+_T = TypeVar("_T")
+_SUFFIX = "@from"
+
+
+def told_apart(old: policies.PolicySet, new: policies.PolicySet) -> policies.PolicySet:
+    """Return the old set, its metrics under keys of their own where the new set's differ."""
+    known = {metric.key: _meaning(metric) for metric in new.metrics}
+    keys = {
+        metric.key: metric.key + _SUFFIX
+        for metric in old.metrics
+        if metric.key in known and known[metric.key] != _meaning(metric)
+    }
+    if not keys or old.program is None:
+        return old
+    return dataclasses.replace(old, program=_rekeyed(old.program, keys))
+
+
+def _meaning(metric: checked.CheckedMetric) -> checked.CheckedMetric:
+    """Return what of a metric matters where it is read: what is missing is up to the rules."""
+    return dataclasses.replace(metric, missing_action=None, missing_points=None)
+
+
+def _rekeyed(node: _T, keys: Mapping[str, str]) -> _T:
+    """Return a part of a program with other keys of metrics, itself where it has none of them."""
+    changed: object = node
+    if isinstance(node, tuple):
+        parts = tuple(_rekeyed(each, keys) for each in node)
+        if any(a is not b for a, b in zip(parts, node, strict=True)):
+            changed = parts
+    elif isinstance(node, checked_expr.MetricRef):
+        changed = dataclasses.replace(node, metric=keys.get(node.metric, node.metric))
+    elif dataclasses.is_dataclass(node) and not isinstance(node, (type, source.Span)):
+        fields = {each.name: getattr(node, each.name) for each in dataclasses.fields(node)}
+        new = {name: _rekeyed(value, keys) for name, value in fields.items()}
+        if isinstance(node, checked.CheckedMetric):
+            new["key"] = keys.get(node.key, node.key)
+        if any(new[name] is not fields[name] for name in fields):
+            changed = dataclasses.replace(node, **new)
+    return cast("_T", changed)

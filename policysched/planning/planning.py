@@ -1,0 +1,55 @@
+"""The plan of a change of policies for a cluster: everything together."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+
+from policysched.app import cluster_file, metrics_file
+from policysched.planning import changes, running, waiting, world
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Plan:
+    """A plan.
+
+    Attributes:
+        where: the world as it is in the end, with the pending pods placed by the new side.
+        found: what differs.
+    """
+
+    where: world.World
+    found: changes.Changes
+
+
+def samples(basis: world.Basis, path: str) -> metrics_file.Samples:
+    """Return the samples in a file of metrics for both sides.
+
+    Raises:
+        InputError: the file cannot be read, or names what neither side declares.
+    """
+    declared = [*basis.new.policies.metrics, *basis.old.policies.metrics]
+    return metrics_file.read(path, {each.key: each for each in declared}.values(), basis.now)
+
+
+def make(
+    basis: world.Basis,
+    objects: cluster_file.ClusterObjects,
+    where: str,
+    begin: Callable[[str, int], Callable[[int], None]],
+) -> Plan:
+    """Return the plan for a cluster; `where` names it in errors.
+
+    `begin` is told of each part of the work and its size, and returns what counts the steps.
+
+    Raises:
+        InputError: the cluster makes no sense, or a profile cannot be made.
+    """
+    here = world.World(basis, objects, where)
+    old = basis.decider(basis.old, objects, where)
+    found = changes.Changes()
+    running.compare(here, found, begin("running pods", len(here.cluster.placed)))
+    waiting.compare(here, old, found, begin("pending pods", 2 * len(here.cluster.pending)))
+    found.edits = here.all_edits()
+    found.pods.sort(key=lambda each: (each.phase is changes.Phase.PENDING, each.pod))
+    return Plan(here, found)

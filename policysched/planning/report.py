@@ -1,0 +1,106 @@
+"""A plan in the form of schemas/plan.schema.json."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from policysched.planning import changes, edits, planning, world
+
+Report: TypeAlias = dict[str, Any]
+
+
+def as_json(plan: planning.Plan, basis: world.Basis, where: str) -> Report:
+    """Return a plan for the cluster `where` in the documented form."""
+    found = plan.found
+    names = plan.where.cache.nodes.names
+    return {
+        "from": basis.old.name,
+        "to": basis.new.name,
+        "cluster": where,
+        "now": basis.now.isoformat(),
+        "summary": {
+            **{phase.value: _counts(found, phase) for phase in changes.Phase},
+            "nodeLost": sum(each.node_lost for each in found.pods),
+            "unserved": found.unserved.total(),
+        },
+        "edits": [_edit(each, found) for each in found.edits],
+        "rejects": [_verdict(each, names) for each in found.rejects.sorted()],
+        "admits": [_verdict(each, names) for each in found.admits.sorted()],
+        "changes": [_change(each) for each in found.pods],
+    }
+
+
+def _counts(found: changes.Changes, phase: changes.Phase) -> dict[str, int]:
+    different = [each for each in changes.Outcome if each is not changes.Outcome.SAME]
+    counts = {each.value: found.count(each, phase) for each in different}
+    return {"pods": found.considered[phase], **counts}
+
+
+def _edit(edit: edits.Edit, found: changes.Changes) -> Report:
+    caused = [each for each in found.pods if each.cause is not None and edit in each.cause.edits]
+    return {
+        "kind": edit.kind,
+        "name": edit.name,
+        "change": edit.change,
+        "old": edit.old,
+        "new": edit.new,
+        "note": edit.note,
+        "where": str(edit.span) if edit.span else None,
+        "pods": {
+            outcome.value: sum(each.outcome is outcome for each in caused)
+            for outcome in (
+                changes.Outcome.UNSCHEDULABLE,
+                changes.Outcome.MOVED,
+                changes.Outcome.SCHEDULABLE,
+                changes.Outcome.REASON,
+            )
+        },
+    }
+
+
+def _verdict(verdict: changes.Verdict, names: list[str]) -> Report:
+    answer, rule = verdict.answer, verdict.answer.rule
+    return {
+        "plugin": answer.plugin,
+        "policy": rule.policy if rule else None,
+        "rule": rule.rule if rule else None,
+        "line": rule.line if rule else None,
+        "reason": answer.message,
+        "nodes": sorted(names[row] for row in np.flatnonzero(verdict.rows).tolist()),
+        "pods": verdict.pods,
+    }
+
+
+def _change(change: changes.PodChange) -> Report:
+    return {
+        "pod": change.pod,
+        "phase": change.phase.value,
+        "outcome": change.outcome.value,
+        "node": change.node,
+        "from": _fate(change.old),
+        "to": _fate(change.new),
+        "lost": change.lost,
+        "gained": change.gained,
+        "nodeLost": change.node_lost,
+        "cause": None if change.cause is None else _cause(change.cause),
+    }
+
+
+def _fate(fate: changes.Fate) -> Report:
+    return {
+        "node": fate.node,
+        "feasible": fate.feasible,
+        "message": fate.message,
+        "victims": list(fate.victims),
+    }
+
+
+def _cause(cause: changes.Cause) -> Report:
+    return {"kind": cause.kind.value, "edits": _names(cause.edits), "how": cause.how}
+
+
+def _names(found: Iterable[edits.Edit]) -> list[str]:
+    return [each.name for each in found]

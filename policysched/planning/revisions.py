@@ -1,0 +1,107 @@
+"""Policies as they are in a revision of a git repository, read by git itself.
+
+Only plumbing commands are run, by an argument list and on object names once these are known: no
+name of a branch, a folder or a file is ever part of a command, an option or a pattern, and nothing
+that a repository configures (filters, attributes, hooks) is run.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+
+from policysched import errors
+from policysched.app import policy_sources
+from policysched.lang import limits, source
+
+_SECONDS = 60
+_ENVIRONMENT = {"LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0"}
+_FILE_MODES = (b"100644", b"100755")
+_MAX_BYTES = 8 * limits.MAX_TEXT_BYTES
+
+
+def read(revision: str, path: str) -> list[source.SourceText]:
+    """Return the policies at `path`, relative to the current folder, as they are in `revision`.
+
+    Raises:
+        InputError: git is not there, or has no such revision or path; or the path holds no policy.
+    """
+    where = f"git:{revision}:{path}"
+    commit = _object(f"{revision}^{{commit}}", f"git:{revision}", "is no revision that git knows")
+    found = _object(f"{commit}:{_relative(path)}", where, "is not in this revision")
+    kind = _git(["cat-file", "-t", found], where).decode().strip()
+    if kind == "tree":
+        return _folder(found, where)
+    if kind != "blob":
+        raise errors.InputError(where, "is neither a file nor a folder")
+    return policy_sources.of_content(_content(found, where), where)
+
+
+def is_revision(name: str) -> bool:
+    """Return whether git knows a revision of this name here; False without git."""
+    try:
+        _object(f"{name}^{{commit}}", name, "")
+    except errors.InputError:
+        return False
+    return True
+
+
+def _folder(tree: str, where: str) -> list[source.SourceText]:
+    texts: list[source.SourceText] = []
+    for entry in _git(["ls-tree", "-z", tree], where).split(b"\0"):
+        head, _, name = entry.partition(b"\t")
+        shown = name.decode(errors="replace")
+        if not shown.endswith(policy_sources.SUFFIX) or shown.startswith("."):
+            continue
+        mode, _, found = head.split(b" ", 2)
+        place = f"{where.rstrip('/')}/{shown}"
+        if mode not in _FILE_MODES:
+            raise errors.InputError(place, "is a link or a folder, not a file")
+        texts += policy_sources.of_content(_content(found.decode(), place), place)
+    if not texts:
+        raise errors.InputError(where, f"has no file that ends in `{policy_sources.SUFFIX}`")
+    return texts
+
+
+def _content(blob: str, where: str) -> bytes:
+    size = int(_git(["cat-file", "-s", blob], where))
+    if size > _MAX_BYTES:
+        raise errors.InputError(where, f"has {size:,} bytes, more than policies may have")
+    return _git(["cat-file", "blob", blob], where)
+
+
+def _object(name: str, where: str, problem: str) -> str:
+    """Return the hash of the object that `name` names."""
+    found = _git(["rev-parse", "--verify", "--quiet", "--end-of-options", name], where, problem)
+    return found.decode().strip()
+
+
+def _relative(path: str) -> str:
+    """Return a path as git takes it for one relative to the current folder."""
+    try:
+        relative = os.path.relpath(path or ".")
+    except ValueError as error:
+        raise errors.InputError(f"`{path}`", "is no path") from error
+    return f"./{'' if relative == os.curdir else relative}"
+
+
+def _git(arguments: list[str], where: str, problem: str = "") -> bytes:
+    """Return what git prints."""
+    if any("\0" in argument for argument in arguments):
+        raise errors.InputError(where, "holds a NUL character")
+    try:
+        done = subprocess.run(  # noqa: S603 - fixed commands, and names behind --end-of-options
+            ["git", *arguments],  # noqa: S607 - the user's own git, wherever it is
+            capture_output=True,
+            check=False,
+            timeout=_SECONDS,
+            env={**os.environ, **_ENVIRONMENT},
+        )
+    except FileNotFoundError as error:
+        raise errors.InputError(where, "git is not installed") from error
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise errors.InputError(where, f"git could not be asked: {error}") from error
+    if done.returncode == 0:
+        return done.stdout
+    said = done.stderr.decode(errors="replace").strip().removeprefix("fatal: ").split("\n")[0]
+    raise errors.InputError(where, said or problem or "git failed")

@@ -1,0 +1,91 @@
+"""Running pods: where each would be placed if it were created again now, everything else as it is.
+
+The pod is taken off its node, decided by both sides, and put back. Nobody is preempted for it, and
+metrics are what they are: they include the load of the pod itself. Equal pods of one node are
+decided once, and pods about which no edit is, not at all.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+
+from policysched.cluster import pod_shape, what_if
+from policysched.planning import changes, comparing, deciding, world
+
+_MIRROR = "kubernetes.io/config.mirror"
+"""Annotation of static pods: the kubelet runs them, no scheduler ever sees them."""
+
+
+def compare(
+    where: world.World, found: changes.Changes, advance: Callable[[int], None] = lambda _: None
+) -> None:
+    """Add the changes of running pods to `found`; `advance` is told how many pods are done."""
+    groups: dict[tuple[world.Pair, int, str], list[pod_shape.PodInfo]] = {}
+    for info in where.cluster.placed.values():
+        if not is_schedulers(info):
+            continue
+        pair = where.pair(info)
+        if pair.old is None and pair.new is None:
+            found.unserved[info.pod.spec.scheduler_name] += 1
+            continue
+        found.considered[changes.Phase.RUNNING] += 1
+        if where.relevant_edits(pair, info.shape) or None in (pair.old, pair.new):
+            key = (pair, info.shape.index, info.pod.spec.node_name)
+            groups.setdefault(key, []).append(info)
+    looking = _Looking(where, found)
+    for (pair, _, node), infos in sorted(groups.items(), key=lambda item: item[0][1:]):
+        looking.compare(pair, node, infos)
+        advance(len(infos))
+
+
+def is_schedulers(info: pod_shape.PodInfo) -> bool:
+    """Return whether a scheduler would place a running pod if it came again."""
+    return not info.is_terminating and _MIRROR not in info.pod.metadata.annotations
+
+
+class _Looking:
+    """Compares the futures of running pods, group by group."""
+
+    def __init__(self, where: world.World, found: changes.Changes) -> None:
+        self._world = where
+        self._found = found
+        self._comparing = comparing.Comparing(where, found)
+
+    def compare(self, pair: world.Pair, node: str, infos: Sequence[pod_shape.PodInfo]) -> None:
+        """Compare equal pods of one node."""
+        snap = self._world.snapshot()
+        row = self._world.cache.nodes.row_of[node]
+        with what_if.WhatIf(snap) as supposed:
+            supposed.take_off([(infos[0], row)])
+            change = self._change(pair, node, infos)
+        if change is not None:
+            self._found.pods += [dataclasses.replace(change, pod=info.key) for info in infos]
+
+    def _change(
+        self, pair: world.Pair, node: str, infos: Sequence[pod_shape.PodInfo]
+    ) -> changes.PodChange | None:
+        """Return what changes for the first of equal pods, which is off its node."""
+        info, snap = world.as_new(infos[0]), self._world.snapshot()
+        old = self._comparing.decide_old(pair, info, (node,))
+        new = self._comparing.decide_new(pair, info, (node, old.node))
+        fates = _fate(old), _fate(new)
+        compared = self._comparing.compare(pair, info, (old, new), fates, len(infos))
+        if compared.outcome is changes.Outcome.SAME:
+            return None
+        row = snap.nodes.row_of[node]
+        return changes.PodChange(
+            info.key,
+            changes.Phase.RUNNING,
+            compared.outcome,
+            node,
+            *fates,
+            lost=compared.lost,
+            gained=compared.gained,
+            node_lost=bool(old.takes()[row] and not new.takes()[row]),
+            cause=compared.cause,
+        )
+
+
+def _fate(decision: deciding.Decision) -> changes.Fate:
+    return changes.Fate(decision.node, decision.feasible, decision.message)

@@ -1,0 +1,138 @@
+"""The two sides of a plan: the policies as they are, and as they would be."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import pathlib
+from collections.abc import Mapping, Sequence
+
+from policysched import errors
+from policysched.app import policies, policy_sources
+from policysched.lang import checker, source, spelling
+from policysched.planning import metric_keys, revisions
+
+NONE = "none"
+"""Names the side without any policy; a folder of that name is `./none`."""
+_GIT = "git:"
+_EMPTY = source.SourceText(NONE, "version 1\n")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Named:
+    """What the options say of a side.
+
+    Attributes:
+        option: which says it, for errors.
+        places: paths, `git:REVISION:PATH`, `git:REVISION`, or `none`.
+        params: values of params.
+    """
+
+    option: str
+    places: Sequence[str]
+    params: Mapping[str, str] = dataclasses.field(default_factory=dict)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Side:
+    """Policies with their params.
+
+    Attributes:
+        name: what people call it.
+        policies: read and checked.
+        texts: that it was read from.
+        params: values given from outside.
+    """
+
+    name: str
+    policies: policies.PolicySet
+    texts: Sequence[source.SourceText] = ()
+    params: Mapping[str, str] = dataclasses.field(default_factory=dict)
+
+
+def read(
+    old: Named,
+    new: Named,
+    shared_params: Mapping[str, str],
+    scheduler_name: str | None,
+    now: datetime.datetime,
+) -> tuple[Side, Side]:
+    """Return both sides; `shared_params` are for whichever side declares them.
+
+    Metrics of one key that mean different things get different keys, so that one cluster can hold
+    samples for both sides.
+
+    Raises:
+        InputError: something cannot be read, or is wrong.
+        UsageError: it is not said where a revision has its policies.
+    """
+    texts = [_texts(named, other) for named, other in ((old, new), (new, old))]
+    declared = [_params(each) for each in texts]
+    for name in shared_params:
+        if all(name not in names for names in declared):
+            raise errors.ConfigurationError(
+                "--params",
+                f"neither side declares a param `{name}`",
+                help=spelling.did_you_mean(name, {*declared[0], *declared[1]}),
+            )
+    made = []
+    for named, sources, names in zip((old, new), texts, declared, strict=True):
+        params = {name: text for name, text in shared_params.items() if name in names}
+        params |= named.params
+        found = policies.from_sources(sources, params, scheduler_name, now=now)
+        made.append(Side(" ".join(named.places), found, sources, params))
+    before, after = made
+    apart = metric_keys.told_apart(before.policies, after.policies)
+    return dataclasses.replace(before, policies=apart), after
+
+
+def _params(sources: Sequence[source.SourceText]) -> frozenset[str]:
+    """Return the names of the params that texts declare; none where they have errors."""
+    program = checker.check(sources).program
+    return frozenset(param.name for param in program.params) if program else frozenset()
+
+
+def _texts(named: Named, other: Named) -> list[source.SourceText]:
+    if NONE in named.places:
+        if len(named.places) > 1:
+            raise errors.UsageError(f"--{named.option} is `none` or names policies, not both")
+        return [_EMPTY]
+    texts: list[source.SourceText] = []
+    for place in dict.fromkeys(named.places):
+        if place.startswith(_GIT):
+            texts += _of_revision(place, other)
+        else:
+            texts += _of_path(place)
+    return texts
+
+
+def _of_path(place: str) -> list[source.SourceText]:
+    try:
+        return policy_sources.read([place])
+    except errors.InputError as error:
+        if not pathlib.Path(place).exists() and revisions.is_revision(place):
+            advice = f"for the revision write `git:{place}:PATH`"
+            raise errors.InputError(error.where, error.problem, help=advice) from error
+        raise
+
+
+def _of_revision(place: str, other: Named) -> list[source.SourceText]:
+    revision, colon, path = place.removeprefix(_GIT).partition(":")
+    if not revision:
+        raise errors.UsageError(f"`{place}` names no revision; write `git:REVISION:PATH`")
+    if colon:
+        return revisions.read(revision, path)
+    paths = [_path_of(each) for each in other.places]
+    known = [each for each in paths if each]
+    if not known:
+        raise errors.UsageError(
+            f"`{place}` does not say where the policies are; write `git:{revision}:PATH`"
+        )
+    return [text for each in known for text in revisions.read(revision, each)]
+
+
+def _path_of(place: str) -> str:
+    """Return the path of a place of the other side, "" if it names none."""
+    if place.startswith(_GIT):
+        return place.removeprefix(_GIT).partition(":")[2]
+    return "" if place in (NONE, policy_sources.STDIN) else place

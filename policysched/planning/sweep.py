@@ -1,0 +1,201 @@
+"""What becomes of a cluster when weights and params are varied: a simulation for each point.
+
+Pods are placed anew, one after the other in queue order: those that wait, or all that a scheduler
+can place. Metrics stay what they are, so what a policy says just-placed pods add is all that a
+placement does to them.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from policysched.app import cluster_file, offline, policies, simulating
+from policysched.cluster import objects, what_if
+from policysched.lang import checked
+from policysched.planning import axes, balance, deciding, running, world
+
+_DAEMON_SET = "DaemonSet"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Settings:
+    """How to sweep.
+
+    Attributes:
+        places_all: whether running pods are placed anew, too.
+        hot: from which share requested a node is hot.
+    """
+
+    places_all: bool = True
+    hot: float = 0.8
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Result:
+    """What one point leads to.
+
+    Attributes:
+        point: None for the policies as they are written.
+        balance: of the cluster in the end.
+        pending: how many pods have no node in the end.
+        broken: how many pods run now where hard rules would not let them.
+        moved: how many pods go elsewhere than as the policies are written.
+    """
+
+    point: axes.Point | None
+    balance: balance.Balance
+    pending: int
+    broken: int
+    moved: int = 0
+
+
+class Sweep:
+    """Simulates one cluster again and again."""
+
+    def __init__(
+        self,
+        basis: world.Basis,
+        found: cluster_file.ClusterObjects,
+        where: str,
+        settings: Settings,
+    ) -> None:
+        """Vary the new side of `basis`; `where` names the cluster in errors."""
+        self._basis = basis
+        self._found = found
+        self._where = where
+        self._settings = settings
+        self._broken: list[tuple[object, int]] = []
+
+    def results(
+        self, points: Sequence[axes.Point], advance: Callable[[int], None] = lambda _: None
+    ) -> Iterator[Result]:
+        """Yield what comes of the policies as written, then of each point.
+
+        Raises:
+            InputError: a param takes no such value, or there is no such rule.
+        """
+        varied = [self._policies(point) for point in points]
+        now = {pod.key: pod.spec.node_name for pod in self._found.pods}
+        written, before = self._result(None, self._basis.new.policies, now)
+        advance(1)
+        yield written
+        for point, policy_set in zip(points, varied, strict=True):
+            result, nodes = self._result(point, policy_set, before)
+            moved = sum(before[pod] != nodes.get(pod, "") for pod in before)
+            advance(1)
+            yield dataclasses.replace(result, moved=moved)
+
+    def _result(
+        self, point: axes.Point | None, policy_set: policies.PolicySet, preferred: Mapping[str, str]
+    ) -> tuple[Result, dict[str, str]]:
+        """Return a result, and where each pod that was placed is, "" for nowhere."""
+        side = dataclasses.replace(self._basis.new, policies=policy_set)
+        found = self._found
+        now = self._basis.decider(side, found, self._where)
+        broken = self._count_broken(now, policy_set)
+        if self._settings.places_all:
+            found = _as_new(found, now)
+        decider = self._basis.decider(side, found, self._where)
+        nodes = _place(decider, preferred)
+        pending = sum(not node for node in nodes.values())
+        after = balance.of(decider.cluster.cache, self._settings.hot)
+        return Result(point, after, pending, broken), nodes
+
+    def _policies(self, point: axes.Point) -> policies.PolicySet:
+        """Return the new side at a point."""
+        params, weights = {}, {}
+        for name, value in point.items():
+            axis = axes.Axis(name, (value,))
+            if axis.param is not None:
+                params[axis.param] = value
+            else:
+                weights[axis.rule] = int(value)
+        basis, side = self._basis, self._basis.new
+        policy_set = side.policies
+        if params:
+            policy_set = policies.from_sources(
+                side.texts, {**side.params, **params}, basis.scheduler_name, now=basis.now
+            )
+        return axes.weighted(policy_set, weights)
+
+    def _count_broken(self, now: offline.Decider, policy_set: policies.PolicySet) -> int:
+        """Return how many pods run where hard rules would not let them; the same by equal rules."""
+        rules = _hard_rules(policy_set)
+        for known, count in self._broken:
+            if known == rules:
+                return count
+        count = sum(not each for each in _may_stay(now))
+        self._broken.append((rules, count))
+        return count
+
+
+def _hard_rules(policy_set: policies.PolicySet) -> object:
+    """Return what decides which nodes take pods: all but scores."""
+    program = policy_set.program
+    return [
+        dataclasses.replace(
+            profile,
+            policies=tuple(
+                dataclasses.replace(
+                    policy, rules=tuple(r for r in policy.rules if not _is_score(r))
+                )
+                for policy in profile.policies
+            ),
+        )
+        for profile in (program.profiles if program else ())
+    ]
+
+
+def _is_score(rule: checked.Rule) -> bool:
+    return getattr(rule, "weight", None) is not None
+
+
+def _may_stay(now: offline.Decider) -> Iterator[bool]:
+    """Yield for each running pod that a profile serves whether its node takes it."""
+    cache = now.cluster.cache
+    known: dict[tuple[int, str], bool] = {}
+    placed = sorted(now.cluster.placed.values(), key=lambda info: info.shape.index)
+    for info in placed:
+        if not running.is_schedulers(info) or not now.choice.queues(info):
+            continue
+        node = info.pod.spec.node_name
+        key = (info.shape.index, node)
+        if key not in known:
+            snap, row = cache.snapshot(), cache.nodes.row_of[node]
+            with what_if.WhatIf(snap) as supposed:
+                supposed.take_off([(info, row)])
+                framework = now.choice.required(info)
+                decision = deciding.decide(framework, world.as_new(info), snap)
+                known[key] = bool(decision.takes()[row])
+        yield known[key]
+
+
+def _as_new(
+    found: cluster_file.ClusterObjects, now: offline.Decider
+) -> cluster_file.ClusterObjects:
+    """Return a cluster whose pods wait for a node, save those that are bound to theirs."""
+    freed = {
+        info.key
+        for info in now.cluster.placed.values()
+        if running.is_schedulers(info) and not _is_daemon(info.pod) and now.choice.queues(info)
+    }
+    pods = [world.without_node(pod) if pod.key in freed else pod for pod in found.pods]
+    return dataclasses.replace(found, pods=pods)
+
+
+def _is_daemon(pod: objects.Pod) -> bool:
+    return any(
+        owner.controller and owner.kind == _DAEMON_SET for owner in pod.metadata.owner_references
+    )
+
+
+def _place(decider: offline.Decider, preferred: Mapping[str, str]) -> dict[str, str]:
+    """Return where pods go, "" for nowhere; of equally good nodes the preferred one."""
+    simulation = simulating.Simulation(decider.cluster.cache, {})
+    nodes: dict[str, str] = {}
+    for framework, info in simulating.in_queue_order(decider.cluster, decider.choice):
+        placement = simulation.place(framework, info, preferred.get(info.key))
+        nodes[info.key] = placement.node or ""
+        nodes |= dict.fromkeys(placement.victims, "")
+    return nodes

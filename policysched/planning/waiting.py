@@ -1,0 +1,119 @@
+"""Pending pods: scheduled one after the other in queue order, as `simulate` does, under each side.
+
+The old side has a cluster of its own. On the new side each pod is compared where it stands: what
+the old policies would decide about this pod now, beside the pods that the new ones have placed,
+tells an edit that acts on the pod from one that acted on pods before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from policysched.app import offline, simulating
+from policysched.cluster import pod_shape
+from policysched.planning import changes, comparing, deciding, world
+
+
+def compare(
+    where: world.World,
+    old: offline.Decider,
+    found: changes.Changes,
+    advance: Callable[[int], None] = lambda _: None,
+) -> None:
+    """Add the changes of pending pods to `found`; both clusters change with every placement."""
+    before: dict[str, simulating.Placement] = {}
+    for placement in old.simulate():
+        before[placement.pod] = placement
+        advance(1)
+    queueing = _Queueing(where, before, found)
+    served = simulating.in_queue_order(where.cluster, where.new.choice)
+    for _, info in served:
+        queueing.schedule(info)
+        advance(1)
+    taken = {info.uid for _, info in served}
+    for info in where.cluster.pending:
+        if info.uid not in taken:
+            queueing.leave(info)
+
+
+class _Queueing:
+    """Schedules on the new side and compares."""
+
+    def __init__(
+        self,
+        where: world.World,
+        before: Mapping[str, simulating.Placement],
+        found: changes.Changes,
+    ) -> None:
+        self._world = where
+        self._before = before
+        self._found = found
+        self._simulation = simulating.Simulation(where.cache, {})
+        self._comparing = comparing.Comparing(where, found)
+
+    def schedule(self, info: pod_shape.PodInfo) -> None:
+        """Place a pod that the new side serves."""
+        self._found.considered[changes.Phase.PENDING] += 1
+        pair = self._world.pair(info)
+        placed = self._before.get(info.key) or _unserved(info)
+        framework = self._world.new.framework(pair.new or "")
+        decided = None
+        if self._is_concerned(pair, info) and framework.pre_enqueue(info).is_success:
+            old = self._comparing.decide_old(pair, info, (placed.node,))
+            decided = old, self._comparing.decide_new(pair, info, (placed.node, old.node))
+        now = self._simulation.place(framework, info, placed.node)
+        self._note(pair, info, (_fate(placed), _fate(now)), decided)
+
+    def leave(self, info: pod_shape.PodInfo) -> None:
+        """Leave a pod pending that the new side does not serve."""
+        placed = self._before.get(info.key)
+        if placed is None:
+            self._found.unserved[info.pod.spec.scheduler_name] += 1
+            return
+        self._found.considered[changes.Phase.PENDING] += 1
+        pair = self._world.pair(info)
+        decided = self._comparing.decide_old(pair, info), self._comparing.decide_new(pair, info)
+        self._note(pair, info, (_fate(placed), _fate(_unserved(info))), decided)
+
+    def _is_concerned(self, pair: world.Pair, info: pod_shape.PodInfo) -> bool:
+        return pair.old is None or bool(self._world.relevant_edits(pair, info.shape))
+
+    def _note(
+        self,
+        pair: world.Pair,
+        info: pod_shape.PodInfo,
+        fates: tuple[changes.Fate, changes.Fate],
+        decided: tuple[deciding.Decision, deciding.Decision] | None,
+    ) -> None:
+        if decided is None:
+            outcome = changes.outcome(*fates, has_other_nodes=False)
+            cause: changes.Cause | None = changes.Cause(changes.CauseKind.EARLIER_PODS)
+            compared = comparing.Compared(outcome, 0, 0, cause)
+        else:
+            compared = self._comparing.compare(pair, info, decided, fates)
+        if compared.outcome is changes.Outcome.SAME:
+            return
+        self._found.pods.append(
+            changes.PodChange(
+                info.key,
+                changes.Phase.PENDING,
+                compared.outcome,
+                None,
+                *fates,
+                lost=compared.lost,
+                gained=compared.gained,
+                cause=compared.cause,
+            )
+        )
+
+
+def _fate(placement: simulating.Placement) -> changes.Fate:
+    message = placement.message
+    if placement.gate is not None:
+        message = placement.gate.message
+    return changes.Fate(placement.node, placement.feasible, message, tuple(placement.victims))
+
+
+def _unserved(info: pod_shape.PodInfo) -> simulating.Placement:
+    reason = f"no profile serves the schedulerName {info.pod.spec.scheduler_name}"
+    return simulating.Placement(info.key, message=reason)

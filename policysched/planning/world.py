@@ -1,0 +1,275 @@
+"""One cluster, and everything that decides about its pods.
+
+These are the old policies, the new ones, and the new ones without some of the edits. All decide
+about the same cache, so a difference between two decisions is one of the policies alone.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+from collections.abc import Iterable
+
+import msgspec
+
+from policysched.app import (
+    cluster_file,
+    metrics_file,
+    offline,
+    offline_cluster,
+    policies,
+    profile_choice,
+)
+from policysched.cluster import cache as caches
+from policysched.cluster import objects, pod_shape, snapshot
+from policysched.compiler import needs
+from policysched.framework import runtime
+from policysched.lang import checked
+from policysched.planning import edits, sides
+
+_VARIANTS_KEPT = 64
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Basis:
+    """What decides, whatever the cluster.
+
+    Attributes:
+        old: the policies as they are.
+        new: the policies as they would be.
+        now: the time of all decisions.
+        samples: of metrics, by the keys of both sides.
+        scheduler_name: the profile that stands for all pods, None for each pod's own.
+    """
+
+    old: sides.Side
+    new: sides.Side
+    now: datetime.datetime
+    samples: metrics_file.Samples = dataclasses.field(default_factory=dict)
+    scheduler_name: str | None = None
+
+    def decider(
+        self, side: sides.Side, found: cluster_file.ClusterObjects, where: str
+    ) -> offline.Decider:
+        """Return what decides by one side alone, on a cluster of its own; see `offline`."""
+        samples = {each.key: self.samples.get(each.key, {}) for each in side.policies.metrics}
+        basis = offline.Basis(side.policies, self.now, samples, self.scheduler_name)
+        return basis.decider(found, where)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Pair:
+    """The profiles that decide a pod on both sides.
+
+    Attributes:
+        old: schedulerName of the old profile, None where no old profile serves the pod.
+        new: the same of the new one.
+    """
+
+    old: str | None
+    new: str | None
+
+
+class World:
+    """A cluster under both sides.
+
+    Attributes:
+        cluster: its cache holds what both sides read.
+        old: what decides by the old side.
+        new: what decides by the new side.
+    """
+
+    def __init__(self, basis: Basis, found: cluster_file.ClusterObjects, where: str) -> None:
+        """Take in a cluster; `where` names it in errors.
+
+        Raises:
+            InputError: the cluster makes no sense, or a profile cannot be made.
+        """
+        self._basis = basis
+        self.cluster = offline_cluster.empty(basis.now)
+        old, new = self._made(basis.old.policies), self._made(basis.new.policies)
+        keys = old.annotation_keys | new.annotation_keys
+        offline_cluster.fill(self.cluster, found, where, keys)
+        self.cache.follow_metrics(needs.both(old.metric_needs, new.metric_needs))
+        for metric, samples in basis.samples.items():
+            self.cache.metrics.refresh(metric, samples)
+        self.old = Served(old, basis.scheduler_name)
+        self.new = Served(new, basis.scheduler_name)
+        for info in self.cluster.pending:
+            if not self.new.choice.queues(info):
+                self.cache.nominated.remove(info.uid)
+        self._edits: dict[Pair, list[edits.Edit]] = {}
+        self._relevant: dict[tuple[Pair, int], list[edits.Edit]] = {}
+        self._variants: dict[tuple[Pair, frozenset[int]], runtime.Framework] = {}
+
+    @property
+    def cache(self) -> caches.Cache:
+        """The one cache."""
+        return self.cluster.cache
+
+    def snapshot(self) -> snapshot.Snapshot:
+        """Return what decisions see now."""
+        return self.cache.snapshot()
+
+    def pair(self, info: pod_shape.PodInfo) -> Pair:
+        """Return which profiles decide a pod."""
+        return Pair(self.old.name_of(info), self.new.name_of(info))
+
+    def edits_of(self, pair: Pair) -> list[edits.Edit]:
+        """Return the edits between two profiles, and those elsewhere that keep all pods away."""
+        known = self._edits.get(pair)
+        if known is None:
+            known = self._edits[pair] = self._find_edits(pair)
+        return known
+
+    def all_edits(self) -> list[edits.Edit]:
+        """Return the edits between profiles that decide pods, or have the same name."""
+        old, new = _programs(self._basis)
+        implied = _implied_name(self._basis)
+        met = {name for pair in self._edits for name in (pair.old, pair.new)}
+        names = {**_by_name(new, implied), **_by_name(old, implied)}
+        pairs = [Pair(name, name) for name in names if name not in met]
+        found = [each for pair in [*self._edits, *pairs] for each in self.edits_of(pair)]
+        return list(dict.fromkeys(found))
+
+    def relevant_edits(self, pair: Pair, shape: pod_shape.PodShape) -> list[edits.Edit]:
+        """Return the edits by which decisions about pods of a shape may differ."""
+        key = (pair, shape.index)
+        known = self._relevant.get(key)
+        if known is None:
+            namespaces = self.cache.counts.namespaces
+            known = [each for each in self.edits_of(pair) if each.concerns(shape, namespaces)]
+            self._relevant[key] = known
+        return known
+
+    def without(self, pair: Pair, taken_back: Iterable[edits.Edit]) -> runtime.Framework:
+        """Return the new profile of a pair without some of its edits."""
+        gone = [each for each in self.edits_of(pair) if each in taken_back]
+        key = (pair, frozenset(self.edits_of(pair).index(each) for each in gone))
+        known = self._variants.pop(key, None) or self._variant(pair, gone)
+        self._variants[key] = known
+        if len(self._variants) > _VARIANTS_KEPT:
+            self._variants.pop(next(iter(self._variants)))
+        return known
+
+    def _find_edits(self, pair: Pair) -> list[edits.Edit]:
+        old, new = _programs(self._basis)
+        implied = _implied_name(self._basis)
+        before, after = _by_name(old, implied), _by_name(new, implied)
+        own = edits.between(before.get(pair.old, _NOTHING), after.get(pair.new, _NOTHING))
+        found = [(pair.new, each) for each in own]
+        for name in after:
+            elsewhere = edits.between(before.get(name, _NOTHING), after[name])
+            found += [(name, each) for each in edits.repelling(elsewhere)]
+        homes: dict[edits.Edit, set[str | None]] = {}
+        for name, each in found:
+            homes.setdefault(each, set()).add(name)
+        return [dataclasses.replace(each, homes=frozenset(names)) for each, names in homes.items()]
+
+    def _variant(self, pair: Pair, gone: list[edits.Edit]) -> runtime.Framework:
+        """Compile the new program without some edits, in whichever of its profiles they are."""
+        side, program = self._basis.new.policies, _programs(self._basis)[1]
+        names = [each.name or _implied_name(self._basis) for each in program.profiles]
+        of_old = _all_metrics(_programs(self._basis)[0])
+        profiles = tuple(
+            _with_metrics(edits.undone(each, [e for e in gone if name in e.homes]), of_old)
+            for name, each in zip(names, program.profiles, strict=True)
+        )
+        changed = dataclasses.replace(program, profiles=profiles)
+        specs = tuple(policies.specs_of(changed, _implied_name(self._basis)))
+        made = self._made(dataclasses.replace(side, program=changed, specs=specs))
+        return runtime.Framework(made.by_name[pair.new or names[0]], None)
+
+    def _made(self, policy_set: policies.PolicySet) -> policies.Profiles:
+        handle = dataclasses.replace(
+            offline.handle_of_nobody(),
+            owners=self.cache.owners,
+            storage=self.cache.storage,
+            budgets=self.cache.budgets,
+        )
+        return policies.require(policies.make(policy_set, handle))
+
+
+class Served:
+    """What decides by one side, pods found by their schedulerName.
+
+    Attributes:
+        choice: of the profile of a pod.
+        profiles: made on the cache of the world.
+    """
+
+    def __init__(self, profiles: policies.Profiles, forced: str | None) -> None:
+        self.profiles = profiles
+        self._frameworks = {
+            name: runtime.Framework(each, None) for name, each in profiles.by_name.items()
+        }
+        self.choice = profile_choice.ProfileChoice(self._frameworks, forced)
+        self._names: dict[str, str | None] = {}
+
+    def name_of(self, info: pod_shape.PodInfo) -> str | None:
+        """Return the profile that decides a pod, None for none."""
+        asked = info.pod.spec.scheduler_name
+        if asked not in self._names:
+            framework = self.choice.of(info)
+            self._names[asked] = framework.profile.scheduler_name if framework else None
+        return self._names[asked]
+
+    def framework(self, name: str) -> runtime.Framework:
+        """Return what decides by a profile."""
+        return self._frameworks[name]
+
+
+def as_new(info: pod_shape.PodInfo) -> pod_shape.PodInfo:
+    """Return a placed pod as one that waits for its first node."""
+    return pod_shape.PodInfo(without_node(info.pod), info.shape)
+
+
+def without_node(pod: objects.Pod) -> objects.Pod:
+    """Return a pod as it was created: neither bound nor nominated."""
+    spec = msgspec.structs.replace(pod.spec, node_name="")
+    said = msgspec.structs.replace(pod.status, nominated_node_name="")
+    return msgspec.structs.replace(pod, spec=spec, status=said)
+
+
+_NOTHING = checked.CheckedProfile(
+    name=None,
+    policies=(),
+    metrics=(),
+    plugins=(),
+    disabled=(),
+    disabled_scores=(),
+    disable_all_scores=False,
+    builtin_weight=1,
+    on_outage="skip",
+    params=(),
+    span=None,
+)
+
+
+def _programs(basis: Basis) -> tuple[checked.CheckedProgram, checked.CheckedProgram]:
+    old, new = basis.old.policies.program, basis.new.policies.program
+    if old is None or new is None:
+        raise AssertionError("a side was made without a text")
+    return old, new
+
+
+def _implied_name(basis: Basis) -> str:
+    return basis.scheduler_name or profile_choice.DEFAULT_SCHEDULER_NAME
+
+
+def _by_name(
+    program: checked.CheckedProgram, implied: str
+) -> dict[str | None, checked.CheckedProfile]:
+    return {each.name or implied: each for each in program.profiles}
+
+
+def _all_metrics(program: checked.CheckedProgram) -> dict[str, checked.CheckedMetric]:
+    return {metric.key: metric for each in program.profiles for metric in each.metrics}
+
+
+def _with_metrics(
+    profile: checked.CheckedProfile, others: dict[str, checked.CheckedMetric]
+) -> checked.CheckedProfile:
+    known = {metric.key for metric in profile.metrics}
+    missing = tuple(metric for key, metric in others.items() if key not in known)
+    return dataclasses.replace(profile, metrics=(*profile.metrics, *missing))
