@@ -2,8 +2,9 @@
 
 etcd, kube-apiserver, kube-scheduler, kubectl, prometheus and promtool are Go programs. The two
 go.mod files under tests/components pin them and everything they are made of; two, because their
-Kubernetes libraries differ. The project's own Go program, the oracle of tests/conformance, has its
-go.mod beside its source. `python -m tests.realcluster.components` builds all of them.
+Kubernetes libraries differ. The project's own Go programs, the oracles of tests/conformance and
+tests/karmada, have their go.mod beside their source. `python -m tests.realcluster.components`
+builds all of them.
 
 The binaries of a go.mod lie in `<cache>/components/<module>-<key>/`, where the key is a hash of
 go.mod, go.sum, the source beside them, the build flags and the Go version, and `<cache>` is
@@ -114,7 +115,13 @@ ORACLE = Module(
     linker_flags=_STRIP,
     own_folder=MODULES_FOLDER.parent / "conformance" / "oracle",
 )
-MODULES = (KUBERNETES, PROMETHEUS, ORACLE)
+KARMADA_ORACLE = Module(
+    name="karmada-oracle",
+    programs={"karmada-oracle": "policysched.test/karmada/oracle"},
+    linker_flags=_STRIP,
+    own_folder=MODULES_FOLDER.parent / "karmada" / "oracle",
+)
+MODULES = (KUBERNETES, PROMETHEUS, ORACLE, KARMADA_ORACLE)
 
 
 def binary(program: str) -> pathlib.Path:

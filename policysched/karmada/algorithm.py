@@ -1,0 +1,122 @@
+"""One attempt to place a binding: filter, score, select clusters, divide replicas.
+
+Source: Karmada v1.18.2 `pkg/scheduler/core/generic_scheduler.go`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, TypeAlias
+
+from policysched.karmada import (
+    assignment,
+    candidates,
+    capacity,
+    cluster_matching,
+    errors,
+    interface,
+    objects,
+    select_clusters,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from policysched.karmada import snapshot
+
+Result: TypeAlias = "objects.Targets | errors.Failure"
+Estimator: TypeAlias = "Callable[[objects.BindingSpec, snapshot.Snapshot], capacity.Room]"
+
+
+@dataclasses.dataclass(frozen=True)
+class Algorithm:
+    """What decides about bindings; it keeps nothing from one to the next.
+
+    Attributes:
+        plugins: in the order in which they are asked.
+        estimator: says how many replicas each cluster has room for.
+        with_empty_clusters: whether clusters that were selected but got no replicas are named, too
+            (`--enable-empty-workload-propagation`).
+    """
+
+    plugins: Sequence[interface.Plugin]
+    estimator: Estimator = capacity.room_for
+    with_empty_clusters: bool = False
+
+    def attempt(
+        self, request: interface.Request, clusters: snapshot.Snapshot, *, afresh: bool
+    ) -> Result:
+        """Return where the binding goes, or why it goes nowhere.
+
+        Args:
+            request: the binding with the term that counts.
+            clusters: all clusters.
+            afresh: whether a reschedule was asked for, which forgets where replicas are.
+        """
+        reasons = self._reasons(request, clusters)
+        feasible = [i for i, reason in enumerate(reasons) if reason == interface.PASSES]
+        if not feasible:
+            return errors.nothing_fits(clusters.all_count, reasons)
+        found = self._candidates(request, clusters, feasible)
+        chosen = select_clusters.select(found, request.spec, request.placement)
+        if isinstance(chosen, errors.Failure):
+            return chosen.within("failed to select clusters")
+        shares = assignment.assign(chosen, request, afresh=afresh)
+        if isinstance(shares, errors.Failure):
+            return shares.within("failed to assign replicas")
+        if self.with_empty_clusters:
+            shares |= {c.name: 0 for c in chosen if c.name not in shares}
+        return tuple(objects.TargetCluster(name=n, replicas=r) for n, r in shares.items())
+
+    def _reasons(self, request: interface.Request, clusters: snapshot.Snapshot) -> Sequence[str]:
+        """Return for each cluster what the first filter that refuses it says."""
+        told: Sequence[str] = [interface.PASSES] * len(clusters.clusters)
+        for plugin in self.plugins:
+            if isinstance(plugin, interface.FilterPlugin):
+                said = plugin.filter(request, clusters)
+                told = [before or now for before, now in zip(told, said, strict=True)]
+        return told
+
+    def _candidates(
+        self, request: interface.Request, clusters: snapshot.Snapshot, feasible: Sequence[int]
+    ) -> list[candidates.Candidate]:
+        scores = self._scores(request, clusters)
+        rooms = self.estimator(request.spec, clusters)
+        present: dict[str, int] = {}
+        for target in request.spec.clusters:
+            present.setdefault(target.name, target.replicas)
+        return [
+            candidates.Candidate(
+                cluster := clusters.clusters[i],
+                scores[i],
+                _overflow_order(cluster, request),
+                rooms[i],
+                rooms[i] + present.get(cluster.metadata.name, 0),
+            )
+            for i in feasible
+        ]
+
+    def _scores(self, request: interface.Request, clusters: snapshot.Snapshot) -> Sequence[int]:
+        total = [0] * len(clusters.clusters)
+        for plugin in self.plugins:
+            if isinstance(plugin, interface.ScorePlugin):
+                points = plugin.score(request, clusters)
+                total = [a + b for a, b in zip(total, points, strict=True)]
+        return total
+
+
+_MATCHES_NO_TERM = 1000
+
+
+def _overflow_order(cluster: objects.Cluster, request: interface.Request) -> int:
+    """Source: Karmada `spreadconstraint/group_clusters.go` (`getClusterOverflowOrder`)."""
+    placement = request.placement
+    if placement.cluster_affinity is not None or not placement.cluster_affinities:
+        return 0
+    term = request.affinity_term
+    if term is None:
+        return _MATCHES_NO_TERM
+    for order, affinity in enumerate((term, *(term.overflow_affinities or ()))):
+        if cluster_matching.matches(cluster, affinity):
+            return order
+    return _MATCHES_NO_TERM

@@ -1,0 +1,126 @@
+"""How many replicas a cluster has room for, from what its status sums up.
+
+Source: Karmada v1.18.2 `pkg/estimator/client/general.go` and `pkg/scheduler/core/util.go`
+(`calAvailableReplicas`). CPU counts in milli, everything else in whole units, rounded up.
+"""
+
+from __future__ import annotations
+
+import collections
+import math
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+import msgspec
+
+from policysched import quantity
+from policysched.karmada import objects
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from fractions import Fraction
+
+    from policysched.cluster import wire
+    from policysched.karmada import snapshot
+
+Room: TypeAlias = "Sequence[int]"
+"""Replicas for each cluster of a snapshot, in int32."""
+
+MAX_INT32: Final = 2**31 - 1
+PODS_PER_NODE: Final = 110
+"""What Karmada supposes that a node of a resource model takes."""
+
+_CPU, _PODS = "cpu", "pods"
+_NATIVE = frozenset({_CPU, "memory", "ephemeral-storage"})
+
+
+def room_for(spec: objects.BindingSpec, clusters: snapshot.Snapshot) -> Room:
+    """Return how many replicas of the binding each cluster has room for.
+
+    What has no replicas is not estimated: it gets the greatest int32. So are clusters without a
+    limit, but these get the replicas of the binding, so that sums stay in range.
+    """
+    if spec.replicas == 0 and not spec.components:
+        return [MAX_INT32] * len(clusters.clusters)
+    requirements = spec.replica_requirements
+    key = b"" if requirements is None else msgspec.json.encode(requirements, order="sorted")
+    estimated = clusters.keep(
+        ("room", key), lambda: [_of_cluster(c, requirements) for c in clusters.clusters]
+    )
+    return [spec.replicas if room == MAX_INT32 else room for room in estimated]
+
+
+def _of_cluster(cluster: objects.Cluster, requirements: objects.ReplicaRequirements | None) -> int:
+    summary = cluster.status.resource_summary
+    if summary is None:
+        return 0
+    pods = math.ceil(_available(summary, _PODS) or 0)
+    if pods <= 0:
+        return 0
+    if requirements is None:
+        return objects.int32(pods)
+    by_nodes = _of_models(cluster.spec.resource_models, summary, requirements.resource_request)
+    if by_nodes is None:
+        by_nodes = _of_summary(summary, requirements.resource_request)
+    return objects.int32(min(pods, by_nodes))
+
+
+def _available(summary: objects.ResourceSummary, resource: str) -> Fraction | None:
+    """Return what is allocatable and neither allocated nor about to be; None if not listed."""
+    if resource not in summary.allocatable:
+        return None
+    taken = (summary.allocated, summary.allocating)
+    listed = [quantity.parse(str(amounts[resource])) for amounts in taken if resource in amounts]
+    return quantity.parse(str(summary.allocatable[resource])) - sum(listed)
+
+
+def _of_summary(summary: objects.ResourceSummary, request: objects.ResourceList) -> int:
+    room = quantity.INT64_MAX
+    for resource, asked in request.items():
+        if quantity.value(asked) <= 0:
+            continue
+        available = _available(summary, resource)
+        if available is None or available <= 0:
+            return 0
+        unit = 1000 if resource == _CPU else 1
+        room = min(room, math.ceil(available * unit) // _amount(resource, asked))
+    return room
+
+
+def _of_models(
+    models: Sequence[objects.ResourceModel],
+    summary: objects.ResourceSummary,
+    request: objects.ResourceList,
+) -> int | None:
+    """Return how many fit on nodes of the grades' least sizes; None without usable models."""
+    counted = summary.allocatable_modelings
+    if not counted or not models or any(grade.count < 0 for grade in counted):
+        return None
+    nodes: collections.Counter[int] = collections.Counter()
+    for grade in counted:
+        nodes[grade.grade] += grade.count
+    sizes = {model.grade: {r.name: r.min for r in model.ranges} for model in models}
+    return min(
+        MAX_INT32, sum(nodes[grade] * _on_node(size, request) for grade, size in sizes.items())
+    )
+
+
+def _on_node(size: Mapping[str, wire.Quantity], request: objects.ResourceList) -> int:
+    room = PODS_PER_NODE
+    for resource, asked in request.items():
+        wanted = _amount(resource, asked)
+        if wanted > 0 and _counts_on_nodes(resource):
+            room = min(room, max(0, _amount(resource, size.get(resource, 0))) // wanted)
+    return room
+
+
+def _counts_on_nodes(resource: str) -> bool:
+    """Return whether the simulated nodes know the resource: natively, or as a scalar one."""
+    return (
+        resource in _NATIVE
+        or "/" in resource
+        or resource.startswith(("hugepages-", "attachable-volumes-"))
+    )
+
+
+def _amount(resource: str, amount: wire.Quantity) -> int:
+    return quantity.milli_value(amount) if resource == _CPU else quantity.value(amount)

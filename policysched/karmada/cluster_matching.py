@@ -1,0 +1,61 @@
+"""Whether a cluster is one of those that a ClusterAffinity means.
+
+Source: Karmada v1.18.2 `pkg/util/selector.go` (`ClusterMatches`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from policysched.cluster import selectors
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from policysched.cluster import objects as node_objects
+    from policysched.karmada import objects
+
+_ZONE = "zone"
+
+
+def matches(cluster: objects.Cluster, affinity: objects.ClusterAffinity) -> bool:
+    """Return whether the affinity selects the cluster."""
+    name = cluster.metadata.name
+    if name in affinity.exclude:
+        return False
+    if affinity.label_selector is not None:
+        selector = selectors.from_label_selector(affinity.label_selector)
+        if not selector.matches(cluster.metadata.labels):
+            return False
+    fields = affinity.field_selector
+    if fields is not None and not _fields_match(cluster.spec, fields.match_expressions):
+        return False
+    return not affinity.cluster_names or name in affinity.cluster_names
+
+
+def _fields_match(
+    spec: objects.ClusterSpec, expressions: Sequence[node_objects.SelectorRequirement]
+) -> bool:
+    zones_match = all(_zones_match(e, spec.zones) for e in expressions if e.key == _ZONE)
+    others = [selectors.from_requirement(e) for e in expressions if e.key != _ZONE]
+    fields = {"provider": spec.provider, "region": spec.region}
+    return zones_match and all(
+        # A requirement that Kubernetes would refuse matches nothing; "" is a field not given.
+        r is not None and r.matches_value(fields.get(r.key) or None)
+        for r in others
+    )
+
+
+def _zones_match(expression: node_objects.SelectorRequirement, zones: Sequence[str]) -> bool:
+    overlap = any(zone in expression.values for zone in zones)
+    match expression.operator:
+        case "In":
+            return overlap
+        case "NotIn":
+            return not overlap
+        case "Exists":
+            return bool(zones)
+        case "DoesNotExist":
+            return not zones
+        case _:
+            return False

@@ -1,0 +1,67 @@
+"""Where a binding goes: one attempt, or one for each term of `clusterAffinities` in turn.
+
+Source: Karmada v1.18.2 `pkg/scheduler/scheduler.go`
+(`scheduleResourceBindingWithClusterAffinities`).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+from typing import TYPE_CHECKING
+
+from policysched.karmada import errors, interface
+
+if TYPE_CHECKING:
+    from policysched.karmada import algorithm, objects, snapshot
+
+_NO_PLACEMENT = "failed to get placement from {kind}({key})"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Decision:
+    """What became of a binding.
+
+    Attributes:
+        result: its clusters, or why there are none.
+        observed_affinity: the term that the result is of; the former one when there is no result.
+        failed_terms: what became of the terms that were tried before, by their number.
+    """
+
+    result: algorithm.Result
+    observed_affinity: str
+    failed_terms: tuple[tuple[int, errors.Failure], ...] = ()
+
+
+def decide(
+    algorithm: algorithm.Algorithm, binding: objects.Binding, clusters: snapshot.Snapshot
+) -> Decision:
+    """Return where the binding goes; never wraps around to terms before the observed one."""
+    placement, former = binding.spec.placement, binding.status.scheduler_observing_affinity_name
+    afresh = reschedule_is_asked_for(binding)
+    if placement is None:
+        kind = "resourceBinding" if binding.metadata.namespace else "clusterResourceBinding"
+        text = _NO_PLACEMENT.format(kind=kind, key=binding.key)
+        return Decision(errors.Failure("other", text), former)
+    terms = placement.cluster_affinities
+    if not terms:
+        request = interface.Request(binding, placement, former)
+        return Decision(algorithm.attempt(request, clusters, afresh=afresh), former)
+    first = next((i for i, term in enumerate(terms) if term.affinity_name == former), 0)
+    failed: list[tuple[int, errors.Failure]] = []
+    for number in range(first, len(terms)):
+        name = terms[number].affinity_name
+        request = interface.Request(binding, placement, name)
+        result = algorithm.attempt(request, clusters, afresh=afresh)
+        if not isinstance(result, errors.Failure):
+            return Decision(result, name, tuple(failed))
+        failed.append((number, result))
+    return Decision(failed[0][1], former, tuple(failed))
+
+
+def reschedule_is_asked_for(binding: objects.Binding) -> bool:
+    """Return whether somebody asked for a reschedule after the last time it was scheduled."""
+    asked, last = binding.spec.reschedule_triggered_at, binding.status.last_scheduled_time
+    if asked is None or last is None:
+        return False
+    return datetime.datetime.fromisoformat(asked) > datetime.datetime.fromisoformat(last)

@@ -1,0 +1,41 @@
+"""Why a binding gets no clusters: expected outcomes, so values and not exceptions.
+
+Source of kinds and texts: Karmada v1.18.2 `pkg/scheduler/framework/types.go`.
+"""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+Kind: TypeAlias = Literal["fit", "unschedulable", "other"]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Failure:
+    """Why an attempt ended without clusters.
+
+    Attributes:
+        kind: `fit`: no cluster passes; clears what was there and waits for a change.
+            `unschedulable`: no room; keeps what is there and is tried again. `other`: the same.
+        text: what condition and event say.
+    """
+
+    kind: Kind
+    text: str
+
+    def within(self, step: str) -> Failure:
+        """Return the failure as the step tells it, which failed because of it."""
+        return dataclasses.replace(self, text=f"{step}: {self.text}")
+
+
+def nothing_fits(all_count: int, reasons: Iterable[str]) -> Failure:
+    """Return the failure of a binding that no cluster can take, with the reasons counted."""
+    counted = collections.Counter(reasons)
+    said = ", ".join(sorted(f"{count} {reason}" for reason, count in counted.items()))
+    told = said if all_count and counted else "no cluster exists"
+    return Failure("fit", f"0/{all_count} clusters are available: {told}.")

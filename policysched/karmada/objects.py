@@ -1,0 +1,289 @@
+"""Karmada's objects, shaped as on the wire, holding only the fields that scheduling reads.
+
+Sources: Karmada v1.18.2, `pkg/apis/work/v1alpha2/binding_types.go`,
+`pkg/apis/policy/v1alpha1/propagation_types.go`, `pkg/apis/cluster/v1alpha1/types.go`. A field that
+is None was not given; where Karmada tells an empty list from none, so do these structs.
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from policysched.cluster import objects, wire
+
+WireStruct = wire.WireStruct
+ObjectMeta = objects.ObjectMeta
+ResourceList = wire.ResourceList
+
+DUPLICATED, DIVIDED = "Duplicated", "Divided"
+AGGREGATED, WEIGHTED = "Aggregated", "Weighted"
+
+
+# --- clusters ------------------------------------------------------------------------------------
+
+
+class ResourceModelRange(WireStruct, frozen=True):
+    """`spec.resourceModels[].ranges[]`: what the nodes of a grade have at least."""
+
+    name: str
+    min: wire.Quantity = 0
+
+
+class ResourceModel(WireStruct, frozen=True):
+    """`spec.resourceModels[]`: one grade of nodes."""
+
+    grade: int = 0
+    ranges: tuple[ResourceModelRange, ...] = ()
+
+
+class ClusterSpec(WireStruct, frozen=True):
+    """`spec` of a Cluster."""
+
+    sync_mode: str = ""
+    provider: str = ""
+    region: str = ""
+    zone: str = ""
+    zones: tuple[str, ...] = ()
+    taints: tuple[objects.Taint, ...] = ()
+    resource_models: tuple[ResourceModel, ...] = ()
+
+
+class APIResource(WireStruct, frozen=True):
+    """`status.apiEnablements[].resources[]`."""
+
+    name: str = ""
+    kind: str = ""
+
+
+class APIEnablement(WireStruct, frozen=True):
+    """`status.apiEnablements[]`: kinds that a cluster serves."""
+
+    group_version: str = ""
+    resources: tuple[APIResource, ...] = ()
+
+
+class AllocatableModeling(WireStruct, frozen=True):
+    """`status.resourceSummary.allocatableModelings[]`: nodes counted by grade."""
+
+    grade: int = 0
+    count: int = 0
+
+
+class ResourceSummary(WireStruct, frozen=True):
+    """`status.resourceSummary`."""
+
+    allocatable: ResourceList = {}
+    allocating: ResourceList = {}
+    allocated: ResourceList = {}
+    allocatable_modelings: tuple[AllocatableModeling, ...] = ()
+
+
+class ClusterStatus(WireStruct, frozen=True):
+    """`status` of a Cluster."""
+
+    api_enablements: tuple[APIEnablement, ...] = ()
+    resource_summary: ResourceSummary | None = None
+
+
+class Cluster(WireStruct, frozen=True):
+    """A member cluster; its own labels and fields are what policies select by."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    spec: ClusterSpec = ClusterSpec()
+    status: ClusterStatus = ClusterStatus()
+
+
+# --- placement -----------------------------------------------------------------------------------
+
+
+class FieldSelector(WireStruct, frozen=True):
+    """`fieldSelector`: requirements on `provider`, `region` and `zone`."""
+
+    match_expressions: tuple[objects.SelectorRequirement, ...] = ()
+
+
+class ClusterAffinity(WireStruct, frozen=True):
+    """Which clusters are meant; `exclude` goes before everything else."""
+
+    label_selector: objects.LabelSelector | None = None
+    field_selector: FieldSelector | None = None
+    cluster_names: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+
+
+class OverflowAffinity(ClusterAffinity, frozen=True):
+    """`overflowAffinities[]`: clusters to use when those before have no room left."""
+
+    affinity_name: str = ""
+
+
+class ClusterAffinityTerm(ClusterAffinity, frozen=True):
+    """`clusterAffinities[]`: one of the groups of clusters that are tried in turn."""
+
+    affinity_name: str = ""
+    overflow_affinities: tuple[OverflowAffinity, ...] | None = None
+
+
+class SpreadConstraint(WireStruct, frozen=True):
+    """`spreadConstraints[]`."""
+
+    spread_by_field: str = ""
+    spread_by_label: str = ""
+    min_groups: int = 0
+    max_groups: int = 0
+
+
+class StaticClusterWeight(WireStruct, frozen=True):
+    """`weightPreference.staticWeightList[]`."""
+
+    target_cluster: ClusterAffinity = ClusterAffinity()
+    weight: int = 0
+
+
+class WeightPreference(WireStruct, frozen=True):
+    """`replicaScheduling.weightPreference`."""
+
+    static_weight_list: tuple[StaticClusterWeight, ...] = ()
+    dynamic_weight: str = ""
+
+
+class ReplicaScheduling(WireStruct, frozen=True):
+    """`placement.replicaScheduling`."""
+
+    replica_scheduling_type: str = ""
+    replica_division_preference: str = ""
+    weight_preference: WeightPreference | None = None
+
+
+class Placement(WireStruct, frozen=True):
+    """`spec.placement`: what the propagation policy of the resource asks for."""
+
+    cluster_affinity: ClusterAffinity | None = None
+    cluster_affinities: tuple[ClusterAffinityTerm, ...] = ()
+    cluster_tolerations: tuple[objects.Toleration, ...] = ()
+    spread_constraints: tuple[SpreadConstraint, ...] = ()
+    replica_scheduling: ReplicaScheduling | None = None
+
+    @property
+    def scheduling_type(self) -> str:
+        """Duplicated without `replicaScheduling`, else what it says."""
+        said = self.replica_scheduling
+        return DUPLICATED if said is None else said.replica_scheduling_type
+
+
+# --- bindings ------------------------------------------------------------------------------------
+
+
+class ObjectReference(WireStruct, frozen=True):
+    """`spec.resource`: the resource template that is propagated."""
+
+    api_version: str = ""
+    kind: str = ""
+    namespace: str = ""
+    name: str = ""
+    uid: str = ""
+
+
+class ReplicaRequirements(WireStruct, frozen=True):
+    """`spec.replicaRequirements`: what one replica asks for."""
+
+    resource_request: ResourceList = {}
+
+
+class Component(WireStruct, frozen=True):
+    """`spec.components[]`: one kind of pods of a workload that has several."""
+
+    name: str = ""
+    replicas: int = 0
+    replica_requirements: ReplicaRequirements | None = None
+
+
+class TargetCluster(WireStruct, frozen=True):
+    """`spec.clusters[]`: a cluster with its share of the replicas."""
+
+    name: str
+    replicas: int = 0
+
+
+class GracefulEvictionTask(WireStruct, frozen=True):
+    """`spec.gracefulEvictionTasks[]`."""
+
+    from_cluster: str = ""
+
+
+class WorkloadAffinityGroups(WireStruct, frozen=True):
+    """`spec.workloadAffinityGroups`."""
+
+    affinity_group: str = ""
+    anti_affinity_group: str = ""
+
+
+class Suspension(WireStruct, frozen=True):
+    """`spec.suspension`."""
+
+    scheduling: bool = False
+
+
+class SchedulePriority(WireStruct, frozen=True):
+    """`spec.schedulePriority`."""
+
+    priority: int = 0
+
+
+class BindingSpec(WireStruct, frozen=True):
+    """`spec` of a ResourceBinding or ClusterResourceBinding."""
+
+    resource: ObjectReference = ObjectReference()
+    replicas: int = 0
+    replica_requirements: ReplicaRequirements | None = None
+    components: tuple[Component, ...] = ()
+    clusters: tuple[TargetCluster, ...] = ()
+    placement: Placement | None = None
+    scheduler_name: str = ""
+    suspension: Suspension = Suspension()
+    graceful_eviction_tasks: tuple[GracefulEvictionTask, ...] = ()
+    reschedule_triggered_at: str | None = None
+    schedule_priority: SchedulePriority | None = None
+    workload_affinity_groups: WorkloadAffinityGroups | None = None
+
+    @property
+    def is_workload(self) -> bool:
+        """Whether it has pods, so that capacity and overflow matter to it."""
+        return self.replicas > 0 or self.replica_requirements is not None or bool(self.components)
+
+
+class BindingStatus(WireStruct, frozen=True):
+    """`status` of a binding; the name of the second field is spelled so on the wire."""
+
+    scheduler_observed_generation: int = 0
+    scheduler_observing_affinity_name: str = ""
+    last_scheduled_time: str | None = None
+    conditions: tuple[objects.Condition, ...] = ()
+
+
+class Binding(WireStruct, frozen=True):
+    """A ResourceBinding, or a ClusterResourceBinding when `kind` says so."""
+
+    kind: str = "ResourceBinding"
+    metadata: ObjectMeta = ObjectMeta()
+    spec: BindingSpec = BindingSpec()
+    status: BindingStatus = BindingStatus()
+
+    @property
+    def key(self) -> str:
+        """`namespace/name`, or `name` when it has no namespace."""
+        meta = self.metadata
+        return f"{meta.namespace}/{meta.name}" if self.kind == "ResourceBinding" else meta.name
+
+
+Targets: TypeAlias = tuple[TargetCluster, ...]
+
+
+def int32(number: int) -> int:
+    """Return what Go's int32 holds after this sum: Karmada counts replicas in int32."""
+    return (number + 2**31) % 2**32 - 2**31
+
+
+def sum_of_replicas(targets: Targets) -> int:
+    """Return the sum as Karmada forms it, in int32."""
+    return int32(sum(target.replicas for target in targets))

@@ -1,0 +1,1 @@
+"""The built-in plugins, with Karmada's names and reasons, one file each."""

@@ -1,0 +1,42 @@
+"""APIEnablement: the cluster serves the kind of the resource."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from policysched.karmada import interface
+from policysched.karmada.plugins import targets
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from policysched.karmada import objects, snapshot
+
+REASON = "cluster(s) did not have the API resource"
+
+
+class APIEnablement:
+    """Source: Karmada `pkg/scheduler/framework/plugins/apienablement`."""
+
+    name = "APIEnablement"
+
+    def filter(self, request: interface.Request, clusters: snapshot.Snapshot) -> Sequence[str]:
+        """Let pass clusters that list the exact group, version and kind, and present targets."""
+        resource = request.spec.resource
+        group_version, kind = resource.api_version, resource.kind
+        reasons = clusters.keep(
+            (self.name, group_version, kind),
+            lambda: [
+                interface.PASSES if _serves(cluster, group_version, kind) else REASON
+                for cluster in clusters.clusters
+            ],
+        )
+        return targets.keep_passing(reasons, request, clusters)
+
+
+def _serves(cluster: objects.Cluster, group_version: str, kind: str) -> bool:
+    return any(
+        enabled.group_version == group_version
+        and any(resource.kind == kind for resource in enabled.resources)
+        for enabled in cluster.status.api_enablements
+    )

@@ -1,0 +1,51 @@
+"""ClusterAffinity: the placement means the cluster."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from policysched.karmada import cluster_matching, interface
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from policysched.karmada import objects, snapshot
+
+REASON = "cluster(s) did not match the placement cluster affinity constraint"
+
+
+class ClusterAffinity:
+    """Source: Karmada `pkg/scheduler/framework/plugins/clusteraffinity`; its score is always 0."""
+
+    name = "ClusterAffinity"
+
+    def filter(self, request: interface.Request, clusters: snapshot.Snapshot) -> Sequence[str]:
+        """Let pass clusters that an affinity of this attempt means; all when there is none."""
+        affinities = _affinities(request)
+        if not affinities:
+            return [interface.PASSES] * len(clusters.clusters)
+        return clusters.keep(
+            (self.name, msgspec.json.encode(affinities)),
+            lambda: [
+                interface.PASSES
+                if any(cluster_matching.matches(cluster, a) for a in affinities)
+                else REASON
+                for cluster in clusters.clusters
+            ],
+        )
+
+
+def _affinities(request: interface.Request) -> list[objects.ClusterAffinity]:
+    """Return the affinity, or the term that counts with what it overflows to.
+
+    What has no pods needs no room, so it does not overflow.
+    """
+    if request.placement.cluster_affinity is not None:
+        return [request.placement.cluster_affinity]
+    term = request.affinity_term
+    if term is None:
+        return []
+    overflow = term.overflow_affinities or () if request.spec.is_workload else ()
+    return [term, *overflow]

@@ -1,0 +1,28 @@
+"""ClusterEviction: the binding is not on its way out of the cluster."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from policysched.karmada import interface
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from policysched.karmada import snapshot
+
+REASON = "cluster(s) is in the process of eviction"
+
+
+class ClusterEviction:
+    """Source: Karmada `pkg/scheduler/framework/plugins/clustereviction`."""
+
+    name = "ClusterEviction"
+
+    def filter(self, request: interface.Request, clusters: snapshot.Snapshot) -> Sequence[str]:
+        """Let pass clusters that no graceful eviction task names."""
+        leaving = {task.from_cluster for task in request.spec.graceful_eviction_tasks}
+        return [
+            REASON if cluster.metadata.name in leaving else interface.PASSES
+            for cluster in clusters.clusters
+        ]

@@ -1,0 +1,37 @@
+"""SpreadConstraint: the cluster has the property that is spread over."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from policysched.karmada import interface
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from policysched.karmada import objects, snapshot
+
+
+class SpreadConstraint:
+    """Source: Karmada `pkg/scheduler/framework/plugins/spreadconstraint`."""
+
+    name = "SpreadConstraint"
+
+    def filter(self, request: interface.Request, clusters: snapshot.Snapshot) -> Sequence[str]:
+        """Let pass clusters that have a provider, region or zones where these are spread over."""
+        fields = tuple(c.spread_by_field for c in request.placement.spread_constraints)
+        return clusters.keep(
+            (self.name, fields),
+            lambda: [_reason(cluster.spec, fields) for cluster in clusters.clusters],
+        )
+
+
+def _reason(spec: objects.ClusterSpec, fields: Sequence[str]) -> str:
+    for field in fields:
+        if field == "provider" and not spec.provider:
+            return "cluster(s) did not have provider property"
+        if field == "region" and not spec.region:
+            return "cluster(s) did not have region property"
+        if field == "zone" and not spec.zones:
+            return "cluster(s) did not have zones property"
+    return interface.PASSES

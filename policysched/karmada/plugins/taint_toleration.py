@@ -1,0 +1,54 @@
+"""TaintToleration: the placement tolerates the taints of the cluster."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from policysched.karmada import interface
+from policysched.karmada.plugins import targets
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from policysched.cluster import objects as node_objects
+    from policysched.karmada import snapshot
+
+_EFFECTS = frozenset({"NoSchedule", "NoExecute"})
+
+
+class TaintToleration:
+    """Source: Karmada `pkg/scheduler/framework/plugins/tainttoleration`."""
+
+    name = "TaintToleration"
+
+    def filter(self, request: interface.Request, clusters: snapshot.Snapshot) -> Sequence[str]:
+        """Let pass clusters without an untolerated taint, and present targets."""
+        tolerations = request.placement.cluster_tolerations
+        reasons = clusters.keep(
+            (self.name, tolerations),
+            lambda: [_reason(cluster.spec.taints, tolerations) for cluster in clusters.clusters],
+        )
+        return targets.keep_passing(reasons, request, clusters)
+
+
+def _reason(
+    taints: Sequence[node_objects.Taint], tolerations: Sequence[node_objects.Toleration]
+) -> str:
+    for taint in taints:
+        if taint.effect in _EFFECTS and not any(_tolerates(t, taint) for t in tolerations):
+            value = f"={taint.value}" if taint.value else ""
+            return f"cluster(s) had untolerated taint {{{taint.key}{value}:{taint.effect}}}"
+    return interface.PASSES
+
+
+def _tolerates(toleration: node_objects.Toleration, taint: node_objects.Taint) -> bool:
+    """Karmada leaves the comparing operators Lt and Gt off."""
+    if toleration.effect not in ("", taint.effect) or toleration.key not in ("", taint.key):
+        return False
+    match toleration.operator:
+        case "" | "Equal":
+            return toleration.value == taint.value
+        case "Exists":
+            return True
+        case _:
+            return False

@@ -1,0 +1,25 @@
+"""Clusters that a binding has already: some filters never take them away."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from policysched.karmada import interface
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from policysched.karmada import snapshot
+
+
+def keep_passing(
+    reasons: Sequence[str], request: interface.Request, clusters: snapshot.Snapshot
+) -> Sequence[str]:
+    """Return the reasons, but let pass the clusters that the binding has already."""
+    if not request.spec.clusters:
+        return reasons
+    present = {target.name for target in request.spec.clusters}
+    return [
+        interface.PASSES if cluster.metadata.name in present else reason
+        for cluster, reason in zip(clusters.clusters, reasons, strict=True)
+    ]

@@ -1,0 +1,83 @@
+"""WorkloadAffinity and WorkloadAntiAffinity: bindings that belong together, or keep apart.
+
+Both are off unless the feature gate WorkloadAffinity is on, as in Karmada. Sources: Karmada
+`pkg/scheduler/framework/plugins/workloadaffinity` and `workloadantiaffinity`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from policysched.karmada import interface
+from policysched.karmada.plugins import targets
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from policysched.karmada import objects, snapshot
+
+AFFINITY_REASON = "ResourceBinding with the same affinity group does not target this cluster"
+ANTI_AFFINITY_REASON = "cluster already has workload with the same anti-affinity group"
+
+
+class WorkloadAffinity:
+    """All other bindings of the group that have clusters have this one, too."""
+
+    name = "WorkloadAffinity"
+
+    def filter(self, request: interface.Request, clusters: snapshot.Snapshot) -> Sequence[str]:
+        """Let pass clusters that every placed binding of the group has, and present targets."""
+        groups = request.spec.workload_affinity_groups
+        if groups is None or not groups.affinity_group:
+            return [interface.PASSES] * len(clusters.clusters)
+        placed = [
+            names for names in _others(request, clusters, lambda g: g.affinity_group) if names
+        ]
+        reasons = [
+            interface.PASSES
+            if all(cluster.metadata.name in names for names in placed)
+            else AFFINITY_REASON
+            for cluster in clusters.clusters
+        ]
+        return targets.keep_passing(reasons, request, clusters)
+
+
+class WorkloadAntiAffinity:
+    """No other binding of the group has this cluster."""
+
+    name = "WorkloadAntiAffinity"
+
+    def filter(self, request: interface.Request, clusters: snapshot.Snapshot) -> Sequence[str]:
+        """Let pass clusters that no other binding of the group has, and present targets."""
+        groups = request.spec.workload_affinity_groups
+        if groups is None or not groups.anti_affinity_group:
+            return [interface.PASSES] * len(clusters.clusters)
+        taken = frozenset[str]().union(*_others(request, clusters, lambda g: g.anti_affinity_group))
+        reasons = [
+            ANTI_AFFINITY_REASON if cluster.metadata.name in taken else interface.PASSES
+            for cluster in clusters.clusters
+        ]
+        return targets.keep_passing(reasons, request, clusters)
+
+
+def _others(
+    request: interface.Request,
+    clusters: snapshot.Snapshot,
+    group_of: Callable[[objects.WorkloadAffinityGroups], str],
+) -> Iterator[frozenset[str]]:
+    """Yield the clusters of each other binding of the namespace and group."""
+    own = request.binding
+    groups = own.spec.workload_affinity_groups
+    for other in clusters.bindings:
+        its = other.spec.workload_affinity_groups
+        if groups is None or its is None or group_of(its) != group_of(groups):
+            continue
+        if other.metadata.namespace != own.spec.resource.namespace:
+            continue
+        if other.metadata.name != _binding_name(own.spec.resource):
+            yield frozenset(target.name for target in other.spec.clusters)
+
+
+def _binding_name(resource: objects.ObjectReference) -> str:
+    """Return the name of a resource's binding; source: Karmada `pkg/util/names/names.go`."""
+    return f"{resource.name}-{resource.kind}".lower().replace(":", ".")
