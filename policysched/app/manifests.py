@@ -112,11 +112,6 @@ def rewritten(text: str, where: str, changes: Sequence[tuple[source.SourceText, 
     return result
 
 
-def ended_alike(old: str, new: str) -> str:
-    """Return `new` with the line ends of `old` at its end: they are the manifest's affair."""
-    return new.rstrip("\n") + old[len(old.rstrip("\n")) :]
-
-
 # --- reading -------------------------------------------------------------------------------------
 
 
@@ -287,7 +282,7 @@ def _require_only(
         value: Any = expected[found.config_map.number]
         for step in found.config_map.path:
             value = value[step]
-        value["data"][found.key] = ended_alike(old.text, new)
+        value["data"][found.key] = old.fitted(new)
     try:
         got = [document.value for document in plain_yaml.load_all(after, where)]
     except errors.InputError:

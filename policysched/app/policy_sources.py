@@ -25,7 +25,7 @@ _BEGINNING = re.compile(
 )
 """How a manifest begins, and no policy does: a marker, JSON, or a key with a colon."""
 _MAX_BYTES = 8 * limits.MAX_TEXT_BYTES
-"""What is read of a file. A manifest may hold several texts; the parser refuses one so long."""
+"""More is not read. A manifest may hold several texts; one so long is refused by the parser."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ def of_content(content: bytes, where: str) -> list[source.SourceText]:
     Raises:
         InputError: it is no text, or a manifest without policies.
     """
-    return list(_file(_decoded(content, where, _MAX_BYTES), where).texts)
+    return list(_file(_decoded(content, where), where).texts)
 
 
 def policy_keys(keys: Iterable[str]) -> list[str]:
@@ -163,26 +163,26 @@ def _read_file(file: pathlib.Path, where: str) -> PolicyFile:
 
 def _read_stdin() -> str:
     try:
-        content = sys.stdin.buffer.read(_MAX_BYTES)
+        content = sys.stdin.buffer.read(_MAX_BYTES + 1)
     except OSError as error:
         raise _unreadable(STDIN_NAME, error) from error
-    return _decoded(content, STDIN_NAME, _MAX_BYTES)
+    return _decoded(content, STDIN_NAME)
 
 
 def _read_text(file: pathlib.Path, where: str) -> str:
-    """Return the text of a file, cut off where it is far too long: the parser refuses that."""
     try:
         with file.open("rb") as stream:
-            content = stream.read(_MAX_BYTES)
+            content = stream.read(_MAX_BYTES + 1)
     except OSError as error:
         raise _unreadable(where, error) from error
-    return _decoded(content, where, _MAX_BYTES)
+    return _decoded(content, where)
 
 
-def _decoded(content: bytes, where: str, max_bytes: int) -> str:
-    is_cut = len(content) == max_bytes
+def _decoded(content: bytes, where: str) -> str:
+    if len(content) > _MAX_BYTES:
+        raise errors.InputError(where, f"has more than {_MAX_BYTES:,} bytes")
     try:
-        return content.decode("utf-8-sig", errors="replace" if is_cut else "strict")
+        return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1
         raise errors.InputError(f"{where}:{line}", "is not UTF-8 text") from error

@@ -31,12 +31,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
     parser.description = _DESCRIPTION
     parser.epilog = _EPILOG
-    parser.add_argument(
-        "paths",
-        nargs="*",
-        metavar="PATH",
-        help="a .policy file, a folder of such files, a ConfigMap manifest, or `-` for stdin",
-    )
+    policy_texts.add_paths(parser, is_required=False)
     parser.add_argument(
         "--config",
         metavar="FILE",

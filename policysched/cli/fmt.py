@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from policysched.cli import rewriting
+from policysched.cli import policy_texts, rewriting
 
 _DESCRIPTION = """\
 Print policy files in canonical form: one layout, all comments kept. The result is parsed again and
@@ -20,12 +20,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
     parser.description = _DESCRIPTION
     parser.epilog = _EPILOG
-    parser.add_argument(
-        "paths",
-        nargs="+",
-        metavar="PATH",
-        help="a .policy file, a folder of such files, or `-` for stdin",
-    )
+    policy_texts.add_paths(parser)
     mode = parser.add_mutually_exclusive_group()
     mode.add_argument("-w", "--write", action="store_true", help="change the files")
     rewriting.add_comparisons(mode)

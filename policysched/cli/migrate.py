@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from policysched.cli import rewriting
+from policysched.cli import policy_texts, rewriting
 
 _DESCRIPTION = """\
 Rewrite policy files of a former version of the language to the current one, in place; layout and
@@ -21,12 +21,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
     parser.description = _DESCRIPTION
     parser.epilog = _EPILOG
-    parser.add_argument(
-        "paths",
-        nargs="+",
-        metavar="PATH",
-        help="a .policy file, a folder of such files, or `-` for stdin, which is printed",
-    )
+    policy_texts.add_paths(parser)
     mode = parser.add_mutually_exclusive_group()
     rewriting.add_comparisons(mode)
 

@@ -1,16 +1,26 @@
-"""Policy texts that a command line names; reading them is left until a command does so."""
+"""Policy files that a command line names; reading them is left until a command does so."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Iterable
 
+    from policysched.app import policy_sources
     from policysched.lang import source
 
-STDIN_NAME = "<stdin>"
-_MANIFEST_SUFFIXES = (".yaml", ".yml", ".json")
+
+def add_paths(parser: argparse.ArgumentParser, *, is_required: bool = True) -> None:
+    """Add the argument `paths`."""
+    parser.add_argument(
+        "paths",
+        nargs="+" if is_required else "*",
+        metavar="PATH",
+        help="a .policy file, a folder of such files, a ConfigMap manifest (YAML or JSON), or `-` "
+        "for stdin, which may be a manifest too",
+    )
 
 
 def read(paths: Iterable[str]) -> list[source.SourceText]:
@@ -25,6 +35,13 @@ def read(paths: Iterable[str]) -> list[source.SourceText]:
     return policy_sources.read(paths)
 
 
-def is_manifest(path: str) -> bool:
-    """Say whether a path names a ConfigMap manifest."""
-    return path.endswith(_MANIFEST_SUFFIXES)
+def read_files(paths: Iterable[str]) -> list[policy_sources.PolicyFile]:
+    """Return the files at `paths`; see `read`.
+
+    Raises:
+        InputError: as `read`.
+        UsageError: as `read`.
+    """
+    from policysched.app import policy_sources  # noqa: PLC0415 - `--help` does without
+
+    return policy_sources.read_files(paths)

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import os
 import pathlib
 import stat
 import sys
-import tempfile
 from typing import TYPE_CHECKING, Protocol
 
 from policysched import errors
@@ -18,6 +16,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Sequence
 
+    from policysched.app import policy_sources
     from policysched.lang import diagnostics, source
 
 
@@ -63,94 +62,117 @@ def add_comparisons(mode: argparse._MutuallyExclusiveGroup) -> None:
     mode.add_argument("--diff", action="store_true", help="show what would change")
 
 
-def _read(paths: Sequence[str], command: str) -> list[source.SourceText]:
-    """Return the texts that `command` is to rewrite.
-
-    Raises:
-        UsageError: a path is a manifest, whose layout nobody here keeps.
-        InputError: a path cannot be read.
-    """
-    for path in paths:
-        if policy_texts.is_manifest(path):
-            raise errors.UsageError(f"`{path}` is no policy file; {command} takes `.policy` files")
-    with progress.reading("reading policies", paths):
-        return policy_texts.read(paths)
-
-
 def run(rewriting: Rewriting, args: argparse.Namespace) -> int:
     """Rewrite each file; one that cannot be rewritten does not keep the others from it."""
-    texts = _read(args.paths, rewriting.command)
-    with progress.shown(f"{rewriting.command}: files", len(texts)) as bar:
-        results = [rewriting.rewrite(text) for text in bar.track(texts)]
+    with progress.reading("reading policies", args.paths):
+        files = policy_texts.read_files(args.paths)
+    with progress.shown(f"{rewriting.command}: files", len(files)) as bar:
+        results = [[rewriting.rewrite(text) for text in file.texts] for file in bar.track(files)]
     exit_codes = [
-        _tell(rewriting, text, result, args) for text, result in zip(texts, results, strict=True)
+        max(_tell(file, outcomes), _deliver(rewriting, file, outcomes, args))
+        for file, outcomes in zip(files, results, strict=True)
     ]
     return max(exit_codes, default=errors.EXIT_OK)
 
 
-def _tell(
-    rewriting: Rewriting, text: source.SourceText, result: Outcome, args: argparse.Namespace
-) -> int:
+def _tell(file: policy_sources.PolicyFile, outcomes: Sequence[Outcome]) -> int:
+    """Tell why texts are left as they are."""
     from policysched.lang import rendering  # noqa: PLC0415 - `--help` does without
 
-    for finding in result.diagnostics:
-        output.write(rendering.render(finding, {text.name: text}) + "\n", sys.stderr)
-    if result.text is None:
-        reason = result.problem or "it has errors"
-        output.write(f"policysched: `{text.name}` is left as it is: {reason}", sys.stderr)
-        return errors.EXIT_WRONG_INPUT
-    return _deliver(rewriting, text, result.text, args)
+    exit_code = errors.EXIT_OK
+    for text, outcome in zip(file.texts, outcomes, strict=True):
+        for finding in outcome.diagnostics:
+            output.write(rendering.render(finding, {text.name: text}) + "\n", sys.stderr)
+        if outcome.text is None:
+            tell_unchanged(text.name, outcome.problem or "it has errors")
+            exit_code = errors.EXIT_WRONG_INPUT
+    return exit_code
+
+
+def tell_unchanged(name: str, reason: str) -> None:
+    """Tell why a text is left as it is."""
+    output.write(f"policysched: `{name}` is left as it is: {reason}", sys.stderr)
 
 
 def _deliver(
-    rewriting: Rewriting, text: source.SourceText, rewritten: str, args: argparse.Namespace
+    rewriting: Rewriting,
+    file: policy_sources.PolicyFile,
+    outcomes: Sequence[Outcome],
+    args: argparse.Namespace,
 ) -> int:
-    """Compare, print or write the new text."""
-    is_changed = rewritten != text.text
+    """Compare, print or write the file with its new texts."""
+    pairs = zip(file.texts, outcomes, strict=True)
+    new = {text.name: outcome.text for text, outcome in pairs if outcome.text is not None}
+    if not new:
+        return errors.EXIT_WRONG_INPUT
+    try:
+        content = file.with_texts(new)
+    except errors.InputError as error:
+        tell_unchanged(file.name, str(error))
+        return errors.EXIT_WRONG_INPUT
+    is_changed = content != file.content
     if args.check:
         if is_changed:
-            output.write(text.name)
+            output.write(file.name)
         return errors.EXIT_FINDINGS if is_changed else errors.EXIT_OK
     if args.diff:
-        sys.stdout.writelines(diff(text, rewritten, rewriting.done))
+        sys.stdout.writelines(diff(file, content, rewriting.done))
         return errors.EXIT_FINDINGS if is_changed else errors.EXIT_OK
-    if not rewriting.is_in_place or text.name == policy_texts.STDIN_NAME:
-        sys.stdout.write(rewritten)
+    if not rewriting.is_in_place or file.is_stdin:
+        sys.stdout.write(content)
     elif is_changed:
-        write(pathlib.Path(text.name), rewritten)
-        output.write(f"{rewriting.done} {text.name}")
+        write(file, content)
+        output.write(f"{rewriting.done} {file.name}")
     return errors.EXIT_OK
 
 
-def diff(text: source.SourceText, rewritten: str, how: str) -> list[str]:
-    """Return the lines of a unified diff; `how` says in a word what was done to the text."""
+def diff(file: policy_sources.PolicyFile, content: str, how: str) -> list[str]:
+    """Return the lines of a unified diff; `how` says in a word what was done to the file."""
+    import difflib  # noqa: PLC0415 - most runs do without
+
     lines = difflib.unified_diff(
-        text.text.splitlines(keepends=True),
-        rewritten.splitlines(keepends=True),
-        fromfile=text.name,
-        tofile=f"{text.name} ({how})",
+        file.content.splitlines(keepends=True),
+        content.splitlines(keepends=True),
+        fromfile=file.name,
+        tofile=f"{file.name} ({how})",
     )
     unended = "\n\\ No newline at end of file\n"
     return [line if line.endswith("\n") else line + unended for line in lines]
 
 
-def write(path: pathlib.Path, content: str) -> None:
+def write(file: policy_sources.PolicyFile, content: str) -> None:
     """Replace a file at once: whoever reads it meanwhile sees the old or the new text whole.
 
     Raises:
-        InputError: it cannot be written.
+        InputError: it cannot be written, or is not what it was when it was read.
     """
-    target = path.resolve()  # a link stays a link
+    import tempfile  # noqa: PLC0415 - most runs do without
+
+    target = pathlib.Path(file.name).resolve()  # a link stays a link
     try:
+        mark = _mark(target, file)
         descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
         try:
-            _fill(descriptor, content, target.stat())
+            _fill(descriptor, mark + content, target.stat())
             pathlib.Path(name).replace(target)
         except BaseException:  # an interrupt leaves nothing behind either
             pathlib.Path(name).unlink()
             raise
     except OSError as error:
-        raise errors.InputError(str(path), f"cannot be written: {error.strerror}") from error
+        raise errors.InputError(file.name, f"cannot be written: {error.strerror}") from error
+
+
+def _mark(target: pathlib.Path, file: policy_sources.PolicyFile) -> str:
+    """Return the byte order mark that a file begins with, or "".
+
+    Raises:
+        InputError: somebody has edited the file since it was read.
+    """
+    now = target.read_bytes().decode("utf-8", errors="replace")
+    for mark in ("", "\ufeff"):
+        if now == mark + file.content:
+            return mark
+    raise errors.InputError(file.name, "has changed since it was read, so it is not written")
 
 
 def _fill(descriptor: int, content: str, like: os.stat_result) -> None:
@@ -165,3 +187,5 @@ def _fill(descriptor: int, content: str, like: os.stat_result) -> None:
             os.fchown(file.fileno(), like.st_uid, like.st_gid)
         os.fchmod(file.fileno(), stat.S_IMODE(like.st_mode))  # last: chown clears setuid bits
         file.write(content)
+        file.flush()
+        os.fsync(file.fileno())  # a crash of the machine leaves the old text or the new one

@@ -112,6 +112,15 @@ class SourceText:
         """Return the offset at which the 1-based line `number` begins."""
         return self._line_starts[number - 1]
 
+    def fitted(self, new: str) -> str:
+        """Return what `new` is read back as where this text stands.
+
+        In a manifest line ends at the end are up to the manifest (`|-`, `|+`), so they stay.
+        """
+        if self.origin is None:
+            return new
+        return new.rstrip("\n") + self.text[len(self.text.rstrip("\n")) :]
+
     def line(self, number: int) -> str:
         """Return the text of the 1-based line `number`, without its line end."""
         start = self._line_starts[number - 1]

@@ -121,7 +121,7 @@ def test_how_a_text_ends_is_up_to_the_manifest(header: str, ending: str) -> None
     text = f"kind: ConfigMap\ndata:\n  a.policy: {header}\n" + block(POLICY, "    ") + "\n\n"
     (found,) = manifests.read(text, "a.yaml")
     assert found.text == POLICY.rstrip("\n") + ending
-    assert manifests.ended_alike(found.text, POLICY) == found.text
+    assert found.fitted(POLICY) == found.text
     assert manifests.rewritten(text, "a.yaml", [(found, POLICY)]) == text
 
 

@@ -5,12 +5,14 @@ import os
 import pathlib
 import stat
 import sys
+import textwrap
 import types
 
 import pytest
 
 from policysched import errors
 from policysched.cli import main
+from policysched.lang import formatter, source
 
 UGLY = "policy a{for pods# all\n reject when free(cpu)<2}"
 PRETTY = "policy a {\n  for pods  # all\n  reject when free(cpu) < 2\n}\n"
@@ -107,10 +109,68 @@ def test_stdin_is_printed(
     assert capsys.readouterr().out == PRETTY
 
 
-def test_a_manifest_is_not_rewritten(capsys: pytest.CaptureFixture[str]) -> None:
-    """YAML around a policy has a layout of its own."""
-    assert main.main(["fmt", "-w", "map.yaml"]) == errors.EXIT_USAGE
-    assert "`map.yaml` is no policy file" in capsys.readouterr().err
+def manifest(text: str, header: str = "|") -> str:
+    """Return a ConfigMap, with more around it than the policy."""
+    head = f"# by hand\nkind:   ConfigMap\ndata:\n  x: 'y'\n  a.policy: {header}\n"
+    block = textwrap.indent(text.rstrip("\n") + "\n", "      ")
+    return f"{head}{block}  z.policy: |-\n    version 1\n---\na: b\n"
+
+
+def test_a_policy_in_a_manifest_is_formatted_in_its_place(
+    tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The rest of the YAML stays as it is, byte for byte."""
+    file = tmp_path / "map.yaml"
+    file.write_bytes(b"\xef\xbb\xbf" + manifest(UGLY).encode())
+    assert main.main(["fmt", "--check", str(file)]) == errors.EXIT_FINDINGS
+    assert capsys.readouterr().out == f"{file}\n"
+    assert main.main(["fmt", "--diff", str(file)]) == errors.EXIT_FINDINGS
+    assert f"+++ {file} (formatted)" in capsys.readouterr().out
+    assert main.main(["fmt", str(file)]) == errors.EXIT_OK
+    assert capsys.readouterr().out == manifest(PRETTY)
+    assert main.main(["fmt", "-w", str(file)]) == errors.EXIT_OK
+    assert file.read_bytes() == b"\xef\xbb\xbf" + manifest(PRETTY).encode()
+    assert main.main(["fmt", "--check", str(file)]) == errors.EXIT_OK
+
+
+def test_a_manifest_on_stdin_is_printed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What `kustomize build` prints can be piped through."""
+    stdin = types.SimpleNamespace(buffer=io.BytesIO(manifest(UGLY).encode()))
+    monkeypatch.setattr(sys, "stdin", stdin)
+    assert main.main(["fmt", "-"]) == errors.EXIT_OK
+    assert capsys.readouterr().out == manifest(PRETTY)
+
+
+@pytest.mark.parametrize("header", [">", ">-"])
+def test_a_block_that_cannot_be_edited_is_left(
+    header: str, tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One line says which, where and why."""
+    file = tmp_path / "map.yaml"
+    text = manifest(UGLY, header)
+    file.write_text(text)
+    assert main.main(["fmt", "-w", str(file)]) == errors.EXIT_WRONG_INPUT
+    err = capsys.readouterr().err
+    assert f"`{file}` is left as it is: {file}:5: the key `a.policy` is no literal block" in err
+    assert file.read_text() == text
+
+
+def test_a_file_that_was_edited_meanwhile_is_left(
+    ugly: pathlib.Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What somebody else has written is not overwritten."""
+    format_text = formatter.format_text
+
+    def edit_and_format(text: source.SourceText) -> formatter.FormatResult:
+        ugly.write_text("version 1 # theirs\n")
+        return format_text(text)
+
+    monkeypatch.setattr(formatter, "format_text", edit_and_format)
+    assert main.main(["fmt", "-w", str(ugly)]) == errors.EXIT_WRONG_INPUT
+    assert "has changed since it was read" in capsys.readouterr().err
+    assert ugly.read_text() == "version 1 # theirs\n"
 
 
 def test_a_folder_that_cannot_be_written_is_one_line(

@@ -6,6 +6,7 @@ import io
 import pathlib
 import stat
 import sys
+import textwrap
 from types import SimpleNamespace
 
 import pytest
@@ -76,11 +77,18 @@ def test_stdin_is_printed(
     assert capsys.readouterr().out == NEW
 
 
+def test_a_policy_in_a_manifest_is_migrated_in_its_place(tmp_path: pathlib.Path) -> None:
+    """The rest of the YAML stays as it is."""
+    file = tmp_path / "map.yaml"
+    head = "kind: ConfigMap\ndata:\n  a.policy: |\n"
+    file.write_text(head + textwrap.indent(OLD, "    ") + "  b: c # stays\n", encoding="utf-8")
+    assert main.main(["migrate", str(file)]) == errors.EXIT_OK
+    wanted = head + textwrap.indent(NEW, "    ") + "  b: c # stays\n"
+    assert file.read_text(encoding="utf-8") == wanted
+
+
 def test_usage(tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Manifests are not rewritten, and a path is needed."""
-    manifest = tmp_path / "policies.yaml"
-    assert main.main(["migrate", str(manifest)]) == errors.EXIT_USAGE
-    assert "is no policy file" in capsys.readouterr().err
+    """A path is needed, and it must exist."""
     assert main.main(["migrate"]) == errors.EXIT_USAGE
     assert main.main(["migrate", "--check", "--diff", "x.policy"]) == errors.EXIT_USAGE
     assert main.main(["migrate", str(tmp_path / "no.policy")]) == errors.EXIT_WRONG_INPUT

@@ -14,8 +14,9 @@ def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
         if formatter.is_canonical(result):
             continue
         formatted = formatter.format_text(text).text
-        if formatted is None or formatted == text.text:
+        if formatted is None or text.fitted(formatted) == text.text:
             continue
+        formatted = text.fitted(formatted)
         start, end, replacement = _difference(text.text, formatted)
         span = text.span(start, end)
         yield diagnostics.Diagnostic(
