@@ -1,7 +1,7 @@
 """What `run` tells of itself, in Prometheus' exposition format (docs/metrics.md has the list).
 
-Everything but durations is read where it is kept, when somebody asks: nothing is counted twice, and
-scheduling pays nothing.
+Everything is read where it is kept, when somebody asks: nothing is counted twice, scheduling pays
+nothing, and what is gone is told of no longer.
 """
 
 from __future__ import annotations
@@ -23,8 +23,6 @@ from policysched.scheduler import scheduler as schedulers
 
 PATH = "/metrics"
 
-_DURATION_BUCKETS_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
-
 Families = Iterator[core.Metric]
 
 
@@ -34,24 +32,12 @@ class OwnMetrics:
     def __init__(self) -> None:
         """Start with what does not depend on anything."""
         self.registry = prometheus_client.CollectorRegistry()
-        self._durations = prometheus_client.Histogram(
-            "policysched_metric_query_duration_seconds",
-            "How long queries for metrics took, whatever came of them.",
-            ("metric", "source"),
-            buckets=_DURATION_BUCKETS_SECONDS,
-            registry=self.registry,
-        )
         prometheus_client.ProcessCollector(registry=self.registry)
         prometheus_client.GCCollector(registry=self.registry)
         info = prometheus_client.Gauge(
             "policysched_build_info", "Always 1.", ("version",), registry=self.registry
         )
         info.labels(policysched.__version__).set(1)
-
-    def observe_query(self, stats: status.MetricStats) -> None:
-        """Count the query that has just ended."""
-        if stats.last_duration_seconds is not None:
-            self._durations.labels(stats.key, stats.source).observe(stats.last_duration_seconds)
 
     def add(self, collect: Callable[[], Iterable[core.Metric]]) -> None:
         """Ask `collect` whenever the page is asked for."""
@@ -112,14 +98,20 @@ def of_queries(stats: Iterable[status.MetricStats]) -> Families:
         "When the last answer came that could be used.",
         labels=labels,
     )
+    durations = core.HistogramMetricFamily(
+        "policysched_metric_query_duration_seconds",
+        "How long queries for metrics took, whatever came of them.",
+        labels=labels,
+    )
     for each in stats:
         key = (each.key, each.source)
         queries.add_metric(key, each.queries)
+        durations.add_metric(key, scheduler_metrics.buckets(each.durations), each.durations.total)
         for cause, count in each.counts.items():
             answers.add_metric((*key, cause.value), count)
         if each.last_success is not None:
             success.add_metric(key, each.last_success.timestamp())
-    yield from (queries, answers, success)
+    yield from (queries, answers, success, durations)
 
 
 def of_samples(readers: Iterable[readings.MetricReader], snap: snapshot.Snapshot) -> Families:

@@ -1,4 +1,4 @@
-"""Tells of metric sources that go down and come back: an event of the cluster, and durations.
+"""Tells of metric sources that go down and come back, by an event of the cluster.
 
 A source is no object of the cluster, and neither is a scheduler that runs outside of it; so events
 are about the namespace in which cluster components live, where `kubectl get events -n kube-system`
@@ -7,30 +7,19 @@ shows them. The log has the same (`promapi.source`).
 
 from __future__ import annotations
 
-from typing import Protocol
-
-from policysched.app import own_metrics
+from policysched.app import recorders
 from policysched.promapi import status
 
 DOWN, UP = "MetricsSourceDown", "MetricsSourceUp"
 _ACTION = "QueryingMetrics"
 
 
-class Recorder(Protocol):
-    """Writes events about the cluster; see `kube.event_recorder`."""
-
-    def record_of_cluster(self, event_type: str, reason: str, action: str, note: str) -> None:
-        """Queue one event."""
-        ...
-
-
 class SourceWatch:
     """Is told by sources, and tells others once they are there."""
 
-    def __init__(self, own: own_metrics.OwnMetrics) -> None:
-        """Count queries in `own`."""
-        self.recorder: Recorder | None = None
-        self._own = own
+    def __init__(self) -> None:
+        """Tell nobody until there is a recorder."""
+        self.recorder: recorders.Recorder | None = None
 
     def source_changed(self, health: status.SourceHealth) -> None:
         """Write an event."""
@@ -45,5 +34,4 @@ class SourceWatch:
             self.recorder.record_of_cluster("Warning", DOWN, _ACTION, note)
 
     def metric_asked(self, stats: status.MetricStats) -> None:
-        """Count a query."""
-        self._own.observe_query(stats)
+        """Do nothing: what queries bring is read where it is counted."""

@@ -79,7 +79,7 @@ class Service:
         if options.dry_run:
             self._election = election_config.LeaderElectionConfig()
         self._own_metrics = own_metrics.OwnMetrics()
-        self._source_watch = source_watch.SourceWatch(self._own_metrics)
+        self._source_watch = source_watch.SourceWatch()
         self._recipe = versions.Recipe(configuration, options.scheduler_name, clock)
         self._starting = starting.Starting(configuration.policies, self._recipe)
         self._metrics: metrics_source.MetricsSource | None = None

@@ -86,6 +86,7 @@ class Cache:
             now = self._clock.now()
             self._follow_clock()
         self._placed.recent.advance(now.timestamp())
+        self.nodes.forget_labels()
         return snapshot.Snapshot(
             self.nodes,
             self.counts,

@@ -3,7 +3,8 @@
 Axes, used in every docstring of the engine:
     N  rows in use (`NodeColumns.size`); some rows may be dead, see below
     n  rows of a `NodeView`, all N or a few
-    R  resources (`NodeColumns.resources` numbers them: 0 cpu, 1 memory, 2 ephemeral-storage, …)
+    R  resources that a node has or had (`NodeColumns.resources` numbers them: 0 cpu, 1 memory,
+       2 ephemeral-storage, 3 stands for all that no node has, …)
     D  topology domains (distinct values of one label)
 
 A row is dead (`is_alive` False) when its node was deleted or is not known yet. It stays while pods
@@ -13,13 +14,15 @@ masks them out once at the end.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TypeAlias
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from policysched.cluster import (
+    absent_resources,
     change_log,
     image_states,
     interning,
@@ -38,13 +41,17 @@ NodeMask: TypeAlias = BoolArray
 """bool (n,): one verdict a node."""
 RowIndex: TypeAlias = "slice | npt.NDArray[np.intp]"
 
-CPU, MEMORY, EPHEMERAL_STORAGE = 0, 1, 2
-"""Resource columns that every cluster has."""
+CPU, MEMORY, EPHEMERAL_STORAGE, ABSENT = 0, 1, 2, 3
+"""Resource columns that every cluster has; `ABSENT` is zero everywhere."""
 
 _PODS = "pods"
+_NO_NAME = ""
 _FIRST_CAPACITY = 64
 _MAX_REQUEST_VECTORS = 2_000
 """A bound on memory: shapes of jobs and rollouts come and go."""
+_MAX_LABELS = 512
+"""Far more keys than policies and workloads of a cluster select by; pods may invent others."""
+_SLACK_TAINT_SETS = 256
 
 _PER_ROW = (
     "is_alive",
@@ -68,6 +75,8 @@ class NodeColumns:
         allowed_pods, pod_count: int64 (C,).
         allocatable, requested: int64 (C, R), milli-CPU, bytes or pieces.
         nonzero_requested: int64 (C, 2), cpu and memory with defaults for containers without any.
+        taint_sets: another object where sets have got other numbers.
+        absent_resources: what is requested of resources that no node has.
         node_changes: rows whose node object changed in what scheduling reads.
         usage_changes: rows on which a pod came or went.
     """
@@ -76,10 +85,10 @@ class NodeColumns:
         """Start without nodes."""
         self.size = 0
         self.resources: interning.Interner[str] = interning.Interner()
-        for name in (pod_requests.CPU, pod_requests.MEMORY, "ephemeral-storage"):
+        for name in (pod_requests.CPU, pod_requests.MEMORY, "ephemeral-storage", _NO_NAME):
             self.resources.intern(name)
-        self.taint_sets: interning.Interner[tuple[objects.Taint, ...]] = interning.Interner()
-        self.taint_sets.intern(())
+        self.absent_resources = absent_resources.AbsentResources()
+        self.taint_sets = _new_taint_sets()
         self.nodes: list[objects.Node | None] = []
         self.names: list[str] = []
         self.row_of: dict[str, int] = {}
@@ -89,7 +98,7 @@ class NodeColumns:
         self.ports = port_columns.PortColumns()
         self._labels: dict[str, label_column.LabelColumn] = {}
         self._free_rows: list[int] = []
-        self._request_vectors: dict[int, tuple[npt.NDArray[np.intp], IntArray]] = {}
+        self._request_vectors: dict[int, _RequestVector] = {}
         capacity = _FIRST_CAPACITY
         self.is_alive: BoolArray = np.zeros(capacity, np.bool_)
         self.is_unschedulable: BoolArray = np.zeros(capacity, np.bool_)
@@ -112,7 +121,7 @@ class NodeColumns:
         self.nodes[row] = node
         self.is_alive[row] = True
         self.is_unschedulable[row] = node.spec.unschedulable
-        self.taint_set_ids[row] = self.taint_sets.intern(node.spec.taints)
+        self._set_taints(row, node.spec.taints)
         self._set_allocatable(row, node.status.allocatable)
         self._set_labels(row, node.metadata.labels)
         self.images.set_node(row, node.status.images)
@@ -159,8 +168,10 @@ class NodeColumns:
         self._free_if_unused(row)
 
     def _count_pod(self, row: int, shape: pod_shape.PodShape, sign: int) -> None:
-        ids, amounts = self.request_vector(shape)
-        self.requested[row, ids] += sign * amounts
+        vector = self._request_vector(shape)
+        self.requested[row, vector.ids] += sign * vector.amounts
+        if vector.absent:
+            self.absent_resources.count(row, vector.absent, sign)
         requests = shape.requests
         nonzero = (requests.nonzero_cpu_milli, requests.nonzero_memory_bytes)
         # Sums of arrays, other than those of single numbers, overflow without a warning, like Go's.
@@ -174,6 +185,9 @@ class NodeColumns:
         """Count pods on rows, all in one go."""
         self._sum_up(pods, 1)
         for info, row in pods:
+            absent = self._request_vector(info.shape).absent
+            if absent:
+                self.absent_resources.count(row, absent, 1)
             if info.shape.host_ports:
                 self.ports.count(row, info.shape.host_ports, 1)
 
@@ -184,12 +198,28 @@ class NodeColumns:
             if info.shape.host_ports:
                 self.ports.suppose(row, info.shape.host_ports, change)
 
+    def suppose_requests(self, row: int, resource: str, amount: int) -> None:
+        """Suppose that the pods of a row request more of a resource, or less, by `amount`.
+
+        Milli-CPU, bytes or pieces. To be undone by supposing the opposite.
+        """
+        column = self.resource_column(resource)
+        self.requested[row, column] += amount
+        if column in (CPU, MEMORY):
+            self.nonzero_requested[row, column] += amount
+        self.usage_changes.touch(row)
+
+    def suppose_pod_count(self, row: int, count: int) -> None:
+        """Suppose that `count` more pods are on a row that request nothing, fewer below 0."""
+        self.pod_count[row] += count
+        self.usage_changes.touch(row)
+
     def _sum_up(self, pods: Sequence[tuple[pod_shape.PodInfo, int]], change: int) -> None:
         shapes = {info.shape: None for info, _ in pods}
-        vectors = [self.request_vector(shape) for shape in shapes]  # may add columns
         requested = np.zeros((len(shapes), self.requested.shape[1]), np.int64)
-        for one, (ids, amounts) in zip(requested, vectors, strict=True):
-            one[ids] = amounts
+        for one, shape in zip(requested, shapes, strict=True):
+            vector = self._request_vector(shape)
+            one[vector.ids] = vector.amounts
         nonzero = [(s.requests.nonzero_cpu_milli, s.requests.nonzero_memory_bytes) for s in shapes]
         number_of = {shape: number for number, shape in enumerate(shapes)}
         numbers = [number_of[info.shape] for info, _ in pods]
@@ -199,13 +229,10 @@ class NodeColumns:
         np.add.at(self.pod_count, rows, change)
         self.usage_changes.touch_all(rows)
 
-    def request_vector(self, shape: pod_shape.PodShape) -> tuple[npt.NDArray[np.intp], IntArray]:
-        """Return the resource columns that pods of `shape` request (intp (r,)) and the amounts."""
+    def _request_vector(self, shape: pod_shape.PodShape) -> _RequestVector:
         vector = self._request_vectors.get(shape.index)
         if vector is None:
-            amounts = shape.requests.amounts
-            ids = np.array([self.resource_column(name) for name in amounts], np.intp)
-            vector = ids, np.array(list(amounts.values()), np.int64)
+            vector = _RequestVector.of(shape.requests.amounts, self.resources)
             if len(self._request_vectors) > _MAX_REQUEST_VECTORS:
                 self._request_vectors.clear()
             self._request_vectors[shape.index] = vector
@@ -240,17 +267,57 @@ class NodeColumns:
         for name, text in allocatable.items():
             if name == _PODS:
                 self.allowed_pods[row] = pod_requests.amount(name, text)
-            else:
-                column = self.resource_column(name)
+            elif name != _NO_NAME:
+                column = self._add_resource(name)
                 self.allocatable[row, column] = pod_requests.amount(name, text)
 
     def resource_column(self, name: str) -> int:
-        """Return the column of a resource, a new one of zeros when it was not seen before."""
+        """Return the column of a resource, `ABSENT` when no node had it so far.
+
+        Who keeps it looks again when there are more `resources`.
+        """
+        column = self.resources.find(name)
+        return ABSENT if column is None else column
+
+    def _add_resource(self, name: str) -> int:
+        """Return the column of a resource that a node has."""
+        known = self.resources.find(name)
+        if known is not None:
+            return known
         column = self.resources.intern(name)
         if column >= self.allocatable.shape[1]:
             self.allocatable = _widened(self.allocatable)
             self.requested = _widened(self.requested)
+        self._request_vectors.clear()
+        for row, amount in self.absent_resources.take(name).items():
+            self.requested[row, column] = amount
+            self.usage_changes.touch(row)
         return column
+
+    # --- forgetting -------------------------------------------------------------------------------
+
+    def forget_labels(self) -> None:
+        """Forget the columns of labels when there are very many; to be called between two cycles.
+
+        Values have other numbers then, for which `node_changes` stands.
+        """
+        if len(self._labels) > _MAX_LABELS:
+            self._labels.clear()
+            self.node_changes.touch_all(range(min(self.size, 1)))
+
+    @property
+    def label_count(self) -> int:
+        """How many labels have a column."""
+        return len(self._labels)
+
+    def _set_taints(self, row: int, taints: tuple[objects.Taint, ...]) -> None:
+        self.taint_set_ids[row] = self.taint_sets.intern(taints)
+        if len(self.taint_sets) > 2 * self.size + _SLACK_TAINT_SETS:
+            self.taint_sets = _new_taint_sets()
+            self.taint_set_ids[:] = 0
+            for each, node in enumerate(self.nodes):
+                if node is not None:
+                    self.taint_set_ids[each] = self.taint_sets.intern(node.spec.taints)
 
     # --- rows -------------------------------------------------------------------------------------
 
@@ -298,6 +365,39 @@ def _lengthened(array: npt.NDArray[np.generic], capacity: int) -> npt.NDArray[np
     longer = np.zeros((capacity, *array.shape[1:]), array.dtype)
     longer[: len(array)] = array
     return longer
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _RequestVector:
+    """What pods of a shape request.
+
+    Attributes:
+        ids: intp (r,), columns of resources.
+        amounts: int64 (r,), of each.
+        absent: the amounts of resources that no node has.
+    """
+
+    ids: npt.NDArray[np.intp]
+    amounts: IntArray
+    absent: dict[str, int]
+
+    @classmethod
+    def of(cls, amounts: Mapping[str, int], resources: interning.Interner[str]) -> Self:
+        """Return `amounts` with the numbers that `resources` have now."""
+        numbers = {name: resources.find(name) for name in amounts}
+        known = [name for name, number in numbers.items() if number is not None]
+        return cls(
+            np.array([numbers[name] for name in known], np.intp),
+            np.array([amounts[name] for name in known], np.int64),
+            {n: a for n, a in amounts.items() if a and numbers[n] is None},
+        )
+
+
+def _new_taint_sets() -> interning.Interner[tuple[objects.Taint, ...]]:
+    """Return numbers of which 0 stands for no taints."""
+    made: interning.Interner[tuple[objects.Taint, ...]] = interning.Interner()
+    made.intern(())
+    return made
 
 
 def _widened(array: IntArray) -> IntArray:

@@ -85,6 +85,32 @@ class MetricTable:
         if history is not None:
             history.add(samples)
         self._changed(metric)
+        if history is None and not self._samples[metric]:
+            self._forget(metric)
+
+    def _forget(self, metric: str) -> None:
+        """Keep nothing of a metric without samples: policies that come and go leave no trace."""
+        del self._samples[metric], self._refreshes[metric]
+        self._columns.pop((metric, None), None)
+
+    @property
+    def metric_count(self) -> int:
+        """How many metrics something is kept of."""
+        return len(self._samples.keys() | self._refreshes.keys())
+
+    def samples_of(self, metric: str) -> Mapping[str, Sample]:
+        """Return the newest samples of a metric by node."""
+        return self._samples.get(metric, {})
+
+    def begin_anew(self, metric: str, samples: Mapping[str, Sample]) -> None:
+        """Replace all samples of a metric, those behind windows too, as if there had been no other.
+
+        What hysteresis remembers goes by every refresh, so it is not as if nothing had been.
+        """
+        history = self._histories.get(metric)
+        if history is not None:
+            self._histories[metric] = metric_windows.SampleHistory(history.need)
+        self.refresh(metric, samples)
 
     def backfill(self, metric: str, older: metric_windows.OlderSamples) -> None:
         """Take in older samples of a metric, for windows over it."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable
 
 import numpy as np
@@ -24,18 +23,22 @@ class PortColumns:
     def __init__(self) -> None:
         """Start with no port claimed."""
         self.supposed_free: dict[tuple[str, str, int], set[int]] = {}
-        self._columns: dict[tuple[str, int], dict[str, count_column.CountColumn]] = defaultdict(
-            dict
-        )
+        self._columns: dict[tuple[str, int], dict[str, count_column.CountColumn]] = {}
+
+    def __len__(self) -> int:
+        """Return how many ports are claimed anywhere."""
+        return len(self._columns)
 
     def count(self, row: int, ports: Iterable[pod_shape.HostPort], change: int) -> None:
         """Add `change` (1 or -1) claims of `ports` on one node."""
         for port in ports:
-            by_address = self._columns[port.protocol, port.port]
+            by_address = self._columns.setdefault((port.protocol, port.port), {})
             column = by_address.setdefault(port.ip, count_column.CountColumn())
             column.add(row, change)
             if column.total == 0:
                 del by_address[port.ip]
+            if not by_address:
+                del self._columns[port.protocol, port.port]
 
     def suppose(self, row: int, ports: Iterable[pod_shape.HostPort], change: int) -> None:
         """Count for a what-if question.

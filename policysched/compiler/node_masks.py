@@ -7,7 +7,7 @@ from typing import Protocol, assert_never
 
 import numpy as np
 
-from policysched.cluster import columns, objects, selectors, snapshot
+from policysched.cluster import columns, interning, objects, selectors, snapshot
 from policysched.lang import checked_selector
 
 
@@ -49,16 +49,16 @@ class TaintMask:
     def __init__(self, pattern: checked_selector.TaintPattern) -> None:
         """Look for `pattern`."""
         self.pattern = pattern
-        self._nodes: columns.NodeColumns | None = None
+        self._sets: interning.Interner[tuple[objects.Taint, ...]] | None = None
         self._table: columns.BoolArray = np.zeros(0, np.bool_)
 
     def mask(self, nodes: snapshot.NodeView) -> columns.NodeMask:
         """Return bool (n,): the nodes that match."""
-        known = nodes.snapshot.nodes
-        if self._nodes is not known or len(self._table) < len(known.taint_sets):
-            decided = [self._matches(taints) for taints in known.taint_sets.values]
+        sets = nodes.snapshot.nodes.taint_sets
+        if self._sets is not sets or len(self._table) < len(sets):
+            decided = [self._matches(taints) for taints in sets.values]
             self._table = np.array(decided, np.bool_)
-            self._nodes = known
+            self._sets = sets
         found: columns.NodeMask = self._table[nodes.taint_set_ids]
         return found
 

@@ -185,7 +185,7 @@ class ShapeAnswersCache:
         self._scoped = scoped
         self._max_shapes = max_shapes
         self._kept: OrderedDict[tuple[int, str, Tolerations], ShapeAnswers] = OrderedDict()
-        self._namespaces_generation = 0
+        self._stamp = (0, 0)
 
     def get(
         self, pod: pod_shape.PodInfo, tolerations: Tolerations, snap: snapshot.Snapshot
@@ -195,9 +195,10 @@ class ShapeAnswersCache:
         A shape leaves the node's name out, so that placed and waiting pods share it; answers for a
         pod that names its node are kept apart.
         """
-        if snap.counts.namespaces_generation != self._namespaces_generation:
+        stamp = (snap.counts.namespaces_generation, len(snap.nodes.resources))
+        if stamp != self._stamp:
             self._kept.clear()
-            self._namespaces_generation = snap.counts.namespaces_generation
+            self._stamp = stamp
         key = (pod.shape.index, pod.pod.spec.node_name, tolerations)
         answers = self._kept.get(key)
         if answers is None or _is_over(answers.state.valid_until, snap.now):

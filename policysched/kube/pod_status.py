@@ -25,8 +25,9 @@ _logger = logging.getLogger(__name__)
 
 POD_SCHEDULED = "PodScheduled"
 WORKERS = 4
-WRITTEN_LIMIT = 2_000
-"""So many pods' last writes are remembered, until the watch shows them."""
+REMEMBERED_SECONDS = 60.0
+"""So long a pod's last write is remembered, for the watch to show it. Behind a watch that is later
+than that a write is refused, and the pod read."""
 
 MAX_CONFLICTS = 5
 """So often a note is tried on a pod that others change at the same time."""
@@ -96,6 +97,21 @@ class _Known:
     nominated_node_name: str
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Written:
+    """What was written last.
+
+    Attributes:
+        seen_version: the version of the pod that the note was about.
+        known: what the pod has been since.
+        at_seconds: when (monotonic clock).
+    """
+
+    seen_version: str
+    known: _Known
+    at_seconds: float
+
+
 class _StatusPatch(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
     conditions: tuple[status_patch.Condition, ...] = ()
     nominated_node_name: str | msgspec.UnsetType = msgspec.UNSET
@@ -131,8 +147,7 @@ class PodStatusWriter:
         self._notes: dict[str, _Note] = {}
         self._in_work: set[str] = set()
         self._queue: asyncio.Queue[str] = asyncio.Queue()
-        # By uid: the version of the pod that a note was about, and what it has been since.
-        self._written: collections.OrderedDict[str, tuple[str, _Known]] = collections.OrderedDict()
+        self._written: collections.OrderedDict[str, _Written] = collections.OrderedDict()
 
     def set_condition(
         self,
@@ -221,10 +236,20 @@ class PodStatusWriter:
             policy=WRITE_POLICY,
         )
         now_known = dataclasses.replace(note.applied_to(known), resource_version=_version(body))
-        self._written[metadata.uid] = (metadata.resource_version, now_known)
+        self._remember(metadata, now_known)
+
+    def _remember(self, metadata: objects.ObjectMeta, known: _Known) -> None:
+        """Keep what was written, and forget what was written long ago."""
+        now_seconds = self._clock.monotonic_seconds()
+        self._written[metadata.uid] = _Written(metadata.resource_version, known, now_seconds)
         self._written.move_to_end(metadata.uid)
-        if len(self._written) > WRITTEN_LIMIT:
+        while now_seconds - next(iter(self._written.values())).at_seconds > REMEMBERED_SECONDS:
             self._written.popitem(last=False)
+
+    @property
+    def remembered_count(self) -> int:
+        """How many pods' last writes are remembered."""
+        return len(self._written)
 
     async def _read(self, pod: objects.Pod) -> objects.Pod:
         path = paths.pod(pod.metadata.namespace, pod.metadata.name)
@@ -234,9 +259,9 @@ class PodStatusWriter:
     def _newest_known(self, pod: objects.Pod) -> _Known:
         """Return what the pod shows, or what was written since it looked like that."""
         metadata = pod.metadata
-        seen_version, written = self._written.get(metadata.uid, ("", None))
-        if written is not None and seen_version == metadata.resource_version:
-            return written
+        written = self._written.get(metadata.uid)
+        if written is not None and written.seen_version == metadata.resource_version:
+            return written.known
         shown = next((one for one in pod.status.conditions if one.type == POD_SCHEDULED), None)
         content = (shown.status, shown.reason, shown.message) if shown else ("", "", "")
         return _Known(metadata.resource_version, content, pod.status.nominated_node_name)

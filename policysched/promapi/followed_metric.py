@@ -179,11 +179,11 @@ class FollowedMetric:
                 asked.promql, self.metric.key, self.metric.refresh_seconds
             )
         except failures.QueryError as error:
-            self.stats.last_duration_seconds = error.duration_seconds
+            self.stats.durations.observe(error.duration_seconds)
             self.stats.counts[error.cause] += 1
             self._note(str(error))
             raise
-        self.stats.last_duration_seconds = reply.duration_seconds
+        self.stats.durations.observe(reply.duration_seconds)
         self._note("")
         return reply
 

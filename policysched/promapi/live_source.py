@@ -98,6 +98,8 @@ class LiveSource:
         for key, each in followed.items():
             each.want_window(window_seconds.get(key, 0.0))
         self._followed = followed
+        for one in self._sources.values():
+            one.forget_others(followed.keys())
         self._changed.set()
 
     def health(self) -> tuple[status.SourceHealth, ...]:

@@ -8,7 +8,7 @@ import dataclasses
 import logging
 import random
 import urllib.parse
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from typing import Protocol, TypeVar
 
 from policysched import clock as clocks
@@ -109,6 +109,17 @@ class Source:
     def is_failing(self) -> bool:
         """Whether no query succeeds, as far as is known: one is tried at a time."""
         return self._circuit.failures > 0
+
+    def forget_others(self, keys: Collection[str]) -> None:
+        """Forget what became of queries for all metrics but these, unless it still says something.
+
+        A query that succeeded a moment ago speaks for the source, whoever wants its answers now.
+        """
+        now = self._clock.monotonic_seconds()
+        self._suspects &= set(keys)
+        self._succeeded_until_seconds = {
+            key: until for key, until in self._succeeded_until_seconds.items() if until >= now
+        }
 
     async def ask(self, promql: str, key: str, refresh_seconds: float) -> Reply:
         """Wait for a turn and ask once.

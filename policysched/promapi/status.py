@@ -7,7 +7,10 @@ import dataclasses
 import datetime
 from typing import Protocol
 
+from policysched import histogram
 from policysched.promapi import failures
+
+_DURATION_BOUNDS_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -39,7 +42,7 @@ class MetricStats:
         source: name of its source.
         queries: how many were sent.
         last_success: when the last answer came that could be used.
-        last_duration_seconds: of the last query, whatever came of it.
+        durations: of queries in seconds, whatever came of them.
         problem: why the last query brought nothing, or "".
         counts: how often each rule of docs/metrics.md was needed.
     """
@@ -49,7 +52,9 @@ class MetricStats:
     source: str
     queries: int = 0
     last_success: datetime.datetime | None = None
-    last_duration_seconds: float | None = None
+    durations: histogram.Histogram = dataclasses.field(
+        default_factory=lambda: histogram.Histogram(_DURATION_BOUNDS_SECONDS)
+    )
     problem: str = ""
     counts: collections.Counter[failures.Cause] = dataclasses.field(
         default_factory=collections.Counter
@@ -64,7 +69,7 @@ class Observer(Protocol):
         ...
 
     def metric_asked(self, stats: MetricStats) -> None:
-        """A query has ended; `stats.last_duration_seconds` and `stats.problem` are its."""
+        """A query has ended; `stats.problem` is its."""
         ...
 
 

@@ -27,6 +27,7 @@ from policysched.compiler import compiler
 from policysched.kube import request_stats
 from policysched.promapi import failures, status
 from tests import builders
+from tests.app import kept_events
 from tests.app.telling import busy_world
 from tests.compiler import desk
 from tests.scheduler import fakes
@@ -47,7 +48,7 @@ policy p {
 def _stats() -> status.MetricStats:
     stats = status.MetricStats("busy", "busy", "default", queries=7)
     stats.last_success = datetime.datetime.fromtimestamp(1000, datetime.UTC)
-    stats.last_duration_seconds = 0.03
+    stats.durations.observe(0.03)
     stats.counts[failures.Cause.DUPLICATE] = 2
     return stats
 
@@ -122,7 +123,6 @@ def test_queries_and_sources_are_told() -> None:
     own.add(lambda: own_metrics.of_queries([stats]))
     health = [status.SourceHealth("default", is_up=True), status.SourceHealth("b", is_up=False)]
     own.add(lambda: own_metrics.of_sources(health))
-    source_watch.SourceWatch(own).metric_asked(stats)
     found = _samples(own)
     key = "metric=busy,source=default"
     assert found[f"policysched_metric_queries_total{{{key}}}"] == 7
@@ -135,29 +135,20 @@ def test_queries_and_sources_are_told() -> None:
     assert found["policysched_metrics_source_up{source=b}"] == 0
 
 
-class _Recorder:
-    def __init__(self) -> None:
-        self.told: list[tuple[str, str, str, str]] = []
-
-    def record_of_cluster(self, event_type: str, reason: str, action: str, note: str) -> None:
-        """Write an event down."""
-        self.told.append((event_type, reason, action, note))
-
-
 def test_events_tell_when_a_source_goes_down_and_comes_back() -> None:
     """The first says what happens to samples, and why; before the start nobody listens."""
-    watch = source_watch.SourceWatch(own_metrics.OwnMetrics())
+    watch = source_watch.SourceWatch()
     problem, address = "connection refused", "prometheus:9090"
     down = status.SourceHealth("default", is_up=False, problem=problem, address=address)
     watch.source_changed(down)
-    watch.recorder = recorder = _Recorder()
+    watch.recorder = recorder = kept_events.KeptEvents()
     watch.source_changed(down)
     watch.source_changed(status.SourceHealth("default", is_up=True))
-    assert [(kind, reason) for kind, reason, _, _ in recorder.told] == [
+    assert [(kind, reason) for kind, reason, _, _ in recorder.events] == [
         ("Warning", "MetricsSourceDown"),
         ("Normal", "MetricsSourceUp"),
     ]
-    note = recorder.told[0][3]
+    note = recorder.events[0][3]
     assert re.fullmatch(
         r"metrics source default \(prometheus:9090\) is down, .*: connection refused", note
     )
@@ -198,7 +189,6 @@ def test_the_docs_name_every_metric() -> None:
     own = own_metrics.OwnMetrics()
     readers = tuple(compiler.compile_program(desk.check(POLICY)).metric_parts.readers())
     own.follow(world.scheduler, lambda: readers, _Source())  # type: ignore[arg-type]  # it need not run
-    own.observe_query(_stats())
     served = {}
     for family in itertools.chain(own.registry.collect(), *_of_parts(world)):
         name = family.name + ("_total" if family.type == "counter" else "")

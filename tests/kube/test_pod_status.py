@@ -160,6 +160,20 @@ async def test_what_was_written_is_known_before_the_watch_shows_it() -> None:
 
 
 @asynchronous
+async def test_what_was_written_long_ago_is_forgotten() -> None:
+    """Pods that wait for nodes one after the other leave the writes of a minute."""
+    async with FakeServer() as server, running(server) as writer:
+        for number in range(200):
+            one = pod(name=f"web-{number}")
+            server.on("PATCH", f"/api/v1/namespaces/default/pods/web-{number}/status", patched("8"))
+            writer.set_condition(one, UNSCHEDULABLE)
+            await writer.flush()
+            server.clock.advance(10.0)
+        assert len(server.requests) == 200
+        assert writer.remembered_count == 7
+
+
+@asynchronous
 async def test_a_write_that_others_undid_is_made_again() -> None:
     """If the watch shows something else than we wrote, that counts."""
     async with FakeServer() as server, running(server) as writer:

@@ -491,6 +491,21 @@ async def test_policies_that_come_again_and_again_ask_no_more_than_they_need() -
 
 
 @asynchronous
+async def test_metrics_that_are_gone_leave_nothing() -> None:
+    """Policies that name their metrics anew each time leave neither samples nor measurements."""
+    world = worlds.World(worlds.metrics(_three()))
+    world.server.reply = lambda _: worlds.answer({"n1": 0.5})
+    async with running(world):
+        for number in range(30):
+            named = _three().replace("metric m", f"metric v{number}m")
+            world.live.set_metrics(worlds.metrics(named))
+            await world.time.advance(3)
+        assert world.table.metric_count == 3
+        assert len(world.live.stats()) == 3
+        assert sum(sum(each.durations.counts) for each in world.live.stats()) == 3
+
+
+@asynchronous
 async def test_an_answer_that_comes_after_its_metric_is_gone_is_dropped() -> None:
     """Also where another metric has its key by then."""
     world = worlds.World()

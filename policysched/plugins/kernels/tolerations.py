@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from policysched.cluster import columns, objects, selectors, snapshot
+from policysched.cluster import columns, interning, objects, selectors, snapshot
 
 Tolerations: TypeAlias = tuple[objects.Toleration, ...]
 Taints: TypeAlias = tuple[objects.Taint, ...]
@@ -73,14 +73,17 @@ class TaintSetTable:
         """Decide with `decide(taints, own)`."""
         self._decide = decide
         self._own = own
+        self._sets: interning.Interner[Taints] | None = None
         self._answers: columns.IntArray = np.zeros(0, np.int64)
 
     def at(self, nodes: snapshot.NodeView) -> columns.IntArray:
         """Return int64 (n,): the number of each node's taints."""
-        sets = nodes.snapshot.nodes.taint_sets.values
+        sets = nodes.snapshot.nodes.taint_sets
+        if sets is not self._sets:
+            self._sets, self._answers = sets, self._answers[:0]
         known = len(self._answers)
         if known < len(sets):
-            fresh = [self._decide(taints, self._own) for taints in sets[known:]]
+            fresh = [self._decide(taints, self._own) for taints in sets.values[known:]]
             self._answers = np.append(self._answers, np.array(fresh, np.int64))
         answers: columns.IntArray = self._answers[nodes.taint_set_ids]
         return answers
