@@ -9,33 +9,16 @@ at none of the points holds nowhere.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias
 
-from policysched.lang import checked, checked_expr, checked_selector, constants, diagnostics
+from policysched.lang import checked, checked_expr, comparisons, constants, diagnostics
 
 Typed = checked_expr.TypedExpr
 _Point: TypeAlias = Sequence[float]
 
 _MAX_POINTS = 10_000
 """Conditions over more are not looked at."""
-
-_SIGNS: Mapping[checked_selector.Comparator, Callable[[float, float], bool]] = {
-    "=": lambda left, right: left == right,
-    "!=": lambda left, right: left != right,
-    "<": lambda left, right: left < right,
-    "<=": lambda left, right: left <= right,
-    ">": lambda left, right: left > right,
-    ">=": lambda left, right: left >= right,
-}
-_MIRRORED: Mapping[checked_selector.Comparator, checked_selector.Comparator] = {
-    "=": "=",
-    "!=": "!=",
-    "<": ">",
-    "<=": ">=",
-    ">": "<",
-    ">=": "<=",
-}
 
 
 def check(when: Typed, until: Typed, env: constants.Environment) -> bool:
@@ -118,7 +101,7 @@ class _Quantities:
             case checked_expr.Not(operand=operand):
                 self.collect(operand)
             case _:
-                expr, comparator, limit = _compared(condition)
+                expr, comparator, limit = comparisons.with_constant(condition)
                 self._has_single_values |= comparator in {"=", "!="}
                 if expr not in self._read:
                     self._read.append(expr)
@@ -151,9 +134,9 @@ class _Quantities:
             case checked_expr.Not(operand=operand):
                 return not self.is_true(operand, point)
             case _:
-                expr, comparator, limit = _compared(condition)
+                expr, comparator, limit = comparisons.with_constant(condition)
                 value = point[self._read.index(expr)]
-                return bool(value) if limit is None else _SIGNS[comparator](value, limit)
+                return bool(value) if limit is None else comparisons.SIGNS[comparator](value, limit)
 
     def _values(self, index: int) -> list[float]:
         limits = sorted(self._limits[index])
@@ -169,40 +152,3 @@ class _Quantities:
         highest = values[-1] if high is None else high
         inside = {value for value in values if lowest <= value <= highest}
         return sorted(inside | {lowest, highest})
-
-
-def _compared(condition: Typed) -> tuple[Typed, checked_selector.Comparator, float | None]:
-    """Return what is compared, how, and the constant; None if it is nothing of the kind."""
-    if isinstance(condition, checked_expr.Compare):
-        left, right = _constant(condition.left), _constant(condition.right)
-        if right is not None and left is None:
-            return condition.left, condition.comparator, right
-        if left is not None and right is None:
-            return condition.right, _MIRRORED[condition.comparator], left
-    return condition, "=", None
-
-
-def _constant(expr: Typed) -> float | None:
-    """Return the value of an expression over constants."""
-    match expr:
-        case checked_expr.Const(value=value):
-            return value
-        case checked_expr.Arithmetic(operator=operator, left=left, right=right):
-            values = (_constant(left), _constant(right))
-            if values[0] is None or values[1] is None or (operator == "/" and not values[1]):
-                return None
-            return _computed(operator, values[0], values[1])
-        case _:
-            return None
-
-
-def _computed(operator: str, left: float, right: float) -> float:
-    match operator:
-        case "+":
-            return left + right
-        case "-":
-            return left - right
-        case "*":
-            return left * right
-        case _:
-            return left / right

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import itertools
 from collections.abc import Mapping
 
 from policysched.cluster import objects, pod_shape, snapshot
-from policysched.compiler import node_masks, scope
+from policysched.compiler import node_masks, pod_predicates, scope
 from policysched.lang import checked, checked_selector
 
 
@@ -42,11 +43,59 @@ class ClusterFacts:
 
     def matching(self, *selectors: checked_selector.Selector) -> int:
         """Return how many nodes match all the selectors."""
-        mask = node_masks.lower(checked_selector.AllOf(selectors))
-        return int((mask.mask(self.snapshot.all_rows()) & self.snapshot.is_alive).sum())
+        return len(self.left_by(*selectors))
+
+    def left_by(self, *selectors: checked_selector.Selector) -> tuple[objects.Node, ...]:
+        """Return the nodes that match all the selectors."""
+        rows = self.snapshot.all_rows()
+        mask = node_masks.lower(checked_selector.AllOf(selectors)).mask(rows)
+        found = itertools.compress(rows.objects(), mask & self.snapshot.is_alive)
+        return tuple(node for node in found if node is not None)
 
     def pods_of(self, policy: checked.CheckedPolicy) -> list[objects.Pod]:
         """Return the pods that a policy is about."""
-        scoped = scope.PolicyScope(policy.scope)
-        namespaces = self.snapshot.counts.namespaces
-        return [pod for pod, shape in self.pods if scoped.selects(shape, namespaces)]
+        return [pod for shape in self.shapes_of(policy) for pod in self.pods_by_shape[shape]]
+
+    def shapes_of(self, policy: checked.CheckedPolicy) -> list[pod_shape.PodShape]:
+        """Return the shapes of the pods that a policy is about; equal pods share one."""
+        known = self._shapes_by_scope.get(policy.scope)
+        if known is None:
+            scoped = scope.PolicyScope(policy.scope)
+            namespaces = self.snapshot.counts.namespaces
+            known = [shape for shape in self.pods_by_shape if scoped.selects(shape, namespaces)]
+            self._shapes_by_scope[policy.scope] = known
+        return known
+
+    def pods_meant(
+        self, pods: checked_selector.PodSet, policy: checked.CheckedPolicy, namespace: str
+    ) -> list[objects.Pod]:
+        """Return the pods that an affinity or spread counts for a pod of `namespace`.
+
+        Label keys that are matched with the pod's own are left out: it may be more than meant.
+        """
+        where = policy.scope.where if pods.selector is None else pods.selector
+        matches = pod_predicates.lower(where)
+        known = self.snapshot.counts.namespaces
+        is_in = (
+            (lambda name, _: name == namespace)
+            if pods.namespaces is None
+            else pod_predicates.lower_namespaces(pods.namespaces)
+        )
+        return [
+            pod
+            for shape, each in self.pods_by_shape.items()
+            if is_in(shape.namespace, known) and matches(shape)
+            for pod in each
+        ]
+
+    @functools.cached_property
+    def pods_by_shape(self) -> Mapping[pod_shape.PodShape, list[objects.Pod]]:
+        """The pods, equal ones together."""
+        found: dict[pod_shape.PodShape, list[objects.Pod]] = {}
+        for pod, shape in self.pods:
+            found.setdefault(shape, []).append(pod)
+        return found
+
+    @functools.cached_property
+    def _shapes_by_scope(self) -> dict[checked_selector.PodScope, list[pod_shape.PodShape]]:
+        return {}

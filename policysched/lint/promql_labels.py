@@ -9,6 +9,8 @@ from policysched.lint import queries
 
 _SELECTING = frozenset({"topk", "bottomk", "limitk", "limit_ratio"})
 _WRITING = frozenset({"label_replace", "label_join"})
+_OF_HISTOGRAMS = frozenset({"histogram_quantile", "histogram_fraction"})
+"""Functions that make one sample of all buckets."""
 _VECTORS = (promql_tree.Kind.VECTOR, promql_tree.Kind.MATRIX)
 
 
@@ -68,7 +70,10 @@ def _of_call(expr: promql_parser.Call) -> frozenset[str] | None:
         inner = of(expr.args[0])
         return None if inner is None else inner | {expr.args[1].val}
     vectors = [arg for arg in expr.args if promql_tree.kind(arg) in _VECTORS]
-    return of(vectors[0]) if len(vectors) == 1 and expr.func.name != "info" else None
+    inner = of(vectors[0]) if len(vectors) == 1 and expr.func.name != "info" else None
+    if inner is not None and expr.func.name in _OF_HISTOGRAMS:
+        return inner - {"le"}
+    return inner
 
 
 def pinned(expr: promql_parser.Expr) -> frozenset[str]:

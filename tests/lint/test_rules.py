@@ -1,22 +1,19 @@
 from __future__ import annotations
 
-import datetime
 import pathlib
 import re
 
 import pytest
 
-from policysched.app import lint_cluster
 from policysched.lang import checker, diagnostics, source
-from policysched.lint import cluster_facts, fixing, linter, registry, settings
+from policysched.lint import fixing, linter, registry, settings
 from policysched.lint import rule as rules
+from tests.lint import cases
 
 ROOT = pathlib.Path(__file__).parents[2]
 PAGES = ROOT / "docs" / "lint"
-CLUSTER = pathlib.Path(__file__).parent / "cluster.yaml"
-NOW = datetime.datetime(2026, 3, 2, tzinfo=datetime.UTC)
 EXAMPLE = re.compile(r"```policy (finding|fine)\n(.*?)```", re.DOTALL)
-CODES = sorted(diagnostics.LINT_CODES)
+CODES = cases.CODES
 
 
 def page(code: str) -> str:
@@ -29,17 +26,9 @@ def examples(code: str, kind: str) -> list[str]:
     return [text for found, text in EXAMPLE.findall(page(code)) if found == kind]
 
 
-def facts(text: str, code: str) -> cluster_facts.ClusterFacts | None:
-    """Return the cluster that the pages of rules about clusters speak of."""
-    program = checker.check([source.SourceText("x.policy", text)]).program
-    assert program is not None
-    return lint_cluster.read(str(CLUSTER), program, NOW) if code.startswith("PS5") else None
-
-
-def lint(text: str, code: str) -> list[diagnostics.Diagnostic]:
+def lint(text: str, code: str) -> tuple[diagnostics.Diagnostic, ...]:
     """Return what all rules find that run together with a rule."""
-    result = checker.check([source.SourceText("x.policy", text)])
-    return list(linter.lint(result, settings.Settings(), facts(text, code)).findings)
+    return cases.lint(code, text, settings.Settings())
 
 
 def rule_of(code: str) -> rules.Rule:
@@ -53,6 +42,13 @@ def test_every_rule_has_a_page(code: str) -> None:
     """The page begins with the code and its sentence, and tells the severity."""
     rule = rule_of(code)
     assert page(code).startswith(f"# {code}: {rule.title}\n\nSeverity: {rule.severity}")
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_every_page_says_how_to_silence_and_configure(code: str) -> None:
+    """The reader of a finding is told the comment that accepts it, and where settings are told."""
+    assert f"# policysched: ignore[{code if code != 'PS803' else 'CODE'}] reason" in page(code)
+    assert "[configured](../commands.md#lint)" in " ".join(page(code).split())
 
 
 @pytest.mark.parametrize("code", CODES)
@@ -81,7 +77,7 @@ def test_the_fix_removes_the_finding(code: str) -> None:
     promised = re.search(r"with an? (safe|unsafe) fix", page(code))
     only = settings.Settings(select=(code,) if code != "PS803" else ())
     for text in examples(code, "finding"):
-        cluster = facts(text, code)
+        cluster = cases.cluster(code, cases.checked(text))
         given = [source.SourceText("x.policy", text)]
         (fixed,) = fixing.fix(given, {}, only, also_unsafe=True, cluster=cluster)
         (safely,) = fixing.fix(given, {}, only, also_unsafe=False, cluster=cluster)

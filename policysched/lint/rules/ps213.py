@@ -1,0 +1,75 @@
+"""PS213: rules of the same pods that together leave no node."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+
+from policysched.lang import checked, checked_selector, diagnostics
+from policysched.lint import acting, demands, rule, selector_sets, subject
+
+
+def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
+    for profile in about.program.profiles:
+        known = acting.Acting(profile)
+        for policy in known.policies:
+            yield from _of(policy, demands.on_pods_of(policy, known))
+
+
+def _of(
+    policy: checked.CheckedPolicy, asked: Sequence[demands.Demand]
+) -> Iterator[diagnostics.Diagnostic]:
+    possible = [each for each in asked if not selector_sets.never_match(each.selector)]
+    if len(possible) > selector_sets.MAX_OPERANDS:
+        return
+    if not selector_sets.never_match(*(each.selector for each in possible)):
+        return
+    pair = next((pair for pair in itertools.combinations(possible, 2) if _exclude(*pair)), None)
+    if pair is None:
+        yield _together(policy, possible)
+    elif policy.name in {pair[0].rule.head.policy, pair[1].rule.head.policy}:
+        yield _finding(policy, *pair)
+
+
+def _exclude(first: demands.Demand, second: demands.Demand) -> bool:
+    is_apart = selector_sets.never_match(first.selector, second.selector)
+    return is_apart and first.rule.head.name != second.rule.head.name
+
+
+def _finding(
+    policy: checked.CheckedPolicy, first: demands.Demand, second: demands.Demand
+) -> diagnostics.Diagnostic:
+    if second.rule.head.policy != policy.name:
+        first, second = second, first
+    return diagnostics.Diagnostic(
+        "PS213",
+        f"no node can pass both `{second.rule.head.name}` and `{first.rule.head.name}`",
+        second.rule.head.span,
+        secondary=(diagnostics.Label(first.rule.head.span, "excludes it, for the same pods"),),
+        notes=(f"all pods of `{policy.name}` stay Pending",),
+        help="relax one of them, or `disable` it for these pods",
+    )
+
+
+def _together(
+    policy: checked.CheckedPolicy, asked: Sequence[demands.Demand]
+) -> diagnostics.Diagnostic:
+    """Return what to say where any two rules leave nodes, but not all of them."""
+    needed = list(asked)
+    for each in asked:
+        rest: list[checked_selector.Selector] = [
+            other.selector for other in needed if other is not each
+        ]
+        if selector_sets.never_match(*rest):
+            needed.remove(each)
+    named = ", ".join(f"`{each.rule.head.name}`" for each in needed)
+    return diagnostics.Diagnostic(
+        "PS213",
+        f"no node can pass all of {named}",
+        policy.span,
+        notes=(f"all pods of `{policy.name}` stay Pending",),
+        help="relax one of them, or `disable` it for these pods",
+    )
+
+
+RULE = rule.Rule("PS213", diagnostics.Severity.ERROR, _check)

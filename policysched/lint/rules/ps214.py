@@ -1,0 +1,61 @@
+"""PS214: a toleration of taints whose nodes the rules of the same pods refuse."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from policysched.lang import checked, checked_selector, diagnostics
+from policysched.lint import acting, demands, rule, selector_sets, subject, taint_patterns
+
+
+def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
+    for profile in about.program.profiles:
+        known = acting.Acting(profile)
+        for policy in known.policies:
+            tolerated = [each for each in policy.rules if isinstance(each, checked.TolerateRule)]
+            if tolerated:
+                asked = demands.on_pods_of(policy, known)
+                yield from _of(about, tolerated, asked)
+
+
+def _of(
+    about: subject.Subject,
+    tolerated: Sequence[checked.TolerateRule],
+    asked: Sequence[demands.Demand],
+) -> Iterator[diagnostics.Diagnostic]:
+    selectors = [each.selector for each in asked]
+    if len(asked) > selector_sets.MAX_OPERANDS or selector_sets.never_match(*selectors):
+        return  # PS213 tells that
+    for each in tolerated:
+        for pattern in each.patterns:
+            refusing = next((d for d in asked if _refuses(d.selector, pattern)), None)
+            if refusing is not None:
+                yield _finding(about, pattern, refusing)
+
+
+def _refuses(selector: checked_selector.Selector, pattern: checked_selector.TaintPattern) -> bool:
+    """Return whether no node with a tolerated taint can match."""
+    return any(
+        isinstance(each, checked_selector.TaintRequirement)
+        and taint_patterns.covers(each.pattern, pattern)
+        and selector_sets.never_match(selector, each)
+        for each in selector_sets.requirements(selector)
+    )
+
+
+def _finding(
+    about: subject.Subject,
+    pattern: checked_selector.TaintPattern,
+    refusing: demands.Demand,
+) -> diagnostics.Diagnostic:
+    shown = " ".join(about.texts[pattern.span.file].slice(pattern.span).split())
+    return diagnostics.Diagnostic(
+        "PS214",
+        f"`{shown}` is tolerated, but `{refusing.rule.head.name}` refuses nodes with that taint",
+        pattern.span,
+        secondary=(diagnostics.Label(refusing.rule.head.span, "refuses them, for the same pods"),),
+        help="take one of the two out",
+    )
+
+
+RULE = rule.Rule("PS214", diagnostics.Severity.WARNING, _check)

@@ -1,0 +1,88 @@
+"""PS215: a toleration that another one of the same pods has in it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from policysched.lang import checked, checked_selector, diagnostics, source
+from policysched.lint import acting, rule, subject, taint_patterns
+
+_BEFORE = re.compile(r",\s*\Z")
+_AFTER = re.compile(r"\s*,\s*")
+
+
+def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
+    for profile in about.program.profiles:
+        known = acting.Acting(profile)
+        for policy in known.policies:
+            own = [each for each in policy.rules if isinstance(each, checked.TolerateRule)]
+            if own:
+                granted = list(_granted(known, policy))
+                for each in own:
+                    for pattern in each.patterns:
+                        wide = _wider(pattern, policy, granted)
+                        if wide is not None:
+                            is_alone = len(each.patterns) == 1
+                            yield _finding(about, pattern, wide, is_alone=is_alone)
+
+
+_Granted = tuple[checked.CheckedPolicy, checked_selector.TaintPattern]
+
+
+def _granted(known: acting.Acting, policy: checked.CheckedPolicy) -> Iterator[_Granted]:
+    """Yield what is always tolerated for all pods of a policy, its own patterns included."""
+    for other, each in known.on_pods_of(policy):
+        if isinstance(each, checked.TolerateRule):
+            for pattern in each.patterns:
+                yield other, pattern
+
+
+def _wider(
+    pattern: checked_selector.TaintPattern,
+    policy: checked.CheckedPolicy,
+    granted: Sequence[_Granted],
+) -> checked_selector.TaintPattern | None:
+    """Return a pattern that has another one in it; of two equal ones one stays."""
+    for other_policy, other in granted:
+        if other is pattern or not taint_patterns.covers(other, pattern):
+            continue
+        is_equal = taint_patterns.covers(pattern, other)
+        if not is_equal or not acting.Acting.stays(policy, pattern.span, other_policy, other.span):
+            return other
+    return None
+
+
+def _finding(
+    about: subject.Subject,
+    pattern: checked_selector.TaintPattern,
+    wide: checked_selector.TaintPattern,
+    *,
+    is_alone: bool,
+) -> diagnostics.Diagnostic:
+    return diagnostics.Diagnostic(
+        "PS215",
+        f"`{_shown(about, pattern)}` is tolerated already, by `{_shown(about, wide)}`",
+        pattern.span,
+        secondary=(diagnostics.Label(wide.span, "has it in it, for the same pods"),),
+        help="leave it out",
+        fix=None if is_alone else _fix(about.texts[pattern.span.file], pattern.span),
+    )
+
+
+def _shown(about: subject.Subject, pattern: checked_selector.TaintPattern) -> str:
+    return " ".join(about.texts[pattern.span.file].slice(pattern.span).split())
+
+
+def _fix(text: source.SourceText, span: source.Span) -> diagnostics.Fix | None:
+    """Return the edit that takes out a pattern and the comma beside it."""
+    if before := _BEFORE.search(text.text[max(0, span.start - 200) : span.start]):
+        span = text.span(span.start - len(before.group()), span.end)
+    elif after := _AFTER.match(text.text, span.end):
+        span = text.span(span.start, after.end())
+    else:
+        return None
+    return diagnostics.Fix((diagnostics.Edit(span, ""),), safe=True)
+
+
+RULE = rule.Rule("PS215", diagnostics.Severity.WARNING, _check)

@@ -1,0 +1,95 @@
+"""PS311: a part of a condition that the other parts imply."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from policysched.lang import checked, checked_expr, diagnostics, source
+from policysched.lint import conditions, rule, selector_sets, subject
+
+_BEFORE = re.compile(r"\s+(?:and|or)\s+\Z")
+_AFTER = re.compile(r"\s+(?:and|or)\s+")
+_LEAVES = (checked_expr.Compare, checked_expr.NodeTest, checked_expr.PodTest)
+
+
+def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
+    metrics = {metric.key: metric for metric in about.program.metrics}
+    for policy in about.program.policies:
+        for each in policy.rules:
+            for expr in checked.expressions(each):
+                for part in checked_expr.walk(expr):
+                    if isinstance(part, checked_expr.And | checked_expr.Or):
+                        yield from _of(about, part, metrics)
+
+
+def _of(
+    about: subject.Subject,
+    part: checked_expr.And | checked_expr.Or,
+    metrics: conditions.Metrics,
+) -> Iterator[diagnostics.Diagnostic]:
+    if len(part.operands) > selector_sets.MAX_OPERANDS:
+        return
+    if any(conditions.always(each, metrics) is not None for each in (part, *part.operands)):
+        return  # PS302 and PS310 tell that
+    is_all = isinstance(part, checked_expr.And)
+    left = list(part.operands)
+    for index in reversed(range(len(part.operands))):
+        operand = part.operands[index]
+        others = [*left[:index], *left[index + 1 :]]
+        if others and _says_nothing(operand, others, metrics, is_all=is_all):
+            del left[index]
+            yield _finding(about, operand, is_all=is_all)
+
+
+def _says_nothing(
+    operand: checked_expr.TypedExpr,
+    others: Sequence[checked_expr.TypedExpr],
+    metrics: conditions.Metrics,
+    *,
+    is_all: bool,
+) -> bool:
+    """Whether others imply it, without any data that they do not read themselves."""
+    read = {key for other in others for key in checked_expr.metrics_of(other)}
+    if not set(checked_expr.metrics_of(operand)) <= read:
+        return False
+    if is_all:
+        return conditions.implies(others, operand, metrics)
+    return conditions.implies([operand], _any(others), metrics)
+
+
+def _any(operands: Sequence[checked_expr.TypedExpr]) -> checked_expr.TypedExpr:
+    if len(operands) == 1:
+        return operands[0]
+    return checked_expr.Or(tuple(operands), operands[0].span)
+
+
+def _finding(
+    about: subject.Subject, operand: checked_expr.TypedExpr, *, is_all: bool
+) -> diagnostics.Diagnostic:
+    text = about.texts[operand.span.file]
+    why = "the other conditions imply it" if is_all else "the alternatives hold wherever it does"
+    return diagnostics.Diagnostic(
+        "PS311",
+        f"`{' '.join(text.slice(operand.span).split())}` says nothing: {why}",
+        operand.span,
+        help="leave it out",
+        fix=_fix(text, operand),
+    )
+
+
+def _fix(text: source.SourceText, operand: checked_expr.TypedExpr) -> diagnostics.Fix | None:
+    """Return the edit that takes out a comparison and the `and` or `or` beside it."""
+    if not isinstance(operand, _LEAVES):
+        return None
+    span = operand.span
+    if before := _BEFORE.search(text.text[max(0, span.start - 200) : span.start]):
+        span = text.span(span.start - len(before.group()), span.end)
+    elif after := _AFTER.match(text.text, span.end):
+        span = text.span(span.start, after.end())
+    else:
+        return None
+    return diagnostics.Fix((diagnostics.Edit(span, ""),), safe=True)
+
+
+RULE = rule.Rule("PS311", diagnostics.Severity.WARNING, _check)

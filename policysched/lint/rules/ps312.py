@@ -1,0 +1,82 @@
+"""PS312: a score that is the same for every node."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+
+from policysched.lang import checked, checked_expr, diagnostics
+from policysched.lint import conditions, ranges, rule, subject
+
+_OF_NODES = (
+    checked_expr.MetricRef,
+    checked_expr.NodeResource,
+    checked_expr.NodeLabelNumber,
+    checked_expr.NodeTest,
+)
+
+
+def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
+    metrics = {metric.key: metric for metric in about.program.metrics}
+    for policy in about.program.policies:
+        for each in policy.rules:
+            if isinstance(each, checked.ScoreRule):
+                why = _reason(each, metrics)
+                if why:
+                    yield _finding(each, why)
+
+
+def _reason(each: checked.ScoreRule, metrics: conditions.Metrics) -> str:
+    """Return why all nodes have the same points, "" if they need not."""
+    if not any(isinstance(part, _OF_NODES) for part in checked_expr.walk(each.value)):
+        return "it reads nothing of the node"
+    if each.value.unit is None:
+        return ""  # a condition: PS302 and PS310 tell that
+    found = ranges.of(each.value, metrics)
+    if found.is_single:
+        return f"its value is always {found.low:g}"
+    points = _points(each.normalization, found)
+    if points is not None:
+        return f"all values from {found.low:g} to {found.high:g} get {points:g} points here"
+    return ""
+
+
+def _points(normalization: checked.Normalization | None, found: ranges.Range) -> float | None:
+    """Return the points that all values of a range get, None if they differ."""
+    match normalization:
+        case checked.Linear(low=low, high=high):
+            if found.high <= low:
+                return 0.0
+            return 100.0 if found.low >= high else None
+        case checked.Shape(points=points):
+            return _points_of_shape(points, found)
+        case _:
+            return None
+
+
+def _points_of_shape(points: tuple[tuple[float, int], ...], found: ranges.Range) -> float | None:
+    """Return the height of a shape if it is level throughout the range."""
+    bends = [value for value, _ in points if found.low < value < found.high]
+    heights = {_height(points, value) for value in (found.low, *bends, found.high)}
+    return heights.pop() if len(heights) == 1 else None
+
+
+def _height(points: tuple[tuple[float, int], ...], value: float) -> float:
+    """Return the points of a value: on straight lines, level outside of all."""
+    for (left, low), (right, high) in itertools.pairwise(points):
+        if left <= value < right:
+            return low + (high - low) * (value - left) / (right - left)
+    return float(points[0][1] if value < points[0][0] else points[-1][1])
+
+
+def _finding(each: checked.ScoreRule, why: str) -> diagnostics.Diagnostic:
+    return diagnostics.Diagnostic(
+        "PS312",
+        f"every node gets the same points from this score: {why}",
+        each.value.span,
+        notes=("a score that is the same everywhere decides nothing",),
+        help="score something that nodes differ in, within the bounds of `normalize`",
+    )
+
+
+RULE = rule.Rule("PS312", diagnostics.Severity.WARNING, _check)

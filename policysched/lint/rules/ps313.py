@@ -1,0 +1,62 @@
+"""PS313: a preference among nodes that required rules have decided already."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from policysched.lang import checked, checked_selector, diagnostics
+from policysched.lint import acting, demands, rule, selector_sets, subject
+
+
+def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
+    for profile in about.program.profiles:
+        known = acting.Acting(profile)
+        for policy in known.policies:
+            preferring = [each for each in policy.rules if demands.preferred(each) is not None]
+            if preferring:
+                yield from _of(about, preferring, demands.on_pods_of(policy, known))
+
+
+def _of(
+    about: subject.Subject, preferring: list[checked.Rule], asked: list[demands.Demand]
+) -> Iterator[diagnostics.Diagnostic]:
+    required = [each.selector for each in asked]
+    if len(asked) > selector_sets.MAX_OPERANDS or selector_sets.never_match(*required):
+        return  # PS201, PS202 and PS213 tell that
+    for each in preferring:
+        selector = demands.preferred(each)
+        if selector is None or selector_sets.never_match(selector):
+            continue
+        if not asked or selector_sets.match_everything(selector):
+            continue  # PS203 tells the latter
+        for wanted, what in ((checked_selector.Negation(selector), "every"), (selector, "no")):
+            if selector_sets.never_match(*required, wanted):
+                yield _finding(about, each, selector, what, _deciding(asked, wanted))
+
+
+def _deciding(asked: list[demands.Demand], wanted: checked_selector.Selector) -> checked.Rule:
+    """Return the rule that decides, or the first of those that do so together."""
+    return next(
+        (each.rule for each in asked if selector_sets.never_match(each.selector, wanted)),
+        asked[0].rule,
+    )
+
+
+def _finding(
+    about: subject.Subject,
+    each: checked.Rule,
+    selector: checked_selector.Selector,
+    what: str,
+    deciding: checked.Rule,
+) -> diagnostics.Diagnostic:
+    return diagnostics.Diagnostic(
+        "PS313",
+        f"{what} node that required rules leave matches `{about.slice(selector)}`",
+        each.head.span,
+        secondary=(diagnostics.Label(deciding.head.span, "decides it before"),),
+        notes=("all nodes get the same points: the preference has no effect",),
+        help="leave the preference out, or make the other rule `preferred`",
+    )
+
+
+RULE = rule.Rule("PS313", diagnostics.Severity.WARNING, _check)

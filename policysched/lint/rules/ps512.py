@@ -1,0 +1,49 @@
+"""PS512: a preference that all nodes of the cluster meet, or none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from policysched.lang import checked, diagnostics
+from policysched.lint import acting, cluster_facts, demands, rule, selector_sets, subject
+
+
+def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
+    cluster = about.cluster
+    if cluster is None or len(cluster.nodes) <= 1:
+        return
+    for profile in about.program.profiles:
+        known = acting.Acting(profile)
+        for policy in known.policies:
+            preferring = [each for each in policy.rules if demands.preferred(each) is not None]
+            if preferring:
+                asked = demands.on_pods_of(policy, known)
+                yield from _of(about, cluster, preferring, asked)
+
+
+def _of(
+    about: subject.Subject,
+    cluster: cluster_facts.ClusterFacts,
+    preferring: list[checked.Rule],
+    asked: list[demands.Demand],
+) -> Iterator[diagnostics.Diagnostic]:
+    required = [each.selector for each in asked]
+    left = cluster.matching(*required)
+    for each in preferring:
+        selector = demands.preferred(each)
+        if selector is None or left <= 1 or selector_sets.match_everything(selector):
+            continue
+        matching = cluster.matching(*required, selector)
+        if matching in {0, left}:
+            what = "all" if matching else "none"
+            yield diagnostics.Diagnostic(
+                "PS512",
+                f"{what} of the {left} nodes of {cluster.name} for these pods "
+                f"match{'' if matching else 'es'} `{about.slice(selector)}`",
+                each.head.span,
+                notes=("all of them get the same points: the preference has no effect",),
+                help="prefer what nodes differ in, or leave it out",
+            )
+
+
+RULE = rule.Rule("PS512", diagnostics.Severity.INFO, _check)

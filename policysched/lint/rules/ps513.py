@@ -1,0 +1,62 @@
+"""PS513: more pods that must not share a domain than the cluster has domains."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from policysched.lang import checked, diagnostics
+from policysched.lint import acting, cluster_facts, demands, rule, subject
+
+
+def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
+    cluster = about.cluster
+    if cluster is None or not cluster.nodes:
+        return
+    for profile in about.program.profiles:
+        known = acting.Acting(profile)
+        for policy in known.policies:
+            apart = [each for each in policy.rules if _keeps_apart(each)]
+            if apart:
+                asked = demands.on_pods_of(policy, known)
+                for each in apart:
+                    yield from _of(cluster, policy, each, asked)
+
+
+def _keeps_apart(each: checked.Rule) -> bool:
+    """Whether no two pods of the policy, of one namespace, may be in one domain."""
+    match each:
+        case checked.PodAffinityRule(anti=True, weight=None, pods=pods):
+            has_keys = pods.match_label_keys or pods.mismatch_label_keys
+            return pods.kind == "self" and not has_keys and each.head.active is None
+        case _:
+            return False
+
+
+def _of(
+    cluster: cluster_facts.ClusterFacts,
+    policy: checked.CheckedPolicy,
+    each: checked.Rule,
+    asked: list[demands.Demand],
+) -> Iterator[diagnostics.Diagnostic]:
+    assert isinstance(each, checked.PodAffinityRule)  # noqa: S101 - tells the type checker
+    nodes = cluster.left_by(*(demand.selector for demand in asked))
+    labels = (node.metadata.labels.get(each.topology_key) for node in nodes)
+    names = [label for label in labels if label is not None]
+    if not nodes or len(names) < len(nodes):
+        return  # PS501 and PS502 tell that; nodes without the label are in no domain
+    domains = len(set(names))
+    counts = Counter(pod.metadata.namespace for pod in cluster.pods_of(policy))
+    for namespace, count in sorted(counts.items()):
+        if count > domains:
+            yield diagnostics.Diagnostic(
+                "PS513",
+                f"{count} pods of `{namespace}` must not share a `{each.topology_key}`, and "
+                f"{cluster.name} has {domains} for them",
+                each.head.span,
+                notes=(f"{count - domains} of them cannot be placed",),
+                help="make it `preferred`, or use topologySpread with a `maxSkew`",
+            )
+
+
+RULE = rule.Rule("PS513", diagnostics.Severity.WARNING, _check)

@@ -1,0 +1,58 @@
+"""PS514: pods that are too large for all nodes that the rules leave them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from policysched.cluster import objects, pod_requests, pod_shape
+from policysched.lang import checked, diagnostics
+from policysched.lint import acting, cluster_facts, demands, rule, subject
+
+
+def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
+    cluster = about.cluster
+    if cluster is None or not cluster.nodes:
+        return
+    for profile in about.program.profiles:
+        known = acting.Acting(profile)
+        for policy in known.policies:
+            asked = demands.on_pods_of(policy, known)
+            own = next((each for each in asked if each.rule.head.policy == policy.name), None)
+            nodes = cluster.left_by(*(each.selector for each in asked)) if own else ()
+            if own is not None and nodes:
+                yield from _of(cluster, policy, own, nodes)
+
+
+def _of(
+    cluster: cluster_facts.ClusterFacts,
+    policy: checked.CheckedPolicy,
+    own: demands.Demand,
+    nodes: tuple[objects.Node, ...],
+) -> Iterator[diagnostics.Diagnostic]:
+    """Yield what to say of the first pod that fits an empty node, but none of those left."""
+    for shape in cluster.shapes_of(policy):
+        pod = cluster.pods_by_shape[shape][0]
+        if not any(_fits(shape, node) for node in cluster.nodes):
+            continue  # no policy is to blame
+        if not any(_fits(shape, node) for node in nodes):
+            yield diagnostics.Diagnostic(
+                "PS514",
+                f"`{pod.key}` requests more than any of the {len(nodes)} nodes has that the rules "
+                f"leave it",
+                own.rule.head.span,
+                notes=(f"other nodes of {cluster.name} are large enough",),
+                help="let larger nodes in, or lower the requests",
+            )
+            return
+
+
+def _fits(shape: pod_shape.PodShape, node: objects.Node) -> bool:
+    """Whether a node without any pods has what a pod requests."""
+    has = node.status.allocatable
+    return all(
+        amount <= (pod_requests.amount(name, has[name]) if name in has else 0)
+        for name, amount in shape.requests.amounts.items()
+    )
+
+
+RULE = rule.Rule("PS514", diagnostics.Severity.WARNING, _check)

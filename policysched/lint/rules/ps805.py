@@ -1,0 +1,55 @@
+"""PS805: a `during` that holds at any time, or a window in it that the others have in them."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+
+from policysched.lang import activation, checked, diagnostics
+from policysched.lint import rule, subject
+
+_WEEK_MINUTES = 7 * activation.MINUTES_PER_DAY
+
+
+def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
+    for policy in about.program.policies:
+        for each in policy.rules:
+            if each.head.active is not None and each.head.active.windows:
+                yield from _of(each, each.head.active.windows)
+
+
+def _of(
+    each: checked.Rule, windows: Sequence[activation.TimeWindow]
+) -> Iterator[diagnostics.Diagnostic]:
+    covered = [_minutes(window) for window in windows]
+    if len(frozenset().union(*covered)) == _WEEK_MINUTES:
+        yield diagnostics.Diagnostic(
+            "PS805",
+            "`during` holds at any time of the week",
+            each.head.span,
+            help="leave `during` out, or correct the times",
+        )
+        return
+    for (one, first), (other, second) in itertools.permutations(enumerate(covered), 2):
+        if second < first or (second == first and other > one):
+            yield diagnostics.Diagnostic(
+                "PS805",
+                f"window {other + 1} of `during` lies within window {one + 1}",
+                each.head.span,
+                help="leave it out, or correct its times",
+            )
+            return
+
+
+def _minutes(window: activation.TimeWindow) -> frozenset[int]:
+    """Return the minutes of the week, from Monday midnight on, that a window holds."""
+    length = window.end_minute - window.start_minute
+    if length <= 0:
+        length += activation.MINUTES_PER_DAY
+    starts = (day * activation.MINUTES_PER_DAY + window.start_minute for day in window.weekdays)
+    return frozenset(
+        (start + minute) % _WEEK_MINUTES for start in starts for minute in range(length)
+    )
+
+
+RULE = rule.Rule("PS805", diagnostics.Severity.WARNING, _check)

@@ -1,0 +1,35 @@
+"""Patterns for taints as sets of taints."""
+
+from __future__ import annotations
+
+from policysched.lang import checked_selector
+
+
+def covers(wide: checked_selector.TaintPattern, narrow: checked_selector.TaintPattern) -> bool:
+    """Return whether every taint that `narrow` matches is matched by `wide`."""
+    if wide.key != narrow.key or not set(narrow.effects) <= set(wide.effects):
+        return False
+    match wide.operator, narrow.operator:
+        case "Exists", _:
+            return True
+        case "Equal", "Equal":
+            return wide.value == narrow.value
+        case "Gt", "Gt":
+            return int(narrow.value) >= int(wide.value)
+        case "Lt", "Lt":
+            return int(narrow.value) <= int(wide.value)
+        case "Gt" | "Lt", "Equal":
+            number = _integer(narrow.value)
+            if number is None:
+                return False
+            bound = int(wide.value)
+            return number > bound if wide.operator == "Gt" else number < bound
+        case _:
+            return False
+
+
+def _integer(text: str) -> int | None:
+    """Return a taint's value as a whole number, as Kubernetes reads it without leading zeros."""
+    digits = text.removeprefix("-")
+    is_plain = digits.isascii() and digits.isdigit() and (digits == "0" or digits[0] != "0")
+    return int(text) if is_plain else None
