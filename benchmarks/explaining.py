@@ -1,9 +1,9 @@
-"""How long `explain` takes for one pod from a cold start: a dump as kubectl prints it, and a policy.
+"""How long `explain pod` takes from a cold start: a dump as kubectl prints it, and a policy.
 
 python -m benchmarks explain --nodes 1000,5000 --pods 5
 
-Every run is a process of its own. Asked about are a pod that fits, where changes are tried that would
-make another node win, and one that fits nowhere, for which edits are tried.
+Every run is a process of its own. Asked about are a pod that fits, where changes are tried by
+which another node would win, and one that fits nowhere, for which edits are tried.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def dump(nodes: int, pods_of_a_node: int) -> dict[str, Any]:
     """Return a cluster: nodes that report images and conditions, placed pods, and the two pods."""
     items = [_reported(node) for node in manifests.fleet(nodes)]
     items += [
-        _placed(f"app-{number % 100}-{number}", f"node-{number % nodes}", number % 100)
+        running_pod(f"app-{number % 100}-{number}", f"node-{number % nodes}", number % 100)
         for number in range(nodes * pods_of_a_node)
     ]
     fits = manifests.pod("fits", requests={"cpu": "500m", "memory": "1Gi"})
@@ -86,7 +86,7 @@ def _reported(node: dict[str, Any]) -> dict[str, Any]:
     return node
 
 
-def _placed(name: str, node: str, workload: int) -> dict[str, Any]:
+def running_pod(name: str, node: str, workload: int) -> dict[str, Any]:
     """Return a running pod as the API server has it: with defaults, volumes and a status."""
     pod: dict[str, Any] = manifests.pod(name, requests={"cpu": "50m", "memory": "64Mi"})
     pod["metadata"] |= {

@@ -59,14 +59,25 @@ def report(
 
     `candidates` are shadow policies that are decided beside.
     """
+    return report_on(framework, framework.explain_pod(info, snap), snap, candidates)
+
+
+def report_on(
+    framework: runtime.Framework,
+    found: explanation.Explanation,
+    snap: snapshot.Snapshot,
+    candidates: Sequence[shadow.Candidate] = (),
+) -> dict[str, object]:
+    """Return the same of an explanation that has been asked for."""
+    info = found.pod
     measured = explaining_metrics.MetricReport(framework.profile.plugins, info.shape, snap)
-    found = as_json(framework.explain_pod(info, snap), snap.nodes, measured)
+    told = as_json(found, snap.nodes, measured)
     if candidates:
         real = framework.schedule_pod(info, snap)
         verdicts = shadow.decide_all(candidates, info, snap, real)
         if verdicts:
-            found["shadow"] = [verdict.as_json() for verdict in verdicts]
-    return found
+            told["shadow"] = [verdict.as_json() for verdict in verdicts]
+    return told
 
 
 def as_json(

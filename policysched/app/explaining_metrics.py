@@ -48,6 +48,10 @@ class MetricReport:
             "metrics": {name: self._metric(reader) for name, reader in readers.items()},
         }
 
+    def readers(self) -> list[readings.MetricReader]:
+        """Return what reads the metrics, each as often as rules do."""
+        return [reader for _, told in self._rules for reader in told.metrics]
+
     def detail(self, ref: status.RuleRef | None, row: int) -> str | None:
         """Return what a rule saw when it rejected a node; None if it reads no metric."""
         known = None if ref is None else self._by_ref.get(ref)

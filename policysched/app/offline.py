@@ -20,7 +20,7 @@ from policysched.app import (
     simulating,
 )
 from policysched.cluster import pod_shape
-from policysched.framework import interface, runtime
+from policysched.framework import explanation, interface, runtime
 
 if TYPE_CHECKING:
     from policysched.app import live_cluster
@@ -92,7 +92,7 @@ class Basis:
         for info in cluster.pending:
             if not choice.queues(info):
                 cache.nominated.remove(info.uid)
-        return Decider(cluster, choice, profiles.shadows)
+        return Decider(cluster, choice, profiles.shadows, self.policies, profiles, handle)
 
 
 class Session:
@@ -169,11 +169,23 @@ class _NoBinder:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Decider:
-    """Decides the pods of one cluster."""
+    """Decides the pods of one cluster.
+
+    Attributes:
+        cluster: the cluster.
+        choice: whose profile decides.
+        shadows: what is decided beside.
+        policy_set: what the profiles were made from.
+        profiles: the profiles.
+        handle: what their plugins were made with.
+    """
 
     cluster: offline_cluster.OfflineCluster
     choice: profile_choice.ProfileChoice
     shadows: simulating.Shadows
+    policy_set: policies.PolicySet
+    profiles: policies.Profiles
+    handle: interface.Handle
 
     def explain_all(self) -> Iterator[dict[str, Any]]:
         """Yield the report about each pending pod, considered alone, in the order of the file."""
@@ -203,3 +215,10 @@ class Decider:
         """Return the report about one pod that `framework` decides."""
         candidates = self.shadows.get(framework.profile.scheduler_name, ())
         return explaining.report(framework, info, self.cluster.cache.snapshot(), candidates)
+
+    def report_on(
+        self, framework: runtime.Framework, found: explanation.Explanation
+    ) -> dict[str, Any]:
+        """Return the report about a pod of which `framework` has said everything."""
+        candidates = self.shadows.get(framework.profile.scheduler_name, ())
+        return explaining.report_on(framework, found, self.cluster.cache.snapshot(), candidates)

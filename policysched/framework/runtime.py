@@ -238,6 +238,30 @@ class Framework:
         nodes = cycle.snap.node_count
         return ScheduleResult(None, cycle.state, answer, None, 0, nodes, answer.message)
 
+    def feasible_rows(
+        self, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
+    ) -> npt.NDArray[np.intp]:
+        """Return the rows of the nodes on which a pod fits, intp (f,); none where Filter fails."""
+        return self._feasible(self._begin(pod, snap))
+
+    def best_rows(self, pod: pod_shape.PodInfo, snap: snapshot.Snapshot) -> npt.NDArray[np.intp]:
+        """Return the rows of the nodes of which one would be chosen, intp (b,)."""
+        cycle = self._begin(pod, snap)
+        rows = self._feasible(cycle)
+        if len(rows) < 2:  # noqa: PLR2004 - one node needs no points
+            return rows
+        scores = self._scores.score(cycle, rows)
+        return rows[:0] if isinstance(scores, status.Status) else scores.best_rows()
+
+    def _feasible(self, cycle: filtering.Cycle) -> npt.NDArray[np.intp]:
+        outcome = self._filters.pre_filter(cycle)
+        if outcome.rejection is not None:
+            return np.zeros(0, np.intp)
+        own = refiltering.own_nomination(cycle, outcome, self._filters)
+        ids = self._filter(cycle, outcome, own)
+        failed = diagnosing.filter_error(cycle, ids)
+        return np.flatnonzero(ids == 0) if failed is None else np.zeros(0, np.intp)
+
     def explain_pod(
         self, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
     ) -> explanation.Explanation:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -30,6 +31,21 @@ class Part:
     is_by_row: bool
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class Detail:
+    """How the weighted points of one plugin came about.
+
+    Attributes:
+        raw: (f,) int64 or float64, what Score said; NaN marks a node without data.
+        final: int64 (f,), units after normalisation.
+        units_per_point: how many units are a point.
+    """
+
+    raw: npt.NDArray[Any]
+    final: columns.IntArray
+    units_per_point: int
+
+
 @dataclasses.dataclass(slots=True)
 class ScoreTable:
     """Weighted points in hundredths.
@@ -39,12 +55,14 @@ class ScoreTable:
         by_plugin: score name → int64 (f,), weight × points × 100; empty unless it was asked for.
         totals: int64 (f,), the sum over all plugins.
         parts: the same by plugin, to be looked up for single nodes.
+        details: score name → how its points came about; like `by_plugin`.
     """
 
     rows: npt.NDArray[np.intp]
     by_plugin: dict[str, columns.IntArray]
     totals: columns.IntArray
     parts: Sequence[Part] = ()
+    details: Mapping[str, Detail] = dataclasses.field(default_factory=dict)
 
     def best_rows(self) -> npt.NDArray[np.intp]:
         """Return the rows with the highest total, intp (b,)."""

@@ -155,13 +155,15 @@ class ScoreRunner:
         feasible = cycle.snap.at_rows(rows)
         totals = np.zeros(len(rows), np.int64)
         by_plugin: dict[str, columns.IntArray] = {}
+        details: dict[str, score_table.Detail] = {}
         for scorer in self._acting(cycle):
-            weighted = self._weighted(scorer, cycle, feasible)
-            if weighted is not None:
-                by_plugin[scorer.score_name] = weighted
+            detail = self._detail(scorer, cycle, feasible)
+            if detail is not None:
+                weighted = by_plugin[scorer.score_name] = detail.final * scorer.factor
+                details[scorer.score_name] = detail
                 totals += weighted
         parts = [score_table.Part((n,), w, is_by_row=False) for n, w in by_plugin.items()]
-        return score_table.ScoreTable(rows, by_plugin, totals, parts)
+        return score_table.ScoreTable(rows, by_plugin, totals, parts, details)
 
     def _plan(self, cycle: filtering.Cycle) -> Plan:
         """Add up what can be added up before it is known which nodes are feasible."""
@@ -214,6 +216,13 @@ class ScoreRunner:
         self, scorer: Scorer, cycle: filtering.Cycle, feasible: snapshot.NodeView
     ) -> columns.IntArray | None:
         """Return int64 (f,) hundredths, None when the plugin has nothing to say about the pod."""
+        detail = self._detail(scorer, cycle, feasible)
+        return None if detail is None else detail.final * scorer.factor
+
+    def _detail(
+        self, scorer: Scorer, cycle: filtering.Cycle, feasible: snapshot.NodeView
+    ) -> score_table.Detail | None:
+        """Return raw and final scores, None when the plugin has nothing to say about the pod."""
         if scorer.keeps:
             kept = _kept(scorer, cycle)
             raw = kept.scores(cycle.answers.state, cycle.pod, cycle.snap)[feasible.rows]
@@ -227,7 +236,7 @@ class ScoreRunner:
             asking.check_final_scores(scorer.plugin, final, len(feasible), units)
         else:
             _checked(scorer, final)
-        return final * scorer.factor
+        return score_table.Detail(raw, final, _units_per_point(scorer.plugin))
 
 
 def _adds_up(scorer: Scorer) -> bool:

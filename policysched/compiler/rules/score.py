@@ -45,7 +45,11 @@ class ConditionScore(base.ScoreRule):
 
 
 class NumberScore(base.ScoreRule):
-    """Points from a number; what pointwise and relative ones share."""
+    """Points from a number; what pointwise and relative ones share.
+
+    Attributes:
+        unit: of the number, None for a condition.
+    """
 
     def __init__(
         self, rule: checked.ScoreRule, rule_scope: scope.RuleScope, lower: lowering.Lowering
@@ -56,6 +60,7 @@ class NumberScore(base.ScoreRule):
         self.value = lower.number(number)
         self.reads = reject.reads_of_rule(number)
         self.ignores_usage = lower.when_usage_is_ignored(number)
+        self.unit = rule.value.unit
         self._prefers_low = rule.prefer == "low"
         self.outage = lower.outage(number)
         self.told = lower.evidence(rule.head, rule.value)

@@ -1,0 +1,77 @@
+"""A single edit by which a pod that fits nowhere would fit."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+from collections.abc import Iterable
+from typing import Any, Literal
+
+from policysched.lang import spelling
+
+_SIMILARITY = 0.75
+_MOST_NAMES = 2000
+"""Looking for similar names among more would take longer than the answer is worth."""
+_MOST_SIMILAR = 3
+
+ADJUSTS_POD, DROPS_OF_POD, CHANGES_NODE, RELAXES_RULE, DROPS_RULE = range(1, 6)
+"""How much an edit gives up, in this order; correcting a misspelt name (0) gives up nothing."""
+CORRECTS = 0
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Edit:
+    """An edit that was tried.
+
+    Attributes:
+        target: what is edited.
+        kind: of edit, see schemas/explain.schema.json.
+        what: the field of the pod, the node or the rule.
+        before, after: as they are written, None for nothing.
+        text: all of it for people.
+        effort: how much it gives up; smaller ones come first.
+        nodes: where the pod would fit; for edits of nodes those on which the edit was tried, each
+            one alone.
+        more: how many further nodes have the same obstacle and were not tried.
+    """
+
+    target: Literal["pod", "node", "policy"]
+    kind: str
+    what: str
+    before: str | None
+    after: str | None
+    text: str
+    effort: int
+    nodes: tuple[str, ...] = ()
+    more: int = 0
+
+    def helping(self, nodes: Iterable[str], more: int = 0) -> Edit:
+        """Return the edit with the nodes that it gains."""
+        return dataclasses.replace(self, nodes=tuple(nodes), more=more)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it in the form of schemas/explain.schema.json."""
+        return {
+            "target": self.target,
+            "kind": self.kind,
+            "what": self.what,
+            "from": self.before,
+            "to": self.after,
+            "text": self.text,
+            "nodes": list(self.nodes),
+            "more": self.more,
+        }
+
+
+def order(edit: Edit) -> tuple[int, int, str]:
+    """Return the key by which edits are shown: the smallest first, then those that gain most."""
+    return edit.effort, -len(edit.nodes) - edit.more, edit.text
+
+
+def similar(word: str, known: Iterable[str]) -> list[str]:
+    """Return names that `word` may be meant to be, the nearest first."""
+    names = sorted(set(known) - {word})[:_MOST_NAMES]
+    name = word.rpartition("/")[2]
+    same = [each for each in names if each.rpartition("/")[2] == name]
+    near = difflib.get_close_matches(word, names, _MOST_SIMILAR, _SIMILARITY)
+    return list(dict.fromkeys([*spelling.nearest(word, names), *near, *same]))[:_MOST_SIMILAR]

@@ -1,0 +1,291 @@
+"""The smallest change by which none of the best nodes of a pod would be among the best any more.
+
+Every change here was decided by the engine, and the change that is one step smaller as well: that
+one leaves the winner what it is.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from policysched.app import explaining_metrics
+from policysched.cluster import columns
+from policysched.compiler import readings
+from policysched.explaining import amounts_text, search, trials
+from policysched.framework import score_table
+from policysched.lang import units
+
+MAX_WEIGHT = 100
+"""Of rules and plugins, as in the language."""
+_MOST_WEIGHTS = 3
+_MOST_STEPS = 100_000
+_REQUEST_STEPS = (("cpu", 10), ("memory", 16 * 1024 * 1024))
+"""Resource and step: milli-CPU, bytes."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Flip:
+    """A change by which other nodes win.
+
+    Attributes:
+        kind: weight, metric or requests.
+        what: score name, name of the metric, or the resource.
+        node: whose value it is; None for weights.
+        before, after: weights, values in the scale of the query, milli-CPU or bytes.
+        winners: the nodes that would be best.
+        text: all of it for people.
+        size: the change as a share of a whole: smaller ones come first.
+    """
+
+    kind: str
+    what: str
+    node: str | None
+    before: float
+    after: float
+    winners: tuple[str, ...]
+    text: str
+    size: float
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it in the form of schemas/explain.schema.json."""
+        return {
+            "kind": self.kind,
+            "what": self.what,
+            "node": self.node,
+            "from": self.before,
+            "to": self.after,
+            "winners": list(self.winners),
+            "text": self.text,
+        }
+
+
+class Flips:
+    """Looks for changes that flip the winner of one pod."""
+
+    def __init__(self, tried: trials.Trials, scores: score_table.ScoreTable) -> None:
+        """Begin with the points as they are: `scores` with details."""
+        self._trials = tried
+        self._scores = scores
+        names = tried.snapshot().nodes.names
+        self._names = [names[row] for row in scores.rows.tolist()]
+        self._best = frozenset(names[row] for row in scores.best_rows().tolist())
+        order = np.lexsort((np.arange(len(scores.totals)), -scores.totals))
+        followers = (self._names[i] for i in order.tolist() if self._names[i] not in self._best)
+        self._runner_up = next(followers, None)
+
+    def find(self) -> list[Flip]:
+        """Return the smallest change of each kind that flips the winner, the smallest first."""
+        if self._runner_up is None:
+            return []
+        found = [*self._weights(), *self._metrics(), *self._requests()]
+        return sorted(found, key=lambda flip: (flip.size, flip.text))
+
+    def _winners(self, best: frozenset[str]) -> tuple[str, ...]:
+        """Return the new winners, none unless all of the old ones have lost."""
+        return () if best & self._best else tuple(sorted(best))
+
+    # --- weights ---------------------------------------------------------------------------------
+
+    def _weights(self) -> Iterator[Flip]:
+        """Yield the smallest changes of weights; as totals are linear in them they are computed."""
+        weights = self._trials.framework.profile.weights
+        changes = [
+            (change, name)
+            for name, detail in self._scores.details.items()
+            for change in weight_changes(self._scores.totals, detail, weights[name])
+        ]
+        flipping = 0
+        for change, name in sorted(changes, key=lambda each: (abs(each[0]), each)):
+            if flipping == _MOST_WEIGHTS or self._trials.is_over:
+                return
+            flip = self._weight(name, weights[name], change)
+            if flip is not None:
+                flipping += 1
+                yield flip
+
+    def _weight(self, name: str, before: int, change: int) -> Flip | None:
+        after = before + change
+        winners = self._winners(self._best_with(name, after))
+        nearer = after - (1 if change > 0 else -1)
+        if not winners or (nearer != before and self._winners(self._best_with(name, nearer))):
+            return None  # what is computed is only a proposal
+        text = f"weight of {name} from {before} to {after}"
+        return Flip("weight", name, None, before, after, winners, text, abs(change) / MAX_WEIGHT)
+
+    def _best_with(self, name: str, weight: int) -> frozenset[str]:
+        return self._trials.best(self._trials.with_weights({name: weight}))
+
+    # --- values ----------------------------------------------------------------------------------
+
+    def _nodes(self) -> Iterator[tuple[str, bool]]:
+        """Yield the nodes whose values are changed, and whether each is the winner."""
+        if len(self._best) == 1:
+            yield from ((name, True) for name in self._best)
+        if self._runner_up is not None:
+            yield self._runner_up, False
+
+    def _metrics(self) -> Iterator[Flip]:
+        for reader in self._readers():
+            for node, _ in self._nodes():
+                steps = _MetricSteps.of(reader, self._trials, node)
+                if steps is None:
+                    continue
+                for sign in (-1, 1):
+                    flip = self._metric(steps, sign)
+                    if flip is not None:
+                        yield flip
+
+    def _readers(self) -> list[readings.MetricReader]:
+        """Return each metric that a rule on the pod reads; hysteresis remembers, so not those."""
+        snap = self._trials.snapshot()
+        plugins = self._trials.framework.profile.plugins
+        found = explaining_metrics.MetricReport(plugins, self._trials.info.shape, snap).readers()
+        needs = self._trials.decider.profiles.metric_needs
+        followed = {metric for each in needs.followers for metric in each.metrics}
+        by_key = {each.metric.key: each for each in found if each.metric.key not in followed}
+        return list(by_key.values())
+
+    def _metric(self, steps: _MetricSteps, sign: int) -> Flip | None:
+        def flips(count: int) -> bool:
+            return not self._trials.is_over and bool(self._winners(best(steps.value(sign, count))))
+
+        def best(value: float) -> frozenset[str]:
+            with self._trials.measured(steps.key, steps.node, value):
+                return self._trials.best()
+
+        count = search.fewest_steps(flips, steps.most(sign))
+        if count is None or self._trials.is_over:
+            return None
+        after = steps.value(sign, count)
+        winners = self._winners(best(after))
+        if not winners:
+            return None
+        shown = (amounts_text.exact(value, steps.unit) for value in (steps.before, after))
+        text = f"{steps.name} on {steps.node} from {' to '.join(shown)}"
+        size = abs(after - steps.before) / steps.whole
+        return Flip("metric", steps.name, steps.node, steps.before, after, winners, text, size)
+
+    def _requests(self) -> Iterator[Flip]:
+        for resource, step in _REQUEST_STEPS:
+            for node, is_winner in self._nodes():
+                flip = self._requested(resource, step, node, sign=1 if is_winner else -1)
+                if flip is not None:
+                    yield flip
+
+    def _requested(self, resource: str, step: int, node: str, *, sign: int) -> Flip | None:
+        """Return how much more on the winner, or less on another node, flips the winner."""
+        nodes = self._trials.decider.cluster.cache.nodes
+        row, column = nodes.row_of[node], nodes.resource_column(resource)
+        before = int(nodes.requested[row, column])
+        room = before if sign < 0 else int(nodes.allocatable[row, column]) - before
+
+        def best(count: int) -> frozenset[str]:
+            with self._trials.requested(node, resource, sign * step * count):
+                return self._trials.best()
+
+        def flips(count: int) -> bool:
+            return not self._trials.is_over and bool(self._winners(best(count)))
+
+        count = search.fewest_steps(flips, max(0, room // step))
+        winners = () if count is None else self._winners(best(count))
+        if count is None or not winners or self._trials.is_over:
+            return None
+        change, after = count * step, before + sign * step * count
+        amount = amounts_text.resource(resource, change)
+        text = f"{amount} of {resource} {'more' if sign > 0 else 'less'} requested on {node}"
+        size = change / max(1, int(nodes.allocatable[row, column]))
+        return Flip("requests", resource, node, before, after, winners, text, size)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _MetricSteps:
+    """Values of a metric on a node that are written with few digits."""
+
+    key: str
+    name: str
+    unit: units.Unit
+    node: str
+    before: float
+    step: float
+    low: float
+    high: float
+
+    @classmethod
+    def of(
+        cls, reader: readings.MetricReader, tried: trials.Trials, node: str
+    ) -> _MetricSteps | None:
+        """Return the steps from the value of a node; None where it has none."""
+        snap = tried.snapshot()
+        row = np.array([snap.nodes.row_of[node]], np.intp)
+        found = reader.read(snap.at_rows(row))
+        sample = snap.metrics.samples_of(reader.metric.key).get(node)
+        if not found.is_ok[0] or sample is None:
+            return None
+        metric = reader.metric
+        whole = 1.0 if metric.unit.is_ratio else _decade(sample.value)
+        low = metric.low if metric.low is not None else 0.0
+        high = metric.high if metric.high is not None else max(1.0, whole) * _beyond(metric.unit)
+        return cls(
+            metric.key, reader.name, metric.unit, node, sample.value, whole / 1000, low, high
+        )
+
+    @property
+    def whole(self) -> float:
+        """What a change is compared with."""
+        return self.step * 1000
+
+    def value(self, sign: int, count: int) -> float:
+        """Return the value `count` steps up or down, on the grid of the steps."""
+        start = (
+            math.floor(self.before / self.step + 1e-9)
+            if sign > 0
+            else math.ceil(self.before / self.step - 1e-9)
+        )
+        return float(f"{(start + sign * count) * self.step:.9g}")
+
+    def most(self, sign: int) -> int:
+        """Return how many steps there are in a direction."""
+        room = self.high - self.before if sign > 0 else self.before - self.low
+        return max(0, min(_MOST_STEPS, math.floor(room / self.step + 1e-9)))
+
+
+def _decade(value: float) -> float:
+    """Return the power of ten above a value, by which it has three digits in steps of 1/1000."""
+    return 10.0 ** (math.floor(math.log10(abs(value))) + 1) if value else 1.0
+
+
+def _beyond(unit: units.Unit) -> float:
+    return 1.0 if unit.is_ratio else 10.0
+
+
+def weight_changes(totals: columns.IntArray, detail: score_table.Detail, weight: int) -> list[int]:
+    """Return the smallest increase and decrease of one weight that flip the winner.
+
+    A node with `gap` points less than the best ones needs a weight by which it gains more than
+    that on every one of them, so what counts is the best node that gains most by it.
+
+    Args:
+        totals: int64 (f,) hundredths.
+        detail: of the plugin.
+        weight: as it is.
+
+    Returns:
+        No, one or two numbers other than 0 that keep the weight in 1..MAX_WEIGHT.
+    """
+    hundredths = detail.final * (score_table.HUNDREDTHS // detail.units_per_point)
+    top = totals.max()
+    best, others = hundredths[totals == top], totals < top
+    gaps, gains = top - totals[others], hundredths[others]
+    found = []
+    for sign, gained in ((1, gains - best.max()), (-1, best.min() - gains)):
+        able = gained > 0
+        if able.any():
+            change = int((gaps[able] // gained[able]).min()) + 1
+            if 1 <= weight + sign * change <= max(MAX_WEIGHT, weight):
+                found.append(sign * change)
+    return found

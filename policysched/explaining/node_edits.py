@@ -1,0 +1,142 @@
+"""Edits of nodes: uncordon, remove a taint, add a label, free room; each node alone."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
+
+from msgspec import structs
+
+from policysched.cluster import objects
+from policysched.explaining import amounts_text, edit, obstacles, pod_edits, request_edits, trials
+from policysched.plugins import names, node_unschedulable
+from policysched.plugins.kernels import tolerations
+
+MOST_NODES = 5
+"""On how many nodes an edit is tried; of the others only the number is told."""
+_MOST_LABELS = 10
+_CORDON_TAINT = node_unschedulable.TAINT.key
+
+Supposing = Callable[[str], AbstractContextManager[None]]
+"""Supposes the edit of the node with a name."""
+
+
+def find(tried: trials.Trials, known: obstacles.Obstacles) -> Iterator[edit.Edit]:
+    """Yield the single edits of single nodes by which the pod fits there."""
+    yield from _uncordon(tried, known)
+    yield from _untaint(tried, known)
+    yield from _label(tried, known)
+    yield from _free(tried, known)
+
+
+def helped(
+    tried: trials.Trials, said: edit.Edit, nodes: Sequence[str], suppose: Supposing
+) -> Iterator[edit.Edit]:
+    """Yield the edit with the nodes on which it lets the pod fit, if there are any."""
+    able = []
+    for node in nodes[:MOST_NODES]:
+        if tried.is_over:
+            break
+        with suppose(node):
+            if node in tried.fits():
+                able.append(node)
+    if able:
+        yield said.helping(able, max(0, len(nodes) - MOST_NODES))
+
+
+def _edit(kind: str, what: str, before: str | None, after: str | None, text: str) -> edit.Edit:
+    return edit.Edit("node", kind, what, before, after, text, edit.CHANGES_NODE)
+
+
+def _uncordon(tried: trials.Trials, known: obstacles.Obstacles) -> Iterator[edit.Edit]:
+    """Uncordon nodes; the taint that says the same goes with it."""
+    cordoned = [
+        node
+        for node in known.only(names.NODE_UNSCHEDULABLE, names.TAINT_TOLERATION)
+        if tried.node(node).spec.unschedulable
+    ]
+
+    def uncordoned(name: str) -> AbstractContextManager[None]:
+        node = tried.node(name)
+        taints = tuple(taint for taint in node.spec.taints if taint.key != _CORDON_TAINT)
+        spec = structs.replace(node.spec, unschedulable=False, taints=taints)
+        return tried.nodes([structs.replace(node, spec=spec)])
+
+    said = _edit("uncordon", "spec.unschedulable", "true", None, "uncordon a node")
+    yield from helped(tried, said, cordoned, uncordoned)
+
+
+def _untaint(tried: trials.Trials, known: obstacles.Obstacles) -> Iterator[edit.Edit]:
+    """Remove the only taint that the pod does not tolerate."""
+    own = tried.framework.profile.tolerations(tried.info.shape, tried.snapshot())
+    having: defaultdict[objects.Taint, list[str]] = defaultdict(list)
+    for name in known.only(names.TAINT_TOLERATION):
+        repelling = [t for t in tried.node(name).spec.taints if tolerations.repels((t,), own)]
+        if len(repelling) == 1 and repelling[0].key != _CORDON_TAINT:
+            having[repelling[0]].append(name)
+    for taint, nodes in having.items():
+
+        def untainted(name: str, taint: objects.Taint = taint) -> AbstractContextManager[None]:
+            node = tried.node(name)
+            taints = tuple(each for each in node.spec.taints if each != taint)
+            spec = structs.replace(node.spec, taints=taints)
+            return tried.nodes([structs.replace(node, spec=spec)])
+
+        written = pod_edits.taint_text(taint)
+        said = _edit("taint", "spec.taints", written, None, f"remove the taint {written} of a node")
+        yield from helped(tried, said, nodes, untainted)
+
+
+def _label(tried: trials.Trials, known: obstacles.Obstacles) -> Iterator[edit.Edit]:
+    """Add a label that the pod's node selection asks for."""
+    alone = known.only(names.NODE_AFFINITY)
+    for key, value in list(dict.fromkeys(_asked_labels(tried.info.pod)))[:_MOST_LABELS]:
+        yield from labelled(tried, alone, key, value)
+
+
+def labelled(
+    tried: trials.Trials, alone: Sequence[str], key: str, value: str
+) -> Iterator[edit.Edit]:
+    """Yield the edit that adds a label to one of the nodes `alone`, if it helps."""
+    lacking = [name for name in alone if tried.node(name).metadata.labels.get(key) != value]
+
+    def relabelled(name: str) -> AbstractContextManager[None]:
+        return tried.nodes([trials.relabelled(tried.node(name), {key: value})])
+
+    written = f"{key}={value}"
+    said = _edit("label", "metadata.labels", None, written, f"add the label {written} to a node")
+    yield from helped(tried, said, lacking, relabelled)
+
+
+def _asked_labels(pod: objects.Pod) -> Iterator[tuple[str, str]]:
+    """Yield labels of which each satisfies one requirement of the pod."""
+    yield from pod.spec.node_selector.items()
+    affinity = pod.spec.affinity and pod.spec.affinity.node_affinity
+    required = affinity and affinity.required_during_scheduling_ignored_during_execution
+    for term in required.node_selector_terms if required else ():
+        for each in term.match_expressions:
+            if each.operator == "In" and each.values:
+                yield each.key, each.values[0]
+            elif each.operator == "Exists":
+                yield each.key, "true"
+
+
+def _free(tried: trials.Trials, known: obstacles.Obstacles) -> Iterator[edit.Edit]:
+    """Free what lacks on the node on which the least of it does."""
+    least: dict[str, request_edits.Shortage] = {}
+    for each in request_edits.shortages(tried, known):
+        before = least.get(each.resource)
+        if each.is_possible and (before is None or each.missing < before.missing):
+            least[each.resource] = each
+    for resource, shortage in least.items():
+        amount = amounts_text.resource(resource, shortage.missing)
+        what = f"{amount} {resource}" if resource != trials.PODS else "a place for a pod"
+        said = _edit("free", resource, None, amount, f"free {what} on a node")
+
+        def freed(
+            name: str, each: request_edits.Shortage = shortage
+        ) -> AbstractContextManager[None]:
+            return tried.requested(name, each.resource, -each.missing)
+
+        yield from helped(tried, said, [shortage.node], freed)

@@ -1,0 +1,73 @@
+"""What stands in the way of a pod on each node, by who says so."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Collection
+
+from policysched.app import explaining
+from policysched.compiler.rules import base, topology_spread
+from policysched.framework import explanation, profile, status
+from policysched.plugins import names
+
+POLICY = base.PLUGIN_NAME
+
+
+def who(answer: status.Status) -> str:
+    """Return who rejected a node: a plugin, or `POLICY/RULE`."""
+    return f"{answer.rule.policy}/{answer.rule.rule}" if answer.rule else answer.plugin
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Obstacles:
+    """The rejections of one pod.
+
+    Attributes:
+        answers: node → every rejection there.
+        by_node: node → who says so.
+        following: those whose answers follow from what others exclude, so that an edit that is
+            about others may cure them too.
+    """
+
+    answers: dict[str, tuple[status.Status, ...]]
+    by_node: dict[str, frozenset[str]]
+    following: frozenset[str]
+
+    @classmethod
+    def of(cls, found: explanation.Explanation, prof: profile.Profile) -> Obstacles:
+        """Return the rejections that an explanation tells of."""
+        answers = {each.name: explaining.failures_of(each) for each in found.verdicts}
+        hard = (p.head.name for p in prof.plugins if isinstance(p, topology_spread.HardSpread))
+        following = frozenset((names.POD_TOPOLOGY_SPREAD, *hard))
+        kept: dict[tuple[int, ...], frozenset[str]] = {}
+        by_node: dict[str, frozenset[str]] = {}
+        for node, given in answers.items():
+            key = tuple(map(id, given))
+            if key not in kept:
+                kept[key] = frozenset(map(who, given))
+            by_node[node] = kept[key]
+        return cls(answers, by_node, following)
+
+    def everyone(self) -> frozenset[str]:
+        """Return who rejects any node."""
+        return frozenset().union(*set(self.by_node.values()))
+
+    def only(self, *whom: str) -> list[str]:
+        """Return the nodes on which nobody else stands in the way."""
+        allowed = self.following.union(whom)
+        fine = {each for each in set(self.by_node.values()) if each <= allowed}
+        return [node for node, each in self.by_node.items() if each in fine]
+
+    def may_help(self, whom: str) -> bool:
+        """Return whether an edit about one alone may let the pod fit on some node."""
+        allowed = self.following | {whom}
+        return whom in self.everyone() and any(
+            each <= allowed for each in set(self.by_node.values())
+        )
+
+    def nearest(self) -> tuple[str, Collection[status.Status]] | None:
+        """Return the node on which the fewest stand in the way, and what they say."""
+        if not self.by_node:
+            return None
+        node = min(self.by_node, key=lambda name: (len(self.by_node[name]), name))
+        return node, self.answers[node]

@@ -1,0 +1,78 @@
+"""The best nodes of a pod and how the points of each rule came about there."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from policysched.compiler import column
+from policysched.compiler.kernels import arithmetic
+from policysched.compiler.rules import score
+from policysched.explaining import trials
+from policysched.framework import cycle_state, score_table
+from policysched.lang import units
+
+
+def of(tried: trials.Trials, scores: score_table.ScoreTable, most: int) -> list[dict[str, Any]]:
+    """Return the nodes with the most points, `most` of them, as in schemas/explain.schema.json."""
+    names = tried.snapshot().nodes.names
+    order = np.lexsort((np.arange(len(scores.totals)), -scores.totals))
+    tied = np.flatnonzero(scores.totals >= scores.totals[order[:most][-1]]).tolist()
+    best = sorted(tied, key=lambda i: (-int(scores.totals[i]), names[int(scores.rows[i])]))
+    found = [_node(tried, scores, i) for i in best[:most]]
+    _tell_numbers(tried, found)
+    return found
+
+
+def _node(tried: trials.Trials, scores: score_table.ScoreTable, i: int) -> dict[str, Any]:
+    names, weights = tried.snapshot().nodes.names, tried.framework.profile.weights
+    return {
+        "node": names[int(scores.rows[i])],
+        "total": score_table.points(int(scores.totals[i])),
+        "rules": [
+            {
+                "rule": name,
+                "raw": _raw(detail, i),
+                "normalised": _in_points(detail, int(detail.final[i])),
+                "weight": weights[name],
+                "points": score_table.points(int(scores.by_plugin[name][i])),
+            }
+            for name, detail in scores.details.items()
+        ],
+    }
+
+
+def _raw(detail: score_table.Detail, i: int) -> int | float | None:
+    """Return what Score said; points where these are not normalised."""
+    if detail.raw is detail.final:
+        return _in_points(detail, int(detail.final[i]))
+    value = detail.raw[i].item()
+    if isinstance(value, int):
+        return value
+    return None if math.isnan(value) else float(value)
+
+
+def _in_points(detail: score_table.Detail, final: int) -> int | float:
+    return score_table.points(final * (score_table.HUNDREDTHS // detail.units_per_point))
+
+
+def _tell_numbers(tried: trials.Trials, found: list[dict[str, Any]]) -> None:
+    """Put the numbers, with their units, that rules over numbers make points of."""
+    snap = tried.snapshot()
+    rows = np.array([snap.nodes.row_of[each["node"]] for each in found], np.intp)
+    nodes = snap.at_rows(rows)
+    for plugin in tried.framework.profile.plugins:
+        if not isinstance(plugin, score.NumberScore) or plugin.unit is None:
+            continue
+        told = [r for each in found for r in each["rules"] if r["rule"] == plugin.score_name]
+        if not told:
+            continue
+        with arithmetic.quiet():
+            values, is_valid = plugin.numbers(cycle_state.CycleState(), tried.info.shape, nodes)
+        valid = column.on_each(is_valid, len(rows))
+        scale = units.CORES_SCALE if plugin.unit == units.CORES else 1.0
+        for rule, value, is_known in zip(told, values.tolist(), valid.tolist(), strict=True):
+            rule["raw"] = value / scale if is_known else None
+            rule["unit"] = str(plugin.unit)

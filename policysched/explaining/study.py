@@ -1,0 +1,111 @@
+"""`explain pod`: the report about one pod, and what follows from it.
+
+The form is that of schemas/explain.schema.json; what is in here are its optional keys.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from policysched import clock as clocks
+from policysched.app import explaining, offline
+from policysched.explaining import (
+    edit,
+    flips,
+    node_edits,
+    obstacles,
+    pod_edits,
+    policy_edits,
+    ranking,
+    trials,
+)
+from policysched.framework import explanation, score_table
+
+_RANKED = 2
+_MOST_EDITS = 40
+
+
+def of_pod(
+    decider: offline.Decider,
+    pod: str,
+    clock: clocks.Clock,
+    limits: trials.Limits | None = None,
+) -> dict[str, Any]:
+    """Return the report about the pod `namespace/name`, which may have a node.
+
+    Raises:
+        InputError: there is no such pod, or no profile decides it.
+    """
+    key = pod if "/" in pod else f"default/{pod}"
+    placed = decider.cluster.placed.get(key)
+    info = explaining.find_pod(decider.cluster, pod)
+    tried = trials.Trials(decider, info, clock, limits)
+    found = tried.framework.explain_pod(info, tried.snapshot())
+    report = decider.report_on(tried.framework, found)
+    if placed is not None:
+        report["placed"] = _placed(placed.pod.spec.node_name, found)
+    if found.scores is not None:
+        return report | _why_there(tried, found.scores)
+    return report | _what_would_help(tried, found)
+
+
+def _placed(node: str, found: explanation.Explanation) -> dict[str, Any]:
+    """Return where a pod is, and whether it would be put there again."""
+    verdict = next((each for each in found.verdicts if each.name == node), None)
+    return {
+        "node": node,
+        "exists": verdict is not None,
+        "fits": verdict is not None and verdict.first.is_success,
+        "best": node in found.best,
+    }
+
+
+# --- a pod that fits -----------------------------------------------------------------------------
+
+
+def _why_there(tried: trials.Trials, scores: score_table.ScoreTable) -> dict[str, Any]:
+    """Return how the points of the best nodes came about, and what would make others win."""
+    ranked = ranking.of(tried, scores, _RANKED)
+    found = flips.Flips(tried, scores).find()
+    return {
+        "ranking": ranked,
+        "flips": [each.as_json() for each in found],
+        "triedAll": not tried.is_over,
+    }
+
+
+# --- a pod that fits nowhere ---------------------------------------------------------------------
+
+
+def _what_would_help(tried: trials.Trials, found: explanation.Explanation) -> dict[str, Any]:
+    """Return single edits, the smallest first, and what preemption would do."""
+    known = obstacles.Obstacles.of(found, tried.framework.profile)
+    looking = (pod_edits.find, node_edits.find, policy_edits.find)
+    edits = sorted((each for look in looking for each in look(tried, known)), key=edit.order)
+    report: dict[str, Any] = {
+        "edits": [each.as_json() for each in edits[:_MOST_EDITS]],
+        "triedAll": not tried.is_over,
+        "preemption": _preemption(tried),
+    }
+    nearest = known.nearest()
+    if not edits and nearest is not None:
+        node, answers = nearest
+        reasons = [
+            {"by": obstacles.who(answer), "reason": reason}
+            for answer in answers
+            for reason in answer.reasons
+        ]
+        report["nearest"] = {"node": node, "obstacles": reasons}
+    return report
+
+
+def _preemption(tried: trials.Trials) -> dict[str, Any] | None:
+    """Return whom preemption would evict, and from where; None where it does not help."""
+    snap = tried.snapshot()
+    result = tried.framework.schedule_pod(tried.info, snap)
+    if result.diagnosis is None:
+        return None
+    made = tried.framework.run_post_filter(result.state, tried.info, snap, result.diagnosis)
+    if made is None or not made.status.is_success or not made.nominated_node_name:
+        return None
+    return {"node": made.nominated_node_name, "victims": [each.key for each in made.victims]}

@@ -1,0 +1,171 @@
+"""One pod decided by the engine itself under changed circumstances.
+
+Changes are made to the live columns, asked about, and undone. So whatever is claimed has been
+decided as a scheduler would decide it, and nothing here knows how a plugin decides.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+
+import msgspec
+
+from policysched import clock as clocks
+from policysched.app import offline, policies, profile_choice
+from policysched.cluster import metric_windows, objects, pod_shape, snapshot
+from policysched.framework import runtime
+from policysched.lang import checked
+
+PODS = "pods"
+"""The resource that one place for a pod is."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Limits:
+    """How much may be tried.
+
+    Attributes:
+        trials: decisions at most, so that the same is found however fast the machine is.
+        seconds: an end all the same, for clusters where a decision takes long.
+    """
+
+    trials: int = 400
+    seconds: float = 3.0
+
+
+class Trials:
+    """Decides one pod again and again.
+
+    Attributes:
+        decider: of the cluster.
+        info: the pod.
+        framework: the profile that decides it.
+        count: decisions so far.
+    """
+
+    def __init__(
+        self,
+        decider: offline.Decider,
+        info: pod_shape.PodInfo,
+        clock: clocks.Clock,
+        limits: Limits | None = None,
+    ) -> None:
+        """Decide `info`, which must not be placed in the cluster."""
+        self.decider = decider
+        self.info = info
+        self.framework = decider.choice.required(info)
+        self.count = 0
+        self._clock = clock
+        self._limits = limits or Limits()
+        self._end_seconds = clock.monotonic_seconds() + self._limits.seconds
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing more is to be tried."""
+        if self.count >= self._limits.trials:
+            return True
+        return self._clock.monotonic_seconds() >= self._end_seconds
+
+    def snapshot(self) -> snapshot.Snapshot:
+        """Return the cluster as it is supposed to be at this moment."""
+        return self.decider.cluster.cache.snapshot()
+
+    def node(self, name: str) -> objects.Node:
+        """Return a node of the cluster."""
+        found = self.decider.cluster.cache.get_node(name)
+        if found is None:
+            raise LookupError(name)
+        return found
+
+    # --- asking ----------------------------------------------------------------------------------
+
+    def fits(
+        self, pod: objects.Pod | None = None, framework: runtime.Framework | None = None
+    ) -> tuple[str, ...]:
+        """Return the names of the nodes on which the pod fits, by row.
+
+        `pod` stands for an edited form of it, `framework` for other policies.
+        """
+        self.count += 1
+        info = self.info if pod is None else self.decider.cluster.shapes.info(pod)
+        snap = self.snapshot()
+        rows = (framework or self.framework).feasible_rows(info, snap).tolist()
+        return tuple(snap.nodes.names[row] for row in rows)
+
+    def best(self, framework: runtime.Framework | None = None) -> frozenset[str]:
+        """Return the names of the nodes of which one would be chosen."""
+        self.count += 1
+        snap = self.snapshot()
+        rows = (framework or self.framework).best_rows(self.info, snap).tolist()
+        return frozenset(snap.nodes.names[row] for row in rows)
+
+    # --- supposing -------------------------------------------------------------------------------
+
+    def with_program(self, program: checked.CheckedProgram) -> runtime.Framework | None:
+        """Return what decides the pod under other policies; None where plugins cannot be made."""
+        policy_set = dataclasses.replace(self.decider.policy_set, program=program)
+        made = policies.make(policy_set, self.decider.handle)
+        if isinstance(made, list):
+            return None
+        name = self.framework.profile.scheduler_name
+        frameworks = {name: runtime.Framework(made.by_name[name], None, shapes_kept=1)}
+        return profile_choice.ProfileChoice(frameworks, name).required(self.info)
+
+    def with_weights(self, weights: Mapping[str, int]) -> runtime.Framework:
+        """Return what decides the pod under other weights, by score name."""
+        prof = self.framework.profile
+        changed = dataclasses.replace(prof, weights={**prof.weights, **weights})
+        return runtime.Framework(changed, None, shapes_kept=1)
+
+    @contextlib.contextmanager
+    def nodes(self, changed: Sequence[objects.Node]) -> Iterator[None]:
+        """Let nodes be otherwise."""
+        cache = self.decider.cluster.cache
+        before = [self.node(node.name) for node in changed]
+        for node in changed:
+            cache.set_node(node)
+        try:
+            yield
+        finally:
+            for node in before:
+                cache.set_node(node)
+
+    @contextlib.contextmanager
+    def requested(self, node: str, resource: str, amount: int) -> Iterator[None]:
+        """Let the pods of a node request more of a resource, or less.
+
+        The amount is in milli-CPU, bytes or pieces; of `pods` it is how many more there are.
+        """
+        self._suppose(node, resource, amount)
+        try:
+            yield
+        finally:
+            self._suppose(node, resource, -amount)
+
+    def _suppose(self, node: str, resource: str, amount: int) -> None:
+        columns = self.decider.cluster.cache.nodes
+        row = columns.row_of[node]
+        if resource == PODS:
+            columns.suppose_pod_count(row, amount)
+        else:
+            columns.suppose_requests(row, resource, amount)
+
+    @contextlib.contextmanager
+    def measured(self, metric: str, node: str, value: float) -> Iterator[None]:
+        """Let a node have another value of a metric, measured when the real one was."""
+        table = self.decider.cluster.cache.metrics
+        before = dict(table.samples_of(metric))
+        sample = metric_windows.Sample(value, before[node].measured_at_seconds)
+        table.begin_anew(metric, {**before, node: sample})
+        try:
+            yield
+        finally:
+            table.begin_anew(metric, before)
+
+
+def relabelled(node: objects.Node, labels: Mapping[str, str]) -> objects.Node:
+    """Return a node with further labels."""
+    metadata = msgspec.structs.replace(node.metadata, labels={**node.metadata.labels, **labels})
+    return msgspec.structs.replace(node, metadata=metadata)

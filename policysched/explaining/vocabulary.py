@@ -1,0 +1,39 @@
+"""The labels that nodes have."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+
+from policysched.cluster import objects
+from policysched.explaining import edit
+
+_MOST_VALUES = 5
+"""Of a label that has more values, such as the host name, none is proposed but similar ones."""
+
+
+class Vocabulary:
+    """Keys of labels and their values, by how many nodes have them."""
+
+    def __init__(self, nodes: Iterable[objects.Node]) -> None:
+        """Count the labels of `nodes`."""
+        self._values: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        for node in nodes:
+            for key, value in node.metadata.labels.items():
+                self._values[key][value] += 1
+
+    def keys_like(self, key: str) -> list[str]:
+        """Return keys that `key` may be meant to be; none if nodes have it."""
+        return [] if key in self._values else edit.similar(key, self._values)
+
+    def values_like(self, key: str, value: str) -> list[str]:
+        """Return other values of a key: similar ones first, then all where they are few."""
+        found = self._values.get(key, Counter())
+        near = edit.similar(value, found) if value not in found else []
+        common = [each for each, _ in found.most_common()] if len(found) <= _MOST_VALUES else []
+        return [each for each in dict.fromkeys([*near, *common]) if each != value]
+
+    def is_similar(self, key: str, value: str, other: str) -> bool:
+        """Return whether a value that no node has is probably a misspelt `other`."""
+        found = self._values.get(key, Counter())
+        return value not in found and other in edit.similar(value, found)
