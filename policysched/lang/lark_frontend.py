@@ -82,6 +82,16 @@ def parse_slice(text: str, start: int, end: int) -> Tree:
         raise _fault(error, end) from None
 
 
+def accepts(text: str, start: int, end: int) -> frozenset[str]:
+    """Return the names of the terminals that may follow text[start:end]; none if it is wrong."""
+    cursor: Any = parser().parse_interactive(lark.TextSlice(text, start, end))
+    try:
+        cursor.exhaust_lexer()
+    except (exceptions.UnexpectedToken, exceptions.UnexpectedCharacters):
+        return frozenset()
+    return frozenset(cursor.accepts())
+
+
 def reduce_tree(tree: Tree, visit: Callable[[str, int, int, list[Any]], Any]) -> Any:  # noqa: ANN401 - whatever `visit` makes of the root
     """Replace each node by `visit(rule, start, end, children)`, leaves first, without recursion.
 

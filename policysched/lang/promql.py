@@ -130,6 +130,12 @@ def names(query: syntax.PromQL) -> frozenset[str]:
     return frozenset(str(match.group("name")) for match, _ in _pieces(query.text))
 
 
+def places(query: syntax.PromQL) -> Iterator[tuple[str, int, int]]:
+    """Yield each param that a query uses, with where its name begins and ends in the query."""
+    for match, _ in _pieces(query.text):
+        yield match["name"], match.start("name"), match.end("name")
+
+
 def _pieces(text: str) -> Iterator[tuple[re.Match[str], str]]:
     """Yield each `$name` with the quote that it stands in, or ""."""
     quote = ""

@@ -1,0 +1,42 @@
+"""`policysched lsp`: what editors ask about policies, by the Language Server Protocol."""
+
+from __future__ import annotations
+
+import importlib.util
+from typing import TYPE_CHECKING
+
+from policysched import clock as clocks
+from policysched import errors
+
+if TYPE_CHECKING:
+    import argparse
+
+_DESCRIPTION = """\
+Serve one editor on standard input and output, as the Language Server Protocol has it: findings of
+check and lint, fixes, completion, hover, names, formatting; in policy files and in ConfigMap
+manifests. Editors start it themselves; docs/editors.md says how.
+"""
+_EPILOG = "exit codes: 0 ended by the editor, 1 ended without notice, 2 not installed, 3 usage"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
+    parser.description = _DESCRIPTION
+    parser.epilog = _EPILOG
+    parser.add_argument(
+        "--stdio", action="store_true", help="what it does anyway; some editors say so"
+    )
+
+
+def run(_args: argparse.Namespace) -> int:
+    """Serve until the editor ends it."""
+    if importlib.util.find_spec("pygls") is None:
+        raise errors.InputError(
+            "policysched lsp",
+            "needs pygls, which is not installed",
+            help="install policysched[lsp]",
+        )
+    from policysched.language_server import server  # noqa: PLC0415 - pygls is an extra
+
+    was_in_order = server.serve(clocks.SystemClock())
+    return errors.EXIT_OK if was_in_order else errors.EXIT_FINDINGS

@@ -1,0 +1,1 @@
+"""What editors ask about policies; `server` alone speaks the Language Server Protocol."""

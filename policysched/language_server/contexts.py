@@ -1,0 +1,202 @@
+"""Where in a policy text a cursor is: in which statement, behind which words, what may follow."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import re
+from typing import Literal, TypeAlias
+
+from policysched.lang import clauses, lark_frontend, parser, scanner, syntax_words
+
+Domain: TypeAlias = Literal["node", "pod", "namespace", "cluster", "any"]
+_WORD = re.compile(r"[A-Za-z0-9_./-]*")
+_NAME = re.compile(r"[A-Za-z0-9_]*")
+_MAX_WORD = 300
+"""Longer than any label key."""
+_BLOCKS = ("policy", "clusterPolicy", "profile")
+_CLAUSE_WORDS = frozenset(word for words in syntax_words.CLAUSES.values() for word in words)
+_CONNECTIVES = ("and", "or", "not", "where")
+_TESTS: dict[str, Domain] = {"node": "node", "pod": "pod"}
+_SELECTOR_HEADS: dict[str, Domain] = {
+    "nodeAffinity": "node",
+    "clusterAffinity": "cluster",
+    "clusterGroup": "cluster",
+    "pods": "pod",
+    "resources": "pod",
+    "namespace": "namespace",
+    "namespaceSelector": "namespace",
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Context:
+    """A cursor and what surrounds it.
+
+    Attributes:
+        start: offset of the word that is being written.
+        end: offset behind it, also what stands behind the cursor.
+        item: keyword of the item around the cursor, "" outside of any.
+        before: the lexemes of the statement (of the item, if it has none) in front of the word.
+        behind: whether a line begins with the word.
+        inside: `comment`, `string`, `query`, or "" for the policy's own text.
+        accepts: names of the terminals that may stand here; none if what is before is wrong.
+    """
+
+    start: int
+    end: int
+    item: str
+    before: tuple[scanner.Lexeme, ...]
+    is_first_on_line: bool
+    inside: str
+    accepts: frozenset[str]
+
+    def word(self, back: int = 1) -> str:
+        """Return the text of the lexeme so many places before the word, "" beyond the first."""
+        return self.before[-back].text if len(self.before) >= back else ""
+
+    @property
+    def statement(self) -> str:
+        """The statement, as `clauses.ALLOWED` names it; its keyword if it takes no clauses."""
+        if not self.before:
+            return ""
+        head = self.before[0].text
+        second = self.before[1].text if len(self.before) > 1 else ""
+        if f"{head} {second}" in clauses.ALLOWED:
+            return f"{head} {second}"
+        return head
+
+    @functools.cached_property
+    def enclosing(self) -> tuple[str, str]:
+        """The operator or function before the innermost open parenthesis, and what is before it."""
+        depth = 0
+        for index in range(len(self.before) - 1, -1, -1):
+            text = self.before[index].text
+            depth += (text == ")") - (text == "(")
+            if depth < 0:
+                words = [each.text for each in self.before[:index]]
+                return (words[-1] if words else ""), (words[-2] if len(words) > 1 else "")
+        return "", ""
+
+    @functools.cached_property
+    def domain(self) -> Domain | None:
+        """What the selector around the cursor is about; None outside of selectors."""
+        if self.item == "let" and any(each.text == "{" for each in self.before):
+            return "any"
+        return self._tested()
+
+    def _tested(self) -> Domain | None:
+        domain: Domain | None = None
+        around: list[Domain | None] = []
+        previous = ""
+        for lexeme in self.before:
+            text = lexeme.text
+            if text == "(":
+                around.append(domain)
+                domain = _TESTS.get(previous, domain)
+            elif text == ")" and around:
+                domain = around.pop()
+            elif text in _SELECTOR_HEADS:
+                domain = _SELECTOR_HEADS[text]
+            elif text == "where" and domain == "namespace" and previous != "namespace":
+                domain = "pod"  # behind `in namespace …`
+            elif text in _CLAUSE_WORDS and not around and previous not in _CONNECTIVES:
+                domain = None
+            previous = text
+        return domain
+
+
+def at(parsed: parser.ParseResult, scan: scanner.Scan, offset: int) -> Context:
+    """Return what surrounds an offset of a text."""
+    inside = _inside(scan, offset)
+    text = parsed.text.text
+    start, end = _before(_WORD, text, offset), _behind(_WORD, text, offset)
+    chunk = _chunk(scan, start)
+    if inside:
+        start = _before(_NAME, text, offset)
+        return Context(start, offset, chunk.word if chunk else "", (), False, inside, frozenset())
+    begin = chunk.start if chunk is not None else start
+    statement = _statement_start(scan, chunk, start) if chunk is not None else start
+    readable = _without_damage(parsed, statement)
+    accepts = lark_frontend.accepts(readable, begin, start)
+    if not accepts & {"WORD"} or "NAME" in accepts:
+        start, end, accepts = _shortened(readable, begin, offset, (start, end, accepts))
+    item = chunk.word if chunk is not None and not _is_behind(chunk, start) else ""
+    return Context(
+        start,
+        end,
+        item,
+        tuple(scan.between(statement, start)) if item else (),
+        not text[text.rfind("\n", 0, start) + 1 : start].strip(),
+        "",
+        accepts,
+    )
+
+
+def _before(pattern: re.Pattern[str], text: str, offset: int) -> int:
+    """Return where the word begins that ends at an offset."""
+    reach = text[max(offset - _MAX_WORD, 0) : offset][::-1]
+    found = pattern.match(reach)
+    return offset - (found.end() if found else 0)
+
+
+def _behind(pattern: re.Pattern[str], text: str, offset: int) -> int:
+    """Return where the word ends that goes on at an offset."""
+    found = pattern.match(text, offset, offset + _MAX_WORD)
+    return found.end() if found else offset
+
+
+def _shortened(
+    text: str, begin: int, offset: int, found: tuple[int, int, frozenset[str]]
+) -> tuple[int, int, frozenset[str]]:
+    """Take the word as one of an expression, where `-`, `.` and `/` are signs."""
+    start = _before(_NAME, text, offset)
+    if start == found[0]:
+        return found
+    accepts = lark_frontend.accepts(text, begin, start)
+    if "NAME" not in accepts:
+        return found
+    return start, _behind(_NAME, text, offset), accepts
+
+
+def _inside(scan: scanner.Scan, offset: int) -> str:
+    for comment in scan.comments:
+        if comment.start < offset <= comment.end:
+            return "comment"
+    lexeme = scan.before(offset)
+    if lexeme is None or lexeme.start >= offset:
+        return ""
+    if lexeme.kind == "open_promql":
+        return "query"
+    if lexeme.kind == "promql" and offset < lexeme.end:
+        return "query"
+    is_in_string = lexeme.kind == "string" and offset < lexeme.end
+    is_open = lexeme.kind == "open_string" and offset <= lexeme.end
+    return "string" if is_in_string or is_open else ""
+
+
+def _chunk(scan: scanner.Scan, offset: int) -> scanner.Chunk | None:
+    found = [chunk for chunk in scan.chunks() if chunk.start < offset]
+    return found[-1] if found else None
+
+
+def _is_behind(chunk: scanner.Chunk, offset: int) -> bool:
+    """Say whether the block of an item is closed before an offset."""
+    return chunk.word in _BLOCKS and 0 <= chunk.body_end < offset
+
+
+def _statement_start(scan: scanner.Scan, chunk: scanner.Chunk, offset: int) -> int:
+    starts = [start for start in scan.statements(chunk) if start < offset]
+    if chunk.word in _BLOCKS:
+        return starts[-1] if starts else max(chunk.body_start, chunk.start)
+    return chunk.start
+
+
+def _without_damage(parsed: parser.ParseResult, end: int) -> str:
+    """Return the text with what could not be read before `end` blanked."""
+    text = parsed.text.text
+    for span in parsed.damaged:
+        if span.start < end:
+            stop = min(span.end, end)
+            text = text[: span.start] + " " * (stop - span.start) + text[stop:]
+    return text

@@ -1,0 +1,35 @@
+"""What must be edited in a text for it to become another: whole lines, as few as possible."""
+
+from __future__ import annotations
+
+import difflib
+
+from policysched.lang import diagnostics, source
+
+
+def edits(before: source.SourceText, after: str) -> list[diagnostics.Edit]:
+    """Return edits that do not overlap; an editor keeps its cursor where nothing changes."""
+    old = before.text.split("\n")
+    new = after.split("\n")
+    starts = [before.line_start(number) for number in range(1, before.line_count + 1)]
+    starts.append(len(before.text) + 1)
+    matcher = difflib.SequenceMatcher(a=old, b=new, autojunk=False)
+    found = []
+    for tag, first, last, new_first, new_last in matcher.get_opcodes():
+        if tag != "equal":
+            found.append(_edit(before, (starts[first], starts[last]), new[new_first:new_last]))
+    return found
+
+
+def _edit(before: source.SourceText, lines: tuple[int, int], new: list[str]) -> diagnostics.Edit:
+    """Return the edit of some lines; those at the end of the text have no line end to replace."""
+    start, end = lines
+    replacement = "".join(f"{line}\n" for line in new)
+    if end > len(before.text):
+        end = len(before.text)
+        replacement = replacement.removesuffix("\n")
+        if start > end:
+            start, replacement = end, f"\n{replacement}"
+        elif not new and start > 0:
+            start -= 1
+    return diagnostics.Edit(before.span(start, end), replacement)

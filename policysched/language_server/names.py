@@ -1,0 +1,248 @@
+"""Where lets, params, metrics, policies and rules are defined and used."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Sequence
+from typing import Literal, TypeAlias
+
+from policysched.lang import (
+    kubernetes_names,
+    parser,
+    promql,
+    source,
+    syntax,
+    syntax_clause,
+    syntax_expr,
+    vocabulary,
+)
+
+Kind: TypeAlias = Literal["let", "param", "metric", "policy", "rule", "profile", "text"]
+_NAMES = ("let", "param", "metric")
+_OF_RESOURCES = frozenset(
+    {*vocabulary.NODE_RESOURCE_FUNCTIONS, "requests", "limits", "label", "annotation"}
+)
+"""Functions whose argument is the name of a resource or label."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Symbol:
+    """Something that has a name.
+
+    Attributes:
+        kind: `text` is what an import names.
+        name: of a rule `POLICY/RULE`.
+    """
+
+    kind: Kind
+    name: str
+
+    @property
+    def own_name(self) -> str:
+        """The name as it is written."""
+        return self.name.rpartition("/")[2]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Occurrence:
+    """A place where a name is written.
+
+    Attributes:
+        span: of the name, without quotes.
+        node: the item or statement that defines it; None where it is used.
+    """
+
+    symbol: Symbol
+    span: source.Span
+    node: syntax_expr.Node | None = None
+
+    @property
+    def is_definition(self) -> bool:
+        """Whether the name is given here."""
+        return self.node is not None
+
+
+@dataclasses.dataclass(frozen=True)
+class Index:
+    """All names of a program."""
+
+    occurrences: tuple[Occurrence, ...]
+
+    def at(self, text: str, offset: int) -> Occurrence | None:
+        """Return the name that is written at an offset, or ends there."""
+        return next(
+            (
+                each
+                for each in self.occurrences
+                if each.span.file == text and each.span.start <= offset <= each.span.end
+            ),
+            None,
+        )
+
+    def of(self, symbol: Symbol) -> list[Occurrence]:
+        """Return where a name is written, the definition first."""
+        found = [each for each in self.occurrences if each.symbol == symbol]
+        return sorted(found, key=lambda each: not each.is_definition)
+
+    def definition(self, symbol: Symbol) -> Occurrence | None:
+        """Return where something gets its name."""
+        return next((each for each in self.of(symbol) if each.is_definition), None)
+
+    def defined(self, *kinds: Kind) -> list[Occurrence]:
+        """Return the definitions of some kinds, in the order of the texts."""
+        return [
+            each for each in self.occurrences if each.is_definition and each.symbol.kind in kinds
+        ]
+
+
+def index(parsed: Sequence[parser.ParseResult]) -> Index:
+    """Return where names are written in texts that belong together."""
+    definitions = [each for result in parsed for each in _definitions(result)]
+    kinds: dict[str, Kind] = {}
+    for each in definitions:
+        if each.symbol.kind in _NAMES:
+            kinds.setdefault(each.symbol.name, each.symbol.kind)
+    uses = (each for result in parsed for item in result.file.items for each in _uses(item, kinds))
+    ordered = {(each.span.file, each.span.start): each for each in (*uses, *definitions)}
+    return Index(tuple(ordered.values()))
+
+
+def problem_of(symbol: Symbol, new: str) -> str:
+    """Say why something cannot have a name; "" if it can."""
+    if symbol.kind in ("policy", "rule"):
+        problem = kubernetes_names.dns_label(new)
+        return f"`{new}` {problem}" if problem else ""
+    if not new.isascii() or not new.isidentifier():
+        return f"`{new}` is no name: letters, digits and underscores, no digit first"
+    if new in vocabulary.RESERVED_NAMES:
+        return f"`{new}` is a word of expressions"
+    return ""
+
+
+def _definitions(result: parser.ParseResult) -> Iterator[Occurrence]:
+    for item in result.file.items:
+        match item:
+            case syntax.Policy(name=name, statements=statements):
+                yield _occurrence(Symbol("policy", name.text), name, item)
+                for statement in statements:
+                    yield from _rule(name.text, statement)
+            case syntax.Profile(name=name):
+                yield _occurrence(Symbol("profile", name.text), name, item)
+            case syntax.Param(name=name):
+                yield _occurrence(Symbol("param", name.text), name, item)
+            case syntax.Metric(name=name):
+                yield _occurrence(Symbol("metric", name.text), name, item)
+            case syntax.LetExpr(name=name) | syntax.LetSelector(name=name):
+                yield _occurrence(Symbol("let", name.text), name, item)
+            case _:
+                pass
+
+
+def _rule(policy: str, statement: syntax.Statement) -> Iterator[Occurrence]:
+    for clause in getattr(statement, "clauses", ()):
+        if isinstance(clause, syntax_clause.WordClause) and clause.keyword == "as":
+            yield _occurrence(
+                Symbol("rule", f"{policy}/{clause.word.text}"), clause.word, statement
+            )
+
+
+def _occurrence(
+    symbol: Symbol, name: syntax_expr.Value, node: syntax_expr.Node | None = None
+) -> Occurrence:
+    span = name.span
+    if name.quoted:
+        span = dataclasses.replace(
+            span, start=span.start + 1, end=span.end - 1, column=span.column + 1
+        )
+    return Occurrence(symbol, span, node)
+
+
+def _uses(item: syntax.Item, kinds: dict[str, Kind]) -> Iterator[Occurrence]:
+    for node in _walk(item):
+        yield from _of_policies(item, node)
+        match node:
+            case syntax.Import(key=key):
+                yield _occurrence(Symbol("text", key.text), key)
+            case syntax.ProfileParam(name=name):
+                yield _occurrence(Symbol("param", name.text), name)
+            case syntax.PromQL():
+                yield from _in_query(node)
+            case _:
+                for name in _names_in(node):
+                    if name.text in kinds:
+                        yield _occurrence(Symbol(kinds[name.text], name.text), name)
+
+
+def _of_policies(item: syntax.Item, node: syntax_expr.Node) -> Iterator[Occurrence]:
+    """Yield the names of policies and of rules that a statement has."""
+    match node:
+        case syntax.ProfilePolicies(names=policies):
+            for name in policies:
+                yield _occurrence(Symbol("policy", name.text), name)
+        case syntax.Disable(policy=policy, rule=rule):
+            yield _occurrence(Symbol("policy", policy.text), policy)
+            if rule.text:
+                yield _occurrence(Symbol("rule", f"{policy.text}/{rule.text}"), rule)
+        case syntax.Replicas(rule=syntax_expr.Value() as rule) if isinstance(item, syntax.Policy):
+            yield _occurrence(Symbol("rule", f"{item.name.text}/{rule.text}"), rule)
+        case _:
+            pass
+
+
+def _names_in(node: syntax_expr.Node) -> Iterator[syntax_expr.Value]:
+    """Yield the names of lets, params and metrics that a node has of its own."""
+    match node:
+        case syntax_expr.Ref(name=name) | syntax_expr.SelectorRef(name=name):
+            yield name
+        case syntax_clause.AmountClause(amount=syntax_expr.Value() as amount):
+            yield amount
+        case syntax_clause.MissingClause(points=syntax_expr.Value() as amount):
+            yield amount
+        case syntax_clause.PlacedClause(duration=syntax_expr.Value() as amount):
+            yield amount
+        case syntax_clause.OverClause(duration=duration, argument=argument):
+            yield from (
+                each for each in (duration, argument) if isinstance(each, syntax_expr.Value)
+            )
+        case syntax_clause.BetweenClause(low=low, high=high):
+            yield from (each for each in (low, high) if isinstance(each, syntax_expr.Value))
+        case _:
+            pass
+
+
+def _in_query(query: syntax.PromQL) -> Iterator[Occurrence]:
+    first = query.span.start + 1
+    for name, start, end in promql.places(query):
+        behind = query.text.count("\n", 0, start)
+        column = query.span.column + 1 + start
+        if behind:
+            column = start - query.text.rfind("\n", 0, start)
+        span = source.Span(
+            query.span.file, first + start, first + end, query.span.line + behind, column
+        )
+        yield Occurrence(Symbol("param", name), span)
+
+
+def _walk(root: syntax_expr.Node) -> Iterator[syntax_expr.Node]:
+    """Yield every node that can name something: no resources and labels as arguments."""
+    pending: list[object] = [root]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, tuple):
+            pending += node
+        elif isinstance(node, syntax_expr.Node):
+            yield node
+            pending += _children(node)
+
+
+def _children(node: syntax_expr.Node) -> list[object]:
+    if isinstance(node, syntax_expr.Call):
+        is_of_resource = node.function.text in _OF_RESOURCES
+        is_strategy = node.function.text in vocabulary.STRATEGIES
+        return [
+            child
+            for argument in node.arguments
+            for child in (None if is_strategy else argument.key, argument.value)
+            if not (is_of_resource and isinstance(child, syntax_expr.Ref))
+        ]
+    return [getattr(node, field.name) for field in dataclasses.fields(node)]

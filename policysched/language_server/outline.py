@@ -1,0 +1,116 @@
+"""What a text consists of: items and statements with their names, and what can be folded."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from typing import Literal, TypeAlias
+
+from policysched.lang import parser, source, syntax, syntax_clause, syntax_expr
+
+Kind: TypeAlias = Literal["policy", "profile", "metric", "param", "let", "rule", "import"]
+_MAX_NAME = 60
+_TOP_LEVEL: dict[type, Kind] = {
+    syntax.Policy: "policy",
+    syntax.Profile: "profile",
+    syntax.Metric: "metric",
+    syntax.Param: "param",
+    syntax.LetExpr: "let",
+    syntax.LetSelector: "let",
+}
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Entry:
+    """An item or statement.
+
+    Attributes:
+        span: all of it.
+        name_span: what to jump to.
+    """
+
+    name: str
+    detail: str
+    kind: Kind
+    span: source.Span
+    name_span: source.Span
+    inner: tuple[Entry, ...] = ()
+
+
+def entries(parsed: parser.ParseResult) -> list[Entry]:
+    """Return the items of a text, with the statements of policies and profiles."""
+    return [entry for item in parsed.file.items if (entry := _item(parsed.text, item))]
+
+
+def _item(text: source.SourceText, item: syntax.Item) -> Entry | None:
+    match item:
+        case syntax.Import(key=key):
+            return Entry(key.text or '""', "import", "import", item.span, key.span)
+        case syntax.Version():
+            return None
+        case _:
+            inner = item.statements if isinstance(item, syntax.Policy | syntax.Profile) else ()
+            return Entry(
+                item.name.text or '""',
+                _detail(item),
+                _TOP_LEVEL[type(item)],
+                item.span,
+                item.name.span,
+                tuple(_statement(text, each) for each in inner),
+            )
+
+
+def _detail(item: syntax.Item) -> str:
+    match item:
+        case syntax.Metric(type=unit) | syntax.Param(type=unit):
+            return unit.text
+        case syntax.Policy(keyword=keyword):
+            return keyword
+        case _:
+            return ""
+
+
+def _statement(text: source.SourceText, node: syntax_expr.Node) -> Entry:
+    """Return a statement: its name if it has one, else how it begins."""
+    clauses = getattr(node, "clauses", ())
+    names = [
+        each.word
+        for each in clauses
+        if isinstance(each, syntax_clause.WordClause) and each.keyword == "as"
+    ]
+    words = text.slice(node.span).split()
+    if names:
+        return Entry(names[0].text or '""', words[0], "rule", node.span, names[0].span)
+    shown = " ".join(words)
+    short = shown if len(shown) <= _MAX_NAME else f"{shown[: _MAX_NAME - 1]}…"
+    return Entry(short, "", "rule", node.span, node.span)
+
+
+def folds(parsed: parser.ParseResult) -> Iterator[tuple[int, int, bool]]:
+    """Yield first and last line, 1-based, of what can be folded, and whether it is comments."""
+    text = parsed.text
+    for item in parsed.file.items:
+        nodes = item.statements if isinstance(item, syntax.Policy | syntax.Profile) else ()
+        for node in (item, *nodes):
+            last, _ = text.position(max(node.span.end - 1, node.span.start))
+            if last > node.span.line:
+                yield node.span.line, last, False
+    lines = [each.span.line for each in parsed.file.comments if _is_alone(text, each)]
+    for first, last in _runs(lines):
+        yield first, last, True
+
+
+def _is_alone(text: source.SourceText, comment: syntax.Comment) -> bool:
+    return not text.text[text.line_start(comment.span.line) : comment.span.start].strip()
+
+
+def _runs(lines: list[int]) -> Iterator[tuple[int, int]]:
+    """Yield the first and last of numbers that follow each other."""
+    first = last = -1
+    for line in [*lines, -1]:
+        if line == last + 1 and first >= 0:
+            last = line
+            continue
+        if last > first >= 0:
+            yield first, last
+        first = last = line

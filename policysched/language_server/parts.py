@@ -1,0 +1,98 @@
+"""A policy text inside of a document, and how places go from one to the other.
+
+A `.policy` file is one part that is the whole document. A manifest has a part for each key of its
+ConfigMaps that is a literal block: each line of the part is a line of the document, further in.
+"""
+
+from __future__ import annotations
+
+import bisect
+import dataclasses
+
+from policysched.lang import diagnostics, source
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class DocumentEdit:
+    """Replace a stretch of a document.
+
+    Attributes:
+        start: offset of its first character.
+        end: offset behind its last character.
+    """
+
+    start: int
+    end: int
+    replacement: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Part:
+    """A policy text and where its lines are in the document.
+
+    Attributes:
+        text: the policy.
+        begins: offset in the document of each line, blanks in front included.
+        starts: offset in the document of what each line of the text begins with.
+        end: offset in the document behind the last line.
+        indent: the blanks in front of each line.
+    """
+
+    text: source.SourceText
+    begins: tuple[int, ...]
+    starts: tuple[int, ...]
+    end: int
+    indent: int = 0
+
+    @classmethod
+    def whole(cls, text: source.SourceText) -> Part:
+        """Return a text that is a document of its own."""
+        return cls(text, (0,), (0,), len(text.text))
+
+    def to_document(self, offset: int) -> int:
+        """Return the offset in the document of an offset in the text."""
+        if not self.indent:
+            return offset
+        line, column = self.text.position(offset)
+        if line > len(self.starts):
+            return self.end
+        return min(self.starts[line - 1] + column - 1, self._line_end(line - 1))
+
+    def to_text(self, offset: int) -> int | None:
+        """Return the offset in the text of an offset in the document; None if that is outside."""
+        if not self.begins[0] <= offset <= self.end:
+            return None
+        if not self.indent:
+            return offset
+        line = bisect.bisect_right(self.begins, offset) - 1
+        column = max(offset - self.starts[line], 0)
+        start = self.text.line_start(line + 1)
+        return start + min(column, len(self.text.line(line + 1)))
+
+    def edit(self, edit: diagnostics.Edit) -> DocumentEdit:
+        """Return an edit of the text as one of the document: new lines get their indentation."""
+        start, end, new = edit.span.start, edit.span.end, edit.replacement
+        if not self.indent:
+            return DocumentEdit(start, end, new)
+        is_at_end = self.text.text.endswith("\n") and end == len(self.text.text)
+        if is_at_end and start == end:
+            new = f"\n{new.removesuffix(chr(10))}" if new else new
+        elif is_at_end:
+            new = new.removesuffix("\n")
+        blanks = " " * self.indent
+        lines = new.split("\n")
+        indented = [lines[0], *(blanks + line if line else line for line in lines[1:])]
+        missing = self._missing_indent(start) if lines[0] else 0
+        return DocumentEdit(
+            self.to_document(start), self.to_document(end), " " * missing + "\n".join(indented)
+        )
+
+    def _missing_indent(self, offset: int) -> int:
+        """Return how many blanks a line lacks that is empty in the document."""
+        line, _ = self.text.position(offset)
+        if line > len(self.starts):
+            return 0
+        return self.indent - (self.starts[line - 1] - self.begins[line - 1])
+
+    def _line_end(self, line: int) -> int:
+        return self.starts[line] + len(self.text.line(line + 1))

@@ -1,0 +1,333 @@
+"""The server itself: pygls carries messages, `session` answers them.
+
+Texts are kept by `workspace`, not by pygls, which ends lines at signs where the protocol does not.
+A handler that fails is logged and answered with an error; the server goes on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import pathlib
+import sys
+from collections.abc import Callable
+from typing import Any, BinaryIO
+
+from lsprotocol import types
+from pygls import capabilities, exceptions
+from pygls.lsp import server as pygls_server
+from pygls.protocol import language_server
+
+import policysched
+from policysched import clock as clocks
+from policysched import errors
+from policysched.language_server import (
+    completion,
+    documents,
+    options,
+    positions,
+    renaming,
+    session,
+    sources,
+    tokens,
+    wire,
+    workspace,
+)
+
+_LOG = logging.getLogger(__name__)
+_POLL_SECONDS = 5.0
+"""How often the cluster file is looked at."""
+_LIVE_SECONDS = 300.0
+"""How often a live cluster and Prometheus are read again."""
+_WATCHED = ("**/*.policy", "**/*.yaml", "**/*.yml", "**/.policysched.toml", "**/pyproject.toml")
+
+
+class _Protocol(language_server.LanguageServerProtocol):
+    """Hands texts to our own workspace."""
+
+    _server: Server
+
+    @language_server.lsp_method(types.TEXT_DOCUMENT_DID_OPEN)
+    def lsp_text_document__did_open(self, params: types.DidOpenTextDocumentParams) -> None:
+        """Take in a document."""
+        self._server.opened(params)
+
+    @language_server.lsp_method(types.TEXT_DOCUMENT_DID_CHANGE)
+    def lsp_text_document__did_change(self, params: types.DidChangeTextDocumentParams) -> None:
+        """Change a document."""
+        self._server.changed(params)
+
+    @language_server.lsp_method(types.TEXT_DOCUMENT_DID_CLOSE)
+    def lsp_text_document__did_close(self, params: types.DidCloseTextDocumentParams) -> None:
+        """Forget a document."""
+        self._server.closed(params)
+
+
+class Server(pygls_server.LanguageServer):
+    """A language server for policies.
+
+    Args:
+        clock: says when a rule has expired.
+    """
+
+    def __init__(self, clock: clocks.Clock) -> None:
+        super().__init__("policysched", policysched.__version__, protocol_cls=_Protocol)
+        self.files = workspace.Workspace(clock)
+        self.session = session.Session(self.files)
+        self.was_shut_down = False
+        self._pending: asyncio.TimerHandle | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._last_seconds = 0.0
+        self._told: tuple[str, ...] = ()
+        _register(self)
+
+    def report_server_error(self, error: Exception, source: Any) -> None:  # noqa: ANN401 - whatever pygls hands over
+        """Log what went wrong in a notification; the client need not be bothered."""
+        _LOG.error("%s: %s", getattr(source, "__name__", source), error)
+
+    # ------------------------------------------------------------------------ documents
+
+    def opened(self, params: types.DidOpenTextDocumentParams) -> None:
+        """Take in a document and tell what is found in it."""
+        sent = params.text_document
+        self.files.open(wire.name_of(sent.uri), sent.text, sent.version)
+        self.tell_soon(0.0)
+
+    def changed(self, params: types.DidChangeTextDocumentParams) -> None:
+        """Change a document, and tell what is found in it once nobody types."""
+        sent = params.text_document
+        changes = list(wire.changes(params.content_changes))
+        self.files.change(wire.name_of(sent.uri), changes, sent.version)
+        self.tell_soon(self.files.options.delay_milliseconds / 1000)
+
+    def closed(self, params: types.DidCloseTextDocumentParams) -> None:
+        """Forget a document and take back what was told about it."""
+        self.files.close(wire.name_of(params.text_document.uri))
+        empty = types.PublishDiagnosticsParams(params.text_document.uri, [])
+        self.text_document_publish_diagnostics(empty)
+        self.tell_soon(0.0)
+
+    # ------------------------------------------------------------------------ findings
+
+    def tell_soon(self, delay_seconds: float) -> None:
+        """Tell findings of all open documents after a while without changes.
+
+        Texts that take long wait longer: typing comes before findings.
+        """
+        if self._pending is not None:
+            self._pending.cancel()
+        loop = asyncio.get_running_loop()
+        delay = max(delay_seconds, self._last_seconds if delay_seconds else 0.0)
+        self._pending = loop.call_later(delay, self._tell)
+
+    def _tell(self) -> None:
+        self._pending = None
+        loop = asyncio.get_running_loop()
+        start = loop.time()
+        for document in self.files.opened:
+            try:
+                self._tell_of(document)
+            except Exception:  # noqa: BLE001 - findings of one document must not cost those of others
+                _LOG.exception("findings of `%s`", document.name)
+        self._last_seconds = loop.time() - start
+
+    def _tell_of(self, document: documents.Document) -> None:
+        found = self.session.findings(document)
+        uri = wire.uri_of(document.name)
+        params = types.PublishDiagnosticsParams(uri, found, document.version)
+        self.text_document_publish_diagnostics(params)
+
+    # ------------------------------------------------------------------------ settings
+
+    def configure(self, sent: Any) -> None:  # noqa: ANN401 - whatever the client has sent
+        """Take settings, and read what they name in the background."""
+        try:
+            wanted = options.decode(sent)
+        except errors.InputError as error:
+            self.warn(str(error))
+            return
+        if wanted != self.files.options:
+            self.files.options = wanted
+            self.files.reconsider()
+            self._spawn(self.load())
+
+    async def load(self) -> None:
+        """Read the cluster and Prometheus, and judge all documents anew."""
+        wanted = self.files.options
+        loaded = await asyncio.to_thread(sources.load, wanted, self.files.root)
+        if wanted != self.files.options:
+            return  # later settings are being read
+        if loaded.problems != self._told:
+            self._told = loaded.problems
+            for problem in loaded.problems:
+                self.warn(problem)
+        self.files.reconsider(loaded)
+        self.tell_soon(0.0)
+        self._refresh()
+
+    async def keep_fresh(self) -> None:
+        """Read the cluster file when it changes, and what is live from time to time."""
+        loop = asyncio.get_running_loop()
+        seen, read_at = None, loop.time()
+        while True:
+            wanted = self.files.options
+            stamp = sources.stamp(wanted, self.files.root)
+            is_live = wanted.cluster is None and (wanted.kubeconfig or wanted.context)
+            is_due = loop.time() - read_at > _LIVE_SECONDS and (is_live or wanted.prometheus)
+            if (stamp != seen and seen is not None) or is_due:
+                read_at = loop.time()
+                await self.load()
+            seen = stamp
+            await asyncio.sleep(_POLL_SECONDS)
+
+    def start_tasks(self) -> None:
+        """Begin to look at what may change."""
+        self._spawn(self.keep_fresh())
+
+    def _spawn(self, work: Any) -> None:  # noqa: ANN401 - a coroutine
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def _refresh(self) -> None:
+        """Let the client ask anew for what depends on the cluster."""
+        shown = self.client_capabilities.workspace
+        if shown is not None and shown.code_lens is not None and shown.code_lens.refresh_support:
+            self.workspace_code_lens_refresh(None)
+
+    def warn(self, problem: str) -> None:
+        """Tell the user what is wrong with settings."""
+        message = types.ShowMessageParams(types.MessageType.Warning, f"policysched: {problem}")
+        self.window_show_message(message)
+
+
+# ---------------------------------------------------------------------------- requests
+
+
+def _register(server: Server) -> None:
+    """Connect requests with the methods of the session that answer them."""
+    _register_lifetime(server)
+    answers = server.session
+    plain: dict[str, Callable[[Any], Any]] = {
+        types.TEXT_DOCUMENT_HOVER: answers.hover,
+        types.TEXT_DOCUMENT_DEFINITION: answers.definition,
+        types.TEXT_DOCUMENT_REFERENCES: answers.references,
+        types.TEXT_DOCUMENT_DOCUMENT_HIGHLIGHT: answers.highlights,
+        types.TEXT_DOCUMENT_PREPARE_RENAME: answers.prepare_rename,
+        types.TEXT_DOCUMENT_FORMATTING: answers.formatting,
+        types.TEXT_DOCUMENT_RANGE_FORMATTING: answers.range_formatting,
+        types.TEXT_DOCUMENT_DOCUMENT_SYMBOL: answers.symbols,
+        types.TEXT_DOCUMENT_FOLDING_RANGE: answers.folding,
+        types.TEXT_DOCUMENT_CODE_LENS: answers.lenses,
+        types.TEXT_DOCUMENT_INLAY_HINT: answers.hints,
+    }
+    for method, answer in plain.items():
+        _answer(server, method, None, answer)
+    triggers = types.CompletionOptions(trigger_characters=list(completion.TRIGGERS))
+    _answer(server, types.TEXT_DOCUMENT_COMPLETION, triggers, answers.completion)
+    kinds = [types.CodeActionKind.QuickFix, types.CodeActionKind.SourceFixAll]
+    offered = types.CodeActionOptions(code_action_kinds=kinds)
+    _answer(server, types.TEXT_DOCUMENT_CODE_ACTION, offered, answers.code_actions)
+    legend = types.SemanticTokensLegend(list(tokens.KINDS), [])
+    _answer(server, types.TEXT_DOCUMENT_SEMANTIC_TOKENS_FULL, legend, answers.semantic_tokens)
+    _answer(server, types.TEXT_DOCUMENT_RENAME, None, lambda params: _renamed(answers, params))
+
+
+def _answer(server: Server, method: str, offered: object, answer: Callable[[Any], Any]) -> None:
+    """Let a function answer a request."""
+
+    def handle(params: Any) -> Any:  # noqa: ANN401 - as the method has it
+        return answer(params)
+
+    server.feature(method, offered)(handle)
+
+
+def _renamed(answers: session.Session, params: types.RenameParams) -> types.WorkspaceEdit:
+    found = answers.rename(params)
+    if isinstance(found, renaming.Refusal):
+        raise exceptions.JsonRpcInvalidParams(found.reason)
+    return found
+
+
+def _register_lifetime(server: Server) -> None:
+    """Connect what the client says about itself."""
+
+    @server.feature(types.INITIALIZE)
+    def initialize(params: types.InitializeParams) -> None:
+        root = params.root_uri or (
+            params.workspace_folders[0].uri if params.workspace_folders else None
+        )
+        if root:
+            server.files.root = pathlib.Path(wire.name_of(root))
+        chosen = capabilities.ServerCapabilitiesBuilder.choose_position_encoding(
+            params.capabilities
+        )
+        server.files.encoding = positions.Encoding(str(getattr(chosen, "value", chosen)))
+        server.configure(params.initialization_options)
+
+    @server.feature(types.INITIALIZED)
+    async def initialized(_params: types.InitializedParams) -> None:
+        server.start_tasks()
+        able = server.client_capabilities.workspace
+        watch = able.did_change_watched_files if able is not None else None
+        if watch is not None and watch.dynamic_registration:
+            watchers = [types.FileSystemWatcher(pattern) for pattern in _WATCHED]
+            registered = types.DidChangeWatchedFilesRegistrationOptions(watchers)
+            method = types.WORKSPACE_DID_CHANGE_WATCHED_FILES
+            registration = types.Registration("watched", method, registered)
+            await server.client_register_capability_async(types.RegistrationParams([registration]))
+        await _ask_for_settings(server)
+
+    @server.feature(types.WORKSPACE_DID_CHANGE_CONFIGURATION)
+    async def configured(params: types.DidChangeConfigurationParams) -> None:
+        if params.settings:
+            server.configure(params.settings)
+        else:
+            await _ask_for_settings(server)
+
+    @server.feature(types.WORKSPACE_DID_CHANGE_WATCHED_FILES)
+    def files_changed(_params: types.DidChangeWatchedFilesParams) -> None:
+        server.files.forget_files()
+        server.tell_soon(0.0)
+
+    @server.feature(types.TEXT_DOCUMENT_DID_SAVE)
+    def saved(_params: types.DidSaveTextDocumentParams) -> None:
+        server.files.forget_files()
+        server.tell_soon(0.0)
+
+    @server.feature(types.SHUTDOWN)
+    def shut_down(*_params: object) -> None:
+        server.was_shut_down = True
+
+
+async def _ask_for_settings(server: Server) -> None:
+    """Ask for the settings of the workspace, where the client has such."""
+    able = server.client_capabilities.workspace
+    if able is None or not able.configuration:
+        return
+    wanted = types.ConfigurationParams([types.ConfigurationItem(section=options.NAME)])
+    found = await server.workspace_configuration_async(wanted)
+    if found and found[0]:
+        server.configure(found[0])
+
+
+# ---------------------------------------------------------------------------- transport
+
+
+def serve(clock: clocks.Clock) -> bool:
+    """Speak on standard input and output until the client ends it; say whether it did so in order.
+
+    Whatever else would print goes to standard error: a stray word would end the conversation.
+    """
+    server = Server(clock)
+    with _own_stdout() as stdout:
+        server.start_io(sys.stdin.buffer, stdout)
+    return server.was_shut_down
+
+
+def _own_stdout() -> BinaryIO:
+    """Return standard output, and let nobody else have it."""
+    stdout = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    return stdout

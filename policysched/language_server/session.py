@@ -1,0 +1,361 @@
+"""Answers to the requests of the protocol, without the protocol's transport.
+
+Each method takes what a client asks and returns what it is told. A place outside of any policy, or
+in a document that is not open, has no answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple, Protocol
+
+from lsprotocol import types
+
+from policysched.lang import diagnostics, source
+from policysched.language_server import (
+    actions,
+    completion,
+    documents,
+    formatting,
+    hover,
+    names,
+    outline,
+    parts,
+    programs,
+    renaming,
+    selections,
+    tokens,
+    wire,
+    workspace,
+)
+
+
+class _Positioned(Protocol):
+    """A request about a place of a document."""
+
+    text_document: types.TextDocumentIdentifier
+    position: types.Position
+
+
+class Place(NamedTuple):
+    """A place in a policy of an open document."""
+
+    document: documents.Document
+    program: programs.Program
+    part: parts.Part
+    offset: int
+
+    @property
+    def text(self) -> str:
+        """The name of the policy text."""
+        return self.part.text.name
+
+
+class Session:
+    """What one client is told.
+
+    Args:
+        files: the documents and programs.
+    """
+
+    def __init__(self, files: workspace.Workspace) -> None:
+        self.files = files
+
+    # ------------------------------------------------------------------------ findings
+
+    def findings(self, document: documents.Document) -> list[types.Diagnostic]:
+        """Return what check and lint find in a document."""
+        found = [wire.unread(document, key) for key in document.unread]
+        if not document.policies:
+            return found
+        program = self.files.program(document)
+        for finding in program.report.findings:
+            part = document.part_of(finding.span.file)
+            if part is not None:
+                found.append(wire.diagnostic(document, part, finding, self._locate(document)))
+        return found
+
+    def code_actions(self, params: types.CodeActionParams) -> list[types.CodeAction]:
+        """Return fixes, comments that silence, and all safe fixes at once."""
+        document = self._document(params.text_document)
+        if document is None:
+            return []
+        start = wire.offset(document, params.range.start)
+        end = wire.offset(document, params.range.end)
+        found = []
+        for part in document.policies:
+            first, last = part.to_text(max(start, part.begins[0])), part.to_text(min(end, part.end))
+            if first is None or last is None or first > last:
+                continue
+            program = self.files.program(document)
+            found += [
+                self._code_action(document, part, action)
+                for action in actions.actions(program, part.text.name, first, last)
+                if _is_wanted(action.kind, params.context.only)
+            ]
+        return found
+
+    def _code_action(
+        self, document: documents.Document, part: parts.Part, action: actions.Action
+    ) -> types.CodeAction:
+        about = action.finding
+        found = None
+        if about is not None:
+            found = [wire.diagnostic(document, part, about, self._locate(document))]
+        return types.CodeAction(
+            title=action.title,
+            kind=types.CodeActionKind(action.kind),
+            diagnostics=found,
+            is_preferred=action.is_preferred or None,
+            edit=self._edits(document, action.edits),
+        )
+
+    # ------------------------------------------------------------------------ words
+
+    def completion(self, params: types.CompletionParams) -> types.CompletionList | None:
+        """Return what may be written at a place."""
+        place = self._place(params)
+        if place is None:
+            return None
+        found = completion.complete(place.program, place.text, place.offset)
+        return wire.completion(place.document, place.part, found)
+
+    def hover(self, params: types.HoverParams) -> types.Hover | None:
+        """Return what is to be said about a place."""
+        place = self._place(params)
+        if place is None:
+            return None
+        found = hover.hover(place.program, place.text, place.offset)
+        return None if found is None else wire.hovering(place.document, place.part, found)
+
+    # ------------------------------------------------------------------------ names
+
+    def definition(self, params: types.DefinitionParams) -> types.Location | None:
+        """Return where a name is defined."""
+        place = self._place(params)
+        named = place and place.program.index.at(place.text, place.offset)
+        if place is None or not named:
+            return None
+        if named.symbol.kind == "text":
+            return self._text(place, named.symbol.name)
+        found = place.program.index.definition(named.symbol)
+        return None if found is None else self._locate(place.document)(found.span)
+
+    def _text(self, place: Place, key: str) -> types.Location | None:
+        text = next((each for each in place.program.texts if each.key == key), None)
+        return None if text is None else self._locate(place.document)(text.span(0, 0))
+
+    def references(self, params: types.ReferenceParams) -> list[types.Location]:
+        """Return where a name is written."""
+        place = self._place(params)
+        locate = self._locate(place.document) if place is not None else None
+        found = (
+            locate(each.span)
+            for each in self._occurrences(place)
+            if locate is not None and (params.context.include_declaration or not each.is_definition)
+        )
+        return [each for each in found if each is not None]
+
+    def highlights(self, params: types.DocumentHighlightParams) -> list[types.DocumentHighlight]:
+        """Return where in the same document a name is written."""
+        place = self._place(params)
+        found = []
+        for each in self._occurrences(place):
+            part = place.document.part_of(each.span.file) if place is not None else None
+            if place is not None and part is not None:
+                kind = types.DocumentHighlightKind.Write
+                if not each.is_definition:
+                    kind = types.DocumentHighlightKind.Read
+                where = wire.span(place.document, part, each.span)
+                found.append(types.DocumentHighlight(where, kind))
+        return found
+
+    def prepare_rename(self, params: types.PrepareRenameParams) -> types.Range | None:
+        """Return the name at a place that could be another."""
+        place = self._place(params)
+        if place is None:
+            return None
+        found = renaming.target(place.program, place.text, place.offset)
+        return None if found is None else wire.span(place.document, place.part, found.span)
+
+    def rename(self, params: types.RenameParams) -> types.WorkspaceEdit | renaming.Refusal:
+        """Return the edits of all documents that make up a new name, or why there are none."""
+        place = self._place(params)
+        if place is None:
+            return renaming.Refusal("there is no policy here")
+        found = renaming.rename(place.program, place.text, place.offset, params.new_name)
+        if isinstance(found, renaming.Refusal):
+            return found
+        return self._edits(place.document, found)
+
+    def _occurrences(self, place: Place | None) -> Sequence[names.Occurrence]:
+        if place is None:
+            return ()
+        named = place.program.index.at(place.text, place.offset)
+        return () if named is None else place.program.index.of(named.symbol)
+
+    # ------------------------------------------------------------------------ whole documents
+
+    def formatting(self, params: types.DocumentFormattingParams) -> list[types.TextEdit]:
+        """Return what makes a document canonical."""
+        document = self._document(params.text_document)
+        return [
+            wire.text_edit(document, part, edit)
+            for part in (document.policies if document else ())
+            for edit in formatting.edits(part.text)
+            if document is not None
+        ]
+
+    def range_formatting(self, params: types.DocumentRangeFormattingParams) -> list[types.TextEdit]:
+        """Return what makes some lines of a document canonical."""
+        document = self._document(params.text_document)
+        if document is None:
+            return []
+        start = wire.offset(document, params.range.start)
+        end = wire.offset(document, params.range.end)
+        found = []
+        for part in document.policies:
+            first, last = part.to_text(max(start, part.begins[0])), part.to_text(min(end, part.end))
+            if first is not None and last is not None and first <= last:
+                edits = formatting.edits_between(part.text, first, last)
+                found += [wire.text_edit(document, part, edit) for edit in edits]
+        return found
+
+    def symbols(self, params: types.DocumentSymbolParams) -> list[types.DocumentSymbol]:
+        """Return the items of a document; of a manifest, those of each key under its name."""
+        document = self._document(params.text_document)
+        if document is None or not document.policies:
+            return []
+        program = self.files.program(document)
+        found = [(part, self._entries(document, part, program)) for part in document.policies]
+        if not document.is_manifest:
+            return found[0][1]
+        return [_key_symbol(document, part, entries) for part, entries in found]
+
+    def _entries(
+        self, document: documents.Document, part: parts.Part, program: programs.Program
+    ) -> list[types.DocumentSymbol]:
+        entries = outline.entries(program.parsed[part.text.name])
+        return [wire.symbol(document, part, each) for each in entries]
+
+    def folding(self, params: types.FoldingRangeParams) -> list[types.FoldingRange]:
+        """Return what can be folded."""
+        document = self._document(params.text_document)
+        return [
+            wire.fold(document, part, lines)
+            for part in (document.policies if document else ())
+            if document is not None
+            for lines in outline.folds(self.files.program(document).parsed[part.text.name])
+        ]
+
+    def semantic_tokens(self, params: types.SemanticTokensParams) -> types.SemanticTokens:
+        """Return what each word is."""
+        document = self._document(params.text_document)
+        if document is None or not document.policies:
+            return types.SemanticTokens([])
+        program = self.files.program(document)
+        found = [(part, tokens.tokens(program, part.text.name)) for part in document.policies]
+        return wire.semantic_tokens(document, found)
+
+    def lenses(self, params: types.CodeLensParams) -> list[types.CodeLens]:
+        """Return what policies match on the cluster."""
+        document = self._document(params.text_document)
+        return [
+            types.CodeLens(
+                wire.stretch(document, part, note.span.start, note.span.start),
+                types.Command(note.text, ""),
+            )
+            for document, part, note in self._notes(document, selections.lenses)
+        ]
+
+    def hints(self, params: types.InlayHintParams) -> list[types.InlayHint]:
+        """Return the part of the weight that each score has."""
+        document = self._document(params.text_document)
+        return [
+            types.InlayHint(
+                wire.position(document, part.to_document(note.span.end)),
+                f"{note.text} of the weight",
+                padding_left=True,
+                tooltip="its part of all weights that count for these pods, built-in ones included",
+            )
+            for document, part, note in self._notes(document, selections.shares)
+        ]
+
+    def _notes(
+        self, document: documents.Document | None, of: selections.Notes
+    ) -> Iterator[tuple[documents.Document, parts.Part, selections.Note]]:
+        for part in document.policies if document is not None else ():
+            if document is not None:
+                for note in of(self.files.program(document), part.text.name):
+                    yield document, part, note
+
+    # ------------------------------------------------------------------------ places
+
+    def _document(self, sent: types.TextDocumentIdentifier) -> documents.Document | None:
+        return self.files.document(wire.name_of(sent.uri))
+
+    def _place(self, params: _Positioned) -> Place | None:
+        document = self._document(params.text_document)
+        if document is None:
+            return None
+        found = document.at(wire.offset(document, params.position))
+        if found is None:
+            return None
+        return Place(document, self.files.program(document), *found)
+
+    def _locate(self, document: documents.Document) -> _Locate:
+        return _Locate(self.files, document)
+
+    def _edits(
+        self, document: documents.Document, edits: Sequence[diagnostics.Edit]
+    ) -> types.WorkspaceEdit:
+        """Return edits of the document and of others of its program."""
+        found: dict[str, list[types.TextEdit]] = {}
+        locate = self._locate(document)
+        for edit in edits:
+            where = locate.part(edit.span)
+            if where is not None:
+                uri = wire.uri_of(where[0].name)
+                found.setdefault(uri, []).append(wire.text_edit(*where, edit))
+        return types.WorkspaceEdit(changes=found)
+
+
+class _Locate:
+    """Finds places of a program: in the document that was asked about, or in another."""
+
+    def __init__(self, files: workspace.Workspace, document: documents.Document) -> None:
+        self._files = files
+        self._document = document
+
+    def __call__(self, span: source.Span) -> types.Location | None:
+        where = self.part(span)
+        if where is None:
+            return None
+        return types.Location(wire.uri_of(where[0].name), wire.span(*where, span))
+
+    def part(self, span: source.Span) -> tuple[documents.Document, parts.Part] | None:
+        """Return the document and the policy that a span is in."""
+        for document in (self._document, self._files.document(span.file)):
+            part = document.part_of(span.file) if document is not None else None
+            if document is not None and part is not None:
+                return document, part
+        return None
+
+
+def _is_wanted(kind: str, only: Sequence[types.CodeActionKind | str] | None) -> bool:
+    """Say whether an action is of one of the kinds that are asked for, all of them for None."""
+    wanted = [str(getattr(each, "value", each)) for each in only or ()]
+    return not wanted or any(kind == each or kind.startswith(f"{each}.") for each in wanted)
+
+
+def _key_symbol(
+    document: documents.Document, part: parts.Part, entries: list[types.DocumentSymbol]
+) -> types.DocumentSymbol:
+    where = types.Range(wire.position(document, part.begins[0]), wire.position(document, part.end))
+    return types.DocumentSymbol(
+        name=part.text.key,
+        kind=types.SymbolKind.File,
+        range=where,
+        selection_range=types.Range(where.start, where.start),
+        children=entries or None,
+    )

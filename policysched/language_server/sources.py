@@ -1,0 +1,114 @@
+"""Reads what proposals and counts are made of: a cluster file, a live cluster, a Prometheus."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import pathlib
+
+from policysched import errors
+from policysched.app import cluster_file, live_cluster, offline_cluster
+from policysched.lang import checked, checked_selector
+from policysched.language_server import options, vocabulary
+from policysched.lint import cluster_facts, selector_sets, subject
+from policysched.promapi import series_names, settings
+
+_KINDS = ("nodes", "pods", "namespaces")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Loaded:
+    """What could be read.
+
+    Attributes:
+        name: of the cluster.
+        objects: of the cluster, None if none is named or it cannot be read.
+        words: of the cluster and of Prometheus.
+        problems: what could not be read, and why.
+    """
+
+    name: str = ""
+    objects: cluster_file.ClusterObjects | None = None
+    words: vocabulary.Vocabulary = dataclasses.field(default_factory=vocabulary.Vocabulary)
+    problems: tuple[str, ...] = ()
+
+
+def load(wanted: options.Options, root: pathlib.Path) -> Loaded:
+    """Return what the settings name; relative paths count from `root`. It may take a while."""
+    problems: list[str] = []
+    name, objects = "", None
+    words = vocabulary.Vocabulary()
+    try:
+        name, objects = _cluster(wanted, root)
+        if objects is not None:
+            words = vocabulary.of_cluster(objects)
+    except errors.PolicySchedError as error:
+        problems.append(str(error))
+    if wanted.prometheus:
+        try:
+            words = words.joined(_series(wanted.prometheus))
+        except errors.PolicySchedError as error:
+            problems.append(f"{wanted.prometheus}: {error}")
+    return Loaded(name, objects, words, tuple(problems))
+
+
+def stamp(wanted: options.Options, root: pathlib.Path) -> tuple[int, int] | None:
+    """Return what differs once the cluster file has changed; None if there is none."""
+    if not wanted.cluster:
+        return None
+    try:
+        found = (root / wanted.cluster).stat()
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size
+
+
+def _cluster(
+    wanted: options.Options, root: pathlib.Path
+) -> tuple[str, cluster_file.ClusterObjects | None]:
+    if wanted.cluster:
+        return wanted.cluster, cluster_file.read(str(root / wanted.cluster))
+    if wanted.kubeconfig or wanted.context:
+        chosen = live_cluster.LiveCluster(wanted.kubeconfig, wanted.context)
+        return live_cluster.read(chosen, live_cluster.Reading(kinds=_KINDS))
+    return "", None
+
+
+def _series(url: str) -> vocabulary.Vocabulary:
+    source = settings.PrometheusSource(url)
+    problem = settings.problem(source)
+    if problem:
+        raise errors.InputError("settings: prometheus", problem)
+    found = series_names.read(source)
+    meanings = {name: text for name, text in found.items() if text}
+    return vocabulary.Vocabulary(series=frozenset(found), meanings=meanings)
+
+
+def facts(
+    loaded: Loaded, annotation_keys: frozenset[str], now: datetime.datetime
+) -> cluster_facts.ClusterFacts | None:
+    """Return the cluster as lint compares policies with it.
+
+    Raises:
+        InputError: an object is there twice, or holds a text that is no quantity.
+    """
+    if loaded.objects is None:
+        return None
+    cluster = offline_cluster.empty(now)
+    offline_cluster.fill(cluster, loaded.objects, loaded.name, annotation_keys)
+    pods = tuple(
+        (pod, cluster.shapes.info(pod).shape) for pod in loaded.objects.pods if not pod.is_terminal
+    )
+    nodes = tuple(loaded.objects.nodes)
+    return cluster_facts.ClusterFacts(loaded.name, nodes, pods, cluster.cache.snapshot(now))
+
+
+def annotation_keys(program: checked.CheckedProgram) -> frozenset[str]:
+    """Return the annotations of pods that policies read: others are not kept."""
+    return frozenset(
+        each.key
+        for policy in program.policies
+        for occurrence in subject.of_policy(policy)
+        for each in selector_sets.requirements(occurrence.selector)
+        if isinstance(each, checked_selector.AnnotationRequirement)
+    )

@@ -1,0 +1,177 @@
+"""Words of a cluster and of Prometheus that are worth proposing while a policy is written."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from policysched.lang import parser, promql_tokens, syntax, syntax_clause, syntax_expr
+
+if TYPE_CHECKING:
+    from policysched.app import cluster_file  # brings NumPy
+
+Domain: TypeAlias = Literal["node", "pod", "namespace", "cluster"]
+Labels: TypeAlias = Mapping[str, frozenset[str]]
+"""Label key -> its values."""
+
+WELL_KNOWN_NODE_LABELS = (
+    "kubernetes.io/arch",
+    "kubernetes.io/hostname",
+    "kubernetes.io/os",
+    "node.kubernetes.io/instance-type",
+    "topology.kubernetes.io/region",
+    "topology.kubernetes.io/zone",
+)
+"""Labels that kubelets and clouds give their nodes (k8s.io/api core/v1 well_known_labels.go)."""
+MAX_VALUES = 1000
+"""Most values of a label that are kept: nobody picks from a longer list."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Vocabulary:
+    """Words to propose.
+
+    Attributes:
+        labels: of nodes, pods and namespaces.
+        taints: as `tolerate` writes them, `key=value:Effect`.
+        resources: what nodes have to give.
+        series: names of series, and of recording rules, that Prometheus has.
+        meanings: name of a series -> what it counts, as its exporter says.
+    """
+
+    labels: Mapping[Domain, Labels] = dataclasses.field(default_factory=dict)
+    namespaces: frozenset[str] = frozenset()
+    taints: frozenset[str] = frozenset()
+    resources: frozenset[str] = frozenset()
+    series: frozenset[str] = frozenset()
+    meanings: Mapping[str, str] = dataclasses.field(default_factory=dict)
+
+    def of(self, domain: Domain) -> Labels:
+        """Return the labels of nodes, pods or namespaces."""
+        return self.labels.get(domain, {})
+
+    def joined(self, other: Vocabulary) -> Vocabulary:
+        """Return the words of both."""
+        domains = {*self.labels, *other.labels}
+        return Vocabulary(
+            {domain: _joined(self.of(domain), other.of(domain)) for domain in domains},
+            self.namespaces | other.namespaces,
+            self.taints | other.taints,
+            self.resources | other.resources,
+            self.series | other.series,
+            {**other.meanings, **self.meanings},
+        )
+
+
+def _joined(one: Labels, other: Labels) -> Labels:
+    return {key: one.get(key, frozenset()) | other.get(key, frozenset()) for key in {*one, *other}}
+
+
+def of_cluster(found: cluster_file.ClusterObjects) -> Vocabulary:
+    """Return the words of a cluster."""
+    return Vocabulary(
+        {
+            "node": _labels(node.metadata.labels for node in found.nodes),
+            "pod": _labels(pod.metadata.labels for pod in found.pods),
+            "namespace": _labels(each.metadata.labels for each in found.namespaces),
+        },
+        namespaces=frozenset(
+            {each.metadata.name for each in found.namespaces}
+            | {pod.metadata.namespace for pod in found.pods}
+        ),
+        taints=frozenset(
+            f"{taint.key}={taint.value}:{taint.effect}"
+            if taint.value
+            else f"{taint.key}:{taint.effect}"
+            for node in found.nodes
+            for taint in node.spec.taints
+        ),
+        resources=frozenset(name for node in found.nodes for name in node.status.allocatable),
+    )
+
+
+def _labels(all_labels: Iterable[Mapping[str, str]]) -> Labels:
+    found: dict[str, set[str]] = {}
+    for labels in all_labels:
+        for key, value in labels.items():
+            values = found.setdefault(key, set())
+            if len(values) < MAX_VALUES:
+                values.add(value)
+    return {key: frozenset(values) for key, values in found.items()}
+
+
+# ---------------------------------------------------------------------------- of policies
+
+
+def of_policies(parsed: Iterable[parser.ParseResult]) -> Vocabulary:
+    """Return the words that policies say: what stands in one rule is often meant in the next."""
+    labels: dict[Domain, dict[str, set[str]]] = {"node": {}, "pod": {}, "namespace": {}}
+    namespaces: set[str] = set()
+    series: set[str] = set()
+    for result in parsed:
+        for item in result.file.items:
+            if isinstance(item, syntax.Metric):
+                series |= set(_series(item.query))
+            if isinstance(item, syntax.Policy):
+                for statement in item.statements:
+                    for domain, requirement in _requirements(statement):
+                        values = labels[domain].setdefault(requirement.subject.name.text, set())
+                        values |= {value.text for value in requirement.values}
+                    if isinstance(statement, syntax.Scope) and statement.namespaces is not None:
+                        namespaces |= {name.text for name in statement.namespaces.names}
+    return Vocabulary(
+        {
+            domain: {key: frozenset(values) for key, values in found.items()}
+            for domain, found in labels.items()
+        },
+        namespaces=frozenset(namespaces),
+        series=frozenset(series),
+    )
+
+
+def _series(query: syntax.PromQL) -> Iterator[str]:
+    """Yield what is surely the name of a series: it has matchers or a range."""
+    for word, following in itertools.pairwise(promql_tokens.tokens(query.text)):
+        if word.kind == "word" and following.text in ("{", "["):
+            yield word.text
+
+
+def _requirements(
+    statement: syntax.Statement,
+) -> Iterator[tuple[Domain, syntax_expr.Requirement]]:
+    match statement:
+        case syntax.NodeAffinity(selector=selector):
+            yield from (("node", each) for each in _in(selector))
+        case syntax.Scope(where=where, namespaces=namespaces):
+            if where is not None:
+                yield from (("pod", each) for each in _in(where))
+            if namespaces is not None and namespaces.selector is not None:
+                yield from (("namespace", each) for each in _in(namespaces.selector))
+        case syntax.PodAffinity(pods=syntax.PodSet(where=where), clauses=clauses):
+            if where is not None:
+                yield from (("pod", each) for each in _in(where))
+            for clause in clauses:
+                if isinstance(clause, syntax_clause.SelectorClause):
+                    yield from (("namespace", each) for each in _in(clause.selector))
+        case _:
+            pass
+
+
+def _in(selector: syntax_expr.Selector) -> Iterator[syntax_expr.Requirement]:
+    pending: list[syntax_expr.Selector] = [selector]
+    while pending:
+        node = pending.pop()
+        match node:
+            case syntax_expr.Requirement(subject=syntax_expr.Subject(argument=None)):
+                yield node
+            case (
+                syntax_expr.SelectorAnd(operands=operands)
+                | syntax_expr.SelectorOr(operands=operands)
+            ):
+                pending += operands
+            case syntax_expr.SelectorNot(operand=operand):
+                pending.append(operand)
+            case _:
+                pass

@@ -1,0 +1,231 @@
+"""From what the features say to the types of the protocol, and back."""
+
+from __future__ import annotations
+
+import pathlib
+import urllib.parse
+import urllib.request
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+from lsprotocol import types
+
+from policysched.lang import diagnostics, source
+from policysched.language_server import (
+    documents,
+    hover,
+    manifests,
+    outline,
+    parts,
+    proposals,
+    tokens,
+)
+
+SOURCE = "policysched"
+_SEVERITIES: Mapping[diagnostics.Severity, types.DiagnosticSeverity] = {
+    diagnostics.Severity.ERROR: types.DiagnosticSeverity.Error,
+    diagnostics.Severity.WARNING: types.DiagnosticSeverity.Warning,
+    diagnostics.Severity.INFO: types.DiagnosticSeverity.Information,
+}
+_UNNECESSARY = frozenset({"PS203", "PS204", "PS803", "PS804"})
+"""Findings about something that could as well not be there."""
+_ITEM_KINDS: Mapping[proposals.Kind, types.CompletionItemKind] = {
+    "keyword": types.CompletionItemKind.Keyword,
+    "operator": types.CompletionItemKind.Operator,
+    "label": types.CompletionItemKind.Property,
+    "value": types.CompletionItemKind.EnumMember,
+    "name": types.CompletionItemKind.Variable,
+    "function": types.CompletionItemKind.Function,
+    "field": types.CompletionItemKind.Field,
+    "series": types.CompletionItemKind.Value,
+    "code": types.CompletionItemKind.Constant,
+    "text": types.CompletionItemKind.File,
+}
+_SYMBOL_KINDS: Mapping[outline.Kind, types.SymbolKind] = {
+    "policy": types.SymbolKind.Class,
+    "profile": types.SymbolKind.Module,
+    "metric": types.SymbolKind.Variable,
+    "param": types.SymbolKind.Constant,
+    "let": types.SymbolKind.Constant,
+    "rule": types.SymbolKind.Method,
+    "import": types.SymbolKind.File,
+}
+
+
+# ---------------------------------------------------------------------------- names
+
+
+def name_of(uri: str) -> str:
+    """Return the path that a URI names, the URI itself if it names none."""
+    parsed = urllib.parse.urlsplit(uri)
+    return urllib.request.url2pathname(parsed.path) if parsed.scheme == "file" else uri
+
+
+def uri_of(name: str) -> str:
+    """Return the URI of a document."""
+    path = pathlib.PurePath(name)
+    return path.as_uri() if path.is_absolute() else name
+
+
+# ---------------------------------------------------------------------------- places
+
+
+def position(document: documents.Document, offset: int) -> types.Position:
+    """Return an offset of a document as the client counts."""
+    return types.Position(*document.index.position(offset))
+
+
+def offset(document: documents.Document, place: types.Position) -> int:
+    """Return the offset of a place."""
+    return document.index.offset(place.line, place.character)
+
+
+def stretch(document: documents.Document, part: parts.Part, start: int, end: int) -> types.Range:
+    """Return a stretch of a policy as one of its document."""
+    return types.Range(
+        position(document, part.to_document(start)), position(document, part.to_document(end))
+    )
+
+
+def span(document: documents.Document, part: parts.Part, place: source.Span) -> types.Range:
+    """Return a span of a policy as a stretch of its document."""
+    return stretch(document, part, place.start, place.end)
+
+
+def text_edit(
+    document: documents.Document, part: parts.Part, edit: diagnostics.Edit
+) -> types.TextEdit:
+    """Return an edit of a policy as one of its document."""
+    changed = part.edit(edit)
+    where = types.Range(position(document, changed.start), position(document, changed.end))
+    return types.TextEdit(where, changed.replacement)
+
+
+def changes(sent: Iterable[types.TextDocumentContentChangeEvent]) -> Iterator[documents.Change]:
+    """Yield what a client has changed in a document."""
+    for change in sent:
+        if isinstance(change, types.TextDocumentContentChangePartial):
+            start, end = change.range.start, change.range.end
+            yield documents.Change(
+                change.text, (start.line, start.character), (end.line, end.character)
+            )
+        else:
+            yield documents.Change(change.text)
+
+
+# ---------------------------------------------------------------------------- findings
+
+
+def diagnostic(
+    document: documents.Document,
+    part: parts.Part,
+    finding: diagnostics.Diagnostic,
+    locate: Callable[[source.Span], types.Location | None],
+) -> types.Diagnostic:
+    """Return a finding with everything that the command line tells about it.
+
+    `locate` finds places that may be in other documents.
+    """
+    lines = [finding.message]
+    if finding.label:
+        lines.append(finding.label)
+    lines += [f"note: {note}" for note in finding.notes]
+    if finding.help:
+        lines.append(f"help: {finding.help}")
+    related = [
+        types.DiagnosticRelatedInformation(place, label.text)
+        for label in finding.secondary
+        if (place := locate(label.span)) is not None
+    ]
+    return types.Diagnostic(
+        range=span(document, part, finding.span),
+        message="\n".join(lines),
+        severity=_SEVERITIES[finding.severity],
+        code=finding.code,
+        source=SOURCE,
+        related_information=related or None,
+        tags=[types.DiagnosticTag.Unnecessary] if finding.code in _UNNECESSARY else None,
+    )
+
+
+def unread(document: documents.Document, key: manifests.Unread) -> types.Diagnostic:
+    """Say that a policy of a manifest cannot be looked at."""
+    where = types.Range(position(document, key.start), position(document, key.end))
+    return types.Diagnostic(
+        range=where,
+        message=f"the text of `{key.key}` is no literal block, so nothing is told of it here\n"
+        f"help: write `{key.key}: |`, or ask `policysched lint`",
+        severity=types.DiagnosticSeverity.Information,
+        source=SOURCE,
+    )
+
+
+# ---------------------------------------------------------------------------- answers
+
+
+def completion(
+    document: documents.Document, part: parts.Part, found: proposals.Proposals
+) -> types.CompletionList:
+    """Return proposals; they are asked for anew with each character if there are many."""
+    where = stretch(document, part, found.start, found.end)
+    items = [_item(each, index, where) for index, each in enumerate(found.items)]
+    return types.CompletionList(is_incomplete=False, items=items)
+
+
+def _item(each: proposals.Proposal, index: int, where: types.Range) -> types.CompletionItem:
+    doc = types.MarkupContent(types.MarkupKind.Markdown, each.doc) if each.doc else None
+    return types.CompletionItem(
+        label=each.text,
+        kind=_ITEM_KINDS[each.kind],
+        detail=each.detail or None,
+        documentation=doc,
+        sort_text=f"{index:04}",
+        filter_text=each.text,
+        text_edit=types.TextEdit(where, each.text),
+    )
+
+
+def hovering(document: documents.Document, part: parts.Part, found: hover.Hover) -> types.Hover:
+    """Return what to show."""
+    content = types.MarkupContent(types.MarkupKind.Markdown, found.markdown)
+    return types.Hover(content, stretch(document, part, found.start, found.end))
+
+
+def symbol(
+    document: documents.Document, part: parts.Part, entry: outline.Entry
+) -> types.DocumentSymbol:
+    """Return an item of a policy with what is in it."""
+    return types.DocumentSymbol(
+        name=entry.name,
+        detail=entry.detail or None,
+        kind=_SYMBOL_KINDS[entry.kind],
+        range=span(document, part, entry.span),
+        selection_range=span(document, part, entry.name_span),
+        children=[symbol(document, part, each) for each in entry.inner] or None,
+    )
+
+
+def fold(
+    document: documents.Document, part: parts.Part, lines: tuple[int, int, bool]
+) -> types.FoldingRange:
+    """Return lines that can be folded."""
+    first, last = (
+        position(document, part.to_document(part.text.line_start(number))).line
+        for number in lines[:2]
+    )
+    kind = types.FoldingRangeKind.Comment if lines[2] else types.FoldingRangeKind.Region
+    return types.FoldingRange(first, last, kind=kind)
+
+
+def semantic_tokens(
+    document: documents.Document, found: Sequence[tuple[parts.Part, Sequence[tokens.Token]]]
+) -> types.SemanticTokens:
+    """Return words as the protocol packs them: each relative to the one before."""
+    data: list[int] = []
+    line = unit = 0
+    for part, words in found:
+        for word in words:
+            for at_line, at_unit, length in document.stretches(part, word.start, word.end):
+                data += (at_line - line, at_unit - (unit if at_line == line else 0), length)
+                data += (tokens.KINDS.index(word.kind), 0)
+                line, unit = at_line, at_unit
+    return types.SemanticTokens(data)

@@ -1,0 +1,47 @@
+"""Which series a Prometheus has, for whoever writes a query."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import requests
+from prometheus_api_client import exceptions
+
+from policysched.promapi import connection, failures, settings
+
+
+def read(source: settings.PrometheusSource) -> Mapping[str, str]:
+    """Return the name of every series, each with what its exporter says about it, or "".
+
+    Raises:
+        QueryError: the server does not tell.
+    """
+    client = connection.Connection("editor", source)
+    try:
+        names = client.get_label_values("__name__")
+        metadata = client.get_metric_metadata("")
+    except (
+        requests.exceptions.RequestException,
+        exceptions.PrometheusApiClientException,
+        ValueError,
+        KeyError,
+    ) as error:
+        reason = type(error).__name__  # the text of the error quotes answers
+        raise failures.QueryError(
+            failures.Cause.UNREACHABLE, f"names of series cannot be read: {reason}"
+        ) from None
+    helps = _helps(metadata)
+    listed = names if isinstance(names, list) else []
+    return {name: helps.get(name, "") for name in listed if isinstance(name, str)}
+
+
+def _helps(metadata: Any) -> dict[str, str]:  # noqa: ANN401 - whatever the server has sent
+    """Return what exporters say, where the answer has the form of one."""
+    found: dict[str, str] = {}
+    for name, entries in metadata.items() if isinstance(metadata, dict) else ():
+        first = entries[0] if isinstance(entries, list) and entries else {}
+        if isinstance(first, dict):
+            kind, text = str(first.get("type", "")), str(first.get("help", ""))
+            found[str(name)] = f"{text} ({kind})" if kind else text
+    return found
