@@ -27,12 +27,14 @@ _HELP = {
     "lint": "report what policies were probably not meant to say",
     "fmt": "print policy files in canonical form",
     "migrate": "rewrite policy files to the current version of the language",
+    "ast": "print the syntax tree of policy files, or the policies of a tree",
     "test": "run policy tests: what policies are expected to do on small clusters",
     "explain": "say for a pod why each node fits or not, and which scores it gets",
     "simulate": "schedule the pending pods of a cluster file",
     "plan": "say what a change of policies would do to the pods of a cluster",
     "rollback": "go back to a former version of the policies on a cluster",
     "webhook": "refuse ConfigMaps of broken policies when they are applied",
+    "lsp": "serve an editor: findings, fixes, completion, names",
     "import": "write what another scheduler is configured with as policies",
 }
 _CANNOT_WRITE = (errno.EBADF, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.ENOSPC)
