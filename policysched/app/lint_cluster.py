@@ -1,28 +1,60 @@
-"""A cluster file as facts for `policysched lint`."""
+"""A cluster, from a file or running, as facts for `policysched lint`."""
 
 from __future__ import annotations
 
 import datetime
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
+from policysched import errors
 from policysched.app import cluster_file, offline_cluster
 from policysched.lang import checked, checked_selector
 from policysched.lint import cluster_facts, selector_sets, subject
 
+if TYPE_CHECKING:
+    from policysched.app import live_cluster
+
+
+_KINDS = frozenset({"nodes", "pods", "namespaces"})
+
 
 def read(
-    path: str, program: checked.CheckedProgram, now: datetime.datetime
+    named: str | live_cluster.LiveCluster,
+    program: checked.CheckedProgram,
+    now: datetime.datetime,
+    told: Callable[[str, int], None] | None = None,
 ) -> cluster_facts.ClusterFacts:
-    """Return what is known of the cluster in a file.
+    """Return what is known of a cluster.
+
+    Args:
+        named: a file, `-` for standard input, or a running cluster.
+        program: the policies that are compared with it.
+        now: the time of the comparison.
+        told: is told how many objects of a resource a running cluster has sent.
 
     Raises:
         InputError: the file cannot be read, or is no cluster file.
+        KubeError: the running cluster cannot be read.
     """
-    found = cluster_file.read(path)
+    where, found = _objects(named, told)
     cluster = offline_cluster.empty(now)
-    offline_cluster.fill(cluster, found, path, _annotation_keys(program))
+    offline_cluster.fill(cluster, found, where, _annotation_keys(program))
     pods = tuple((pod, cluster.shapes.info(pod).shape) for pod in found.pods if not pod.is_terminal)
     snapshot = cluster.cache.snapshot(now)
-    return cluster_facts.ClusterFacts(path, tuple(found.nodes), pods, snapshot)
+    return cluster_facts.ClusterFacts(where, tuple(found.nodes), pods, snapshot)
+
+
+def _objects(
+    named: str | live_cluster.LiveCluster, told: Callable[[str, int], None] | None
+) -> tuple[str, cluster_file.ClusterObjects]:
+    if isinstance(named, str):
+        (only, *others) = cluster_file.read_all(named).places
+        if others:
+            raise errors.InputError(only[0], "there are several clusters, lint compares with one")
+        return only
+    from policysched.app import live_cluster  # noqa: PLC0415 - brings HTTP, TLS and credentials
+
+    return live_cluster.read(named, live_cluster.Reading(kinds=_KINDS, told=told))
 
 
 def _annotation_keys(program: checked.CheckedProgram) -> frozenset[str]:

@@ -93,7 +93,7 @@ def of_content(content: bytes, where: str) -> list[source.SourceText]:
     Raises:
         InputError: it is no text, or a manifest without policies.
     """
-    return list(_file(_decoded(content, where), where).texts)
+    return list(parsed(_decoded(content, where), where).texts)
 
 
 def policy_keys(keys: Iterable[str]) -> list[str]:
@@ -110,20 +110,23 @@ def _read_path(where: str) -> list[PolicyFile]:
     if not where:
         raise errors.UsageError("a path of policies is empty; `.` is the current folder")
     if where == STDIN:
-        return [_file(_read_stdin(), STDIN_NAME)]
+        return [parsed(_read_stdin(), STDIN_NAME)]
     path = pathlib.Path(where)
     try:
         if path.is_dir():
             return _read_folder(path, where)
     except OSError as error:
         raise _unreadable(where, error) from error
-    return [_file(_read_text(path, where), where)]
+    return [parsed(_read_text(path, where), where)]
 
 
-def _file(content: str, where: str) -> PolicyFile:
+def parsed(content: str, where: str) -> PolicyFile:
     """Return the policies in a text: itself, or those of the manifest that it is.
 
     What kind it is its name says, or where that says nothing (stdin, a pipe), how it begins.
+
+    Raises:
+        InputError: it is a manifest without policies, or no YAML.
     """
     may_be_manifest = where.endswith(MANIFEST_SUFFIXES) or not where.endswith(SUFFIX)
     if may_be_manifest and (where.endswith(MANIFEST_SUFFIXES) or _BEGINNING.match(content)):

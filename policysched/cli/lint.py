@@ -3,22 +3,31 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
+import gc
 import pathlib
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 from policysched import clock as clocks
 from policysched import errors
-from policysched.cli import offline_options, output, policy_texts, rewriting
+from policysched.cli import (
+    cluster_options,
+    finding_formats,
+    offline_options,
+    output,
+    policy_texts,
+    progress,
+)
 
 if TYPE_CHECKING:
     import datetime
-    from collections.abc import Callable
+    from collections.abc import Mapping, Sequence
 
+    from policysched.app import live_cluster, policy_sources
     from policysched.lang import checker, diagnostics, source
     from policysched.lint import cluster_facts, linter, settings
 
-_FORMATS = ("full", "concise", "json", "github", "sarif")
 _LEVELS = ("error", "warning", "info")
 _DESCRIPTION = """\
 Look for what policies surely or probably were not meant to say. All texts that are named are
@@ -36,11 +45,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.description = _DESCRIPTION
     parser.epilog = _EPILOG
     policy_texts.add_paths(parser)
-    parser.add_argument(
-        "--cluster",
-        metavar="FILE",
-        help="what `kubectl get nodes,pods,namespaces -o json` prints: rules that begin with PS5 "
-        "compare policies with it",
+    cluster_options.add(
+        parser,
+        "what `kubectl get nodes,pods,namespaces -A -o json` prints, or `-`: rules that begin with "
+        "PS5 compare policies with it",
     )
     parser.add_argument("--select", metavar="CODES", help="only rules whose codes begin so")
     parser.add_argument("--ignore", metavar="CODES", help="not the rules whose codes begin so")
@@ -50,7 +58,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="exit with 1 from findings of this severity on (warning)",
     )
     parser.add_argument("--config", metavar="FILE", help="settings, instead of the nearest ones")
-    parser.add_argument("--format", choices=_FORMATS, default="full", help="form of the findings")
+    finding_formats.add_option(parser)
     parser.add_argument("--fix", action="store_true", help="apply safe fixes to the files")
     parser.add_argument("--unsafe-fixes", action="store_true", help="apply unsafe fixes, too")
     parser.add_argument("--diff", action="store_true", help="show what --fix would change")
@@ -64,56 +72,148 @@ def configure(parser: argparse.ArgumentParser) -> None:
     offline_options.add_now(parser)
 
 
+@dataclasses.dataclass(frozen=True)
+class _Asked:
+    """What the options ask for."""
+
+    form: str
+    chosen: settings.Settings
+    fail_level: diagnostics.Severity
+    params: Mapping[str, str]
+    now: datetime.datetime
+    cluster: str | live_cluster.LiveCluster | None
+
+    def check(self, texts: Sequence[source.SourceText]) -> checker.CheckResult:
+        """Return what the texts mean, or their errors."""
+        from policysched.lang import checker  # noqa: PLC0415 - `--help` does without Lark
+
+        return checker.check(texts, given=self.params, now=self.now.timestamp())
+
+
 def run(args: argparse.Namespace) -> int:
     """Lint the texts, and fix them where that is asked for."""
-    from policysched.lang import checker  # noqa: PLC0415 - `--help` does without Lark
-    from policysched.lint import fixing, linter  # noqa: PLC0415 - as above
+    gc.disable()  # a tenth of a short run goes into looking for garbage in what start-up makes
+    try:
+        asked = _asked(args)
+        with progress.reading("reading policies", args.paths):
+            files = policy_texts.read_files(args.paths)
+        texts = [text for file in files for text in file.texts]
+        cluster = _cluster(asked, texts)
+        if args.fix or args.unsafe_fixes or args.diff:
+            return _fix(asked, files, cluster, args)
+        return _lint(asked, texts, cluster)
+    finally:
+        gc.enable()
 
+
+def _asked(args: argparse.Namespace) -> _Asked:
+    """Return what the options ask for.
+
+    Raises:
+        UsageError: they make no sense together.
+        InputError: the settings cannot be read.
+    """
     offline_options.refuse_empty(args, "config")
-    offline_options.refuse_empty(args, "cluster")
-    chosen, fail_level = _settings(args)
-    texts = policy_texts.read(args.paths)
+    form = finding_formats.chosen(args)
+    cluster = cluster_options.chosen(args)
+    if "-" in args.paths and cluster == "-":
+        raise errors.UsageError("stdin is either the cluster or policies; name a file for one")
+    if "-" in args.paths and _writes(args) and form not in finding_formats.FOR_PEOPLE:
+        raise errors.UsageError(
+            f"fixed policies of stdin are printed, so --format {form} cannot be"
+        )
+    chosen, level = _settings(args)
     params = offline_options.params(args.params or ())
-    now = args.now or clocks.SystemClock().now()
-    result = checker.check(texts, given=params, now=now.timestamp())
-    cluster = _cluster(args.cluster, result, now)
-    if args.fix or args.unsafe_fixes or args.diff:
-        fixed = fixing.fix(texts, params, chosen, also_unsafe=args.unsafe_fixes, cluster=cluster)
-        texts, has_changed = _deliver(texts, fixed, args)
-        if args.diff:
-            return errors.EXIT_FINDINGS if has_changed else errors.EXIT_OK
-        result = checker.check(texts, given=params, now=now.timestamp())
-    report = linter.lint(result, chosen, cluster)
-    _write(report, args.format)
-    if result.program is None:
-        return errors.EXIT_WRONG_INPUT
-    return errors.EXIT_FINDINGS if _fails(report, fail_level) else errors.EXIT_OK
+    return _Asked(form, chosen, level, params, args.now or clocks.SystemClock().now(), cluster)
+
+
+def _writes(args: argparse.Namespace) -> bool:
+    return (args.fix or args.unsafe_fixes) and not args.diff
 
 
 def _cluster(
-    path: str | None, result: checker.CheckResult, now: datetime.datetime
+    asked: _Asked, texts: Sequence[source.SourceText]
 ) -> cluster_facts.ClusterFacts | None:
-    if path is None or result.program is None:
+    """Return the cluster to compare with, if one is named and the texts have no errors."""
+    if asked.cluster is None:
         return None
     from policysched.app import lint_cluster  # noqa: PLC0415 - brings NumPy
 
-    return lint_cluster.read(path, result.program, now)
+    with progress.shown("reading the cluster") as bar:
+        program = asked.check(texts).program
+        if program is None:
+            return None
+
+        def tell(resource: str, count: int) -> None:
+            bar.what, bar.done = f"reading {resource}", count
+
+        return lint_cluster.read(asked.cluster, program, asked.now, tell)
+
+
+def _lint(
+    asked: _Asked,
+    texts: Sequence[source.SourceText],
+    cluster: cluster_facts.ClusterFacts | None,
+    stream: TextIO | None = None,
+) -> int:
+    """Print the findings in texts; return the exit code."""
+    from policysched.lint import linter, settings  # noqa: PLC0415 - `--help` does without
+
+    with progress.shown("linting policies"):
+        result = asked.check(texts)
+        report = linter.lint(result, asked.chosen, cluster)
+    shown = finding_formats.render(report, asked.form)
+    if shown:
+        output.write(shown, stream)
+    if asked.form in finding_formats.FOR_PEOPLE:
+        _write_summary(report)
+    if result.program is None:
+        return errors.EXIT_WRONG_INPUT
+    fails = any(settings.is_at_least(each.severity, asked.fail_level) for each in report.findings)
+    return errors.EXIT_FINDINGS if fails else errors.EXIT_OK
+
+
+def _fix(
+    asked: _Asked,
+    files: Sequence[policy_sources.PolicyFile],
+    cluster: cluster_facts.ClusterFacts | None,
+    args: argparse.Namespace,
+) -> int:
+    """Fix what can be, or show it, and lint what remains; return the exit code."""
+    from policysched.cli import lint_fixes  # noqa: PLC0415 - most runs fix nothing
+    from policysched.lint import fixing  # noqa: PLC0415 - as above
+
+    with progress.shown("fixing policies"):
+        fixed = fixing.fix(
+            [text for file in files for text in file.texts],
+            asked.params,
+            asked.chosen,
+            also_unsafe=args.unsafe_fixes,
+            cluster=cluster,
+            now=asked.now.timestamp(),
+        )
+    new = {text.name: text.text for text in fixed}
+    if args.diff:
+        return errors.EXIT_FINDINGS if lint_fixes.show(files, new) else errors.EXIT_OK
+    stream = sys.stderr if any(file.is_stdin for file in files) else None
+    return _lint(asked, lint_fixes.write(files, new), cluster, stream)
 
 
 def _settings(args: argparse.Namespace) -> tuple[settings.Settings, diagnostics.Severity]:
     """Return what is asked for by options, and what is not by the settings."""
     from policysched.app import lint_settings  # noqa: PLC0415 - `--help` does without
     from policysched.lang import diagnostics  # noqa: PLC0415 - as above
-    from policysched.lint import settings  # noqa: PLC0415 - as above
 
     if args.config:
-        found, level = lint_settings.read(pathlib.Path(args.config))
+        found = lint_settings.read(pathlib.Path(args.config))
     else:
-        found, level = lint_settings.find(pathlib.Path.cwd())
+        found = lint_settings.find(pathlib.Path.cwd())
+    chosen, level = found
     select = _codes(args.select, "--select")
-    ignore = _codes(args.ignore, "--ignore")
-    chosen = settings.Settings(
-        select or found.select, (*found.ignore, *ignore), found.per_path, found.levels
+    chosen = dataclasses.replace(
+        chosen,
+        select=select or chosen.select,
+        ignore=(*chosen.ignore, *_codes(args.ignore, "--ignore")),
     )
     if args.fail_level:
         level = diagnostics.Severity(args.fail_level)
@@ -126,60 +226,6 @@ def _codes(option: str | None, name: str) -> tuple[str, ...]:
     if option is None:
         return ()
     return lint_settings.codes([code.strip() for code in option.split(",")], name)
-
-
-def _deliver(
-    texts: list[source.SourceText], fixed: list[source.SourceText], args: argparse.Namespace
-) -> tuple[list[source.SourceText], bool]:
-    """Write or show what fixes have changed; return what the texts are then, and whether any."""
-    changed = [(old, new) for old, new in zip(texts, fixed, strict=True) if old.text != new.text]
-    for old, new in changed:
-        if args.diff:
-            sys.stdout.writelines(rewriting.diff(old, new.text, "fixed"))
-        elif old.origin is not None or old.name == policy_texts.STDIN_NAME:
-            output.note(f"`{old.name}` is no policy file and is not fixed; see --diff")
-        else:
-            rewriting.write(pathlib.Path(old.name), new.text)
-            output.note(f"fixed {old.name}")
-    is_written = {new.name for old, new in changed if _is_file(old) and not args.diff}
-    after = [new if new.name in is_written else old for old, new in zip(texts, fixed, strict=True)]
-    return after, bool(changed)
-
-
-def _is_file(text: source.SourceText) -> bool:
-    return text.origin is None and text.name != policy_texts.STDIN_NAME
-
-
-def _fails(report: linter.Report, level: diagnostics.Severity) -> bool:
-    from policysched.lint import settings  # noqa: PLC0415 - `--help` does without
-
-    return any(settings.is_at_least(each.severity, level) for each in report.findings)
-
-
-def _write(report: linter.Report, form: str) -> None:
-    shown = _renderers()[form](report)
-    if shown:
-        output.write(shown)
-    if form in {"full", "concise"}:
-        _write_summary(report)
-
-
-def _renderers() -> dict[str, Callable[[linter.Report], str]]:
-    from policysched.lint.formats import (  # noqa: PLC0415 - `--help` does without
-        concise,
-        full,
-        github,
-        json_,
-        sarif,
-    )
-
-    return {
-        "full": full.render,
-        "concise": concise.render,
-        "json": lambda report: output.as_json(json_.as_json(report)),
-        "github": github.render,
-        "sarif": lambda report: output.as_json(sarif.as_json(report)),
-    }
 
 
 def _write_summary(report: linter.Report) -> None:

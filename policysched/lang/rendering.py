@@ -32,11 +32,11 @@ def render(finding: diagnostics.Diagnostic, texts: Mapping[str, source.SourceTex
     message = _visible(finding.message)
     lines = [
         f"{finding.severity}[{finding.code}]: {message}",
-        f"  --> {_visible(str(finding.span))}",
+        f"  --> {_where(finding.span, texts)}",
     ]
     marks = [diagnostics.Label(finding.span, finding.label), *finding.secondary]
     text = texts.get(finding.span.file)
-    width = max(len(str(mark.span.line)) for mark in marks)
+    width = max(len(str(_begin(mark.span, texts)[1])) for mark in marks)
     if text is not None:
         lines += _snippet(text, marks[0], "^", width)
     for mark in marks[1:]:
@@ -59,9 +59,21 @@ def _secondary(
     if text is None:
         return []
     if mark.span.file != primary.file:
-        return [f"  ::: {_visible(str(mark.span))}", *_snippet(text, mark, "-", width)]
+        return [f"  ::: {_where(mark.span, texts)}", *_snippet(text, mark, "-", width)]
     lines = _snippet(text, mark, "-", width)
     return lines[1:] if mark.span.line == primary.line else lines
+
+
+def _where(span: source.Span, texts: Mapping[str, source.SourceText]) -> str:
+    """Return a place that editors and terminals can jump to."""
+    file, line, column = _begin(span, texts)
+    return _visible(f"{file}:{line}:{column}")
+
+
+def _begin(span: source.Span, texts: Mapping[str, source.SourceText]) -> tuple[str, int, int]:
+    """Return the file, line and column of a span: those of the manifest that a text is part of."""
+    text = texts.get(span.file)
+    return text.place(span.start) if text is not None else (span.file, span.line, span.column)
 
 
 def _snippet(text: source.SourceText, mark: diagnostics.Label, sign: str, width: int) -> list[str]:
@@ -76,7 +88,7 @@ def _snippet(text: source.SourceText, mark: diagnostics.Label, sign: str, width:
     carets = sign * max(sum(_columns(char) for char in under), 1)
     label = f" {_visible(mark.text)}" if mark.text else ""
     return [
-        f"{mark.span.line:>{width}} | {shown}".rstrip(),
+        f"{text.place(mark.span.start)[1]:>{width}} | {shown}".rstrip(),
         f"{' ' * width} | {padding}{carets}{label}",
     ]
 
@@ -134,11 +146,12 @@ def as_json(
 
 def _place(span: source.Span, texts: Mapping[str, source.SourceText]) -> dict[str, Any]:
     text = texts.get(span.file)
-    end_line, end_column = text.position(span.end) if text else (span.line, span.column)
+    file, line, column = _begin(span, texts)
+    end_line, end_column = text.place(span.end)[1:] if text else (line, column)
     return {
-        "file": span.file,
-        "line": span.line,
-        "column": span.column,
+        "file": file,
+        "line": line,
+        "column": column,
         "endLine": end_line,
         "endColumn": end_column,
         "start": span.start,

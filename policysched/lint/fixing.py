@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 _MAX_ROUNDS = 10
 """A fix may bring up what another rule fixes; more rounds than rules that lead to each other."""
+_MAX_SINGLE = 50
+"""Where all fixes together leave errors, so many are tried one by one."""
 
 
 def fix(
@@ -22,19 +24,46 @@ def fix(
     *,
     also_unsafe: bool,
     cluster: cluster_facts.ClusterFacts | None = None,
+    now: float | None = None,
 ) -> list[source.SourceText]:
     """Return the texts with fixes applied until there is none left.
 
     Fixes that would leave a text with errors are not applied.
+
+    Args:
+        sources: the texts.
+        given: values of params.
+        chosen: which rules have a say.
+        also_unsafe: whether fixes are applied that change what a policy means.
+        cluster: for the rules that need one.
+        now: see `checker.check`.
     """
     texts = list(sources)
     for _ in range(_MAX_ROUNDS):
-        report = linter.lint(checker.check(texts, given=given), chosen, cluster)
-        fixed = [_fixed(text, report.findings, also_unsafe=also_unsafe) for text in texts]
-        if fixed == texts or checker.check(fixed, given=given).program is None:
+        report = linter.lint(checker.check(texts, given=given, now=now), chosen, cluster)
+        wanted = [each for each in report.findings if each.fix and (each.fix.safe or also_unsafe)]
+        fixed = _without_errors(texts, wanted, given)
+        if fixed == texts:
             break
         texts = fixed
     return texts
+
+
+def _without_errors(
+    texts: list[source.SourceText],
+    wanted: Sequence[diagnostics.Diagnostic],
+    given: Mapping[str, str],
+) -> list[source.SourceText]:
+    """Return the texts with all fixes applied, or else with those that leave no errors together."""
+    fixed = [_fixed(text, wanted) for text in texts]
+    if fixed == texts or checker.check(fixed, given=given).program is not None:
+        return fixed
+    harmless: list[diagnostics.Diagnostic] = []
+    for each in wanted[:_MAX_SINGLE]:
+        trial = [_fixed(text, [*harmless, each]) for text in texts]
+        if checker.check(trial, given=given).program is not None:
+            harmless.append(each)
+    return [_fixed(text, harmless) for text in texts]
 
 
 def apply(text: str, edits: Iterable[diagnostics.Edit]) -> str:
@@ -45,20 +74,15 @@ def apply(text: str, edits: Iterable[diagnostics.Edit]) -> str:
 
 
 def _fixed(
-    text: source.SourceText,
-    findings: Sequence[diagnostics.Diagnostic],
-    *,
-    also_unsafe: bool,
+    text: source.SourceText, findings: Sequence[diagnostics.Diagnostic]
 ) -> source.SourceText:
     """Return a text with those fixes applied that do not overlap; earlier ones win."""
     taken: list[diagnostics.Edit] = []
     for finding in findings:
-        fix = finding.fix
-        if fix is None or not (fix.safe or also_unsafe):
-            continue
-        is_here = all(edit.span.file == text.name for edit in fix.edits)
-        if is_here and not any(_overlap(edit, other) for edit in fix.edits for other in taken):
-            taken += fix.edits
+        edits = finding.fix.edits if finding.fix is not None else ()
+        is_here = all(edit.span.file == text.name for edit in edits)
+        if is_here and not any(_overlap(edit, other) for edit in edits for other in taken):
+            taken += edits
     return source.SourceText(text.name, apply(text.text, taken), text.origin)
 
 

@@ -103,7 +103,7 @@ def test_full_output_shows_line_caret_and_help(
             49,
             id="block-with-empty-line",
         ),
-        pytest.param(orjson.dumps(REDUNDANT).decode(), 6, 1, id="quoted"),
+        pytest.param(orjson.dumps(REDUNDANT).decode(), 6, 141, id="quoted"),
     ],
 )
 def test_findings_name_the_line_of_the_manifest(
@@ -113,7 +113,7 @@ def test_findings_name_the_line_of_the_manifest(
     line: int,
     column: int,
 ) -> None:
-    """In a block of text the very line; in a quoted one that of the key."""
+    """The very line and column, in a block of text and in a quoted one."""
     (folder / "cm.yaml").write_text(MANIFEST.format(style=style))
     _, out, _ = lint(capsys, "cm.yaml", "--select", "PS203", "--format", "github")
     assert out.startswith(f"::warning file=cm.yaml,line={line},endLine={line},")

@@ -1,0 +1,67 @@
+"""`policysched lint --fix`: delivers the texts that fixes have changed."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from policysched import errors
+from policysched.cli import output, rewriting
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from policysched.app import policy_sources
+    from policysched.lang import source
+
+_HOW = "fixed"
+
+
+def show(files: Iterable[policy_sources.PolicyFile], fixed: Mapping[str, str]) -> bool:
+    """Print what fixes would change; return whether they would change anything."""
+    has_changed = False
+    for file in files:
+        content = _content(file, fixed)
+        if content is not None:
+            has_changed = True
+            sys.stdout.writelines(rewriting.diff(file, content, _HOW))
+    return has_changed
+
+
+def write(
+    files: Sequence[policy_sources.PolicyFile], fixed: Mapping[str, str]
+) -> list[source.SourceText]:
+    """Write the files that fixes have changed; return the texts as they are now.
+
+    Standard input is printed, changed or not.
+
+    Raises:
+        InputError: a file cannot be written; those before it have been.
+    """
+    texts: list[source.SourceText] = []
+    for file in files:
+        content = _content(file, fixed)
+        if file.is_stdin:
+            sys.stdout.write(file.content if content is None else content)
+        elif content is not None:
+            rewriting.write(file, content)
+            output.note(f"fixed {file.name}")
+        texts += file.texts if content is None else _reread(file, content)
+    return texts
+
+
+def _content(file: policy_sources.PolicyFile, fixed: Mapping[str, str]) -> str | None:
+    """Return the file with fixed texts, None if it stays as it is."""
+    try:
+        content = file.with_texts(fixed)
+    except errors.InputError as error:
+        rewriting.tell_unchanged(file.name, str(error))
+        return None
+    return None if content == file.content else content
+
+
+def _reread(file: policy_sources.PolicyFile, content: str) -> tuple[source.SourceText, ...]:
+    """Return the texts of a new content: in a manifest they may stand elsewhere now."""
+    from policysched.app import policy_sources  # noqa: PLC0415 - `--help` does without
+
+    return policy_sources.parsed(content, file.name).texts
