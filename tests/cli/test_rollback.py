@@ -1,4 +1,4 @@
-"""`rollback` as a command; what it does to a cluster is in tests/e2e/test_reload.py."""
+"""`rollback` as a command; what it does to a cluster is in tests/e2e/test_rollback.py."""
 
 from __future__ import annotations
 

@@ -174,6 +174,13 @@ def make_nodes(client: api_client.ApiClient, count: int, pods_per_node: int) -> 
     )
 
 
+def make_pods(client: api_client.ApiClient, namespace: str, count: int) -> None:
+    """Create pods that ask for nothing but a place."""
+    names = [f"pod-{number}" for number in range(count)]
+    pods = [manifests.pod(name, scheduler_name="policysched") for name in names]
+    client.create_pods(namespace, pods)
+
+
 def wait_until(holds: Callable[[], bool]) -> None:
     """Return once `holds()`.
 

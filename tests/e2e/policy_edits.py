@@ -54,6 +54,8 @@ class Version:
                 row = row.replace("required", "mandatory")
             case "unknown":
                 row += "profile policysched { policies nobody }\n"
+            case "never":  # it compiles, and is an error of lint
+                row = row.replace(" required ", f" required {ROW} NotIn (v{self.row}) and ")
             case "cut":
                 row = row[: len(row) // 2]
             case _:
@@ -71,7 +73,7 @@ class Version:
         return content_hash.of(texts, {})
 
 
-DAMAGES = ("syntax", "unknown", "cut")
+DAMAGES = ("syntax", "unknown", "cut", "never")
 
 
 def versions(count: int, rng: random.Random) -> list[Version]:

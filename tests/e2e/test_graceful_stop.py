@@ -10,7 +10,7 @@ import pytest
 
 from tests.e2e import cluster_state, failover_scene, jumping_clock, scheduler_process
 from tests.realcluster import control_plane as control_planes
-from tests.realcluster import faults, faulty_proxy, manifests
+from tests.realcluster import faults, faulty_proxy
 
 if TYPE_CHECKING:
     import pathlib
@@ -30,12 +30,6 @@ def proxy(control_plane: control_planes.ControlPlane) -> Iterator[faulty_proxy.F
     failover_scene.make_nodes(control_plane.client, 4, PODS // 4)
     with faulty_proxy.FaultyProxy(control_plane) as made:
         yield made
-
-
-def _create_pods(plane: control_planes.ControlPlane, namespace: str) -> None:
-    names = [f"pod-{number}" for number in range(PODS)]
-    pods = [manifests.pod(name, scheduler_name="policysched") for name in names]
-    plane.client.create_pods(namespace, pods)
 
 
 def _bound(plane: control_planes.ControlPlane) -> int:
@@ -60,7 +54,7 @@ def test_it_ends_though_nobody_answers(
         scheduler.wait_until(lambda: "synced" in scheduler.log)
         unanswered = faulty_proxy.Fault(faulty_proxy.Harm.HOLD)
         proxy.plan = lambda call: unanswered if call.is_binding else faulty_proxy.healthy(call)
-        _create_pods(control_plane, namespace)
+        failover_scene.make_pods(control_plane.client, namespace, PODS)
         scheduler.wait_until(lambda: len(proxy.bound) >= PODS // 2)
         proxy.plan = lambda _: unanswered
         scheduler.process.signal(signal.SIGTERM)
@@ -87,7 +81,7 @@ def test_the_second_signal_ends_it_at_once(
     ) as scheduler:
         scheduler.wait_until(lambda: "synced" in scheduler.log)
         proxy.plan = lambda call: faulty_proxy.Fault(delay_seconds=0.0 if call.is_watch else 60.0)
-        _create_pods(control_plane, namespace)
+        failover_scene.make_pods(control_plane.client, namespace, PODS)
         scheduler.wait_until(lambda: proxy.given["delay"] >= PODS)
         scheduler.process.signal(signal.SIGTERM)
         scheduler.wait_until(lambda: "stopping" in scheduler.log)

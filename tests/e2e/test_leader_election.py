@@ -71,32 +71,40 @@ def test_another_one_takes_over(
         print(f"\n{harm.name}: {pause_seconds:.2f} s without scheduling")  # noqa: T201 - a result
 
 
+@contextlib.contextmanager
+def _under_load(
+    plane: control_planes.ControlPlane, namespace: str, folder: pathlib.Path, *, count: int
+) -> Iterator[tuple[failover_scene.Replicas, tcp_proxy.TcpProxy, failover_scene.BindingTimes]]:
+    """Run replicas while pods arrive; the first one reaches the API server by the proxy."""
+    client = plane.client
+    failover_scene.make_nodes(client, NODES, PODS_PER_NODE)
+    load = failover_scene.Load(client, namespace, "pod", PODS, PER_SECOND)
+    with tcp_proxy.TcpProxy(int(plane.server.rpartition(":")[2])) as proxy:
+        replicas = failover_scene.Replicas(
+            plane, folder, count=count, servers={0: f"https://127.0.0.1:{proxy.port}"}
+        )
+        with replicas, failover_scene.BindingTimes(client) as bound, load:
+            yield replicas, proxy, bound
+
+
 def test_a_leader_that_is_cut_off_stops_and_comes_back_as_a_standby(
     control_plane: control_planes.ControlPlane,
     namespace: str,
     tmp_path: pathlib.Path,
 ) -> None:
     """Bytes of a partitioned leader wait for ever; another one goes on, and loses to nobody."""
-    client = control_plane.client
-    failover_scene.make_nodes(client, NODES, PODS_PER_NODE)
-    load = failover_scene.Load(client, namespace, "pod", PODS, PER_SECOND)
-    port = int(control_plane.server.rpartition(":")[2])
-    with tcp_proxy.TcpProxy(port) as proxy:
-        replicas = failover_scene.Replicas(
-            control_plane, tmp_path, servers={0: f"https://127.0.0.1:{proxy.port}"}
-        )
-        with replicas, failover_scene.BindingTimes(client) as bound, load:
-            cut_off = replicas.all[0]
-            former = replicas.holder()
-            failover_scene.wait_until(lambda: len(bound) >= PODS // 4)
-            proxy.cut()
-            replicas.wait_until_led_by_another(former)
-            failover_scene.wait_until(lambda: len(bound) > PODS // 2)
-            proxy.mend()
-            failover_scene.wait_until(lambda: len(bound) == PODS)
-            cut_off.wait_until(lambda: "standing by" in cut_off.process.log_tail())
-            assert "lost the lease" in cut_off.process.log.read_text(encoding="utf-8")
-    assert failover_scene.violations(client) == []
+    with _under_load(control_plane, namespace, tmp_path, count=2) as (replicas, proxy, bound):
+        cut_off = replicas.all[0]
+        former = replicas.holder()
+        failover_scene.wait_until(lambda: len(bound) >= PODS // 4)
+        proxy.cut()
+        replicas.wait_until_led_by_another(former)
+        failover_scene.wait_until(lambda: len(bound) > PODS // 2)
+        proxy.mend()
+        failover_scene.wait_until(lambda: len(bound) == PODS)
+        cut_off.wait_until(lambda: "standing by" in cut_off.process.log_tail())
+        assert "lost the lease" in cut_off.process.log.read_text(encoding="utf-8")
+    assert failover_scene.violations(control_plane.client) == []
 
 
 def test_one_alone_goes_on_after_an_outage(
@@ -105,24 +113,16 @@ def test_one_alone_goes_on_after_an_outage(
     tmp_path: pathlib.Path,
 ) -> None:
     """The lease is lost with the API server, and had again with it; the process stays the same."""
-    client = control_plane.client
-    failover_scene.make_nodes(client, NODES, PODS_PER_NODE)
-    load = failover_scene.Load(client, namespace, "pod", PODS, PER_SECOND)
-    port = int(control_plane.server.rpartition(":")[2])
-    with tcp_proxy.TcpProxy(port) as proxy:
-        replicas = failover_scene.Replicas(
-            control_plane, tmp_path, count=1, servers={0: f"https://127.0.0.1:{proxy.port}"}
-        )
-        with replicas, failover_scene.BindingTimes(client) as bound, load:
-            (alone,) = replicas.all
-            identity = replicas.holder()
-            failover_scene.wait_until(lambda: len(bound) >= PODS // 4)
-            proxy.cut()
-            alone.wait_until(lambda: "lost the lease" in alone.process.log_tail())
-            proxy.mend()
-            failover_scene.wait_until(lambda: len(bound) == PODS)
-            assert replicas.holder() == identity
-    assert failover_scene.violations(client) == []
+    with _under_load(control_plane, namespace, tmp_path, count=1) as (replicas, proxy, bound):
+        (alone,) = replicas.all
+        identity = replicas.holder()
+        failover_scene.wait_until(lambda: len(bound) >= PODS // 4)
+        proxy.cut()
+        alone.wait_until(lambda: "lost the lease" in alone.process.log_tail())
+        proxy.mend()
+        failover_scene.wait_until(lambda: len(bound) == PODS)
+        assert replicas.holder() == identity
+    assert failover_scene.violations(control_plane.client) == []
 
 
 def test_a_standby_writes_nothing_and_then_everything(

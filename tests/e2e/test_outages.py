@@ -11,7 +11,7 @@ import pytest
 
 from tests.e2e import failover_scene, scheduler_process
 from tests.realcluster import control_plane as control_planes
-from tests.realcluster import faults, faulty_proxy, manifests
+from tests.realcluster import faults, faulty_proxy
 
 if TYPE_CHECKING:
     import pathlib
@@ -32,12 +32,6 @@ def proxy(control_plane: control_planes.ControlPlane) -> Iterator[faulty_proxy.F
         yield made
 
 
-def _create_pods(plane: control_planes.ControlPlane, namespace: str) -> None:
-    names = [f"pod-{number}" for number in range(PODS)]
-    pods = [manifests.pod(name, scheduler_name="policysched") for name in names]
-    plane.client.create_pods(namespace, pods)
-
-
 def _pending(plane: control_planes.ControlPlane) -> int:
     return len(plane.client.items("/api/v1/pods", fieldSelector="spec.nodeName="))
 
@@ -55,7 +49,7 @@ def test_faults_on_the_way_lose_and_double_nothing(
     with scheduler_process.PolicyScheduler(
         control_plane, tmp_path, server=proxy.server
     ) as scheduler:
-        _create_pods(control_plane, namespace)
+        failover_scene.make_pods(control_plane.client, namespace, PODS)
         scheduler.wait_until(lambda: _pending(control_plane) == 0)
         assert proxy.given
         proxy.plan = faulty_proxy.healthy
@@ -98,7 +92,7 @@ def test_etcd_stands_still(
     ) as scheduler:
         scheduler.wait_until(lambda: "synced" in scheduler.log)
         scheduler.process.signal(signal.SIGSTOP)
-        _create_pods(control_plane, namespace)
+        failover_scene.make_pods(control_plane.client, namespace, PODS)
         control_plane.etcd.signal(signal.SIGSTOP)
         try:
             scheduler.process.signal(signal.SIGCONT)
