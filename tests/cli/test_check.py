@@ -236,6 +236,34 @@ def test_a_configuration_is_checked_with_what_it_names(
     assert told in (said.err if exit_code else said.out)
 
 
+@pytest.mark.parametrize(
+    "arguments, exit_code, told",
+    [
+        pytest.param(["a.policy"], errors.EXIT_OK, "", id="the language alone"),
+        pytest.param(
+            ["--config", "refuse.yaml"], errors.EXIT_WRONG_INPUT, "error[PS201]", id="refused"
+        ),
+        pytest.param(["--config", "warn.yaml"], errors.EXIT_OK, "warning[PS201]", id="warned of"),
+    ],
+)
+def test_errors_of_lint_count_as_they_do_for_the_scheduler(
+    arguments: list[str],
+    exit_code: int,
+    told: str,
+    tmp_path: pathlib.Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """With its configuration; without one the language is checked, as ever."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.policy").write_text("policy a { for pods where app In (web) and app = db }\n")
+    for mode in ("refuse", "warn"):
+        said = f"policies: {{paths: [a.policy], lintErrors: {mode}}}\n"
+        (tmp_path / f"{mode}.yaml").write_text(HEAD + said)
+    assert main.main(["check", *arguments]) == exit_code
+    assert told in capsys.readouterr().err
+
+
 def test_a_configuration_alone_is_told_as_json(
     tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
