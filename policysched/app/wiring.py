@@ -21,6 +21,7 @@ from policysched.app import (
     cluster_sync,
     dry_run,
     election_config,
+    heap,
     known_secrets,
     live_profiles,
     logs,
@@ -311,6 +312,11 @@ def _follow_cluster(joined: wired.Wired) -> None:
     joined.background += joined.writers.background()
 
 
+def _tidy_up(joined: wired.Wired) -> None:
+    """Take no more memory than is needed."""
+    joined.background.append(heap.keep_small())
+
+
 def _follow_time(joined: wired.Wired) -> None:
     """Try pods again when time alone changes verdicts."""
     joined.background.append(joined.profiles.retry_by_time())
@@ -360,6 +366,7 @@ def _tell_decisions(joined: wired.Wired) -> None:
 _PARTS: tuple[Callable[[wired.Wired], None], ...] = (
     _hide_secrets,
     _follow_cluster,
+    _tidy_up,
     _follow_time,
     _follow_metrics,
     _watch_unserved,

@@ -1,0 +1,63 @@
+"""Memory that is free goes back to the kernel."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ctypes
+import pathlib
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from policysched.app import heap
+from tests.kube.asynchronous import asynchronous
+
+if TYPE_CHECKING:
+    import pytest
+
+MIB = 2**20
+
+
+def _anonymous_kib() -> int:
+    status = pathlib.Path("/proc/self/status").read_text(encoding="utf-8")
+    fields = dict(line.split(":", 1) for line in status.splitlines())
+    return int(fields["RssAnon"].split()[0])
+
+
+def test_holes_are_given_back() -> None:
+    """Every second array goes; glibc keeps the pages between the others until it is told."""
+    arrays: list[np.ndarray | None] = [np.ones(2_000) for _ in range(4_000)]  # 61 MiB
+    before = _anonymous_kib()
+    arrays[::2] = [None] * 2_000
+    assert heap.give_back()
+    assert before - _anonymous_kib() > 10_000
+    assert sum(each is not None for each in arrays) == 2_000
+
+
+def test_a_library_without_the_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Other C libraries are left alone."""
+    monkeypatch.setattr(ctypes, "CDLL", lambda _: object())
+    assert not heap.give_back()
+
+
+@asynchronous
+async def test_again_and_again() -> None:
+    """It is done once in each period, and ends when it is cancelled."""
+    done: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        if len(done) == 3:
+            raise asyncio.CancelledError
+        done.append(seconds)
+
+    trimmed: list[int] = []
+
+    def trim() -> bool:
+        trimmed.append(len(done))
+        return True
+
+    with contextlib.suppress(asyncio.CancelledError):
+        await heap.keep_small(trim, sleep)
+    assert done == [heap.PERIOD_SECONDS] * 3
+    assert trimmed == [1, 2, 3]
