@@ -8,6 +8,7 @@ python -m benchmarks stalls                           how long big answers hold 
 python -m benchmarks reloads                          how long reloads of policies do
 python -m benchmarks shadow                           what a shadow policy costs a cycle
 python -m benchmarks explain                          how long `explain pod` takes on a dump
+python -m benchmarks lint                             how long `lint` takes from a cold start
 python -m benchmarks plan                             how long `plan` takes on a dump
 """
 
@@ -52,6 +53,10 @@ def main(argv: list[str] | None = None) -> int:
         from benchmarks import planning  # noqa: PLC0415 - as above
 
         return planning.main(words[1:])
+    if words[:1] == ["lint"]:
+        from benchmarks import linting  # noqa: PLC0415 - as above
+
+        return linting.main(words[1:])
     args = _parser().parse_args(words)
     plan = comparison.Plan(
         [comparison.Case(shape, nodes, args.pods) for shape in args.shapes for nodes in args.nodes],

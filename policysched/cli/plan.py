@@ -136,7 +136,7 @@ def _basis(args: argparse.Namespace) -> world.Basis:
 
 def _cluster(args: argparse.Namespace) -> tuple[str, cluster_file.ClusterObjects]:
     """Return the one cluster, and what to call it."""
-    from policysched.app import cluster_file, live_cluster  # noqa: PLC0415 - as above
+    from policysched.app import cluster_file  # noqa: PLC0415 - as above
 
     named = cluster_options.chosen(args)
     if named is None:
@@ -144,6 +144,8 @@ def _cluster(args: argparse.Namespace) -> tuple[str, cluster_file.ClusterObjects
             "--cluster is missing: a file, or `-` for stdin; --live reads a running cluster"
         )
     if not isinstance(named, str):
+        from policysched.app import live_cluster  # noqa: PLC0415 - with all that speaks HTTP
+
         return live_cluster.read(named)
     places = cluster_file.read_all(named).places
     try:

@@ -2,13 +2,16 @@
 
 An edit is the cause if the new policies without it alone lead to the old outcome. Where no edit
 does that, a smallest set of edits is looked for without which they do (by QuickXplain, Junker 2004:
-few decisions where few of many edits matter). Equal pods mostly have equal causes, so the cause of
-the last equal pod is tried first, and what it explains is not looked into any further.
+few decisions where few of many edits matter).
+
+Equal pods mostly have equal causes, so the cause of the last equal pod is tried first. Once it has
+explained several in a row it is tried on every eighth only, until one of them has another cause.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import dataclasses
+from collections.abc import Callable, Hashable, Sequence
 from typing import TypeAlias
 
 from policysched.cluster import pod_shape
@@ -19,6 +22,20 @@ IsOld: TypeAlias = Callable[[deciding.Decision], bool]
 
 _SINGLES = 16
 """Among more edits, those that are no cause are not all tried one by one."""
+_SURE, _SAMPLE = 8, 8
+"""After how many equal pods with one cause it is tried on every how-manieth."""
+
+
+@dataclasses.dataclass(slots=True)
+class _Known:
+    """The cause of equal pods, and how many of them in a row it has explained."""
+
+    cause: changes.Cause
+    explained: int = 1
+
+    def is_sure(self) -> bool:
+        """Return whether the next equal pod may be taken to have the same cause."""
+        return self.explained >= _SURE and self.explained % _SAMPLE != 0
 
 
 class Causes:
@@ -27,7 +44,7 @@ class Causes:
     def __init__(self, where: world.World) -> None:
         """Decide in `where`."""
         self._world = where
-        self._last: dict[tuple[world.Pair, int, changes.Outcome], changes.Cause] = {}
+        self._known: dict[tuple[Hashable, ...], _Known] = {}
 
     def find(
         self,
@@ -35,8 +52,13 @@ class Causes:
         info: pod_shape.PodInfo,
         outcome: changes.Outcome,
         is_old: IsOld,
+        alike: Hashable = None,
     ) -> changes.Cause:
-        """Return the cause of an outcome of a pod that both profiles of `pair` serve."""
+        """Return the cause of an outcome of a pod that both profiles of `pair` serve.
+
+        `alike` is the same for pods of one shape that have it for the same reason, as far as that
+        shows.
+        """
         relevant = self._world.relevant_edits(pair, info.shape)
         if len(relevant) == 1:
             return changes.Cause(changes.CauseKind.EDIT, (relevant[0],))
@@ -45,13 +67,21 @@ class Causes:
             framework = self._world.without(pair, taken_back)
             return is_old(deciding.decide(framework, info, self._world.snapshot()))
 
-        key = (pair, info.shape.index, outcome)
-        last = self._last.get(key)
-        if last is not None and last.kind is changes.CauseKind.EDIT and explains(last.edits):
-            return last
+        key = (pair, info.shape.index, outcome, alike)
+        known = self._known.get(key)
+        if known is not None and (known.is_sure() or _holds(known.cause, explains)):
+            known.explained += 1
+            return known.cause
         found = _find(relevant, explains)
-        self._last[key] = found
+        self._known[key] = _Known(found)
         return found
+
+
+def _holds(cause: changes.Cause, explains: Callable[[Sequence[edits.Edit]], bool]) -> bool:
+    """Return whether a cause explains another pod, too."""
+    if cause.kind is changes.CauseKind.TOGETHER:
+        return all(explains([each]) for each in cause.edits)
+    return bool(cause.edits) and explains(cause.edits)
 
 
 def _find(

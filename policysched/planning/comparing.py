@@ -88,7 +88,10 @@ class Comparing:
         if None in (pair.old, pair.new):
             return changes.Cause(changes.CauseKind.UNKNOWN, how=how or new.message)
         decided = changes.outcome(_fate(old), _fate(new), has_other_nodes=False)
-        found = self._causes.find(pair, info, decided, _is_old(decided, old, self._world))
+        row = self._world.cache.nodes.row_of.get(old.node or "")
+        alike = None if row is None else new.answer(row)
+        is_old = _is_old(decided, old, self._world)
+        found = self._causes.find(pair, info, decided, is_old, alike)
         return dataclasses.replace(found, how=how)
 
 

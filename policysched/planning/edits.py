@@ -11,6 +11,7 @@ from policysched.compiler import scope
 from policysched.lang import checked, checked_expr, source
 
 Kind: TypeAlias = Literal["rule", "scope", "disable", "plugin", "profile"]
+Key: TypeAlias = tuple[str, str, str, str]
 Undo: TypeAlias = Callable[[checked.CheckedProfile], checked.CheckedProfile]
 _PROFILE_FIELDS = {
     "disable_all_scores": "disable scores",
@@ -24,8 +25,7 @@ class Edit:
     """One difference between the old and the new profile.
 
     Attributes:
-        name: of what differs: `POLICY/RULE`, a policy, a plugin, a statement of profiles; unique
-            together with `kind`.
+        name: of what differs: `POLICY/RULE`, a policy, a plugin, a statement of profiles.
         old: what it was, "" where it was not there.
         new: what it is, "" where it is no more.
         note: what else is to be said, such as which param makes the difference.
@@ -47,6 +47,11 @@ class Edit:
     )
 
     homes: frozenset[str | None] = dataclasses.field(default=frozenset(), compare=False, repr=False)
+
+    @property
+    def key(self) -> Key:
+        """Tells it from others between the same profiles; edits are ordered by it."""
+        return self.kind, self.name, self.old, self.new
 
     @property
     def change(self) -> Literal["added", "removed", "changed"]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from typing import Any, TypeAlias
 
@@ -14,7 +15,7 @@ Report: TypeAlias = dict[str, Any]
 
 def as_json(plan: planning.Plan, basis: world.Basis, where: str) -> Report:
     """Return a plan for the cluster `where` in the documented form."""
-    found = plan.found
+    found, caused = plan.found, _caused(plan.found)
     names = plan.where.cache.nodes.names
     return {
         "from": basis.old.name,
@@ -26,7 +27,7 @@ def as_json(plan: planning.Plan, basis: world.Basis, where: str) -> Report:
             "nodeLost": sum(each.node_lost for each in found.pods),
             "unserved": found.unserved.total(),
         },
-        "edits": [_edit(each, found) for each in found.edits],
+        "edits": [_edit(each, caused) for each in found.edits],
         "rejects": [_verdict(each, names) for each in found.rejects.sorted()],
         "admits": [_verdict(each, names) for each in found.admits.sorted()],
         "changes": [_change(each) for each in found.pods],
@@ -39,8 +40,17 @@ def _counts(found: changes.Changes, phase: changes.Phase) -> dict[str, int]:
     return {"pods": found.considered[phase], **counts}
 
 
-def _edit(edit: edits.Edit, found: changes.Changes) -> Report:
-    caused = [each for each in found.pods if each.cause is not None and edit in each.cause.edits]
+def _caused(found: changes.Changes) -> Counter[tuple[edits.Key, changes.Outcome]]:
+    """Return how many pods have which outcome by which edit."""
+    return Counter(
+        (edit.key, each.outcome)
+        for each in found.pods
+        if each.cause is not None
+        for edit in each.cause.edits
+    )
+
+
+def _edit(edit: edits.Edit, caused: Counter[tuple[edits.Key, changes.Outcome]]) -> Report:
     return {
         "kind": edit.kind,
         "name": edit.name,
@@ -50,7 +60,7 @@ def _edit(edit: edits.Edit, found: changes.Changes) -> Report:
         "note": edit.note,
         "where": str(edit.span) if edit.span else None,
         "pods": {
-            outcome.value: sum(each.outcome is outcome for each in caused)
+            outcome.value: caused[edit.key, outcome]
             for outcome in (
                 changes.Outcome.UNSCHEDULABLE,
                 changes.Outcome.MOVED,

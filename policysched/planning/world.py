@@ -100,7 +100,7 @@ class World:
                 self.cache.nominated.remove(info.uid)
         self._edits: dict[Pair, list[edits.Edit]] = {}
         self._relevant: dict[tuple[Pair, int], list[edits.Edit]] = {}
-        self._variants: dict[tuple[Pair, frozenset[int]], runtime.Framework] = {}
+        self._variants: dict[tuple[Pair, frozenset[edits.Key]], runtime.Framework] = {}
 
     @property
     def cache(self) -> caches.Cache:
@@ -116,7 +116,10 @@ class World:
         return Pair(self.old.name_of(info), self.new.name_of(info))
 
     def edits_of(self, pair: Pair) -> list[edits.Edit]:
-        """Return the edits between two profiles, and those elsewhere that keep all pods away."""
+        """Return the edits between two profiles, and those elsewhere that keep all pods away.
+
+        They are in an order of their own, whatever that of the texts is.
+        """
         known = self._edits.get(pair)
         if known is None:
             known = self._edits[pair] = self._find_edits(pair)
@@ -144,8 +147,9 @@ class World:
 
     def without(self, pair: Pair, taken_back: Iterable[edits.Edit]) -> runtime.Framework:
         """Return the new profile of a pair without some of its edits."""
-        gone = [each for each in self.edits_of(pair) if each in taken_back]
-        key = (pair, frozenset(self.edits_of(pair).index(each) for each in gone))
+        wanted = {each.key for each in taken_back}
+        gone = [each for each in self.edits_of(pair) if each.key in wanted]
+        key = (pair, frozenset(wanted))
         known = self._variants.pop(key, None) or self._variant(pair, gone)
         self._variants[key] = known
         if len(self._variants) > _VARIANTS_KEPT:
@@ -164,7 +168,10 @@ class World:
         homes: dict[edits.Edit, set[str | None]] = {}
         for name, each in found:
             homes.setdefault(each, set()).add(name)
-        return [dataclasses.replace(each, homes=frozenset(names)) for each, names in homes.items()]
+        merged = [
+            dataclasses.replace(each, homes=frozenset(names)) for each, names in homes.items()
+        ]
+        return sorted(merged, key=lambda each: each.key)
 
     def _variant(self, pair: Pair, gone: list[edits.Edit]) -> runtime.Framework:
         """Compile the new program without some edits, in whichever of its profiles they are."""

@@ -1,0 +1,105 @@
+"""How long `plan` takes, from a cold start: a dump as kubectl prints it, read, decided twice and told.
+
+python -m benchmarks plan --nodes 1000 --pods 5 --pending 500
+
+Every run is a process of its own. The cases: one rule is added and a weight changed, by which all pods
+lose nodes; every pod moves, each for a cause that is looked for; and one edit about a few pods.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import pathlib
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from typing import Any
+
+from benchmarks import explaining, options
+from tests.realcluster import manifests
+
+_METRIC = "version 1\nmetric cpu_busy: ratio = `cpu` node instance\n"
+_LOW_CPU = (
+    "score cpu_busy prefer low normalize linear(0%, 100%) missing score 0 weight {} as low-cpu\n"
+)
+_HOT = "reject when cpu_busy > 50% missing allow as too-hot\n"
+_CASES = {
+    "all pods lose nodes": (
+        "policy all { for pods\n" + _LOW_CPU.format(2) + "}",
+        "policy all { for pods\n" + _LOW_CPU.format(3) + _HOT + "}",
+    ),
+    "all pods move": (
+        "policy all { for pods\n" + _LOW_CPU.format(2) + "}",
+        "policy all { for pods\n"
+        + "".join(rule.replace("prefer low", "prefer high") for rule in (_LOW_CPU.format(40), _HOT))
+        + "score free(memory) prefer low weight 30 as full\n}",
+    ),
+    "few pods concerned": (
+        "policy few { for pods where app = app-1\n" + _LOW_CPU.format(2) + "}",
+        "policy few { for pods where app = app-1\n" + _LOW_CPU.format(40) + "}",
+    ),
+}
+
+
+_WORKLOADS = 100
+
+
+def _dump(nodes: int, pods_of_a_node: int, pending: int) -> dict[str, Any]:
+    """Return a cluster with running pods, those of a node all different, and pending ones."""
+    dumped = explaining.dump(nodes, 0)
+    for number in range(nodes * pods_of_a_node):
+        workload = (number + number // nodes) % _WORKLOADS
+        name, node = f"app-{workload}-{number}", f"node-{number % nodes}"
+        dumped["items"].append(explaining.running_pod(name, node, workload))
+    for number in range(pending):
+        size = {"cpu": f"{100 + number % 10}m", "memory": "128Mi"}
+        pod: dict[str, Any] = manifests.pod(f"waiting-{number}", requests=size)
+        pod["metadata"] |= {"namespace": "default", "labels": {"app": f"app-{number % 10}"}}
+        dumped["items"].append(pod)
+    return dumped
+
+
+def main(argv: list[str]) -> int:
+    """Print the seconds of `plan` by the size of the cluster and the case."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks plan", description=__doc__)
+    parser.add_argument("--nodes", type=options.numbers, default=[1000], metavar="N,N")
+    parser.add_argument("--pods", type=int, default=5, help="running pods of each node")
+    parser.add_argument("--pending", type=int, default=500, help="pending pods")
+    parser.add_argument("--repeat", type=int, default=3)
+    args = parser.parse_args(argv)
+    with tempfile.TemporaryDirectory(prefix="policysched-bench-") as folder:
+        for nodes in args.nodes:
+            _measure(pathlib.Path(folder), nodes, args)
+    return 0
+
+
+def _measure(folder: pathlib.Path, nodes: int, args: argparse.Namespace) -> None:
+    cluster, metrics = folder / "cluster.json", folder / "metrics.json"
+    cluster.write_text(json.dumps(_dump(nodes, args.pods, args.pending), indent=4))
+    busy = {f"node-{number}": number % 90 / 100 for number in range(nodes)}
+    metrics.write_text(json.dumps({"cpu_busy": busy}))
+    print(f"{nodes} nodes, {nodes * args.pods} running pods, {args.pending + 2} pending")
+    for case, texts in _CASES.items():
+        paths = [folder / "old.policy", folder / "new.policy"]
+        for path, text in zip(paths, texts, strict=True):
+            path.write_text(_METRIC + text)
+        given = ["--from", str(paths[0]), "--to", str(paths[1]), "--metrics", str(metrics)]
+        runs = [_run(["--cluster", str(cluster), *given]) for _ in range(args.repeat)]
+        taken = [seconds for seconds, _ in runs]
+        print(f"  {case}: median {statistics.median(taken):.2f} s, most {max(taken):.2f} s")
+        print(f"    {runs[0][1]}")
+
+
+def _run(argv: list[str]) -> tuple[float, str]:
+    """Return how long a plan took, and its first line."""
+    started = time.perf_counter()
+    done = subprocess.run(
+        [sys.executable, "-m", "policysched", "plan", "--fail-on", "never", *argv],
+        check=True,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    return time.perf_counter() - started, done.stdout.split("\n", 1)[0].rsplit(" → ")[-1]
