@@ -17,6 +17,7 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import lark
+import orjson
 from lark import exceptions, grammar, lexer
 
 from policysched import _resources, errors
@@ -46,13 +47,13 @@ def parser() -> lark.Lark:
     """Return the parser, from the shipped table if that is fresh."""
     text = _resources.text("grammar", GRAMMAR_FILE)
     try:
-        shipped = json.loads(_resources.text("grammar", TABLES_FILE), object_hook=_whole_keys)
+        shipped = orjson.loads(_resources.text("grammar", TABLES_FILE))
     except (errors.MissingResourceError, ValueError):
         return build(text)
     if shipped.get("made_from") != _fingerprint(text):
         return build(text)
     loaded = lark.Lark.__new__(lark.Lark)
-    loaded._load(shipped)  # noqa: SLF001 - Lark.load reads pickles only; this is the same without
+    loaded._load(_numbered(shipped))  # noqa: SLF001 - Lark.load reads pickles only; this is the same without
     return loaded
 
 
@@ -128,9 +129,15 @@ def _fault(error: exceptions.UnexpectedToken | exceptions.UnexpectedCharacters, 
     return Fault(position if position is not None else end, frozenset(cursor.accepts()))
 
 
-def _whole_keys(mapping: dict[str, Any]) -> dict[Any, Any]:
-    """Turn keys that JSON made strings into the state numbers they were."""
-    return {int(key) if key.isdecimal() else key: value for key, value in mapping.items()}
+def _numbered(shipped: dict[str, Any]) -> dict[str, Any]:
+    """Return the table with the numbers of states and shared objects, which JSON made strings.
+
+    Those of tokens may stay strings: they only lead to the tokens.
+    """
+    states = shipped["data"]["parser"]["parser"]
+    states["states"] = {int(number): actions for number, actions in states["states"].items()}
+    shipped["memo"] = {int(number): each for number, each in shipped["memo"].items()}
+    return shipped
 
 
 def _fingerprint(text: str) -> str:
