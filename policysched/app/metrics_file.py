@@ -12,6 +12,7 @@ under a key `metrics`, as in a policy test. A value is written as in a policy (`
 from __future__ import annotations
 
 import datetime
+import json
 from collections.abc import Callable, Iterable, Mapping
 from typing import TypeAlias
 
@@ -52,6 +53,12 @@ def parse(
     measured_at: datetime.datetime,
 ) -> Samples:
     """Return the samples that a text describes; see `read`."""
+    tables = _json_tables(text)
+    if tables is not None:
+        try:
+            return from_tables(tables, lambda _: where, declared, measured_at)
+        except errors.InputError:
+            pass  # said below, with the line
     document = plain_yaml.load(text, where)
     tables, path = _tables(document, where)
     return from_tables(
@@ -85,6 +92,29 @@ def from_tables(
                 if sample is not None:
                     samples[metric.key][node] = sample
     return samples
+
+
+def _json_tables(text: str) -> Mapping[str, plain_yaml.Value] | None:
+    """Return what a text says if it is JSON, which is read much faster; None if it is not."""
+    if not text.startswith("{"):
+        return None
+    try:
+        value = json.loads(text, object_pairs_hook=_without_twins, parse_constant=_no_constant)
+    except (ValueError, RecursionError):
+        return None
+    tables = value[_WRAPPER] if list(value) == [_WRAPPER] else value
+    return tables if isinstance(tables, Mapping) else None
+
+
+def _without_twins(pairs: list[tuple[str, plain_yaml.Value]]) -> dict[str, plain_yaml.Value]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError
+    return found
+
+
+def _no_constant(name: str) -> float:
+    raise ValueError(name)
 
 
 def _tables(

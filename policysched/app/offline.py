@@ -117,7 +117,8 @@ class Session:
         if inputs.metrics is not None:
             samples = metrics_file.read(inputs.metrics, policy_set.metrics, inputs.now)
         self._basis = Basis(policy_set, inputs.now, samples, inputs.scheduler_name)
-        self._clusters = _clusters(inputs.cluster)
+        with process.without_collections():
+            self._clusters = _clusters(inputs.cluster)
         self.is_lines = self._clusters.is_lines
         self.warnings = policy_set.warnings
         unmeasured = {each.name for each in policy_set.metrics if not samples.get(each.key)}

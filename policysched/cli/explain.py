@@ -1,7 +1,8 @@
 """`explain`: why pods fit on nodes or not, and what a diagnostic means.
 
 policysched explain --cluster FILE --all
-policysched explain --cluster FILE pod NAMESPACE/NAME [--node NODE]
+policysched explain --cluster FILE pod NAMESPACE/NAME [--node NODE | --all-nodes]
+policysched explain --kubeconfig FILE pod NAMESPACE/NAME
 policysched explain --decisions URL|FILE --all, or pod NAMESPACE/NAME
 policysched explain rule CODE
 """
@@ -12,8 +13,16 @@ import argparse
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from policysched import clock as clocks
 from policysched import errors
-from policysched.cli import explain_decisions, explain_text, offline_options, output, progress
+from policysched.cli import (
+    explain_decisions,
+    explain_pod_text,
+    explain_text,
+    offline_options,
+    output,
+    progress,
+)
 from policysched.lang import spelling
 
 if TYPE_CHECKING:
@@ -29,6 +38,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     pod = forms.add_parser("pod", help="one pod: pending, or as if it were")
     pod.add_argument("pod", metavar="NAMESPACE/NAME")
     pod.add_argument("--node", metavar="NODE", help="everything about this node")
+    pod.add_argument(
+        "--all-nodes", action="store_true", help="a line about each node of the cluster"
+    )
     offline_options.add(pod, is_again=True)
     explain_decisions.add_options(pod, is_again=True)
     rule = forms.add_parser("rule", help="what a diagnostic code means")
@@ -82,11 +94,13 @@ def _reports(decider: offline.Decider, args: argparse.Namespace) -> Iterator[exp
     if args.form != "pod":
         yield from decider.explain_all()
         return
-    report = decider.explain(args.pod)
-    if args.node is not None and args.node not in report["nodes"]:
-        advice = spelling.did_you_mean(args.node, report["nodes"])
+    from policysched.explaining import study  # noqa: PLC0415 - only this form needs it
+
+    names = [name for name in decider.cluster.cache.nodes.names if name]
+    if args.node is not None and decider.cluster.cache.get_node(args.node) is None:
+        advice = spelling.did_you_mean(args.node, names)
         raise errors.InputError(f"`{args.node}`", "the cluster has no such node", help=advice)
-    yield report
+    yield study.of_pod(decider, args.pod, clocks.SystemClock(), node=args.node)
 
 
 def _only(report: explain_text.Report, node: str | None) -> explain_text.Report:
@@ -107,13 +121,18 @@ def _write_texts(reports: Iterator[explain_text.Report], args: argparse.Namespac
     for report in reports:
         if count:
             output.write("")
-        node = getattr(args, "node", None)
-        output.write(
-            explain_text.node_text(report, node) if node else explain_text.pod_text(report)
-        )
+        output.write(_text(report, args))
         count += 1
     if not count:
         output.write("no pods to explain")
+
+
+def _text(report: explain_text.Report, args: argparse.Namespace) -> str:
+    if args.form != "pod":
+        return explain_text.pod_text(report)
+    if args.node:
+        return explain_pod_text.node_text(report, args.node)
+    return explain_pod_text.text(report, all_nodes=args.all_nodes)
 
 
 def _explain_rule(code: str) -> int:

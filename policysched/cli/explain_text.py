@@ -22,16 +22,16 @@ def pod_text(report: Report) -> str:
     """Return why each node fits or not, and the points of the best ones."""
     nodes: Mapping[str, Any] = report["nodes"]
     parts = [f"{report['pod']} fits on {report['feasible']:,} of {len(nodes):,} nodes"]
-    parts += _gate(report)
+    parts += gate(report)
     if report["message"]:
         parts.append(_INDENT + report["message"])
     rejected = {name: verdict for name, verdict in nodes.items() if not verdict["ok"]}
     if rejected:
-        parts += ["", _reasons(rejected)]
+        parts += ["", reasons(rejected)]
     if report["scores"]:
-        parts += ["", *_winner(report), "", score_table(report["scores"], _ranking(report))]
+        parts += ["", *winner(report), "", score_table(report["scores"], _ranking(report))]
     parts += explain_metrics_text.of_pod(report)
-    parts += _shadows(report)
+    parts += shadows(report)
     return "\n".join(parts)
 
 
@@ -40,19 +40,19 @@ def node_text(report: Report, node: str) -> str:
     verdict = report["nodes"][node]
     if verdict["ok"] and not report["scores"]:
         head = f"{report['pod']} would fit on {node}, but is not placed"
-        return "\n".join([head, *_gate(report), _INDENT + report["message"]])
+        return "\n".join([head, *gate(report), _INDENT + report["message"]])
     if verdict["ok"]:
         ranking = _ranking(report)
         rank = ranking.index(node) + 1
         head = f"{report['pod']} fits on {node}: rank {rank:,} of {len(ranking):,} by points"
         shown = [node, *(name for name in ranking if name != node)]
-        parts = [head, *_gate(report), "", score_table(report["scores"], shown)]
+        parts = [head, *gate(report), "", score_table(report["scores"], shown)]
         return "\n".join([*parts, *explain_metrics_text.of_node(report, node)])
     rows = [(who(failure), failure["code"], _reason(failure)) for failure in verdict["all"]]
     head = f"{report['pod']} does not fit on {node}"
     table = output.table(("REJECTED BY", "CODE", "REASON"), rows, _INDENT)
     measured = explain_metrics_text.of_node(report, node)
-    return "\n".join([head, *_gate(report), "", table, *measured])
+    return "\n".join([head, *gate(report), "", table, *measured])
 
 
 def _reason(failure: Mapping[str, Any]) -> str:
@@ -61,7 +61,7 @@ def _reason(failure: Mapping[str, Any]) -> str:
     return f"{failure['reason']}: {measured}" if measured else failure["reason"]
 
 
-def _shadows(report: Report) -> list[str]:
+def shadows(report: Report) -> list[str]:
     """Return a line about each shadow policy that has a say about the pod."""
     lines = [
         f"{_INDENT}shadow policy {each['policy']}: {shadow_text(each)}"
@@ -83,7 +83,8 @@ def shadow_text(verdict: Mapping[str, Any]) -> str:
     }[verdict["outcome"]]
 
 
-def _gate(report: Report) -> list[str]:
+def gate(report: Report) -> list[str]:
+    """Return what holds a pod back, if anything does."""
     gate = report.get("gated")
     if gate is None:
         return []
@@ -94,8 +95,11 @@ def _gate(report: Report) -> list[str]:
 # --- why not -------------------------------------------------------------------------------------
 
 
-def _reasons(rejected: Mapping[str, Any]) -> str:
-    """Return a table of every reason and the nodes that it excludes, the most frequent first."""
+def reasons(rejected: Mapping[str, Any], most: int | None = None) -> str:
+    """Return a table of every reason and the nodes that it excludes, the most frequent first.
+
+    No more than `most` of them are shown, if that is given.
+    """
     which: dict[tuple[str, str], list[str]] = {}
     for name, verdict in rejected.items():
         for failure in verdict["all"]:
@@ -104,7 +108,10 @@ def _reasons(rejected: Mapping[str, Any]) -> str:
         (f"{len(names):,}", *key, output.names(names))
         for key, names in sorted(which.items(), key=lambda item: (-len(item[1]), item[0]))
     ]
-    return output.table(("NODES", "REJECTED BY", "REASON", "WHICH"), rows, _INDENT)
+    shown = rows if most is None else rows[:most]
+    table = output.table(("NODES", "REJECTED BY", "REASON", "WHICH"), shown, _INDENT)
+    rest = len(rows) - len(shown)
+    return f"{table}\n{_INDENT}and {output.count(rest, 'more reason')}" if rest else table
 
 
 def who(failure: Mapping[str, Any]) -> str:
@@ -122,7 +129,7 @@ def _ranking(report: Report) -> list[str]:
     return sorted(scores, key=lambda name: (-scores[name]["total"], name))
 
 
-def _winner(report: Report) -> list[str]:
+def winner(report: Report) -> list[str]:
     """Return lines about the best nodes, the runner-up and what makes the difference."""
     best: Sequence[str] = report["best"]
     scores: Mapping[str, Points] = report["scores"]

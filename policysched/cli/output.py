@@ -56,10 +56,10 @@ def write_json_array(values: Iterable[object]) -> None:
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[object]], indent: str = "") -> str:
-    """Return aligned columns; those whose cells are all numbers are aligned to the right."""
+    """Return aligned columns; those of numbers alone, or nothing, are aligned to the right."""
     cells = [[str(cell) for cell in row] for row in rows]
     is_number = [
-        bool(cells) and all(_is_number(row[column]) for row in cells)
+        any(row[column] for row in cells) and all(_is_number(row[column]) for row in cells)
         for column in range(len(header))
     ]
     widths = [max(len(row[column]) for row in [header, *cells]) for column in range(len(header))]
@@ -74,7 +74,7 @@ def table(header: Sequence[str], rows: Iterable[Sequence[object]], indent: str =
 
 
 def _is_number(cell: str) -> bool:
-    return _NUMBER.fullmatch(cell) is not None
+    return not cell or _NUMBER.fullmatch(cell) is not None
 
 
 def names(listed: Sequence[str]) -> str:

@@ -67,16 +67,18 @@ class Flip:
 class Flips:
     """Looks for changes that flip the winner of one pod."""
 
-    def __init__(self, tried: trials.Trials, scores: score_table.ScoreTable) -> None:
-        """Begin with the points as they are: `scores` with details."""
+    def __init__(
+        self, tried: trials.Trials, scores: score_table.ScoreTable, runner_up: str | None
+    ) -> None:
+        """Begin with the points as they are, `scores` with details.
+
+        Values are changed on the winner and on `runner_up`, None where all nodes are equal.
+        """
         self._trials = tried
         self._scores = scores
         names = tried.snapshot().nodes.names
-        self._names = [names[row] for row in scores.rows.tolist()]
         self._best = frozenset(names[row] for row in scores.best_rows().tolist())
-        order = np.lexsort((np.arange(len(scores.totals)), -scores.totals))
-        followers = (self._names[i] for i in order.tolist() if self._names[i] not in self._best)
-        self._runner_up = next(followers, None)
+        self._runner_up = runner_up
 
     def find(self) -> list[Flip]:
         """Return the smallest change of each kind that flips the winner, the smallest first."""

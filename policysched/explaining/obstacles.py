@@ -34,18 +34,22 @@ class Obstacles:
     following: frozenset[str]
 
     @classmethod
-    def of(cls, found: explanation.Explanation, prof: profile.Profile) -> Obstacles:
-        """Return the rejections that an explanation tells of."""
-        answers = {each.name: explaining.failures_of(each) for each in found.verdicts}
+    def of(
+        cls, found: explanation.Explanation, prof: profile.Profile, node: str | None = None
+    ) -> Obstacles:
+        """Return the rejections that an explanation tells of, those of one node if it is given."""
+        failed = (each for each in found.verdicts if not each.first.is_success)
+        meant = (each for each in failed if node is None or each.name == node)
+        answers = {each.name: explaining.failures_of(each) for each in meant}
         hard = (p.head.name for p in prof.plugins if isinstance(p, topology_spread.HardSpread))
         following = frozenset((names.POD_TOPOLOGY_SPREAD, *hard))
         kept: dict[tuple[int, ...], frozenset[str]] = {}
         by_node: dict[str, frozenset[str]] = {}
-        for node, given in answers.items():
+        for name, given in answers.items():
             key = tuple(map(id, given))
             if key not in kept:
                 kept[key] = frozenset(map(who, given))
-            by_node[node] = kept[key]
+            by_node[name] = kept[key]
         return cls(answers, by_node, following)
 
     def everyone(self) -> frozenset[str]:

@@ -108,7 +108,7 @@ def _said(
     rule: checked.Rule, kind: str, before: str, after: str, text: str, effort: int
 ) -> edit.Edit:
     place = f"rule {rule.head.name} (line {rule.head.span.line})"
-    return edit.Edit("policy", kind, rule.head.name, before, after, f"{text} of {place}", effort)
+    return edit.Edit("policy", kind, rule.head.name, before, after, f"{place}: {text}", effort)
 
 
 # --- thresholds ----------------------------------------------------------------------------------
@@ -259,7 +259,7 @@ def _corrections(
     words: vocabularies.Vocabulary,
 ) -> Iterator[tuple[edit.Edit, checked_selector.LabelRequirement]]:
     for near in words.keys_like(each.key):
-        text = f"label {each.key}: did you mean {near}? no node has that label;"
+        text = f"label {each.key}: did you mean {near}? no node has that label"
         said = _said(rule, "selector", each.key, near, text, edit.CORRECTS)
         yield said, dataclasses.replace(each, key=near)
     if each.operator != "In":
@@ -267,7 +267,7 @@ def _corrections(
     for value in each.values:
         for other in words.values_like(each.key, value):
             if words.is_similar(each.key, value, other):
-                text = f"label {each.key}={value}: did you mean {other}? no node has that value;"
+                text = f"label {each.key}={value}: did you mean {other}? no node has that value"
                 said = _said(rule, "selector", value, other, text, edit.CORRECTS)
                 yield said, dataclasses.replace(each, values=tuple(sorted({*each.values, other})))
 

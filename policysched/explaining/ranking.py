@@ -1,4 +1,4 @@
-"""The best nodes of a pod and how the points of each rule came about there."""
+"""The winner, the runner-up, and how the points of each rule came about there."""
 
 from __future__ import annotations
 
@@ -15,14 +15,24 @@ from policysched.framework import cycle_state, score_table
 from policysched.lang import units
 
 
-def of(tried: trials.Trials, scores: score_table.ScoreTable, most: int) -> list[dict[str, Any]]:
-    """Return the nodes with the most points, `most` of them, as in schemas/explain.schema.json."""
-    names = tried.snapshot().nodes.names
-    order = np.lexsort((np.arange(len(scores.totals)), -scores.totals))
-    tied = np.flatnonzero(scores.totals >= scores.totals[order[:most][-1]]).tolist()
-    best = sorted(tied, key=lambda i: (-int(scores.totals[i]), names[int(scores.rows[i])]))
-    found = [_node(tried, scores, i) for i in best[:most]]
+def of(tried: trials.Trials, scores: score_table.ScoreTable) -> list[dict[str, Any]]:
+    """Return the winner and the runner-up in the form of schemas/explain.schema.json."""
+    found = [_node(tried, scores, i) for i in _winner_and_runner_up(tried, scores)]
     _tell_numbers(tried, found)
+    return found
+
+
+def _winner_and_runner_up(tried: trials.Trials, scores: score_table.ScoreTable) -> list[int]:
+    """Return where they are in the table: one of the best, and one of the others if there are any.
+
+    Of nodes with as many points it is the first by name.
+    """
+    names, totals = tried.snapshot().nodes.names, scores.totals
+    found = []
+    for among in (totals == totals.max(), totals < totals.max()):
+        if among.any():
+            equal = np.flatnonzero(among & (totals == totals[among].max())).tolist()
+            found.append(min(equal, key=lambda i: names[int(scores.rows[i])]))
     return found
 
 

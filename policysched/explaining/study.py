@@ -21,7 +21,6 @@ from policysched.explaining import (
 )
 from policysched.framework import explanation, score_table
 
-_RANKED = 2
 _MOST_EDITS = 40
 
 
@@ -30,8 +29,11 @@ def of_pod(
     pod: str,
     clock: clocks.Clock,
     limits: trials.Limits | None = None,
+    node: str | None = None,
 ) -> dict[str, Any]:
     """Return the report about the pod `namespace/name`, which may have a node.
+
+    With `node` it is about what would let the pod fit on that node, unless it does.
 
     Raises:
         InputError: there is no such pod, or no profile decides it.
@@ -39,14 +41,20 @@ def of_pod(
     key = pod if "/" in pod else f"default/{pod}"
     placed = decider.cluster.placed.get(key)
     info = explaining.find_pod(decider.cluster, pod)
-    tried = trials.Trials(decider, info, clock, limits)
+    tried = trials.Trials(decider, info, clock, limits, node)
     found = tried.framework.explain_pod(info, tried.snapshot())
     report = decider.report_on(tried.framework, found)
     if placed is not None:
         report["placed"] = _placed(placed.pod.spec.node_name, found)
+    if node is not None and not _fits_on(found, node):
+        return report | _what_would_help(tried, found)
     if found.scores is not None:
         return report | _why_there(tried, found.scores)
     return report | _what_would_help(tried, found)
+
+
+def _fits_on(found: explanation.Explanation, node: str) -> bool:
+    return any(each.name == node and each.first.is_success for each in found.verdicts)
 
 
 def _placed(node: str, found: explanation.Explanation) -> dict[str, Any]:
@@ -65,8 +73,9 @@ def _placed(node: str, found: explanation.Explanation) -> dict[str, Any]:
 
 def _why_there(tried: trials.Trials, scores: score_table.ScoreTable) -> dict[str, Any]:
     """Return how the points of the best nodes came about, and what would make others win."""
-    ranked = ranking.of(tried, scores, _RANKED)
-    found = flips.Flips(tried, scores).find()
+    ranked = ranking.of(tried, scores)
+    runner_up = ranked[1]["node"] if len(ranked) > 1 else None
+    found = flips.Flips(tried, scores, runner_up).find()
     return {
         "ranking": ranked,
         "flips": [each.as_json() for each in found],
@@ -79,13 +88,13 @@ def _why_there(tried: trials.Trials, scores: score_table.ScoreTable) -> dict[str
 
 def _what_would_help(tried: trials.Trials, found: explanation.Explanation) -> dict[str, Any]:
     """Return single edits, the smallest first, and what preemption would do."""
-    known = obstacles.Obstacles.of(found, tried.framework.profile)
+    known = obstacles.Obstacles.of(found, tried.framework.profile, tried.only_node)
     looking = (pod_edits.find, node_edits.find, policy_edits.find)
     edits = sorted((each for look in looking for each in look(tried, known)), key=edit.order)
     report: dict[str, Any] = {
         "edits": [each.as_json() for each in edits[:_MOST_EDITS]],
         "triedAll": not tried.is_over,
-        "preemption": _preemption(tried),
+        "preemption": _preemption(tried) if found.feasible_count == 0 else None,
     }
     nearest = known.nearest()
     if not edits and nearest is not None:

@@ -43,6 +43,7 @@ class Trials:
         info: the pod.
         framework: the profile that decides it.
         count: decisions so far.
+        only_node: the node on which the pod is to fit; None for any.
     """
 
     def __init__(
@@ -51,8 +52,10 @@ class Trials:
         info: pod_shape.PodInfo,
         clock: clocks.Clock,
         limits: Limits | None = None,
+        only_node: str | None = None,
     ) -> None:
         """Decide `info`, which must not be placed in the cluster."""
+        self.only_node = only_node
         self.decider = decider
         self.info = info
         self.framework = decider.choice.required(info)
@@ -92,7 +95,8 @@ class Trials:
         info = self.info if pod is None else self.decider.cluster.shapes.info(pod)
         snap = self.snapshot()
         rows = (framework or self.framework).feasible_rows(info, snap).tolist()
-        return tuple(snap.nodes.names[row] for row in rows)
+        names = (snap.nodes.names[row] for row in rows)
+        return tuple(name for name in names if self.only_node in (None, name))
 
     def best(self, framework: runtime.Framework | None = None) -> frozenset[str]:
         """Return the names of the nodes of which one would be chosen."""
