@@ -3,16 +3,19 @@
 # The base image is pinned by its exact version. A digest pins it for good, and is known where images
 # can be pulled:
 #   docker build --build-arg PYTHON_IMAGE=python@sha256:... --tag policysched:0.1.0 .
-# Everything installed on top of it is pinned by hash, in requirements/.
+# Everything installed on top of it is pinned by hash, in requirements/: `runtime.txt`, or with
+#   docker build --build-arg LOCK=tracing --tag policysched:0.1.0 .
+# `tracing.txt`, which also has what sends spans to OpenTelemetry.
 ARG PYTHON_IMAGE=python:3.11.14-slim-bookworm
 
 FROM ${PYTHON_IMAGE} AS build
+ARG LOCK=runtime
 ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1
 WORKDIR /src
-COPY requirements/runtime.txt requirements/build.txt requirements/
+COPY requirements/runtime.txt requirements/tracing.txt requirements/build.txt requirements/
 RUN python -m venv --without-pip /opt/policysched \
  && pip --python /opt/policysched install --require-hashes --only-binary :all: \
-      -r requirements/runtime.txt \
+      -r "requirements/${LOCK}.txt" \
  && pip install --require-hashes --only-binary :all: -r requirements/build.txt
 COPY . .
 RUN pip wheel --no-index --no-deps --no-build-isolation --wheel-dir /tmp/wheel . \

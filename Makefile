@@ -93,6 +93,8 @@ update-locks: $(READY)
 	$(PIP_COMPILE) --upgrade --output-file requirements/runtime.txt pyproject.toml
 	$(PIP_COMPILE) --upgrade --extra dev --constraint requirements/runtime.txt \
 		--output-file requirements/dev.txt pyproject.toml
+	$(PIP_COMPILE) --upgrade --extra tracing --constraint requirements/dev.txt \
+		--output-file requirements/tracing.txt pyproject.toml
 	$(PIP_COMPILE) --upgrade --constraint requirements/dev.txt \
 		--output-file requirements/build.txt requirements/build.in
 	$(PIP_COMPILE) --upgrade --output-file requirements/go.txt requirements/go.in

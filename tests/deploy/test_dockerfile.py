@@ -37,8 +37,9 @@ def test_hadolint_finds_nothing() -> None:
 
 def test_it_starts_from_one_exact_version_and_ends_as_nobody() -> None:
     """Both stages have the same base, pinned to its patch release; the user is no root."""
-    (argument,) = _all("ARG")
-    assert re.fullmatch(r"PYTHON_IMAGE=python:3\.\d+\.\d+-slim-[a-z]+", argument)
+    base, lock = _all("ARG")
+    assert re.fullmatch(r"PYTHON_IMAGE=python:3\.\d+\.\d+-slim-[a-z]+", base)
+    assert lock == "LOCK=runtime"
     assert _all("FROM") == ["${PYTHON_IMAGE} AS build", "${PYTHON_IMAGE}"]
     assert re.fullmatch(r"[1-9]\d*:[1-9]\d*", _all("USER")[-1])
     assert json.loads(_all("ENTRYPOINT")[-1]) == ["policysched"]
@@ -81,6 +82,16 @@ def context(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
     return folder
 
 
+def test_it_can_be_built_with_another_lock() -> None:
+    """Each one that `LOCK` may name is there when packages are installed."""
+    copied = _all("COPY")[0].split()[:-1]
+    for lock in ("runtime", "tracing"):
+        assert f"requirements/{lock}.txt" in copied
+        assert (ROOT / "requirements" / f"{lock}.txt").is_file()
+    assert '-r "requirements/${LOCK}.txt"' in _JOINED
+    assert "--build-arg LOCK=tracing" in TEXT
+
+
 def test_its_commands_make_something_that_works(
     context: pathlib.Path, tmp_path: pathlib.Path
 ) -> None:
@@ -89,6 +100,7 @@ def test_its_commands_make_something_that_works(
     venv.create(base, with_pip=True)
     target = tmp_path / "target"
     environment = {"PATH": f"{base / 'bin'}:/usr/bin:/bin", "HOME": str(pathlib.Path.home())}
+    environment["LOCK"] = "runtime"
     environment |= {name: os.environ[name] for name in os.environ if name.startswith("PIP_")}
     for command in _all("RUN"):
         here = command.replace(_TARGET, str(target)).replace(_WHEEL, str(tmp_path / "wheel"))
