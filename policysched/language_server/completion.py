@@ -31,7 +31,7 @@ TRIGGERS = (" ", "(", ",", "=", ":", "$", "`", "[", '"')
 
 def complete(program: programs.Program, text: str, offset: int) -> proposals.Proposals:
     """Return what may be written at an offset of a text of the program."""
-    context = contexts.at(program.parsed[text], program.scan(text), offset)
+    context = contexts.at(program.scan(text), offset)
     found = {each.text: each for each in _proposals(program, text, context, offset)}
     ordered = sorted(found.values(), key=lambda each: (each.rank, each.text))
     return proposals.Proposals(context.start, context.end, tuple(ordered[:MAX_ITEMS]))

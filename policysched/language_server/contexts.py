@@ -7,7 +7,7 @@ import functools
 import re
 from typing import Literal, TypeAlias
 
-from policysched.lang import clauses, lark_frontend, parser, scanner, syntax_words
+from policysched.lang import clauses, lark_frontend, scanner, syntax_words
 
 Domain: TypeAlias = Literal["node", "pod", "namespace", "cluster", "any"]
 _WORD = re.compile(r"[A-Za-z0-9_./-]*")
@@ -106,31 +106,37 @@ class Context:
         return domain
 
 
-def at(parsed: parser.ParseResult, scan: scanner.Scan, offset: int) -> Context:
+def at(scan: scanner.Scan, offset: int) -> Context:
     """Return what surrounds an offset of a text."""
     inside = _inside(scan, offset)
-    text = parsed.text.text
+    text = scan.source.text
     start, end = _before(_WORD, text, offset), _behind(_WORD, text, offset)
     chunk = _chunk(scan, start)
     if inside:
         start = _before(_NAME, text, offset)
         return Context(start, offset, chunk.word if chunk else "", (), False, inside, frozenset())
-    begin = chunk.start if chunk is not None else start
-    statement = _statement_start(scan, chunk, start) if chunk is not None else start
-    readable = _without_damage(parsed, statement)
-    accepts = lark_frontend.accepts(readable, begin, start)
-    if not accepts & {"WORD"} or "NAME" in accepts:
-        start, end, accepts = _shortened(readable, begin, offset, (start, end, accepts))
-    item = chunk.word if chunk is not None and not _is_behind(chunk, start) else ""
+    if chunk is None or _is_behind(chunk, start):
+        accepts = lark_frontend.accepts(text, start, start)
+        return Context(start, end, "", (), _is_first(text, start), "", accepts)
+    statement = _statement_start(scan, chunk, start)
+    readable = _alone(text, chunk, statement)
+    accepts = lark_frontend.accepts(readable, chunk.start, start)
+    if "WORD" not in accepts or "NAME" in accepts:
+        start, end, accepts = _shortened(readable, chunk.start, offset, (start, end, accepts))
     return Context(
         start,
         end,
-        item,
-        tuple(scan.between(statement, start)) if item else (),
-        not text[text.rfind("\n", 0, start) + 1 : start].strip(),
+        chunk.word,
+        tuple(scan.between(statement, start)),
+        _is_first(text, start),
         "",
         accepts,
     )
+
+
+def _is_first(text: str, offset: int) -> bool:
+    """Say whether only blanks stand before an offset on its line."""
+    return not text[text.rfind("\n", 0, offset) + 1 : offset].strip()
 
 
 def _before(pattern: re.Pattern[str], text: str, offset: int) -> int:
@@ -192,11 +198,8 @@ def _statement_start(scan: scanner.Scan, chunk: scanner.Chunk, offset: int) -> i
     return chunk.start
 
 
-def _without_damage(parsed: parser.ParseResult, end: int) -> str:
-    """Return the text with what could not be read before `end` blanked."""
-    text = parsed.text.text
-    for span in parsed.damaged:
-        if span.start < end:
-            stop = min(span.end, end)
-            text = text[: span.start] + " " * (stop - span.start) + text[stop:]
-    return text
+def _alone(text: str, chunk: scanner.Chunk, statement: int) -> str:
+    """Return the text with the statements before this one blanked: it does not depend on them."""
+    if chunk.word not in _BLOCKS or not 0 <= chunk.body_start <= statement:
+        return text
+    return text[: chunk.body_start] + " " * (statement - chunk.body_start) + text[statement:]

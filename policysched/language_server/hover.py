@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import re
 
-from policysched import _resources
+from policysched import _resources, errors
 from policysched.lang import checked_selector, diagnostics, scanner
 from policysched.language_server import (
     completion_words,
@@ -51,6 +51,13 @@ def hover(program: programs.Program, text: str, offset: int) -> Hover | None:
 
 def page(code: str) -> str:
     """Return the page of a diagnostic, as Markdown; "" for a code that there is not."""
+    try:
+        return _page(code)
+    except errors.MissingResourceError:
+        return ""
+
+
+def _page(code: str) -> str:
     if code in diagnostics.LINT_CODES:
         return _resources.text("docs", "lint", f"{code}.md").rstrip()
     if code not in diagnostics.CODES:

@@ -80,9 +80,11 @@ class Part:
         elif is_at_end:
             new = new.removesuffix("\n")
         blanks = " " * self.indent
-        lines = new.split("\n")
-        indented = [lines[0], *(blanks + line if line else line for line in lines[1:])]
-        missing = self._missing_indent(start) if lines[0] else 0
+        first, *others = new.split("\n")
+        indented = [first, *(blanks + line if line else line for line in others)]
+        if others and not others[-1]:  # the edit ends behind the indentation of the next line
+            indented[-1] = " " * (self.indent - self._missing_indent(end))
+        missing = self._missing_indent(start) if first else 0
         return DocumentEdit(
             self.to_document(start), self.to_document(end), " " * missing + "\n".join(indented)
         )

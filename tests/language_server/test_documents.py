@@ -1,0 +1,164 @@
+"""Places, edits and policies inside of documents."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from policysched.lang import diagnostics, source
+from policysched.language_server import differences, documents, manifests, parts, positions
+
+SIGNS = ("a", "é", "中", "🚀", "\u2028", "\x0b", "\t", "\n", "\r\n", "\r")
+
+
+@pytest.mark.parametrize("encoding, unit", [("utf-8", 5), ("utf-16", 3), ("utf-32", 2)], ids=str)
+def test_units_of_a_line_depend_on_the_encoding(encoding: str, unit: int) -> None:
+    """An astral character has 4, 2 or 1 units; a place inside of it is its beginning."""
+    index = positions.LineIndex("x\na🚀b", positions.Encoding(encoding))
+    assert index.position(4) == (1, unit)
+    assert index.offset(1, unit) == 4
+    assert index.offset(1, unit - 1) == 3
+    assert index.offset(1, 99) == 5
+    assert index.offset(9, 0) == 5
+
+
+@pytest.mark.parametrize("encoding", positions.Encoding)
+def test_places_go_there_and_back(encoding: positions.Encoding) -> None:
+    """Every offset outside of a line end comes back as it was; lines end as the protocol says."""
+    rng = random.Random(3)
+    for _ in range(200):
+        text = "".join(rng.choice(SIGNS) for _ in range(rng.randint(0, 30)))
+        index = positions.LineIndex(text, encoding)
+        assert index.line_count == len(text.replace("\r\n", "\n").replace("\r", "\n").split("\n"))
+        for offset in range(len(text) + 1):
+            if text[offset - 1 : offset + 1] != "\r\n":
+                assert index.offset(*index.position(offset)) == offset
+
+
+def test_incremental_changes_are_those_of_the_text() -> None:
+    """Random edits, told as an editor tells them, leave the text that they leave in a string."""
+    rng = random.Random(5)
+    document = documents.Document("a.policy", "", encoding=positions.Encoding.UTF_16)
+    for version in range(300):
+        index = document.index
+        start, end = sorted(rng.randint(0, len(document.text)) for _ in range(2))
+        if "\r\n" in (document.text[start - 1 : start + 1], document.text[end - 1 : end + 1]):
+            continue  # no editor has a cursor inside of a line end
+        new = "".join(rng.choice(SIGNS) for _ in range(rng.randint(0, 5)))
+        expected = document.text[:start] + new + document.text[end:]
+        change = documents.Change(new, index.position(start), index.position(end))
+        document = document.changed([change], version)
+        assert document.text == expected
+
+
+@pytest.mark.parametrize(
+    "before, after",
+    [
+        ("a\nb\nc\n", "a\nx\nc\n"),
+        ("a\nb\nc\n", "a\nc\n"),
+        ("a\nc\n", "a\nb\nc\n"),
+        ("a", "a\n"),
+        ("a\n", "a"),
+        ("a\n\n\n", "a\n"),
+        ("", "a\n"),
+        ("a\n", ""),
+        ("a\nb", "b"),
+        ("a\nb", "a"),
+    ],
+)
+def test_differences_make_one_text_of_another(before: str, after: str) -> None:
+    """Edits of whole lines, at the beginning, in the middle and at the end."""
+    text = source.SourceText("x", before)
+    document = documents.Document("x", before)
+    part = parts.Part.whole(text)
+    edits = [part.edit(each) for each in differences.edits(text, after)]
+    assert document.edited(edits) == after
+
+
+HEAD = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: m}\ndata:\n"
+
+
+@pytest.mark.parametrize(
+    "yaml, texts",
+    [
+        (HEAD + "  a.policy: |\n    x\n      y\n\n    z\n", ["x\n  y\n\nz\n"]),
+        (HEAD + "  a.policy: |-\n    x\n", ["x"]),
+        (HEAD + "  a.policy: |+\n    x\n\n", ["x\n\n\n"]),
+        (HEAD + "  a.policy: |2 # two further in\n      x\n    y\n", ["  x\ny\n"]),
+        (HEAD + "  'a.policy': |\n    x\n  b.policy: |\n   y\n  c.txt: |\n    z\n", ["x\n", "y\n"]),
+        (HEAD + "  c.txt: |\n    d.policy: |\n      z\n", []),
+        (HEAD + "  a.policy: |\n", []),
+        ("kind: Secret\ndata:\n  a.policy: |\n    x\n", []),
+        ("metadata:\n  a.policy: |\n    x\nkind: ConfigMap\n", []),
+        (
+            "kind: Secret\n---\n" + HEAD + "  a.policy: |\r\n    x\r\n    y\r\n---\nkind: X\n",
+            ["x\ny\n"],
+        ),
+        ("kind: List\nitems:\n- kind: ConfigMap\n  data:\n    a.policy: |\n      x\n", ["x\n"]),
+        ("}{ broken: [\n" + HEAD + "  a.policy: |\n    x\n", ["x\n"]),
+    ],
+)
+def test_policies_of_a_manifest_are_found(yaml: str, texts: list[str]) -> None:
+    """Literal blocks below `data` of a ConfigMap, also where the rest is no YAML."""
+    found, _ = manifests.find("m.yaml", yaml)
+    assert [part.text.text for part in found] == texts
+
+
+def test_keys_of_other_styles_are_told() -> None:
+    """A folded or quoted text cannot be mapped; its key is told apart."""
+    yaml = HEAD + '  a.policy: >\n    x\n  b.policy: "y"\n'
+    found, unread = manifests.find("m.yaml", yaml)
+    assert found == []
+    assert [(each.key, yaml[each.start : each.end]) for each in unread] == [
+        ("a.policy", "a.policy"),
+        ("b.policy", "b.policy"),
+    ]
+
+
+POLICY = 'policy web {\n  for pods where app = web\n\n  description "🚀"\n}\n'
+MANIFEST = (
+    HEAD
+    + "  a.policy: |\n"
+    + "".join(f"    {line}\n" if line else "\n" for line in POLICY.splitlines())
+    + "  z: 1\n"
+)
+
+
+def test_places_in_a_manifest_go_there_and_back() -> None:
+    """Every offset of a policy is a place of its document, and comes back."""
+    [part] = documents.Document("m.yaml", MANIFEST).policies
+    assert part.text.text == POLICY
+    for offset in range(len(POLICY)):
+        place = part.to_document(offset)
+        assert part.to_text(place) == offset
+        if POLICY[offset] != "\n":
+            assert MANIFEST[place] == POLICY[offset]
+    assert part.to_text(MANIFEST.index("a.policy")) is None
+    assert part.to_text(MANIFEST.index("z: 1")) is None
+
+
+@pytest.mark.parametrize(
+    "find, new",
+    [
+        ("web {", "api {"),
+        ("  description", '  owner "x"\n  description'),
+        ("  for pods where app = web\n", ""),
+        ("\n\n", "\n"),
+        ("\n  description", "  mode shadow\n\n  description"),
+        ("}\n", "}\n\npolicy other {\n}\n"),
+        ("policy web", "# a comment\n\npolicy web"),
+        (POLICY, "let x = 5\n"),
+    ],
+)
+def test_edits_in_a_manifest_keep_its_indentation(find: str, new: str) -> None:
+    """After an edit the manifest holds the edited policy, and all else is as it was."""
+    document = documents.Document("m.yaml", MANIFEST)
+    [part] = document.policies
+    start = POLICY.index(find)
+    edit = diagnostics.Edit(part.text.span(start, start + len(find)), new)
+    after = document.edited([part.edit(edit)])
+    [part_after] = documents.Document("m.yaml", after).policies
+    assert part_after.text.text == POLICY.replace(find, new, 1)
+    assert after.startswith(HEAD + "  a.policy: |\n")
+    assert after.endswith("\n  z: 1\n")

@@ -1,0 +1,440 @@
+"""What the features say about texts, without a server."""
+
+from __future__ import annotations
+
+import itertools
+import pathlib
+
+import pytest
+
+from policysched import clock as clocks
+from policysched import errors
+from policysched.lang import checker, diagnostics, source, syntax_words
+from policysched.language_server import (
+    actions,
+    completion,
+    formatting,
+    hover,
+    names,
+    options,
+    outline,
+    programs,
+    renaming,
+    selections,
+    sources,
+    tokens,
+    vocabulary,
+    word_docs,
+)
+from policysched.lint import fixing, linter, settings
+from tests.language_server import asking
+
+CLUSTER = pathlib.Path(__file__).parents[1] / "lint" / "cluster.yaml"
+METRICS = """\
+param range: duration = 5m
+let hot = 80%
+let pool_web = { pool In (web) }
+metric cpu_busy: ratio = `1 - avg by (instance) (rate(cpu_total[$range]))`
+  node instance  refresh 15s  maxAge 2m
+"""
+WEB = """\
+import "metrics.policy"
+policy web {
+  description "web"
+  owner "team"
+  for pods where app = web
+  nodeAffinity required pool_web
+  reject when cpu_busy > hot missing allow as too-hot
+  score cpu_busy prefer low missing score 50 weight 7 as cool
+}
+policy batch {
+  description "batch"
+  owner "team"
+  for pods where app = batch
+  disable web.too-hot
+}
+profile policysched { policies web, batch param range = 10m }
+"""
+
+
+def program(*texts: str, known: programs.Known | None = None) -> programs.Program:
+    """Return texts as one program; the first is called `0.policy`, unless it is METRICS."""
+    named = tuple(
+        source.SourceText("metrics.policy" if text is METRICS else f"{index}.policy", text)
+        for index, text in enumerate(texts)
+    )
+    return programs.Program(named, known=known or programs.Known())
+
+
+def proposed(marked: str, *others: str) -> list[str]:
+    """Return what is proposed at the `|` of a text."""
+    about = program(marked.replace("|", "", 1), *others)
+    found = completion.complete(about, "0.policy", marked.index("|"))
+    return [each.text for each in found.items]
+
+
+def inside(statement: str) -> str:
+    """Return a policy with one statement."""
+    return f"policy p {{\n  for pods where app = web\n  {statement}\n}}\n"
+
+
+# ---------------------------------------------------------------------------- completion
+
+
+@pytest.mark.parametrize(
+    "marked, expected, not_expected",
+    [
+        ("|", {"policy", "metric", "profile"}, {"score", "weight"}),
+        (inside("|"), {"nodeAffinity", "reject", "tolerate"}, {"policy", "weight"}),
+        (inside("nodeAff|"), {"nodeAffinity"}, {"policy"}),
+        (inside("nodeAffinity |"), {"required", "preferred"}, {"In"}),
+        (inside("nodeAffinity required zone |"), {"In", "NotIn", "Gt"}, {"weight", "maxSkew"}),
+        (inside("nodeAffinity required a In (x) |"), {"and", "as", "message"}, {"weight", "score"}),
+        (inside("nodeAffinity preferred a In (x) |"), {"weight"}, {"message", "topologyKey"}),
+        (inside("nodeAffinity preferred a In (x) weight 5 |"), {"as"}, {"weight"}),
+        (inside("topologySpread self |"), {"topologyKey", "maxSkew"}, {"prefer"}),
+        (inside("topologySpread self topologyKey |"), {"topology.kubernetes.io/zone"}, {"In"}),
+        (inside("topologySpread self whenUnsatisfiable |"), {"DoNotSchedule"}, {"as"}),
+        (inside("reject when free(|) > 1"), {"cpu", "memory"}, {"score"}),
+        (inside("reject when node(|) missing allow"), {"nodeName"}, {"hot"}),
+        (inside("reject when pod(|) missing allow"), {"priority", "image"}, {"nodeName"}),
+        (inside("reject when x > 5 missing |"), {"allow", "reject"}, {"weight"}),
+        (inside("score |"), {"LeastAllocated", "min"}, {"nodeAffinity"}),
+        (inside("score LeastAllocated(cpu: 1) |"), {"weight"}, {"prefer", "normalize"}),
+        (inside("score x prefer low normalize |"), {"minmax", "linear"}, {"as"}),
+        (inside("tolerate a:|"), {"NoSchedule"}, {"as"}),
+        (inside("podAffinity required pods where | topologyKey x"), {"app"}, {"nodeName"}),
+        (inside("broken words\n  tolerate x |"), {"as", "Exists"}, {"weight"}),
+        ("metric m: |", {"ratio", "bytes"}, {"duration"}),
+        ("param p: |", {"ratio", "duration"}, {"policy"}),
+        ("metric m: ratio = `ra|`", {"rate", "avg", "by"}, {"policy"}),
+        ("let a = 5\nlet b = |", {"a", "min"}, {"policy"}),
+        ("let g = { | }", {"nodeName", "image"}, {"weight"}),
+        ("policy a {}\nprofile x { policies | }", {"a"}, {"weight"}),
+        ("policy a {}\nprofile x { | }", {"policies", "plugin", "onOutage"}, {"reject"}),
+        ("# policysched: ignore[|", {"PS208", "PS801"}, {"policy"}),
+        ("# any words |", set(), {"policy", "PS208"}),
+    ],
+)
+def test_completion_fits_the_place(marked: str, expected: set[str], not_expected: set[str]) -> None:
+    """What is proposed can stand there, in a sound text and a broken one."""
+    found = set(proposed(marked))
+    assert expected <= found
+    assert not found & not_expected
+
+
+@pytest.mark.parametrize(
+    "marked, expected",
+    [
+        (inside("nodeAffinity required |"), "pool_web"),
+        (inside("reject when |"), "cpu_busy"),
+        ("policy b {\n  disable |\n}\n" + inside("reject when x as too-hot"), "p.too-hot"),
+        ('import "|"', "metrics.policy"),
+        ("metric m: ratio = `rate(x[$|])`", "$range"),
+        ("metric m: ratio = `|`", "cpu_total"),
+    ],
+)
+def test_completion_knows_names(marked: str, expected: str) -> None:
+    """Names of this text and of others of the program are proposed."""
+    assert expected in proposed(marked, METRICS)
+
+
+def test_what_is_proposed_replaces_the_word() -> None:
+    """The stretch that a proposal replaces is the whole word around the cursor."""
+    text = inside("nodeAffinity required topology.kub/zo In (a)")
+    offset = text.index("kub")
+    found = completion.complete(program(text), "0.policy", offset)
+    assert text[found.start : found.end] == "topology.kub/zo"
+    text = inside("reject when a-bcd > 5")
+    found = completion.complete(program(text), "0.policy", text.index("cd"))
+    assert text[found.start : found.end] == "bcd"
+
+
+def test_every_keyword_is_explained() -> None:
+    """Each word of the grammar has a sentence, for hover and completion."""
+    words = {word for table in syntax_words.KEYWORDS.values() for word in table}
+    assert {word for word in words if not word_docs.of(word)} == set()
+
+
+# ---------------------------------------------------------------------------- names
+
+
+@pytest.mark.parametrize(
+    "name, new, count",
+    [
+        ("hot", "warm", 2),
+        ("cpu_busy", "busy", 3),
+        ("pool_web", "web_pool", 2),
+        ("range", "window", 3),
+        ("web {", "edge", 3),
+        ("too-hot", "hot-node", 2),
+    ],
+)
+def test_a_rename_changes_all_places_and_nothing_else(name: str, new: str, count: int) -> None:
+    """In queries, profiles, `disable` and other files; the program stays sound."""
+    about = program(METRICS, WEB)
+    word = name.split(maxsplit=1)[0]
+    text = METRICS if word in METRICS and word != "web" else WEB
+    where = "metrics.policy" if text is METRICS else "1.policy"
+    marked = f"policy {name}" if name == "web {" else name
+    offset = text.index(marked) + marked.index(word)
+    edits = renaming.rename(about, where, offset, new)
+    assert not isinstance(edits, renaming.Refusal), edits
+    assert len(edits) == count
+    renamed = [
+        source.SourceText(t.name, fixing.apply(t.text, [e for e in edits if e.span.file == t.name]))
+        for t in about.texts
+    ]
+    assert checker.check(renamed).program is not None
+    assert about.result.program is not None
+
+
+@pytest.mark.parametrize(
+    "new, reason",
+    [
+        ("a-b", "is no name"),
+        ("node", "is a word of expressions"),
+        ("hot", "is defined twice"),
+        ("", "is no name"),
+    ],
+)
+def test_a_rename_that_would_break_is_refused(new: str, reason: str) -> None:
+    """With the reason, and without an edit."""
+    found = renaming.rename(program(METRICS, WEB), "metrics.policy", METRICS.index("cpu_busy"), new)
+    assert isinstance(found, renaming.Refusal)
+    assert reason in found.reason
+
+
+def test_nothing_is_renamed_while_a_statement_cannot_be_read() -> None:
+    """The name might be used there."""
+    broken = WEB.replace("weight 7", "weight (")
+    found = renaming.rename(program(METRICS, broken), "metrics.policy", METRICS.index("hot"), "x")
+    assert isinstance(found, renaming.Refusal)
+    assert "cannot be read" in found.reason
+
+
+def test_resources_and_labels_are_no_names() -> None:
+    """`memory` of `free(memory)` is not the let of that name."""
+    text = "let memory = 5\n" + inside("reject when free(memory) < memory * 1Gi missing allow")
+    about = program(text)
+    [_, use] = about.index.of(names.Symbol("let", "memory"))
+    assert text[: use.span.start].endswith("< ")
+
+
+# ---------------------------------------------------------------------------- hover
+
+
+@pytest.mark.parametrize(
+    "marked, expected",
+    [
+        (inside("nodeAffinity required pool |NotIn (a)"), "Also matches where the label is absent"),
+        (inside("nodeAffinity required pool |!= a"), "Also matches where the label is absent"),
+        (inside("nodeAffinity required cores |Gt 5"), "decimal int64"),
+        (inside("|tolerate a"), "tolerate"),
+        (inside("reject when x > 5 missing |reject"), "left out"),
+        (inside("score |min(1, 2)"), "smallest"),
+        ("# policysched: ignore[|PS208] spot", "# PS208: NotIn"),
+        ("# policysched: ignore[|PS304] spot", "# PS304"),
+        ("metric m: ratio = `|rate(x[5m])`", "growth of a counter"),
+    ],
+)
+def test_hover_explains_words(marked: str, expected: str) -> None:
+    """Operators, statements, functions, and pages of codes."""
+    about = program(marked.replace("|", "", 1))
+    found = hover.hover(about, "0.policy", marked.index("|"))
+    assert found is not None
+    assert expected in found.markdown
+
+
+def test_every_code_has_a_page() -> None:
+    """Hover shows for each code what `explain rule` shows."""
+    codes = diagnostics.CODES | diagnostics.LINT_CODES
+    assert [code for code in codes if not hover.page(code).startswith(f"# {code}")] == []
+
+
+def test_hover_tells_the_unit_of_a_metric_and_the_value_of_a_let() -> None:
+    """With where it is used, and how it is defined."""
+    about = program(METRICS, WEB)
+    metric = hover.hover(about, "1.policy", WEB.index("cpu_busy"))
+    assert metric is not None
+    assert "in ratio, every 15 s, missing when older than 120 s, used 2 times" in metric.markdown
+    let = hover.hover(about, "1.policy", WEB.index("hot"))
+    assert let is not None
+    assert "let hot = 80%" in let.markdown
+
+
+# ---------------------------------------------------------------------------- with a cluster
+
+
+@pytest.fixture(scope="module")
+def known() -> programs.Known:
+    """The cluster of the lint tests: three nodes, two of them in the pool `web`."""
+    wanted = options.Options(cluster=str(CLUSTER))
+    loaded = sources.load(wanted, pathlib.Path("/"))
+    assert loaded.problems == ()
+    facts = sources.facts(loaded, frozenset(), clocks.SystemClock().now())
+    return programs.Known(facts, loaded.words)
+
+
+def test_counts_are_those_of_the_cluster(known: programs.Known) -> None:
+    """Nodes and pods of the cluster, by policy, by affinity and by requirement."""
+    about = program(METRICS, WEB, known=known)
+    texts = [note.text for note in selections.lenses(about, "1.policy")]
+    assert texts == ["1/2 pods, matches 2/3 nodes", "matches 2/3 nodes", "0/2 pods"]
+    found = hover.hover(about, "metrics.policy", METRICS.index("In (web)"))
+    assert found is not None
+    assert "`pool In (web)`: matches 2 of 3 nodes" in found.markdown
+
+
+def test_lint_compares_with_the_cluster(known: programs.Known) -> None:
+    """Findings of the cluster tier are told too, as `lint --cluster` tells them."""
+    text = inside("nodeAffinity required zome In (a)")
+    about = program(text, known=known)
+    assert "PS502" in {each.code for each in about.report.findings}
+
+
+def test_shares_of_the_weight(known: programs.Known) -> None:
+    """7 beside the 14 of built-in scores is a third."""
+    notes = list(selections.shares(program(METRICS, WEB), "1.policy"))
+    assert [note.text for note in notes] == ["33%"]
+
+
+# ---------------------------------------------------------------------------- actions
+
+
+def test_findings_are_those_of_the_command_line() -> None:
+    """What the editor shows is what `lint` reports: same code, place, text."""
+    about = program(METRICS, WEB.replace("missing allow", ""))
+    expected = linter.lint(checker.check(about.texts), settings.Settings())
+    assert about.report.findings == expected.findings
+    assert about.report.findings
+
+
+def test_a_finding_can_be_silenced_with_a_reason() -> None:
+    """The comment goes on its own line before the statement, indented like it."""
+    text = inside("nodeAffinity required pool NotIn (spot)").replace(
+        "policy p {", 'policy p {\n  description "x"\n  owner "y"'
+    )
+    about = program(text)
+    [finding] = [each for each in about.report.findings if each.code == "PS208"]
+    offered = actions.actions(about, "0.policy", finding.span.start, finding.span.end)
+    [silence] = [each for each in offered if each.title.startswith("Ignore PS208")]
+    after = fixing.apply(text, silence.edits)
+    assert "\n  # policysched: ignore[PS208] say why\n  nodeAffinity" in after
+    assert "PS208" not in {each.code for each in program(after).report.findings}
+
+
+def test_unsafe_fixes_say_so_and_are_not_preferred() -> None:
+    """An editor applies nothing by itself that may change what is meant."""
+    text = inside("nodeAffinity required pool NotIn (spot)")
+    offered = actions.actions(program(text), "0.policy", 0, len(text))
+    [unsafe] = [each for each in offered if "PS208" in each.title and each.kind == "quickfix"][:1]
+    assert "unsafe" in unsafe.title
+    assert not unsafe.is_preferred
+
+
+@pytest.mark.parametrize(
+    "text, after",
+    [
+        (inside("nodeAffinity required a Inn (b)"), inside("nodeAffinity required a In (b)")),
+        (
+            inside("nodeAffinity required a In (b) and a Exists"),
+            inside("nodeAffinity required a In (b)"),
+        ),
+    ],
+    ids=["of check", "of lint"],
+)
+def test_all_safe_fixes_at_once(text: str, after: str) -> None:
+    """Of a text with errors and of a sound one."""
+    about = program(text)
+    [action] = actions.fix_all(about, "0.policy")
+    assert action.kind == "source.fixAll"
+    assert fixing.apply(text, action.edits) == after
+
+
+# ---------------------------------------------------------------------------- the rest
+
+
+def test_range_formatting_leaves_other_lines() -> None:
+    """Only the lines that are asked for become canonical."""
+    text = source.SourceText("x", "let  a = 5\nlet b = 6\nlet  c = 7\n")
+    edits = formatting.edits_between(text, 0, 3)
+    assert fixing.apply(text.text, edits) == "let a = 5\nlet b = 6\nlet  c = 7\n"
+
+
+def test_the_outline_has_names_of_rules() -> None:
+    """Policies with their statements, by name where they have one."""
+    entries = outline.entries(program(METRICS, WEB).parsed["1.policy"])
+    assert [entry.name for entry in entries] == ["metrics.policy", "web", "batch", "policysched"]
+    assert [entry.name for entry in entries[1].inner][-2:] == ["too-hot", "cool"]
+
+
+def test_tokens_do_not_overlap_and_know_names() -> None:
+    """Words of the language, names, and words of queries."""
+    about = program(METRICS, WEB)
+    for name in ("metrics.policy", "1.policy"):
+        found = tokens.tokens(about, name)
+        assert all(one.end <= two.start for one, two in itertools.pairwise(found))
+    kinds = {
+        about.result.texts["metrics.policy"].text[each.start : each.end]: each.kind
+        for each in tokens.tokens(about, "metrics.policy")
+    }
+    assert kinds["rate"] == "function"
+    assert kinds["cpu_busy"] == "variable"
+    assert kinds["$range"] == "parameter"
+    assert kinds["metric"] == "keyword"
+    assert kinds["In"] == "operator"
+    assert kinds["80%"] == "number"
+
+
+def test_a_program_is_a_folder_or_what_a_file_imports(tmp_path: pathlib.Path) -> None:
+    """By default all files of a folder; else the file and its imports, as the editor has them."""
+    (tmp_path / "metrics.policy").write_text(METRICS, encoding="utf-8")
+    (tmp_path / "alone.policy").write_text("let hot = 1\n", encoding="utf-8")
+    asked = asking.Asking(tmp_path)
+    web = asked.open("web.policy", WEB)
+    assert "PS104" in {each.code for each in asked.files.program(web).report.findings}
+    asked.files.options = options.Options(program="file")
+    assert asked.files.program(web).result.program is not None
+    asked.open("metrics.policy", METRICS.replace("hot", "cold"))
+    assert [each.code for each in asked.session.findings(web)] == ["PS104"]
+    asked.files.close(str(tmp_path / "metrics.policy"))
+    assert asked.files.program(web).result.program is not None
+
+
+def test_settings_of_lint_count(tmp_path: pathlib.Path) -> None:
+    """`.policysched.toml` beside the file chooses rules here too."""
+    (tmp_path / ".policysched.toml").write_text('[lint]\nignore = ["PS8"]\n', encoding="utf-8")
+    asked = asking.Asking(tmp_path)
+    document = asked.open("a.policy", inside("nodeAffinity required a In (b)"))
+    assert asked.session.findings(document) == []
+
+
+@pytest.mark.parametrize(
+    "raw, problem",
+    [
+        ({"cluster": 5}, "cluster"),
+        ({"program": "galaxy"}, "galaxy"),
+        ({"delayMilliseconds": -1}, "delayMilliseconds"),
+        ({"policysched": {"colour": "blue"}}, "colour"),
+    ],
+)
+def test_wrong_settings_are_one_error(raw: dict[str, object], problem: str) -> None:
+    """They name what is wrong."""
+    with pytest.raises(errors.InputError, match=problem):
+        options.decode(raw)
+
+
+def test_settings_may_stand_below_their_name() -> None:
+    """As editors send them; what is empty is not set."""
+    expected = options.Options(cluster="c.json")
+    assert options.decode({"policysched": {"cluster": "c.json", "context": None}}) == expected
+    assert options.decode({"cluster": "c.json", "prometheus": ""}) == expected
+    assert options.decode(None) == options.Options()
+
+
+def test_words_of_policies_are_proposed_without_a_cluster() -> None:
+    """Labels and values that one rule says are proposed in the next."""
+    found = vocabulary.of_policies(program(METRICS, WEB).result.parsed)
+    assert found.of("pod") == {"app": frozenset({"web", "batch"})}
+    assert found.series == {"cpu_total"}
