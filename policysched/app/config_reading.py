@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from policysched import errors
-from policysched.app import cluster_file, config, config_faults, plain_yaml
+from policysched.app import config, config_faults, object_lists, plain_yaml
 
 HEAD = {"apiVersion": "policysched.io/v1alpha1", "kind": "PolicySchedulerConfiguration"}
 """What every configuration begins with."""
@@ -60,7 +60,7 @@ def effective(path: str | None, flags: Sequence[Flag] = ()) -> config.Config:
 
 def _text(path: str) -> str:
     try:
-        return cluster_file.read_bytes(path).decode("utf-8-sig")
+        return object_lists.read_bytes(path).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise errors.InputError(path, "is not UTF-8 text") from error
 

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TypeAlias
 
 from policysched import errors
-from policysched.app import cluster_file, plain_yaml
+from policysched.app import object_lists, plain_yaml
 from policysched.cluster import metric_table
 from policysched.lang import checked, numerals, spelling, units
 
@@ -40,7 +40,7 @@ def read(
             value that the metric's unit does not have.
     """
     try:
-        text = cluster_file.read_bytes(path).decode("utf-8-sig")
+        text = object_lists.read_bytes(path).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise errors.InputError(path, "is not UTF-8 text") from error
     return parse(text, path, declared, measured_at)

@@ -13,6 +13,7 @@ from policysched.app import (
     cluster_file,
     explaining,
     metrics_file,
+    object_lists,
     offline_cluster,
     policies,
     process,
@@ -137,12 +138,14 @@ class Session:
                     gc.collect()
 
 
-def _clusters(named: str | live_cluster.LiveCluster) -> cluster_file.Clusters:
+def _clusters(
+    named: str | live_cluster.LiveCluster,
+) -> object_lists.Inputs[cluster_file.ClusterObjects]:
     if isinstance(named, str):
         return cluster_file.read_all(named)
     from policysched.app import live_cluster  # noqa: PLC0415 - brings HTTP, TLS and credentials
 
-    return cluster_file.Clusters(iter([live_cluster.read(named)]))
+    return object_lists.Inputs(iter([live_cluster.read(named)]))
 
 
 def require_profiles(policy_set: policies.PolicySet) -> None:

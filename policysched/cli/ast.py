@@ -155,9 +155,9 @@ def _texts(path: str) -> Iterator[str]:
 def _document(path: str) -> object:
     import orjson  # noqa: PLC0415 - `--help` does without
 
-    from policysched.app import cluster_file  # noqa: PLC0415 - only this form needs it
+    from policysched.app import object_lists  # noqa: PLC0415 - only this form needs it
 
-    content = sys.stdin.buffer.read() if path == _STDIN else cluster_file.read_bytes(path)
+    content = sys.stdin.buffer.read() if path == _STDIN else object_lists.read_bytes(path)
     try:
         return orjson.loads(content)
     except orjson.JSONDecodeError as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from policysched import errors
-from policysched.app import cluster_file
+from policysched.app import object_lists
 from policysched.importing import findings, flags, inputs
 
 STDIN, STDIN_NAME = "-", "<stdin>"
@@ -23,7 +23,7 @@ def read(path: str) -> tuple[str, str]:
         raise errors.UsageError("the path of the input is empty")
     where = STDIN_NAME if path == STDIN else path
     try:
-        content = sys.stdin.buffer.read() if path == STDIN else cluster_file.read_bytes(path)
+        content = sys.stdin.buffer.read() if path == STDIN else object_lists.read_bytes(path)
         return content.decode("utf-8-sig"), where
     except OSError as error:
         raise errors.InputError(where, f"cannot be read: {error.strerror}") from error

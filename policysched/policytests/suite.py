@@ -14,16 +14,12 @@ import jsonschema
 import orjson
 
 from policysched import _resources, errors
-from policysched.app import cluster_file, config_schema, plain_yaml
+from policysched.app import config_schema, object_lists, plain_yaml
 from policysched.policytests import tolerance
 
 SUFFIXES = ("_test.yaml", "_test.yml")
 """What a file is called that is found in a folder."""
 
-_UNSUPPORTED = {
-    ("series",): "`series` is not supported yet: write the values at `now` under `metrics`",
-    ("lint",): "`lint` is not supported yet",
-}
 _UNSUPPORTED_OF_TESTS = {
     ("clusterPolicy",): "tests of cluster policies are not supported yet",
     ("expect", "division"): "the division over clusters is not supported yet",
@@ -80,6 +76,12 @@ class Suite:
         """The tests, in order."""
         return [Case(self, number, each) for number, each in enumerate(self.get("tests"))]
 
+    @property
+    def lint_case(self) -> LintCase | None:
+        """What `lint` is expected to find, if the file says so."""
+        said = self.get("lint")
+        return None if said is None else LintCase(self, -1, {"name": "lint", **said})
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Case:
@@ -108,11 +110,28 @@ class Case:
 
     def line(self, *path: str | int) -> int:
         """Return the line of a value of the test."""
-        return self.suite.line("tests", self.number, *path)
+        return self.suite.line(*self.path(*path))
+
+    def path(self, *path: str | int) -> plain_yaml.Path:
+        """Return the path of a value of the test in the file."""
+        return ("tests", self.number, *path)
 
     def field(self, name: str) -> Any:  # noqa: ANN401 - the schema knows
         """Return a field of the test, else that of the file."""
         return self.value.get(name, self.suite.get(name))
+
+
+class LintCase(Case):
+    """What `lint` is expected to find, as a test beside the others."""
+
+    @property
+    def expect(self) -> Mapping[str, Any]:
+        """Nothing of a pod."""
+        return {}
+
+    def path(self, *path: str | int) -> plain_yaml.Path:
+        """Return the path of a value in the file."""
+        return ("lint", *path)
 
 
 def discover(paths: Iterable[str]) -> list[str]:
@@ -146,7 +165,7 @@ def read(path: str, *, is_to_be_filled: bool = False) -> Suite:
         InputError: it cannot be read, or is not YAML.
     """
     try:
-        text = cluster_file.read_bytes(path).decode("utf-8-sig")
+        text = object_lists.read_bytes(path).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise errors.InputError(path, "is not UTF-8 text") from error
     return parse(text, path, is_to_be_filled=is_to_be_filled)
@@ -178,9 +197,6 @@ def schema() -> dict[str, Any]:
 
 def _semantic_faults(suite: Suite) -> Iterator[tuple[int, str]]:
     """Yield what a schema cannot say."""
-    for (field,), problem in _UNSUPPORTED.items():
-        if field in suite.document.value:
-            yield suite.line(field), problem
     yield from _time_faults(suite.get("now"), suite.line("now"))
     names = Counter(case.name for case in suite.cases)
     for case in suite.cases:
