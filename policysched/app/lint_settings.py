@@ -5,6 +5,8 @@ The nearest one of the folder and those around it counts; `.policysched.toml` go
 
 from __future__ import annotations
 
+import dataclasses
+import math
 import pathlib
 import tomllib
 from collections.abc import Mapping
@@ -12,11 +14,11 @@ from typing import Any
 
 from policysched import errors
 from policysched.lang import diagnostics
-from policysched.lint import settings
+from policysched.lint import settings, thresholds
 
 _OWN = ".policysched.toml"
 _PROJECT = "pyproject.toml"
-_KEYS = ("select", "ignore", "fail-level", "per-path", "levels")
+_KEYS = ("select", "ignore", "fail-level", "per-path", "levels", "thresholds", "prometheus")
 
 
 def find(folder: pathlib.Path) -> tuple[settings.Settings, diagnostics.Severity | None]:
@@ -25,7 +27,7 @@ def find(folder: pathlib.Path) -> tuple[settings.Settings, diagnostics.Severity 
     Raises:
         InputError: a file cannot be read, or says what is no setting.
     """
-    for each in (folder, *folder.parents):
+    for each in _around(folder):
         own, project = each / _OWN, each / _PROJECT
         if own.is_file():
             return read(own)
@@ -42,6 +44,26 @@ def read(file: pathlib.Path) -> tuple[settings.Settings, diagnostics.Severity | 
     """
     table = _section(file)
     return _parsed(table or {}, str(file))
+
+
+def prometheus(file: pathlib.Path | None, folder: pathlib.Path) -> Mapping[str, Any]:
+    """Return the table `prometheus` of a settings file, or of those that count in a folder.
+
+    Raises:
+        InputError: as above.
+    """
+    files = (
+        [file] if file else [each / name for each in _around(folder) for name in (_OWN, _PROJECT)]
+    )
+    for each in files:
+        section = _section(each) if file or each.is_file() else None
+        if section is not None or (each.name == _OWN and each.is_file()):
+            return _table(section or {}, "prometheus", str(each))
+    return {}
+
+
+def _around(folder: pathlib.Path) -> tuple[pathlib.Path, ...]:
+    return (folder, *folder.parents)
 
 
 def _section(file: pathlib.Path) -> Mapping[str, Any] | None:
@@ -81,6 +103,7 @@ def _parsed(
             codes([prefix], f"{where}: levels")[0]: level(value, f"{where}: levels.{prefix}")
             for prefix, value in levels.items()
         },
+        thresholds=_thresholds(_table(table, "thresholds", where), f"{where}: thresholds"),
     )
     return chosen, None if fail is None else level(fail, f"{where}: fail-level")
 
@@ -90,6 +113,23 @@ def _table(table: Mapping[str, Any], key: str, where: str) -> Mapping[str, Any]:
     if not isinstance(value, dict):
         raise errors.InputError(f"{where}: {key}", "is not a table")
     return value
+
+
+def _thresholds(table: Mapping[str, Any], where: str) -> thresholds.Thresholds:
+    known = {
+        field.name.replace("_", "-"): field.name for field in dataclasses.fields(thresholds.DEFAULT)
+    }
+    given: dict[str, float] = {}
+    for key, value in table.items():
+        if key not in known:
+            raise errors.InputError(
+                where, f"`{key}` is no threshold", help=f"it has {', '.join(known)}"
+            )
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not is_number or not 0 < value < math.inf:
+            raise errors.InputError(f"{where}.{key}", "is not a number above 0")
+        given[known[key]] = float(value)
+    return thresholds.Thresholds(**given)
 
 
 def codes(value: object, where: str) -> tuple[str, ...]:

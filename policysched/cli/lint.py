@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
     from policysched.app import live_cluster, policy_sources
     from policysched.lang import checker, diagnostics, source
-    from policysched.lint import cluster_facts, linter, settings
+    from policysched.lint import cluster_facts, linter, prometheus_facts, settings
+    from policysched.promapi import settings as prom_settings
 
 _LEVELS = ("error", "warning", "info")
 _DESCRIPTION = """\
@@ -49,6 +50,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         parser,
         "what `kubectl get nodes,pods,namespaces -A -o json` prints, or `-`: rules that begin with "
         "PS5 compare policies with it",
+    )
+    parser.add_argument(
+        "--prometheus",
+        metavar="URL",
+        help="the server whose metrics the policies read: rules that begin with PS6 ask it",
     )
     parser.add_argument("--select", metavar="CODES", help="only rules whose codes begin so")
     parser.add_argument("--ignore", metavar="CODES", help="not the rules whose codes begin so")
@@ -82,12 +88,21 @@ class _Asked:
     params: Mapping[str, str]
     now: datetime.datetime
     cluster: str | live_cluster.LiveCluster | None
+    prometheus: prom_settings.PrometheusSource | None
 
     def check(self, texts: Sequence[source.SourceText]) -> checker.CheckResult:
         """Return what the texts mean, or their errors."""
         from policysched.lang import checker  # noqa: PLC0415 - `--help` does without Lark
 
         return checker.check(texts, given=self.params, now=self.now.timestamp())
+
+
+@dataclasses.dataclass(frozen=True)
+class _Known:
+    """What policies are compared with."""
+
+    cluster: cluster_facts.ClusterFacts | None
+    prometheus: prometheus_facts.PrometheusFacts | None
 
 
 def run(args: argparse.Namespace) -> int:
@@ -98,10 +113,10 @@ def run(args: argparse.Namespace) -> int:
         with progress.reading("reading policies", args.paths):
             files = policy_texts.read_files(args.paths)
         texts = [text for file in files for text in file.texts]
-        cluster = _cluster(asked, texts)
+        known = _Known(_cluster(asked, texts), _prometheus(asked, texts))
         if args.fix or args.unsafe_fixes or args.diff:
-            return _fix(asked, files, cluster, args)
-        return _lint(asked, texts, cluster)
+            return _fix(asked, files, known, args)
+        return _lint(asked, texts, known)
     finally:
         gc.enable()
 
@@ -114,6 +129,7 @@ def _asked(args: argparse.Namespace) -> _Asked:
         InputError: the settings cannot be read.
     """
     offline_options.refuse_empty(args, "config")
+    offline_options.refuse_empty(args, "prometheus")
     form = finding_formats.chosen(args)
     cluster = cluster_options.chosen(args)
     if "-" in args.paths and cluster == "-":
@@ -124,7 +140,24 @@ def _asked(args: argparse.Namespace) -> _Asked:
         )
     chosen, level = _settings(args)
     params = offline_options.params(args.params or ())
-    return _Asked(form, chosen, level, params, args.now or clocks.SystemClock().now(), cluster)
+    now = args.now or clocks.SystemClock().now()
+    return _Asked(form, chosen, level, params, now, cluster, _source(args))
+
+
+def _source(args: argparse.Namespace) -> prom_settings.PrometheusSource | None:
+    """Return the server to ask, if one is named.
+
+    Raises:
+        InputError: it is no address, or the settings about it are wrong.
+    """
+    if args.prometheus is None:
+        return None
+    from policysched.app import lint_prometheus, lint_settings  # noqa: PLC0415 - brings HTTP
+
+    file = pathlib.Path(args.config) if args.config else None
+    return lint_prometheus.source(
+        args.prometheus, lint_settings.prometheus(file, pathlib.Path.cwd())
+    )
 
 
 def _writes(args: argparse.Namespace) -> bool:
@@ -150,10 +183,29 @@ def _cluster(
         return lint_cluster.read(asked.cluster, program, asked.now, tell)
 
 
+def _prometheus(
+    asked: _Asked, texts: Sequence[source.SourceText]
+) -> prometheus_facts.PrometheusFacts | None:
+    """Return what a Prometheus says about the queries, if one is named."""
+    if asked.prometheus is None:
+        return None
+    from policysched.app import lint_prometheus  # noqa: PLC0415 - brings HTTP
+
+    with progress.shown("asking Prometheus") as bar:
+
+        def tell(done: int, total: int) -> None:
+            bar.done, bar.total = done, total
+
+        found = lint_prometheus.read(asked.prometheus, asked.check(texts), asked.now, tell)
+    if found.left_out:
+        output.note(f"{found.left_out} metrics were not asked about: there are too many")
+    return found.facts
+
+
 def _lint(
     asked: _Asked,
     texts: Sequence[source.SourceText],
-    cluster: cluster_facts.ClusterFacts | None,
+    known: _Known,
     stream: TextIO | None = None,
 ) -> int:
     """Print the findings in texts; return the exit code."""
@@ -161,7 +213,7 @@ def _lint(
 
     with progress.shown("linting policies"):
         result = asked.check(texts)
-        report = linter.lint(result, asked.chosen, cluster)
+        report = linter.lint(result, asked.chosen, known.cluster, known.prometheus)
     shown = finding_formats.render(report, asked.form)
     if shown:
         output.write(shown, stream)
@@ -176,7 +228,7 @@ def _lint(
 def _fix(
     asked: _Asked,
     files: Sequence[policy_sources.PolicyFile],
-    cluster: cluster_facts.ClusterFacts | None,
+    known: _Known,
     args: argparse.Namespace,
 ) -> int:
     """Fix what can be, or show it, and lint what remains; return the exit code."""
@@ -189,14 +241,15 @@ def _fix(
             asked.params,
             asked.chosen,
             also_unsafe=args.unsafe_fixes,
-            cluster=cluster,
+            cluster=known.cluster,
+            prometheus=known.prometheus,
             now=asked.now.timestamp(),
         )
     new = {text.name: text.text for text in fixed}
     if args.diff:
         return errors.EXIT_FINDINGS if lint_fixes.show(files, new) else errors.EXIT_OK
     stream = sys.stderr if any(file.is_stdin for file in files) else None
-    return _lint(asked, lint_fixes.write(files, new), cluster, stream)
+    return _lint(asked, lint_fixes.write(files, new), known, stream)
 
 
 def _settings(args: argparse.Namespace) -> tuple[settings.Settings, diagnostics.Severity]:

@@ -9,7 +9,10 @@ from policysched.lang import checker, diagnostics, source
 from policysched.lint import linter, settings
 
 if TYPE_CHECKING:
-    from policysched.lint import cluster_facts  # brings NumPy, which most runs do without
+    from policysched.lint import (
+        cluster_facts,  # brings NumPy, which most runs do without
+        prometheus_facts,
+    )
 
 _MAX_ROUNDS = 10
 """A fix may bring up what another rule fixes; more rounds than rules that lead to each other."""
@@ -17,13 +20,14 @@ _MAX_SINGLE = 50
 """Where all fixes together leave errors, so many are tried one by one."""
 
 
-def fix(
+def fix(  # noqa: PLR0913 - one argument for each thing that a run of lint has
     sources: Sequence[source.SourceText],
     given: Mapping[str, str],
     chosen: settings.Settings,
     *,
     also_unsafe: bool,
     cluster: cluster_facts.ClusterFacts | None = None,
+    prometheus: prometheus_facts.PrometheusFacts | None = None,
     now: float | None = None,
 ) -> list[source.SourceText]:
     """Return the texts with fixes applied until there is none left.
@@ -36,11 +40,13 @@ def fix(
         chosen: which rules have a say.
         also_unsafe: whether fixes are applied that change what a policy means.
         cluster: for the rules that need one.
+        prometheus: as above; of queries that a fix has changed it says nothing any more.
         now: see `checker.check`.
     """
     texts = list(sources)
     for _ in range(_MAX_ROUNDS):
-        report = linter.lint(checker.check(texts, given=given, now=now), chosen, cluster)
+        result = checker.check(texts, given=given, now=now)
+        report = linter.lint(result, chosen, cluster, prometheus)
         wanted = [each for each in report.findings if each.fix and (each.fix.safe or also_unsafe)]
         fixed = _without_errors(texts, wanted, given)
         if fixed == texts:

@@ -10,7 +10,10 @@ from policysched.lang import checker, diagnostics, source
 from policysched.lint import ignores, registry, rule, settings, subject
 
 if TYPE_CHECKING:
-    from policysched.lint import cluster_facts  # brings NumPy, which most runs do without
+    from policysched.lint import (
+        cluster_facts,  # brings NumPy, which most runs do without
+        prometheus_facts,
+    )
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -32,17 +35,21 @@ def lint(
     result: checker.CheckResult,
     chosen: settings.Settings,
     cluster: cluster_facts.ClusterFacts | None = None,
+    prometheus: prometheus_facts.PrometheusFacts | None = None,
 ) -> Report:
     """Return the findings of the rules and the warnings of `check`.
 
-    A program with errors has only what `check` has found. Rules about clusters run where one is
-    given.
+    A program with errors has only what `check` has found. Rules about clusters, and about what a
+    Prometheus says, run where these are given.
     """
     if result.program is None:
         return Report(result.diagnostics, result.texts, 0)
     available = registry.offline() + (registry.of_clusters() if cluster is not None else ())
+    available += registry.of_prometheus() if prometheus is not None else ()
     active = [each for each in available if chosen.runs(each.code)]
-    about = subject.Subject(result.program, result.parsed, result.texts, cluster)
+    about = subject.Subject(
+        result.program, result.parsed, result.texts, cluster, prometheus, chosen.thresholds
+    )
     found = [each for each in result.diagnostics if chosen.runs(each.code)]
     found += _found(about, active, chosen)
     comments = [each for parsed in result.parsed for each in ignores.of(parsed)]

@@ -11,16 +11,22 @@ from policysched.lang import diagnostics
 from policysched.lint import rule
 
 _OF_CLUSTERS = "PS5"
+_OF_PROMETHEUS = "PS6"
 
 
 def offline() -> tuple[rule.Rule, ...]:
     """Return the rules that need nothing but the texts."""
-    return _with(lambda code: not code.startswith(_OF_CLUSTERS))
+    return _with(lambda code: not code.startswith((_OF_CLUSTERS, _OF_PROMETHEUS)))
 
 
 def of_clusters() -> tuple[rule.Rule, ...]:
     """Return the rules that compare policies with a cluster."""
     return _with(lambda code: code.startswith(_OF_CLUSTERS))
+
+
+def of_prometheus() -> tuple[rule.Rule, ...]:
+    """Return the rules that compare queries with what a Prometheus says."""
+    return _with(lambda code: code.startswith(_OF_PROMETHEUS))
 
 
 def _with(is_wanted: Callable[[str], bool]) -> tuple[rule.Rule, ...]:

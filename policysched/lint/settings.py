@@ -7,6 +7,7 @@ import fnmatch
 from collections.abc import Mapping, Sequence
 
 from policysched.lang import diagnostics
+from policysched.lint import thresholds
 
 ORDER = (
     diagnostics.Severity.INFO,
@@ -25,12 +26,14 @@ class Settings:
         ignore: not these; wins over `select`, unless that is longer.
         per_path: by pattern of a path, what is not reported there.
         levels: severities other than the rules' own.
+        thresholds: where rules draw a line.
     """
 
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     per_path: Mapping[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)
     levels: Mapping[str, diagnostics.Severity] = dataclasses.field(default_factory=dict)
+    thresholds: thresholds.Thresholds = thresholds.DEFAULT
 
     def runs(self, code: str) -> bool:
         """Return whether a rule runs; the longest prefix decides."""

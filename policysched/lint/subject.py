@@ -17,10 +17,13 @@ from policysched.lang import (
     source,
     syntax,
 )
-from policysched.lint import contradictions, queries, selector_sets
+from policysched.lint import contradictions, queries, selector_sets, thresholds
 
 if TYPE_CHECKING:
-    from policysched.lint import cluster_facts  # brings NumPy, which most runs do without
+    from policysched.lint import (
+        cluster_facts,  # brings NumPy, which most runs do without
+        prometheus_facts,
+    )
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -48,12 +51,16 @@ class Subject:
         parsed: what was read, text by text.
         texts: the texts by name.
         cluster: what is known of one, if it is given.
+        prometheus: what one says about the queries, if it was asked.
+        thresholds: where rules draw a line.
     """
 
     program: checked.CheckedProgram
     parsed: tuple[parser.ParseResult, ...]
     texts: Mapping[str, source.SourceText]
     cluster: cluster_facts.ClusterFacts | None = None
+    prometheus: prometheus_facts.PrometheusFacts | None = None
+    thresholds: thresholds.Thresholds = thresholds.DEFAULT
 
     @functools.cached_property
     def occurrences(self) -> tuple[Occurrence, ...]:

@@ -79,7 +79,7 @@ class Connection(prometheus_api_client.PrometheusConnect):  # type: ignore[misc]
         Raises:
             QueryError: there is none that could be used.
         """
-        return answers.decode(*self._exchange("query", {"query": promql}))
+        return answers.decode(*self.request("query", {"query": promql}))
 
     def ask_range(self, promql: str, steps: range_answers.Steps) -> moments.Moments:
         """Return what the query's answers were at some moments.
@@ -88,14 +88,25 @@ class Connection(prometheus_api_client.PrometheusConnect):  # type: ignore[misc]
             QueryError: there is none that could be used.
         """
         params = {"query": promql, **steps.params}
-        return range_answers.decode(*self._exchange("query_range", params), steps)
+        return range_answers.decode(*self.request("query_range", params), steps)
 
-    def _exchange(self, endpoint: str, params: Mapping[str, str]) -> tuple[bytes, str]:
-        """Send one request; return the body of HTTP 200, and its type."""
+    def request(
+        self, endpoint: str, params: Mapping[str, str], method: str | None = None
+    ) -> tuple[bytes, str]:
+        """Send one request; return the body of HTTP 200, and its type.
+
+        Args:
+            endpoint: what stands behind `/api/v1/`.
+            params: of the question.
+            method: for endpoints that take no other than this one.
+
+        Raises:
+            QueryError: there is no such answer.
+        """
         _require_files(self._source.tls)
         deadline = self._monotonic_seconds() + self._source.timeout_seconds
         try:
-            response = self._send(endpoint, params)
+            response = self._send(endpoint, params, method or self._method)
             with response:
                 body = self._read(response, deadline)
         except (requests.exceptions.Timeout, urllib3.exceptions.TimeoutError) as error:
@@ -108,12 +119,12 @@ class Connection(prometheus_api_client.PrometheusConnect):  # type: ignore[misc]
             raise answers.refusal(response.status_code, response.headers, body)
         return body, response.headers.get("Content-Type", "")
 
-    def _send(self, endpoint: str, params: Mapping[str, str]) -> requests.Response:
+    def _send(self, endpoint: str, params: Mapping[str, str], method: str) -> requests.Response:
         limit = f"{self._source.timeout_seconds:g}s"
         form = {**self._source.query_params, **params, "timeout": limit}
-        content: dict[str, Any] = {"data" if self._method == "POST" else "params": form}
+        content: dict[str, Any] = {"data" if method == "POST" else "params": form}
         response: requests.Response = self._session.request(
-            method=self._method,
+            method=method,
             url=f"{self.url}/api/v1/{endpoint}",
             headers=self.headers,
             auth=self.auth,

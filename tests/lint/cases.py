@@ -5,7 +5,7 @@ expected.txt     ...as `LINE:COLUMN SEVERITY MESSAGE`, one finding a line
 fixed.policy     failing.policy with all fixes of the rule applied; only where it has any
 passing.policy   what no rule reports at warning or above, close to failing.policy
 cluster.yaml     a cluster; without it tests/lint/cluster.yaml stands for rules of clusters
-prometheus.json  what a Prometheus has said, for rules that ask one
+prometheus.json  what a Prometheus has said of metrics by name, for rules that ask one
 """
 
 from __future__ import annotations
@@ -14,9 +14,11 @@ import dataclasses
 import datetime
 import pathlib
 
+import msgspec
+
 from policysched.app import lint_cluster
 from policysched.lang import checker, diagnostics, source
-from policysched.lint import cluster_facts, linter, settings
+from policysched.lint import cluster_facts, linter, prometheus_facts, settings, subject
 
 FOLDER = pathlib.Path(__file__).parent / "rules"
 CLUSTER = pathlib.Path(__file__).parent / "cluster.yaml"
@@ -47,10 +49,38 @@ def cluster(code: str, result: checker.CheckResult) -> cluster_facts.ClusterFact
     return dataclasses.replace(found, name=file.name)
 
 
+class _Said(msgspec.Struct):
+    """What prometheus.json holds, see `prometheus_facts.PrometheusFacts`."""
+
+    queries: dict[str, prometheus_facts.QueryFacts] = {}
+    selectors: dict[str, tuple[prometheus_facts.SelectorFacts, ...]] = {}
+    scrape_seconds: dict[str, float] = {}
+    recordings: dict[str, str] = {}
+
+
+def prometheus(code: str, result: checker.CheckResult) -> prometheus_facts.PrometheusFacts | None:
+    """Return what a Prometheus says in a rule's examples; None for rules that ask none."""
+    file = FOLDER / code.lower() / "prometheus.json"
+    if not file.exists():
+        return None
+    assert result.program is not None
+    said = msgspec.json.decode(file.read_bytes(), type=_Said)
+    about = subject.Subject(result.program, result.parsed, result.texts)
+    texts = {each.metric.name: each.query.text for each in about.metric_queries}
+    return prometheus_facts.PrometheusFacts(
+        name="http://prometheus:9090",
+        queries={texts[name]: facts for name, facts in said.queries.items() if name in texts},
+        selectors={texts[name]: facts for name, facts in said.selectors.items() if name in texts},
+        scrape_seconds=said.scrape_seconds,
+        recordings=said.recordings,
+    )
+
+
 def lint(code: str, policies: str, chosen: settings.Settings) -> tuple[diagnostics.Diagnostic, ...]:
     """Return what is found in a text, with all that the rule's examples are linted with."""
     result = checked(policies)
-    return linter.lint(result, chosen, cluster(code, result)).findings
+    known = cluster(code, result), prometheus(code, result)
+    return linter.lint(result, chosen, *known).findings
 
 
 def told(findings: tuple[diagnostics.Diagnostic, ...]) -> str:

@@ -23,9 +23,16 @@ def found(code: str, policies: str) -> str:
 
 def fixed(code: str, policies: str, *, also_unsafe: bool) -> str:
     """Return a text with the fixes of one rule applied."""
-    cluster = cases.cluster(code, cases.checked(policies))
+    result = cases.checked(policies)
     given = [source.SourceText("x.policy", policies)]
-    (text,) = fixing.fix(given, {}, only(code), also_unsafe=also_unsafe, cluster=cluster)
+    (text,) = fixing.fix(
+        given,
+        {},
+        only(code),
+        also_unsafe=also_unsafe,
+        cluster=cases.cluster(code, result),
+        prometheus=cases.prometheus(code, result),
+    )
     return text.text
 
 

@@ -6,7 +6,7 @@ import re
 import pytest
 
 from policysched.lang import checker, diagnostics, source
-from policysched.lint import fixing, linter, registry, settings
+from policysched.lint import cluster_facts, fixing, linter, prometheus_facts, registry, settings
 from policysched.lint import rule as rules
 from tests.lint import cases
 
@@ -31,9 +31,24 @@ def lint(text: str, code: str) -> tuple[diagnostics.Diagnostic, ...]:
     return cases.lint(code, text, settings.Settings())
 
 
+def mended(
+    given: list[source.SourceText],
+    only: settings.Settings,
+    cluster: cluster_facts.ClusterFacts | None,
+    prometheus: prometheus_facts.PrometheusFacts | None,
+    *,
+    also_unsafe: bool,
+) -> source.SourceText:
+    """Return the text with fixes applied."""
+    (fixed,) = fixing.fix(
+        given, {}, only, also_unsafe=also_unsafe, cluster=cluster, prometheus=prometheus
+    )
+    return fixed
+
+
 def rule_of(code: str) -> rules.Rule:
     """Return the rule with a code."""
-    every = registry.offline() + registry.of_clusters()
+    every = registry.offline() + registry.of_clusters() + registry.of_prometheus()
     return next(each for each in every if each.code == code)
 
 
@@ -77,10 +92,10 @@ def test_the_fix_removes_the_finding(code: str) -> None:
     promised = re.search(r"with an? (safe|unsafe) fix", page(code))
     only = settings.Settings(select=(code,) if code != "PS803" else ())
     for text in examples(code, "finding"):
-        cluster = cases.cluster(code, cases.checked(text))
+        result = cases.checked(text)
+        known = cases.cluster(code, result), cases.prometheus(code, result)
         given = [source.SourceText("x.policy", text)]
-        (fixed,) = fixing.fix(given, {}, only, also_unsafe=True, cluster=cluster)
-        (safely,) = fixing.fix(given, {}, only, also_unsafe=False, cluster=cluster)
+        fixed, safely = (mended(given, only, *known, also_unsafe=each) for each in (True, False))
         left = [each for each in lint(fixed.text, code) if each.code == code]
         if promised is None:
             assert fixed.text == text

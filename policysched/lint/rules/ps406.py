@@ -16,15 +16,20 @@ _INDIFFERENT = frozenset({"absent", "count", "group", "present_over_time", "time
 def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
     for each in about.metric_queries:
         for selector in _raw(each.expr):
-            yield _finding(each, selector)
+            if (selector.name or "").endswith("_total"):
+                yield _finding(each, selector)
+
+
+def raw_names(expr: promql_parser.Expr) -> frozenset[str]:
+    """Return the names of series whose own value is read."""
+    return frozenset(each.name or "" for each in _raw(expr))
 
 
 def _raw(expr: promql_parser.Expr) -> Iterator[promql_parser.VectorSelector]:
-    """Yield selectors of counters whose own value is read."""
+    """Yield selectors whose own value is read, and not how it changes."""
     match expr:
         case promql_parser.VectorSelector():
-            if (expr.name or "").endswith("_total"):
-                yield expr
+            yield expr
         case promql_parser.SubqueryExpr():
             return  # of a time: what is around it knows what it does
         case promql_parser.Call() if expr.func.name in _INDIFFERENT:

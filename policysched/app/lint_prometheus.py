@@ -1,0 +1,273 @@
+"""What a Prometheus says about the queries of policies, as facts for `policysched lint`."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import math
+import re
+import time
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, TypeVar
+
+import msgspec
+import promql_parser
+
+from policysched import errors
+from policysched.lang import checker
+from policysched.lint import prometheus_facts, queries
+from policysched.lint import subject as subjects
+from policysched.promapi import answers, connection, failures, inspection, promql_text, settings
+
+LOOKBACK_DAYS = 7
+"""How far back series count as known: a job that runs weekly is no typing mistake."""
+MAX_QUERIES = 200
+MAX_SECONDS = 120.0
+"""Metrics beyond these are left out, and that is told."""
+
+_T = TypeVar("_T")
+_FAMILY_ENDS = ("_bucket", "_count", "_sum", "_total")
+"""Ends of series names that the metadata of their family may lack."""
+_DAY_SECONDS = 86_400.0
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Asked:
+    """What came of asking.
+
+    Attributes:
+        facts: for the rules.
+        left_out: how many metrics were not asked about.
+    """
+
+    facts: prometheus_facts.PrometheusFacts
+    left_out: int
+
+
+_OPTIONS = {
+    "bearer-token-file": str,
+    "ca-file": str,
+    "headers": dict,
+    "path-prefix": str,
+    "query-params": dict,
+    "timeout-seconds": float,
+}
+"""What the table `prometheus` of lint's settings may say, and the type of it."""
+
+
+def source(url: str, table: Mapping[str, Any]) -> settings.PrometheusSource:
+    """Return how to speak to a server.
+
+    Args:
+        url: its address.
+        table: what settings say besides, by `_OPTIONS`.
+
+    Raises:
+        InputError: it is no address, or a setting is none.
+    """
+    where = "prometheus in the settings of lint"
+    given: dict[str, Any] = {}
+    for key, value in table.items():
+        if key not in _OPTIONS:
+            known = ", ".join(_OPTIONS)
+            raise errors.InputError(where, f"`{key}` is no setting", help=f"it has {known}")
+        given[key] = _converted(key, value, where)
+    ca_file = given.pop("ca-file", None)
+    fields = {key.replace("-", "_"): value for key, value in given.items()}
+    found = settings.PrometheusSource(url, tls=settings.Tls(ca_file=ca_file), **fields)
+    problem = settings.problem(found)
+    if problem:
+        raise errors.InputError("--prometheus", problem)
+    return found
+
+
+def _converted(key: str, value: object, where: str) -> object:
+    try:
+        return msgspec.convert(value, dict[str, str] if _OPTIONS[key] is dict else _OPTIONS[key])
+    except msgspec.ValidationError as error:
+        raise errors.InputError(where, f"`{key}`: {str(error).lower()}") from error
+
+
+def read(
+    server: settings.PrometheusSource,
+    result: checker.CheckResult,
+    now: datetime.datetime,
+    told: Callable[[int, int], None],
+    monotonic_seconds: Callable[[], float] = time.monotonic,
+) -> Asked:
+    """Ask a server about every query of the policies.
+
+    Args:
+        server: how to speak to it.
+        result: the policies.
+        now: up to when series are looked for.
+        told: is told how many queries of how many are done.
+        monotonic_seconds: limits the time that all of it takes.
+
+    Raises:
+        RemoteError: it cannot be asked at all.
+    """
+    if result.program is None:
+        return Asked(prometheus_facts.PrometheusFacts(server.url), 0)
+    about = subjects.Subject(result.program, result.parsed, result.texts)
+    with connection.Connection("lint", server) as opened:
+        survey = _Survey(inspection.Inspector(opened), server.url, now.timestamp())
+        survey.require_server()
+        return survey.of(about.metric_queries, told, monotonic_seconds)
+
+
+class _Survey:
+    """Asks one question after the other; what the server does not offer is not known."""
+
+    def __init__(self, inspector: inspection.Inspector, name: str, now_seconds: float) -> None:
+        self._inspector = inspector
+        self._name = name
+        self._start = now_seconds - LOOKBACK_DAYS * _DAY_SECONDS
+        self._end = now_seconds
+        self._known: dict[str, prometheus_facts.SelectorFacts] = {}
+
+    def require_server(self) -> None:
+        """Raise RemoteError unless the server answers the simplest of queries."""
+        try:
+            self._inspector.evaluate("vector(1)")
+        except failures.QueryError as error:
+            raise errors.RemoteError(f"{self._name} cannot be asked: {error}") from error
+
+    def of(
+        self,
+        asked: tuple[queries.MetricQuery, ...],
+        told: Callable[[int, int], None],
+        monotonic_seconds: Callable[[], float],
+    ) -> Asked:
+        """Return what the server says, as far as time and the limits allow."""
+        deadline = monotonic_seconds() + MAX_SECONDS
+        found: dict[str, prometheus_facts.QueryFacts] = {}
+        selectors: dict[str, tuple[prometheus_facts.SelectorFacts, ...]] = {}
+        for number, each in enumerate(asked[:MAX_QUERIES]):
+            told(number, min(len(asked), MAX_QUERIES))
+            if monotonic_seconds() >= deadline:
+                break
+            found[each.query.text] = self._query(each.query.text)
+            parts = prometheus_facts.selectors(each.expr)
+            selectors[each.query.text] = tuple(self._selector(part) for part in parts)
+        facts = prometheus_facts.PrometheusFacts(
+            name=self._name,
+            lookback_days=LOOKBACK_DAYS,
+            queries=found,
+            selectors=selectors,
+            scrape_seconds=self._or({}, self._inspector.scrape_seconds),
+            recordings=dict(self._recordings()),
+        )
+        return Asked(facts, len({each.query.text for each in asked}) - len(found))
+
+    def _or(self, otherwise: _T, ask: Callable[[], _T]) -> _T:
+        """Return an answer, or something else where the server has none.
+
+        Raises:
+            RemoteError: the server cannot be asked any more.
+        """
+        try:
+            return ask()
+        except failures.QueryError as error:
+            if error.cause in {failures.Cause.UNREACHABLE, failures.Cause.CREDENTIAL}:
+                raise errors.RemoteError(f"{self._name} cannot be asked: {error}") from error
+            return otherwise
+
+    def _query(self, promql: str) -> prometheus_facts.QueryFacts:
+        try:
+            evaluated = self._inspector.evaluate(promql)
+        except failures.QueryError as error:
+            return prometheus_facts.QueryFacts(problem=str(error))
+        series = tuple(_series(each) for each in evaluated.answer.series)
+        return prometheus_facts.QueryFacts("", series, evaluated.read_samples, evaluated.seconds)
+
+    def _selector(self, part: promql_parser.VectorSelector) -> prometheus_facts.SelectorFacts:
+        try:
+            text = promql_text.selector(part)
+        except promql_text.UnknownSyntaxError:
+            return prometheus_facts.SelectorFacts()
+        known = self._known.get(text)
+        if known is None:
+            known = self._known[text] = self._or(
+                prometheus_facts.SelectorFacts(), lambda: self._ask(part, text)
+            )
+        return known
+
+    def _ask(self, part: promql_parser.VectorSelector, text: str) -> prometheus_facts.SelectorFacts:
+        ask, name = self._inspector, part.name or ""
+        if ask.evaluate(f"count({text})").answer.series:
+            jobs: list[str] = self._or(
+                [], lambda: ask.label_values("job", text, self._start, self._end)
+            )
+            kind = self._or("", lambda: self._kind(name)) if name else ""
+            return prometheus_facts.SelectorFacts(jobs=tuple(jobs), kind=kind)
+        if not name or ask.has_series(text, self._start, self._end):
+            return prometheus_facts.SelectorFacts(is_there=False)
+        if not ask.has_series(name, self._start, self._end):
+            names = ask.label_values("__name__", "", self._start, self._end)
+            return prometheus_facts.SelectorFacts(
+                is_there=False, was_there=False, is_name_known=False, known=tuple(names)
+            )
+        return self._without_match(part, name)
+
+    def _without_match(
+        self, part: promql_parser.VectorSelector, name: str
+    ) -> prometheus_facts.SelectorFacts:
+        """Return which label or value it is that no series of the name has."""
+        labels = self._inspector.label_names(name, self._start, self._end)
+        for label, value in _wanted(part):
+            if label not in labels:
+                return prometheus_facts.SelectorFacts(
+                    is_there=False, was_there=False, unknown_label=label, known=tuple(labels)
+                )
+            values = self._inspector.label_values(label, name, self._start, self._end)
+            is_listed_whole = len(values) < inspection.MAX_LISTED
+            if value is not None and value not in values and is_listed_whole:
+                return prometheus_facts.SelectorFacts(
+                    is_there=False,
+                    was_there=False,
+                    unknown_label=label,
+                    unknown_value=value,
+                    known=tuple(values),
+                )
+        return prometheus_facts.SelectorFacts(is_there=False, was_there=False)
+
+    def _kind(self, name: str) -> str:
+        found = self._inspector.kind(name)
+        if found:
+            return found
+        end = next((end for end in _FAMILY_ENDS if name.endswith(end)), "")
+        family = self._inspector.kind(name.removesuffix(end)) if end else ""
+        # The parts of histograms and summaries count, whatever they are together.
+        return "counter" if family in {"histogram", "summary"} else family
+
+    def _recordings(self) -> Iterator[tuple[str, str]]:
+        rules: list[tuple[str, str]] = self._or([], self._inspector.recording_rules)
+        for name, query in rules:
+            try:
+                yield prometheus_facts.normal(promql_parser.parse(query)), name
+            except ValueError:
+                continue  # newer syntax than the parser knows
+
+
+def _wanted(part: promql_parser.VectorSelector) -> Iterator[tuple[str, str | None]]:
+    """Yield labels that series must have, with the value if there is only one that matches."""
+    for each in part.matchers.matchers:
+        if each.op == promql_parser.MatchOp.Equal and each.value:
+            yield each.name, each.value
+        elif each.op == promql_parser.MatchOp.Re and not _matches_nothing(each.value):
+            yield each.name, None
+
+
+def _matches_nothing(pattern: str) -> bool:
+    """Whether an absent label, which counts as an empty one, matches; true where unsure."""
+    try:
+        return re.fullmatch(pattern, "") is not None
+    except re.error:
+        return True
+
+
+def _series(each: answers.Series) -> prometheus_facts.Series:
+    is_number = each.value is not None and math.isfinite(each.value)
+    labels: Mapping[str, str] = each.labels
+    return prometheus_facts.Series(labels, each.value if is_number else None)

@@ -1,0 +1,23 @@
+"""Selectors of queries beside what a Prometheus knows of their series."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import promql_parser
+
+from policysched.lint import prometheus_facts, queries, subject
+
+
+def of(
+    about: subject.Subject,
+) -> Iterator[
+    tuple[queries.MetricQuery, promql_parser.VectorSelector, prometheus_facts.SelectorFacts]
+]:
+    """Yield the selectors of all queries that a server was asked about."""
+    if about.prometheus is None:
+        return
+    for each in about.metric_queries:
+        known = about.prometheus.selectors.get(each.query.text, ())
+        for selector, found in zip(prometheus_facts.selectors(each.expr), known, strict=False):
+            yield each, selector, found
