@@ -49,6 +49,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--update", action="store_true", help="write what happens into what tests expect"
     )
     parser.add_argument(
+        "--prometheus-bin",
+        metavar="PATH",
+        help="promtool, or the folder that it is in, for tests with `series`; default: the PATH",
+    )
+    parser.add_argument(
         "--watch", action="store_true", help="run again whenever a file that was read changes"
     )
 
@@ -89,14 +94,18 @@ def _run_once(args: argparse.Namespace) -> tuple[int, set[str]]:
 
     with progress.shown("running tests") as bar:
         done = running.run(
-            args.paths, args.run, is_update=args.update, tell=lambda _: bar.advance()
+            args.paths,
+            args.run,
+            is_update=args.update,
+            prometheus_bin=args.prometheus_bin,
+            tell=lambda _: bar.advance(),
         )
     if args.update:
         written = _update(done)
         for path in written:
             output.note(f"{path} is updated")
         if written:
-            done = running.run(args.paths, args.run)
+            done = running.run(args.paths, args.run, prometheus_bin=args.prometheus_bin)
     _tell(done, args)
     _write_coverage(done, args)
     return done.exit_code(args.threshold), done.inputs

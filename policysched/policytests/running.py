@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, Literal
 
 from policysched import errors
-from policysched.policytests import coverage, evaluation, expectations, names, world
+from policysched.policytests import coverage, evaluation, expectations, linting, names, world
 from policysched.policytests import suite as suites
 
 Status = Literal["pass", "fail", "error", "skip"]
@@ -64,11 +64,13 @@ def run(
     pattern: re.Pattern[str] | None = None,
     *,
     is_update: bool = False,
+    prometheus_bin: str | None = None,
     tell: Callable[[Result], None] = lambda _: None,
 ) -> Run:
     """Run the tests at `paths` whose name has `pattern` in it; see `suite.discover`.
 
-    `tell` is told each result. With `is_update` tests may expect nothing yet.
+    `tell` is told each result. With `is_update` tests may expect nothing yet. `prometheus_bin` is
+    where promtool is, None for the PATH.
 
     Raises:
         InputError: a path does not exist.
@@ -78,19 +80,20 @@ def run(
         done.inputs.add(path)
         try:
             suite = suites.read(path, is_to_be_filled=is_update)
-            _run_suite(suite, pattern, done, tell)
+            inputs = world.World(suite, done.inputs, prometheus_bin)
+            _run_suite(inputs, suite, done, pattern, tell)
         except errors.PolicySchedError as error:
             done.problems[path] = str(error)
     return done
 
 
 def _run_suite(
+    inputs: world.World,
     suite: suites.Suite,
-    pattern: re.Pattern[str] | None,
     done: Run,
+    pattern: re.Pattern[str] | None,
     tell: Callable[[Result], None],
 ) -> None:
-    inputs = world.World(suite, done.inputs)
     known = names.Names(inputs)
     faults = [*known.file_faults(suite), *_time_faults(suite, inputs)]
     faults += [fault for case in suite.cases for fault in known.faults(case)]
@@ -102,6 +105,16 @@ def _run_suite(
             result = _run_case(case, inputs, known, done.coverage)
             done.results.append(result)
             tell(result)
+    lint_case = suite.lint_case
+    if lint_case is not None and (pattern is None or pattern.search(lint_case.name)):
+        result = _run_lint_case(lint_case, inputs)
+        done.results.append(result)
+        tell(result)
+
+
+def _run_lint_case(case: suites.LintCase, inputs: world.World) -> Result:
+    found = tuple(linting.mismatches(case, inputs))
+    return Result(case, "fail" if found else "pass", found)
 
 
 def _time_faults(suite: suites.Suite, inputs: world.World) -> list[tuple[int, str]]:

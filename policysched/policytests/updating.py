@@ -37,7 +37,7 @@ def updated(suite: suites.Suite, results: Iterable[running.Result]) -> str:
     edits: list[tuple[int, int, str]] = []
     for result in results:
         for path, value in _replacements(result):
-            span = spans[("tests", result.case.number, "expect", *path)]
+            span = spans[result.case.path("expect", *path)]
             comment = _comment(suite.text[span.start : span.end])
             edits.append((span.start, span.end, expectations.text(value) + comment))
     text = suite.text

@@ -22,7 +22,7 @@ from policysched.app import (
 )
 from policysched.cluster import objects
 from policysched.lang import checked, spelling
-from policysched.policytests import copying, shorthand
+from policysched.policytests import copying, series, shorthand
 from policysched.policytests import suite as suites
 
 _ANY_TIME = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
@@ -51,7 +51,9 @@ class World:
         pods: all pods, by `namespace/name`.
     """
 
-    def __init__(self, suite: suites.Suite, read: set[str]) -> None:
+    def __init__(
+        self, suite: suites.Suite, read: set[str], prometheus_bin: str | None = None
+    ) -> None:
         """Read the inputs; every file is added to `read`, also one that cannot be read.
 
         Raises:
@@ -60,6 +62,7 @@ class World:
         """
         self._suite = suite
         self._policy_sets: dict[tuple[tuple[str, str], ...], policies.PolicySet] = {}
+        self._series = series.Evaluator(suite, prometheus_bin)
         self._paths = list(self._policy_paths())
         read.update(*map(_files, self._paths))
         if suite.get("cluster"):
@@ -89,18 +92,32 @@ class World:
     def _path(self, written: str) -> str:
         return os.path.normpath(self._suite.folder / written)
 
+    def params(self, case: suites.Case | None = None) -> dict[str, str]:
+        """Return the params of the file, and of a case over them."""
+        params = {**self._suite.get("params", {}), **(case.value.get("params", {}) if case else {})}
+        return {name: _param(value) for name, value in params.items()}
+
+    def now(self, case: suites.Case) -> datetime.datetime:
+        """Return the time of a case."""
+        written = case.field("now")
+        return (suites.time(written) if written else None) or _ANY_TIME
+
     def policy_set(self, case: suites.Case | None = None) -> policies.PolicySet:
         """Return the policies with the params of the file, and of a case over them.
 
         Raises:
             InputError: they have errors.
         """
-        params = {**self._suite.get("params", {}), **(case.value.get("params", {}) if case else {})}
-        given = {name: _param(value) for name, value in params.items()}
+        given = self.params(case)
         key = tuple(sorted(given.items()))
         if key not in self._policy_sets:
             self._policy_sets[key] = policies.load(self._paths, given)
         return self._policy_sets[key]
+
+    @property
+    def paths(self) -> list[str]:
+        """The policy files, folders and manifests."""
+        return self._paths
 
     @property
     def rules(self) -> list[checked.Rule]:
@@ -211,8 +228,7 @@ class World:
             InputError: its pod, params or metrics make no sense.
         """
         policy_set = self.policy_set(case)
-        written = case.field("now")
-        now = (suites.time(written) if written else None) or _ANY_TIME
+        now = self.now(case)
         samples = self._samples(case, policy_set, now)
         basis = offline.Basis(policy_set, now, samples, case.field("schedulerName"))
         pod = self.pod(case)
@@ -232,16 +248,18 @@ class World:
         own = case.value.get("metrics", {})
         if own == _OUTAGE:
             return {}
+        metrics = policy_set.metrics
         samples: metrics_file.Samples = {}
+        if self._suite.get("series"):
+            evaluated = self._series.evaluate(metrics)
+            samples = evaluated.samples(metrics, list(self.nodes.values()), now)
         for path, tables in (
             (("metrics",), self._suite.get("metrics", {})),
             (("tests", case.number, "metrics"), own),
         ):
             for metric, nodes in tables.items():
                 table = {metric: {} if nodes == _OUTAGE else nodes}
-                found = metrics_file.from_tables(
-                    table, self._place_of(path), policy_set.metrics, now
-                )
+                found = metrics_file.from_tables(table, self._place_of(path), metrics, now)
                 for key, values in found.items():
                     samples[key] = _over(samples.get(key, {}), nodes, values)
         return samples

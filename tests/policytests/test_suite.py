@@ -62,8 +62,8 @@ HEADS = [
     ("requests: {cpu: 1}", "owner: web", 11, "`web` is no owner: write Kind/name"),
     ("now: 2026-03-02T10:00:00+01:00", "params: {a: 1}", None, "there is no param `a`"),
     ("now: 2026-03-02T10:00:00+01:00\n", "", TESTS_AT - 1, "say which time it is by `now`"),
-    ("metrics:", "series: []\nmetrics:", 8, "`series` is not supported yet"),
-    ("metrics:", "lint: {}\nmetrics:", 8, "`lint` is not supported yet"),
+    ("metrics:", "series: [{series: x}]\nmetrics:", 8, "values"),
+    ("metrics:", "lint: {}\nmetrics:", 8, "expect"),
 ]
 
 

@@ -1,0 +1,190 @@
+"""`series` of a file of tests: series in promtool's notation, evaluated by promtool itself.
+
+    series:
+      - {series: 'node_cpu_seconds_total{instance="n1",mode="idle"}', values: '0+1.5x40 _x3 stale'}
+
+promtool is Prometheus' own engine without its server. Every query is handed to it, as `run` would
+ask it, as a test that must fail, because then it prints what it has got.
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import datetime
+import pathlib
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Collection, Mapping, Sequence
+
+import yaml
+
+from policysched import errors
+from policysched.app import metrics_file
+from policysched.cluster import node_names, objects
+from policysched.lang import checked
+from policysched.policytests import suite as suites
+from policysched.promapi import answers, freshness, joining
+
+_PROMTOOL = "promtool"
+_LIMIT_SECONDS = 60
+_NEVER = {"labels": '{policysched="never"}', "value": 0}
+_RESULT = re.compile(r"^    expr: .*\n {8}exp: ?.*\n {8}got: ?(.*)$", re.MULTILINE)
+_QUOTED = r'"(?:[^"\\]|\\.)*"'
+_SAMPLE = re.compile(rf'\{{((?:[^"}}]|{_QUOTED})*)\}} (\S+?)(?:, |$)')
+_LABEL = re.compile(rf"({_QUOTED}|[^\s=,]+)=({_QUOTED})")
+_COUNT = re.compile(r"(_|.+)x(\d+)")
+_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+_DEFAULT_INTERVAL = "1m"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Evaluated:
+    """Answers of some metrics.
+
+    Attributes:
+        at_seconds: when they were evaluated, after the first value of every series.
+        by_key: by key of the metric, with whether it tells when samples were measured.
+    """
+
+    at_seconds: float
+    by_key: Mapping[str, tuple[answers.Answer, bool]]
+
+    def samples(
+        self,
+        metrics: Collection[checked.CheckedMetric],
+        nodes: Collection[objects.Node],
+        now: datetime.datetime,
+    ) -> metrics_file.Samples:
+        """Return the samples of each node, the evaluation taken to be now."""
+        names = node_names.NodeNames()
+        names.follow(nodes)
+        found: metrics_file.Samples = {}
+        for metric in metrics:
+            answer, is_timed = self.by_key[metric.key]
+            joined = joining.join(answer, metric, names, now.timestamp(), has_freshness=is_timed)
+            found[metric.key] = joined.samples
+        return found
+
+
+class Evaluator:
+    """Evaluates the series of one file; equal queries are asked once."""
+
+    def __init__(self, suite: suites.Suite, prometheus_bin: str | None) -> None:
+        """Find promtool, if the file has series.
+
+        Raises:
+            InputError: there is none.
+        """
+        self._suite = suite
+        self._known: dict[tuple[str, ...], Evaluated] = {}
+        self._series: list[Mapping[str, str]] = suite.get("series", [])
+        self._tool = self._found(prometheus_bin) if self._series else ""
+
+    def evaluate(self, metrics: Sequence[checked.CheckedMetric]) -> Evaluated:
+        """Return what the queries of metrics answer.
+
+        Raises:
+            SuiteError: promtool makes no sense of the series.
+        """
+        asked = [
+            freshness.with_freshness(each.promql, each.label, each.max_age_seconds)
+            for each in metrics
+        ]
+        queries = tuple(each.promql for each in asked)
+        if queries not in self._known:
+            at_seconds = self._at_seconds()
+            told = self._ask(queries, at_seconds) if queries else []
+            vectors = [_answer(each, at_seconds) for each in told]
+            timed = zip(vectors, (each.has_freshness for each in asked), strict=True)
+            keys = (each.key for each in metrics)
+            self._known[queries] = Evaluated(at_seconds, dict(zip(keys, timed, strict=True)))
+        return self._known[queries]
+
+    def _found(self, prometheus_bin: str | None) -> str:
+        path = pathlib.Path(prometheus_bin or _PROMTOOL)
+        if path.name == "prometheus":
+            path = path.with_name(_PROMTOOL)
+        elif path.is_dir():
+            path /= _PROMTOOL
+        found = shutil.which(path)
+        if found is None:
+            where = f"{self._suite.path}:{self._suite.line('series')}"
+            problem = f"`series` are evaluated by promtool, and there is no `{path}`"
+            advice = "install Prometheus or name its folder by --prometheus-bin, or write `metrics`"
+            raise errors.InputError(where, problem, help=advice)
+        return found
+
+    def _at_seconds(self) -> int:
+        """Return when queries are evaluated: at the last value, unless the file says when."""
+        written = self._suite.get("seriesAt")
+        if written is not None:
+            return seconds(written)
+        lengths = [sum(map(_length, each["values"].split())) for each in self._series]
+        interval = seconds(self._suite.get("seriesInterval", _DEFAULT_INTERVAL))
+        return max(max(lengths) - 1, 0) * interval
+
+    def _ask(self, queries: Sequence[str], at_seconds: int) -> list[str]:
+        """Return the line that promtool prints about each query."""
+        wanted = [
+            {"expr": query, "eval_time": f"{at_seconds}s", "exp_samples": [_NEVER]}
+            for query in queries
+        ]
+        test = {
+            "interval": self._suite.get("seriesInterval", _DEFAULT_INTERVAL),
+            "input_series": self._series,
+            "promql_expr_test": wanted,
+        }
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder) / "series.yaml"
+            file.write_text(yaml.safe_dump({"tests": [test]}), encoding="utf-8")
+            said = self._run(["test", "rules", str(file)])
+        found = _RESULT.findall(said)
+        if len(found) != len(queries):
+            told = " ".join(said.split("FAILED:")[-1].split()) or "nothing"
+            problem = f"promtool refuses the series: {told}"
+            raise suites.SuiteError(self._suite.path, [(self._suite.line("series"), problem)])
+        return found
+
+    def _run(self, arguments: list[str]) -> str:
+        try:
+            done = subprocess.run(  # noqa: S603 - the user's own promtool
+                [self._tool, *arguments],
+                capture_output=True,
+                text=True,
+                timeout=_LIMIT_SECONDS,
+                check=False,
+            )
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise errors.InputError(self._tool, f"cannot be run: {error}") from error
+        return done.stdout + done.stderr
+
+
+def seconds(duration: str) -> int:
+    """Return a duration such as `40m` or `1h30m`, which the schema has looked at."""
+    return sum(int(n) * _UNITS[unit] for n, unit in re.findall(r"(\d+)([smhd])", duration))
+
+
+def _length(word: str) -> int:
+    """Return how many values a word of the notation stands for: `0+1x40` are 41, `_x3` are 3."""
+    repeated = _COUNT.fullmatch(word)
+    if repeated is None:
+        return 1
+    return int(repeated[2]) + (repeated[1] != "_")
+
+
+def _answer(line: str, at_seconds: float) -> answers.Answer:
+    """Return a vector as Prometheus would answer it: `{a="b"} 5E-01, …` or `nil`."""
+    found = []
+    for labels, value in _SAMPLE.findall(line):
+        named = {_unquoted(key): _unquoted(text) for key, text in _LABEL.findall(labels)}
+        found.append(answers.Series(named, answers.number(value), at_seconds))
+    measured = tuple(each for each in found if answers.is_freshness(each.labels))
+    series = tuple(each for each in found if not answers.is_freshness(each.labels))
+    return answers.Answer(series, measured, at_seconds)
+
+
+def _unquoted(text: str) -> str:
+    return str(ast.literal_eval(text)) if text.startswith('"') else text
