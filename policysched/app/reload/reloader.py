@@ -94,6 +94,9 @@ class Reloader:
             return
         self._considered = essence
         version_hash = self._recipe.hash_of(offer.texts)
+        if offer.is_frozen != self.state.is_frozen:
+            change = "frozen" if offer.is_frozen else "no longer frozen"
+            _log.warning("reloads are %s %s", change, logs.fields(hash=self._in_use))
         self.state.is_frozen = offer.is_frozen
         if version_hash == self.state.current.hash and not offer.problem:
             self._keep()

@@ -129,7 +129,8 @@ class Starting:
             _log.warning("reloads are frozen: looking for %s among those kept", wanted)
             frozen = await self._kept(kept, offer.in_use)
             if frozen is not None:
-                _log.warning("reloads are frozen: starting on version %s", frozen.hash)
+                what = "" if frozen.hash == offer.in_use else ", its texts with the params of now"
+                _log.warning("reloads are frozen: starting on version %s%s", frozen.hash, what)
                 return Start(frozen, offer)
             _log.warning("reloads are frozen, but %s is not kept", wanted)
         found = self._recipe.check(offer)

@@ -209,12 +209,13 @@ async def test_what_an_author_should_know_is_told(caplog: pytest.LogCaptureFixtu
 
 
 @asynchronous
-async def test_frozen_reloads() -> None:
+async def test_frozen_reloads(caplog: pytest.LogCaptureFixture) -> None:
     """Only the version that somebody went back to passes; the end of it lets the newest pass."""
     scene = Scene()
     west_hash = scene.recipe.hash_of(offer(WEST).texts)
     async with scene.running():
         assert await scene.take(offer(EAST, is_frozen=True)) == ["frozen"]
+        assert "reloads are frozen hash=" in caplog.text
         assert await scene.take(offer(WEST, is_frozen=True)) == ["frozen"]
         assert scene.told[-1].hash == west_hash
         assert await scene.take(offer(BAD, is_frozen=True)) == ["frozen"]
@@ -225,6 +226,7 @@ async def test_frozen_reloads() -> None:
         assert await scene.take(offer(EAST, is_frozen=True, demanded=west_hash)) == ["frozen"]
         assert await scene.take(offer(EAST, demanded=west_hash)) == ["loaded"]
         assert not scene.state.is_frozen
+        assert "reloads are no longer frozen" in caplog.text
 
 
 @asynchronous

@@ -203,7 +203,9 @@ async def test_a_kept_version_serves_though_a_newer_release_finds_more() -> None
 
 
 @asynchronous
-async def test_frozen_policies_stay_though_params_are_others_by_now() -> None:
+async def test_frozen_policies_stay_though_params_are_others_by_now(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     """The texts that were in use, with the params of this process: the hash is another one."""
     old = content_hash.of([source.SourceText("a.policy", OLDER)], {"most": "5"})
     store = _keeping(GOOD)
@@ -212,6 +214,7 @@ async def test_frozen_policies_stay_though_params_are_others_by_now() -> None:
     kept[str(key)] = history.encode(old, "here", (source.SourceText("a.policy", OLDER),))
     start = await _starting().remote(Source(GOOD, is_frozen=True, in_use=old), store)
     assert start.checked.hash == _hash(OLDER)
+    assert f"starting on version {_hash(OLDER)}, its texts with the params of now" in caplog.text
 
 
 def test_files_with_errors_of_lint_end_the_process(tmp_path: pathlib.Path) -> None:
