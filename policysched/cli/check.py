@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from policysched import clock as clocks
 from policysched import errors
-from policysched.cli import check_config, offline_options, output, policy_texts, progress
+from policysched.cli import (
+    check_config,
+    finding_formats,
+    offline_options,
+    output,
+    policy_texts,
+    progress,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -47,7 +54,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="value of a param; repeatable",
     )
     offline_options.add_now(parser)
-    output.add_option(parser)
+    finding_formats.add_option(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -55,6 +62,7 @@ def run(args: argparse.Namespace) -> int:
     from policysched.lang import checker  # noqa: PLC0415 - `--help` does without Lark
 
     offline_options.refuse_empty(args, "config")
+    form = finding_formats.chosen(args)
     configuration = check_config.read(args.config) if args.config else None
     paths = args.paths or (configuration.policies.paths if configuration else ())
     if not paths:
@@ -71,8 +79,10 @@ def run(args: argparse.Namespace) -> int:
         result = check_config.judged(result, configuration)
     if result.program is not None and (result.program.profiles or configuration is not None):
         _try_plugins(texts, params, configuration)
-    if args.output == output.JSON:
+    if form == finding_formats.JSON:
         output.write(output.as_json(_as_json(texts, result)))
+    elif form != finding_formats.FULL:
+        _write(result, form)
     else:
         _print(texts, result)
     return errors.EXIT_OK if result.program is not None else errors.EXIT_WRONG_INPUT
@@ -99,6 +109,16 @@ def _try_plugins(
 
     policy_set = policies.from_sources(texts, params, None, configuration)
     offline.require_profiles(policy_set)
+
+
+def _write(result: checker.CheckResult, form: str) -> None:
+    """Print the errors and warnings as `lint` prints its findings."""
+    from policysched.lint import linter  # noqa: PLC0415 - most runs do without
+
+    report = linter.Report(result.diagnostics, result.texts, 0)
+    shown = finding_formats.render(report, form)
+    if shown:
+        output.write(shown)
 
 
 def _print(texts: Sequence[source.SourceText], result: checker.CheckResult) -> None:

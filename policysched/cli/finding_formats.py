@@ -18,17 +18,15 @@ CONCISE = "concise"
 JSON = "json"
 FORMATS = (FULL, CONCISE, JSON, "github", "gitlab", "sarif", "junit", "rdjson")
 FOR_PEOPLE = (FULL, CONCISE)
+_HELP = (
+    "form of the findings: full (the default), concise, json, github (annotations of GitHub "
+    "Actions), gitlab (code quality), sarif (code scanning), junit, rdjson (reviewdog)"
+)
 
 
 def add_option(parser: argparse.ArgumentParser) -> None:
     """Add `--format` and, as every command has it, `-o`."""
-    parser.add_argument(
-        "--format",
-        choices=FORMATS,
-        metavar="FORMAT",
-        help="form of the findings: full (the default), concise, json, github (annotations of "
-        "GitHub Actions), gitlab (code quality), sarif (code scanning), junit, rdjson (reviewdog)",
-    )
+    parser.add_argument("--format", choices=FORMATS, metavar="FORMAT", help=_HELP)
     output.add_option(parser)
 
 

@@ -24,7 +24,7 @@ def render(report: linter.Report) -> str:
 def _command(finding: diagnostics.Diagnostic, report: linter.Report) -> str:
     place = places.of(finding.span, report.texts)
     properties = {
-        "file": place.file,
+        "file": places.relative(place.file),
         "line": place.line,
         "endLine": place.end_line,
         "title": f"policysched {finding.code}",

@@ -31,7 +31,7 @@ def _issue(finding: diagnostics.Diagnostic, print_: str, place: places.Place) ->
         "fingerprint": print_,
         "severity": _SEVERITIES[finding.severity],
         "location": {
-            "path": place.file,
+            "path": places.relative(place.file),
             "positions": {
                 "begin": {"line": place.line, "column": place.column},
                 "end": {"line": place.end_line, "column": place.end_column},

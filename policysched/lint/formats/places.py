@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import os
 from collections.abc import Mapping
 
 from policysched.lang import diagnostics, source
@@ -28,6 +29,13 @@ def of(span: source.Span, texts: Mapping[str, source.SourceText]) -> Place:
     file, line, column = text.place(span.start)
     _, end_line, end_column = text.place(span.end)
     return Place(file, line, column, end_line, end_column)
+
+
+def relative(file: str) -> str:
+    """Return a path as continuous integration names it: from the current folder, if it is below."""
+    path = os.path.relpath(file)
+    is_below = path != os.pardir and not path.startswith(os.pardir + os.sep)
+    return path.replace(os.sep, "/") if is_below else file
 
 
 def edits(
@@ -58,7 +66,7 @@ def fingerprints(
     for finding in findings:
         text = texts.get(finding.span.file)
         line = " ".join(text.line(finding.span.line).split()) if text is not None else ""
-        file = of(finding.span, texts).file
+        file = relative(of(finding.span, texts).file)
         identity = f"{finding.code}\0{file}\0{line}"
         seen[identity] = seen.get(identity, 0) + 1
         content = f"{identity}\0{seen[identity]}".encode("utf-8", "surrogatepass")

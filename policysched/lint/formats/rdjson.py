@@ -30,7 +30,7 @@ def _diagnostic(finding: diagnostics.Diagnostic, report: linter.Report) -> dict[
         "message": finding.message + advice,
         "severity": _SEVERITIES[finding.severity],
         "code": {"value": finding.code},
-        "location": {"path": place.file, "range": _range(place)},
+        "location": {"path": places.relative(place.file), "range": _range(place)},
         "suggestions": [
             {"range": _range(each), "text": replacement}
             for each, replacement in places.edits(finding.fix, report.texts)

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import pathlib
 import urllib.parse
 from typing import Any
 
 import policysched
-from policysched.lang import diagnostics
+from policysched.lang import code_pages, diagnostics
 from policysched.lint import linter
 from policysched.lint.formats import places
 
 SCHEMA = (
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 )
+_ROOT = "%SRCROOT%"
+_ROOT_MEANS = "the folder that policysched was run in"
 _LEVELS = {
     diagnostics.Severity.ERROR: "error",
     diagnostics.Severity.WARNING: "warning",
@@ -30,6 +33,7 @@ def as_json(report: linter.Report) -> dict[str, Any]:
         "runs": [
             {
                 "tool": {"driver": _driver(codes)},
+                "originalUriBaseIds": {_ROOT: {"description": {"text": _ROOT_MEANS}}},
                 "columnKind": "unicodeCodePoints",
                 "results": [
                     _result(finding, print_, codes, report)
@@ -41,11 +45,22 @@ def as_json(report: linter.Report) -> dict[str, Any]:
 
 
 def _driver(codes: list[str]) -> dict[str, Any]:
-    titles = diagnostics.CODES | diagnostics.LINT_CODES
     return {
         "name": "policysched",
         "version": policysched.__version__,
-        "rules": [{"id": code, "shortDescription": {"text": titles[code]}} for code in codes],
+        "rules": [_rule(code) for code in codes],
+    }
+
+
+def _rule(code: str) -> dict[str, Any]:
+    """Return what code scanning shows beside a finding: the page of its code."""
+    titles = diagnostics.CODES | diagnostics.LINT_CODES
+    page = code_pages.page(code)
+    body = page.partition("\n")[2].strip()
+    return {
+        "id": code,
+        "shortDescription": {"text": titles[code]},
+        "help": {"text": body or titles[code], "markdown": page},
     }
 
 
@@ -81,7 +96,7 @@ def _fix(finding: diagnostics.Diagnostic, edits: list[tuple[places.Place, str]])
     return {
         "description": {"text": finding.help or "fix it"},
         "artifactChanges": [
-            {"artifactLocation": {"uri": _uri(file)}, "replacements": replacements}
+            {"artifactLocation": _artifact(file), "replacements": replacements}
             for file, replacements in changes.items()
         ],
     }
@@ -90,7 +105,7 @@ def _fix(finding: diagnostics.Diagnostic, edits: list[tuple[places.Place, str]])
 def _location(place: places.Place) -> dict[str, Any]:
     return {
         "physicalLocation": {
-            "artifactLocation": {"uri": _uri(place.file)},
+            "artifactLocation": _artifact(place.file),
             "region": _region(place),
         }
     }
@@ -105,5 +120,8 @@ def _region(place: places.Place) -> dict[str, Any]:
     }
 
 
-def _uri(file: str) -> str:
-    return urllib.parse.quote(file)
+def _artifact(file: str) -> dict[str, str]:
+    path = places.relative(file)
+    if pathlib.PurePath(path).is_absolute():
+        return {"uri": pathlib.PurePath(path).as_uri()}
+    return {"uri": urllib.parse.quote(path), "uriBaseId": _ROOT}
