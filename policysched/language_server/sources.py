@@ -7,11 +7,10 @@ import datetime
 import pathlib
 
 from policysched import errors
-from policysched.app import cluster_file, live_cluster, offline_cluster
+from policysched.app import cluster_file, offline_cluster
 from policysched.lang import checked, checked_selector
 from policysched.language_server import options, vocabulary
 from policysched.lint import cluster_facts, selector_sets, subject
-from policysched.promapi import series_names, settings
 
 _KINDS = ("nodes", "pods", "namespaces")
 
@@ -69,12 +68,19 @@ def _cluster(
     if wanted.cluster:
         return wanted.cluster, cluster_file.read(str(root / wanted.cluster))
     if wanted.kubeconfig or wanted.context:
+        from policysched.app import live_cluster  # noqa: PLC0415 - brings HTTP, which files do without
+
         chosen = live_cluster.LiveCluster(wanted.kubeconfig, wanted.context)
         return live_cluster.read(chosen, live_cluster.Reading(kinds=_KINDS))
     return "", None
 
 
 def _series(url: str) -> vocabulary.Vocabulary:
+    from policysched.promapi import (  # noqa: PLC0415 - brings HTTP, most run without
+        series_names,
+        settings,
+    )
+
     source = settings.PrometheusSource(url)
     problem = settings.problem(source)
     if problem:
