@@ -87,7 +87,9 @@ class ShadowReport:
 
     def report(self) -> None:
         """Tell of each policy by which anything was decided since the last time."""
-        for (profile, policy), tally in self._decided.tallies.items():
+        tallies = self._decided.tallies
+        self._told = {key: told for key, told in self._told.items() if key in tallies}
+        for (profile, policy), tally in tallies.items():
             known = (tally.since, tally.outcomes.total())
             if not tally.outcomes or self._told.get((profile, policy)) == known:
                 continue
