@@ -35,7 +35,9 @@ _HELP = {
     "rollback": "go back to a former version of the policies on a cluster",
     "webhook": "refuse ConfigMaps of broken policies when they are applied",
     "lsp": "serve an editor: findings, fixes, completion, names",
+    "karmada": "place workloads across the clusters of a Karmada control plane",
     "import": "write what another scheduler is configured with as policies",
+    "completion": "print a script that completes commands and options in a shell",
 }
 _CANNOT_WRITE = (errno.EBADF, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.ENOSPC)
 _EXIT_BROKEN_PIPE = 141  # 128 + SIGPIPE, the shell's convention for a reader that went away
@@ -140,6 +142,14 @@ def _parsers() -> tuple[_Parser, dict[str, _Parser]]:
         for name, help_line in _HELP.items()
     }
     return parser, subparsers
+
+
+def command_parsers() -> dict[str, argparse.ArgumentParser]:
+    """Return the whole parser of each command by its name; this imports all of them."""
+    _, subparsers = _parsers()
+    for name, parser in subparsers.items():
+        _load(name).configure(parser)
+    return dict(subparsers)
 
 
 def _load(name: str) -> _Command:

@@ -1,0 +1,245 @@
+"""Completion scripts for bash, zsh and fish."""
+
+from __future__ import annotations
+
+import dataclasses
+import shlex
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Values:
+    """What may stand somewhere; nothing of it means that nobody knows.
+
+    Attributes:
+        words: these.
+        suffixes: files that end so; "" for any file.
+        has_folders: folders too.
+    """
+
+    words: tuple[str, ...] = ()
+    suffixes: tuple[str, ...] = ()
+    has_folders: bool = False
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Option:
+    """An option of a command.
+
+    Attributes:
+        names: such as `-o` and `--output`.
+        about: what it does.
+        values: what it takes, None for nothing.
+    """
+
+    names: tuple[str, ...]
+    about: str
+    values: Values | None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Command:
+    """A command, or a form of one.
+
+    Attributes:
+        path: its words; none for the program itself.
+        values: what it takes besides options.
+        options: those that it has.
+    """
+
+    path: tuple[str, ...]
+    values: Values
+    options: tuple[Option, ...]
+
+
+# ---------------------------------------------------------------------------- bash and zsh
+
+_BASH = """\
+# bash completion of policysched: source <(policysched completion bash)
+
+_policysched_words() {{
+  mapfile -t COMPREPLY < <(compgen -W "$1" -- "$cur")
+}}
+
+_policysched_files() {{
+  compopt -o filenames 2>/dev/null
+  mapfile -t COMPREPLY < <(
+    compgen -d -- "$cur"
+    for suffix in "$@"; do compgen -f -X "!*$suffix" -- "$cur"; done
+  )
+}}
+
+_policysched() {{
+  local cur=${{COMP_WORDS[COMP_CWORD]}} prev=${{COMP_WORDS[COMP_CWORD-1]}} path='' word i
+  COMPREPLY=()
+  for ((i = 1; i < COMP_CWORD; i++)); do
+    word=${{COMP_WORDS[i]}}
+    case "$path $word" in
+{steps}
+    esac
+  done
+  case "$path $prev" in
+{values}
+  esac
+  case "$path $cur" in
+{options}
+  esac
+  case "$path" in
+{positionals}
+  esac
+}}
+
+complete -F _policysched policysched
+"""
+_ZSH = """\
+#compdef policysched
+# zsh completion of policysched: source <(policysched completion zsh)
+
+_policysched_words() {{
+  compadd -- ${{=1}}
+}}
+
+_policysched_files() {{
+  local suffix
+  _files -/
+  for suffix in "$@"; do _files -g "*$suffix"; done
+}}
+
+_policysched() {{
+  local cur=$words[CURRENT] prev=$words[CURRENT-1] path_='' word i
+  for ((i = 2; i < CURRENT; i++)); do
+    word=$words[i]
+    case "$path_ $word" in
+{steps}
+    esac
+  done
+  case "$path_ $prev" in
+{values}
+  esac
+  case "$path_ $cur" in
+{options}
+  esac
+  case "$path_" in
+{positionals}
+  esac
+}}
+
+compdef _policysched policysched
+"""
+
+
+def bash(commands: Sequence[Command]) -> str:
+    """Return the script for bash."""
+    return _BASH.format(**_cases(commands, "path"))
+
+
+def zsh(commands: Sequence[Command]) -> str:
+    """Return the script for zsh."""
+    return _ZSH.format(**_cases(commands, "path_"))
+
+
+def _cases(commands: Sequence[Command], variable: str) -> dict[str, str]:
+    """Return the arms of all cases; the path of a command begins with a blank."""
+    paths = [each.path for each in commands if each.path]
+    steps = [f"'{_text(p[:-1])} {p[-1]}') {variable}='{_text(p)}' ;;" for p in paths]
+    values = [
+        f"{'|'.join(_quoted(f'{_text(each.path)} {name}') for name in option.names)}) "
+        f"{_call(option.values)} ;;"
+        for each in commands
+        for option in each.options
+        if option.values is not None
+    ]
+    options = [
+        f"'{_text(each.path)} '-*) _policysched_words {_quoted(' '.join(_names(each)))}; return ;;"
+        for each in commands
+    ]
+    positionals = [f"'{_text(each.path)}') {_call(each.values)} ;;" for each in commands]
+    return {
+        "steps": _indented(steps, "      "),
+        "values": _indented(values, "    "),
+        "options": _indented(options, "    "),
+        "positionals": _indented(positionals, "    "),
+    }
+
+
+def _text(path: Iterable[str]) -> str:
+    return "".join(f" {word}" for word in path)
+
+
+def _names(command: Command) -> Iterator[str]:
+    for option in command.options:
+        yield from option.names
+    if not command.path:
+        yield from ("--help", "--version")
+
+
+def _call(values: Values) -> str:
+    if values.words:
+        return f"_policysched_words {_quoted(' '.join(values.words))}; return"
+    if values.suffixes or values.has_folders:
+        given = "".join(f" {_quoted(each and f'.{each}')}" for each in values.suffixes)
+        return f"_policysched_files{given}; return"
+    return "return"
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "'\\''") + "'"
+
+
+def _indented(lines: Iterable[str], indent: str) -> str:
+    return "\n".join(indent + line for line in lines)
+
+
+# ---------------------------------------------------------------------------- fish
+
+
+def fish(commands: Sequence[Command]) -> str:
+    """Return the script for fish."""
+    lines = [
+        "# fish completion of policysched: policysched completion fish | source",
+        "complete -c policysched -f",
+    ]
+    names = [each.path[0] for each in commands if len(each.path) == 1]
+    unknown = f"not __fish_seen_subcommand_from {' '.join(names)}"
+    lines += [f"complete -c policysched -n '{unknown}' -a {name}" for name in names]
+    for each in commands:
+        if each.path:
+            lines += _fish_lines(each, commands)
+    return "\n".join(lines) + "\n"
+
+
+def _fish_lines(command: Command, commands: Sequence[Command]) -> Iterator[str]:
+    seen = "; and ".join(f"__fish_seen_subcommand_from {word}" for word in command.path)
+    forms = [each.path[-1] for each in commands if each.path[:-1] == command.path and each.path]
+    if forms:
+        seen += f"; and not __fish_seen_subcommand_from {' '.join(forms)}"
+    start = f"complete -c policysched -n '{seen}'"
+    for option in command.options:
+        names = "".join(_fish_name(name) for name in option.names)
+        taken = "" if option.values is None else f" -r{_fish_values(option.values)}"
+        yield f"{start}{names}{taken} -d {shlex.quote(option.about)}"
+    given = _fish_values(command.values)
+    if given:
+        yield start + given
+
+
+def _fish_name(name: str) -> str:
+    return f" -l {name[2:]}" if name.startswith("--") else f" -s {name[1:]}"
+
+
+def _fish_values(values: Values) -> str:
+    if values.words:
+        return f" -x -a {shlex.quote(' '.join(values.words))}"
+    if values.suffixes == ("",):
+        return " -F"
+    if values.suffixes:
+        calls = "; ".join(f"__fish_complete_suffix .{each}" for each in values.suffixes)
+        return f" -x -a '({calls})'"
+    return " -x -a '(__fish_complete_directories)'" if values.has_folders else ""
+
+
+BY_SHELL: Mapping[str, Callable[[Sequence[Command]], str]] = {
+    "bash": bash,
+    "zsh": zsh,
+    "fish": fish,
+}
