@@ -224,8 +224,22 @@ def test_settings_are_read_from_the_nearest_file(
 @pytest.mark.parametrize(
     "content, problem",
     [
-        pytest.param("[lint", "not TOML", id="no-toml"),
-        pytest.param("[lint]\nselected = []", "`selected` is no setting of lint", id="unknown"),
+        pytest.param("\n[lint", ".toml:2: not TOML: expected ", id="no-toml"),
+        pytest.param("[lint]\nselect = x", ".toml:2:10: not TOML: invalid value", id="no-value"),
+        pytest.param("\n[lnt]", ".toml:2: `lnt` is no setting (settings are in", id="no-lint"),
+        pytest.param(
+            "[lint]\n\nselected = []", ".toml:3: selected: `selected` is no", id="unknown"
+        ),
+        pytest.param("[lint]\nigonre = []", "did you mean `ignore`?", id="misspelt"),
+        pytest.param('[lint]\nlevels = {PS2 = "x"}', ".toml:2: levels.PS2: `x` is", id="inline"),
+        pytest.param(
+            '[lint.per-path]\n"a.b/*" = ["PS77"]', ".toml:2: per-path.a.b/*: no rule", id="path"
+        ),
+        pytest.param(
+            "[lint.thresholds]\nmax-ratio = -1",
+            ".toml:2: thresholds.max-ratio: is not a number",
+            id="threshold",
+        ),
         pytest.param('[lint]\nignore = "PS2"', "is not a list of codes", id="no-list"),
         pytest.param('[lint]\nignore = ["PS77"]', "begins with `PS77`", id="no-code"),
         pytest.param('[lint]\nfail-level = "bad"', "is not `error`", id="no-level"),

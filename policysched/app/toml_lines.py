@@ -1,0 +1,69 @@
+"""On which line of a TOML text each key stands, which `tomllib` does not tell.
+
+Only for texts that `tomllib` has read: what is no TOML is not noticed here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import TypeAlias
+
+Path: TypeAlias = tuple[str, ...]
+
+_KEY = r"""(?:[A-Za-z0-9_-]+|"(?:[^"\\\n]|\\.)*"|'[^'\n]*')"""
+_KEYS = rf"{_KEY}(?:[ \t]*\.[ \t]*{_KEY})*"
+_LINE = re.compile(
+    rf"[ \t]*(?:\[\[?[ \t]*(?P<table>{_KEYS})[ \t]*\]|(?P<keys>{_KEYS})[ \t]*=(?P<value>[^\n]*))"
+)
+_SKIPPED = re.compile(
+    r"""\"{3}.*?\"{3,5}|'{3}.*?'{3,5}|"(?:[^"\\\n]|\\.)*"|'[^'\n]*'|\#[^\n]*|[\[{]|[\]}]""",
+    re.DOTALL,
+)
+
+
+def of(text: str) -> Mapping[Path, int]:
+    """Return the 1-based line of each table and key, by the path of names that leads to it."""
+    found: dict[Path, int] = {}
+    table: Path = ()
+    index, line = 0, 1
+    while index < len(text):
+        match = _LINE.match(text, index)
+        if match and match["table"]:
+            table = _names(match["table"])
+            found.setdefault(table, line)
+        elif match:
+            found.setdefault((*table, *_names(match["keys"])), line)
+            for names in _inline(match["value"]):
+                found.setdefault((*table, *_names(match["keys"]), *names), line)
+        end = _end(text, match.start("value") if match and match["keys"] else index)
+        line += text.count("\n", index, end)
+        index = end
+    return found
+
+
+def _names(dotted: str) -> Path:
+    return tuple(name.strip("\"'") for name in re.findall(_KEY, dotted))
+
+
+def _inline(value: str) -> list[Path]:
+    """Return the keys of an inline table, those of the outermost."""
+    if not value.lstrip().startswith("{"):
+        return []
+    return [_names(match[1]) for match in re.finditer(rf"[{{,][ \t]*({_KEYS})[ \t]*=", value)]
+
+
+def _end(text: str, index: int) -> int:
+    """Return where the line after a value begins, which may go over several lines."""
+    depth = 0
+    while True:
+        newline = text.find("\n", index)
+        newline = len(text) if newline < 0 else newline
+        match = _SKIPPED.search(text, index)
+        if match is None or match.start() > newline:
+            if depth <= 0 or newline == len(text):
+                return newline + 1
+            index = newline + 1
+            continue
+        depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(match[0], 0)
+        index = match.end()
