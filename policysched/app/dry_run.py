@@ -128,8 +128,10 @@ class DryRunReport:
         waiting = Counter(each.outcome for each in self._compared.waiting.values())
         share = f" ({agreed / total:.1%})" if total else ""
         parts = [f"agrees on {agreed:,} of {total:,} placed pods{share}"]
-        parts += [f"{counts[outcome]:,} {outcome.value}" for outcome in dry_run.PLACED]
-        parts += [f"{waiting[outcome]:,} {outcome.value}" for outcome in dry_run.WAITING[:2]]
+        parts += [f"{counts[each]:,} {each.value}" for each in dry_run.PLACED if counts[each]]
+        parts += [
+            f"{waiting[each]:,} {each.value}" for each in dry_run.WAITING[:2] if waiting[each]
+        ]
         return ", ".join(parts)
 
     def collect(self) -> Iterator[core.Metric]:

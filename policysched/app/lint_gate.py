@@ -63,4 +63,6 @@ def _only_errors() -> settings.Settings:
 
 
 def _way_past(finding: diagnostics.Diagnostic) -> str:
-    return f"if it is meant, say so above it: `# policysched: ignore[{finding.code}] WHY`"
+    return (
+        f"if it is meant, a comment above it says so: `# policysched: ignore[{finding.code}] WHY`"
+    )

@@ -26,10 +26,7 @@ def _beside() -> scenes.Beside:
     return beside
 
 
-SUMMARY = (
-    "agrees on 1 of 2 placed pods (50.0%), 1 sameNode, 0 equalNode, 0 nearNode, 1 otherNode, "
-    "0 leftPending, 0 failed, 1 bothPending, 0 wouldPlace"
-)
+SUMMARY = "agrees on 1 of 2 placed pods (50.0%), 1 sameNode, 1 otherNode, 1 bothPending"
 
 
 def test_the_log_has_a_summary_and_each_difference_once(
@@ -48,9 +45,8 @@ def test_the_log_has_a_summary_and_each_difference_once(
 def test_before_anything_was_compared_there_is_no_share() -> None:
     """Nothing is divided by nothing."""
     beside = scenes.Beside("")
-    assert (
-        dry_run.DryRunReport(beside.dry_run).summary().startswith("agrees on 0 of 0 placed pods,")
-    )
+    summary = dry_run.DryRunReport(beside.dry_run).summary()
+    assert summary == "agrees on 0 of 0 placed pods"
 
 
 def test_metrics_count_by_outcome() -> None:
