@@ -1,0 +1,207 @@
+"""`explain pod`: what it prints, of files and of a running cluster."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+from typing import Any
+
+import jsonschema
+import pytest
+
+from policysched import _resources
+from policysched.cli import main
+from tests.cli import clusters
+from tests.realcluster import control_plane as control_planes
+from tests.realcluster import manifests
+
+TAINT = {"key": "dedicated", "value": "gpu", "effect": "NoSchedule"}
+
+
+def _run(capsys: pytest.CaptureFixture[str], *argv: str) -> str:
+    exit_code = main.main(["explain", *argv])
+    said = capsys.readouterr()
+    assert (exit_code, said.err) == (0, "")
+    return said.out
+
+
+def _report(capsys: pytest.CaptureFixture[str], *argv: str) -> dict[str, Any]:
+    reports = json.loads(_run(capsys, *argv, "-o", "json"))
+    jsonschema.validate(reports, json.loads(_resources.text("schemas", "explain.schema.json")))
+    (report,) = reports
+    assert isinstance(report, dict)
+    return report
+
+
+def test_the_text_of_a_pod_that_fits(
+    tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Where it is, the points of two nodes side by side, what flips the winner."""
+    items = (clusters.node("b", cpu="8"), clusters.node("s"), clusters.node("t", cpu="1m"))
+    cluster = clusters.write(tmp_path, *items, clusters.pod("a", on="s"))
+    assert _run(capsys, "--cluster", cluster, "pod", "prod/a") == (
+        """\
+prod/a fits on 2 of 3 nodes
+  it is on s, where it fits, but it would go to b now (as if it were not there)
+
+  NODES  REJECTED BY       REASON            WHICH
+      1  NodeResourcesFit  Insufficient cpu  t
+
+  best: b with 463 points
+  runner-up: s with 454 points (NodeResourcesFit -6, NodeResourcesBalancedAllocation -3)
+
+  RULE                             WEIGHT  b: RAW  NORMALISED  POINTS  s: RAW  NORMALISED  POINTS
+  DynamicResources                      2       0           0       0       0           0       0
+  ImageLocality                         1       0           0       0       0           0       0
+  NodeResourcesBalancedAllocation       1      71          71      71      68          68      68
+  NodeResourcesFit                      1      92          92      92      86          86      86
+  TaintToleration                       3       0         100     300       0         100     300
+  total                                                           463                         454
+
+  the smallest changes by which another node would win:
+  - 1570m of cpu more requested on b: s
+  - 2672Mi of memory more requested on b: s
+"""
+    )
+
+
+def test_a_line_about_each_node(tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """--all-nodes names each node with its points or everything that rejects it."""
+    full = clusters.node("n2", cpu="100m")
+    full["spec"] = {"unschedulable": True}
+    cluster = clusters.write(tmp_path, clusters.node("n1"), full, clusters.pod("a"))
+    said = _run(capsys, "--cluster", cluster, "pod", "prod/a", "--all-nodes")
+    assert said.endswith(
+        """
+  NODE  POINTS  REJECTED BY
+  n1       454
+  n2            NodeUnschedulable: node(s) were unschedulable; NodeResourcesFit: Insufficient cpu
+"""
+    )
+
+
+def test_thousands_of_nodes_are_a_page(
+    tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whatever keeps each of them from taking the pod."""
+    nodes = [clusters.node(f"n{number:04}", cpu="500m") for number in range(3000)]
+    for number, node in enumerate(nodes):
+        taint = {**TAINT, "value": f"v{number % 50}"}
+        node["spec"] = {"taints": [taint]} if number % 3 else {}
+    cluster = clusters.write(tmp_path, *nodes, clusters.pod("a", cpu="400m"))
+    cluster_full = clusters.write(tmp_path, *nodes, clusters.pod("a", nodeSelector={"a": "b"}))
+    for file in (cluster, cluster_full):
+        assert len(_run(capsys, "--cluster", file, "pod", "prod/a").splitlines()) < 50
+
+
+def test_edits_for_one_node_are_told(
+    tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """--node says what would let the pod fit there."""
+    tainted = clusters.node("n2")
+    tainted["spec"] = {"taints": [TAINT]}
+    cluster = clusters.write(tmp_path, clusters.node("n1"), tainted, clusters.pod("a"))
+    said = _run(capsys, "--cluster", cluster, "pod", "prod/a", "--node", "n2")
+    assert said.endswith(
+        """
+  it would fit on n2 by one of these edits alone:
+  - add a toleration of the taint dedicated=gpu:NoSchedule to the pod
+  - remove the taint dedicated=gpu:NoSchedule of a node
+"""
+    )
+
+
+def test_what_explain_all_says_has_none_of_it(
+    tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its form stays what it was."""
+    cluster = clusters.write(tmp_path, clusters.node("n1"), clusters.pod("a", cpu="9"))
+    (report,) = json.loads(_run(capsys, "--cluster", cluster, "--all", "-o", "json"))
+    assert list(report) == [
+        "pod", "prefilter", "nodes", "feasible", "scores", "best", "message"
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "items",
+    [
+        pytest.param((), id="no nodes"),
+        pytest.param(
+            (clusters.node("n1"), clusters.pod("x", cpu="9000000000000", on="n1")), id="overfull"
+        ),
+        pytest.param((clusters.pod("x", on="nowhere"),), id="no node known"),
+    ],
+)
+@pytest.mark.parametrize(
+    "spec",
+    [
+        pytest.param({}, id="plain"),
+        pytest.param({"nodeSelector": {"": "", "a/b/c": "\u2028"}}, id="strange labels"),
+        pytest.param(
+            {
+                "affinity": {
+                    "nodeAffinity": {
+                        "requiredDuringSchedulingIgnoredDuringExecution": {
+                            "nodeSelectorTerms": [
+                                {},
+                                {"matchExpressions": [{"key": "a", "operator": "What"}]},
+                                {"matchExpressions": [{"key": "a", "operator": "In"}]},
+                                {"matchFields": [{"key": "b", "operator": "In", "values": []}]},
+                            ]
+                        }
+                    }
+                }
+            },
+            id="terms without sense",
+        ),
+        pytest.param(
+            {
+                "topologySpreadConstraints": [
+                    {"maxSkew": 0, "topologyKey": "", "whenUnsatisfiable": "DoNotSchedule"}
+                ]
+            },
+            id="a spread without sense",
+        ),
+        pytest.param(
+            {"containers": [{"name": "c", "resources": {"requests": {"cpu": "9E", "x/y": "-5"}}}]},
+            id="absurd requests",
+        ),
+        pytest.param({"containers": []}, id="no container"),
+    ],
+)
+def test_strange_clusters_and_pods_are_explained(
+    items: tuple[clusters.Object, ...],
+    spec: dict[str, Any],
+    tmp_path: pathlib.Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """No input that a cluster file may hold is too much."""
+    pod = clusters.pod("a", cpu="9")
+    pod["spec"] |= spec
+    cluster = clusters.write(tmp_path, *items, pod)
+    report = _report(capsys, "--cluster", cluster, "pod", "prod/a")
+    assert report["feasible"] in (0, 1)
+    assert _run(capsys, "--cluster", cluster, "pod", "prod/a").startswith("prod/a fits on ")
+
+
+@pytest.mark.e2e
+def test_a_pod_of_a_running_cluster(
+    control_plane: control_planes.ControlPlane,
+    namespace: str,
+    tmp_path: pathlib.Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Pods that wait and pods that are placed are read from the API server of the kubeconfig."""
+    kubeconfig = str(control_plane.write_kubeconfig(tmp_path / "kubeconfig"))
+    node = manifests.node("live-1", taints=[("dedicated", "gpu", "NoSchedule")])
+    control_plane.client.create_nodes([node])
+    placed = manifests.pod("placed", scheduler_name="nobody", requests={"cpu": "1"})
+    placed["spec"]["nodeName"] = "live-1"
+    waiting = manifests.pod("waiting", scheduler_name="nobody", requests={"cpu": "1"})
+    control_plane.client.create_pods(namespace, [placed, waiting])
+    waits = _report(capsys, "--kubeconfig", kubeconfig, "pod", f"{namespace}/waiting")
+    assert "toleration" in [edit["kind"] for edit in waits["edits"]]
+    sits = _report(capsys, "--kubeconfig", kubeconfig, "pod", f"{namespace}/placed")
+    assert sits["placed"] == {"node": "live-1", "exists": True, "fits": False, "best": False}
+    said = _run(capsys, "--kubeconfig", kubeconfig, "pod", f"{namespace}/placed")
+    assert "it is on live-1, where it would not be put now: " in said

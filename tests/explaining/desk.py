@@ -1,0 +1,139 @@
+"""Reports of `explain pod` about small clusters, checked against the schema."""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import jsonschema
+
+from policysched import _resources
+from policysched import clock as clocks
+from policysched.app import cluster_file, metrics_file, offline, policies
+from policysched.explaining import study, trials
+from policysched.lang import source
+from tests import builders
+from tests.cli import clusters
+
+Object = dict[str, Any]
+Report = dict[str, Any]
+
+_SCHEMA = json.loads(_resources.text("schemas", "explain.schema.json"))
+_TAINT = re.compile(r"(?P<key>[^=:]+)(=(?P<value>[^:]*))?:(?P<effect>\w+)")
+_UNSCHEDULABLE = "node.kubernetes.io/unschedulable"
+
+
+def decider(
+    items: Sequence[Object], policy: str = "", metrics: dict[str, dict[str, Any]] | None = None
+) -> offline.Decider:
+    """Return what decides the pods of a cluster of `items`."""
+    policy_set = policies.load((), {})
+    if policy:
+        policy_set = policies.from_sources([source.SourceText("t.policy", policy)], {})
+    samples = metrics_file.parse(
+        json.dumps(metrics or {}), "metrics", policy_set.metrics, builders.EPOCH
+    )
+    found = cluster_file.parse(json.dumps(clusters.list_of(*items)).encode(), "cluster")
+    return offline.Basis(policy_set, builders.EPOCH, samples).decider(found, "cluster")
+
+
+def study_pod(
+    items: Sequence[Object],
+    policy: str = "",
+    metrics: dict[str, dict[str, Any]] | None = None,
+    pod: str = "prod/p",
+    node: str | None = None,
+    limits: trials.Limits | None = None,
+) -> Report:
+    """Return the report about a pod; no time passes."""
+    clock = clocks.ManualClock(builders.EPOCH)
+    report = study.of_pod(decider(items, policy, metrics), pod, clock, limits, node)
+    jsonschema.validate([report], _SCHEMA)
+    return report
+
+
+def feasible(items: Sequence[Object], policy: str = "", metrics: Any = None) -> set[str]:
+    """Return where `prod/p` fits, decided on a cluster of its own."""
+    report = decider(items, policy, metrics).explain("prod/p")
+    return {name for name, verdict in report["nodes"].items() if verdict["ok"]}
+
+
+def best(items: Sequence[Object], policy: str = "", metrics: Any = None) -> set[str]:
+    """Return the best nodes of `prod/p`, decided on a cluster of its own."""
+    return set(decider(items, policy, metrics).explain("prod/p")["best"])
+
+
+# --- what a person would do ----------------------------------------------------------------------
+
+
+def edited(items: Sequence[Object], edit: Report, node: str, to: str | None = None) -> list[Object]:
+    """Return the cluster with an edit made as its JSON form says, by hand so to speak.
+
+    Args:
+        items: the cluster.
+        edit: of a pod, or of the node `node`.
+        node: for edits of nodes.
+        to: instead of what the edit says.
+    """
+    several = copy.deepcopy(list(items))
+    after = edit["to"] if to is None else to
+    if edit["target"] == "pod":
+        (pod,) = (each for each in several if each["metadata"]["name"] == "p")
+        _edit_pod(pod["spec"], edit, after)
+    else:
+        (found,) = (each for each in several if each["metadata"]["name"] == node)
+        _edit_node(found, edit, after)
+    return several
+
+
+def _edit_pod(spec: Object, edit: Report, after: str | None) -> None:
+    match edit["kind"]:
+        case "nodeSelector":
+            key = edit["what"].removeprefix("spec.nodeSelector[").removesuffix("]")
+            value = spec["nodeSelector"].pop(key)
+            if after is not None and edit["from"] == key:
+                spec["nodeSelector"][after] = value
+            elif after is not None:
+                spec["nodeSelector"][key] = after
+        case "toleration":
+            taint = _taint(after or "")
+            operator = "Equal" if taint["value"] else "Exists"
+            spec.setdefault("tolerations", []).append({**taint, "operator": operator})
+        case "requests":
+            resource = edit["what"].partition("[")[2].removesuffix("]")
+            spec["containers"][0]["resources"]["requests"][resource] = after
+        case "hostPort":
+            number = int(edit["from"].partition("/")[0])
+            ports = spec["containers"][0]["ports"]
+            spec["containers"][0]["ports"] = [p for p in ports if p["hostPort"] != number]
+        case "topologySpread":
+            field = "whenUnsatisfiable" if after == "ScheduleAnyway" else "maxSkew"
+            value = after if field == "whenUnsatisfiable" else int(after or "0")
+            spec["topologySpreadConstraints"][0][field] = value
+        case other:
+            raise NotImplementedError(other)
+
+
+def _edit_node(node: Object, edit: Report, after: str | None) -> None:
+    spec = node["spec"]
+    match edit["kind"]:
+        case "uncordon":
+            spec["unschedulable"] = False
+            spec["taints"] = [t for t in spec.get("taints", ()) if t["key"] != _UNSCHEDULABLE]
+        case "taint":
+            gone = _taint(edit["from"])
+            spec["taints"] = [t for t in spec["taints"] if {"value": "", **t} != gone]
+        case "label":
+            key, _, value = (after or "").partition("=")
+            node["metadata"]["labels"][key] = value
+        case other:
+            raise NotImplementedError(other)
+
+
+def _taint(text: str) -> Object:
+    match = _TAINT.fullmatch(text)
+    assert match is not None
+    return {"key": match["key"], "value": match["value"] or "", "effect": match["effect"]}

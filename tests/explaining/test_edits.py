@@ -1,0 +1,309 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from policysched import clock as clocks
+from policysched.explaining import edit, study, trials
+from tests import builders
+from tests.cli import clusters
+from tests.explaining import desk
+
+TAINT = {"key": "dedicated", "value": "gpu", "effect": "NoSchedule"}
+EXPRESSION = {"key": "disk", "operator": "In", "values": ["sd"]}
+SPREAD = {
+    "maxSkew": 1,
+    "topologyKey": "zone",
+    "whenUnsatisfiable": "DoNotSchedule",
+    "labelSelector": {"matchLabels": {"app": "web"}},
+}
+SPREAD_0 = "spec.topologySpreadConstraints[0] (zone)"
+ANTI = {"topologyKey": "host", "labelSelector": {"matchLabels": {"app": "web"}}}
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+
+
+def _node(name: str = "n1", spec: Any = None, cpu: str = "4", **labels: str) -> desk.Object:
+    node = clusters.node(name, cpu, **labels)
+    node["spec"] = spec or {}
+    return node
+
+
+def _port_pod(name: str, **spec: Any) -> desk.Object:
+    pod = clusters.pod(name, **spec)
+    pod["spec"]["containers"][0]["ports"] = [{"hostPort": 80, "containerPort": 80}]
+    return pod
+
+
+def _node_affinity(*expressions: Any) -> desk.Object:
+    terms = [{"matchExpressions": list(expressions)}]
+    return {"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": terms}}}
+
+
+def _policy(rule: str) -> str:
+    metric = "metric busy: ratio = `b` node instance"
+    return f"version 1\n{metric}\npolicy w {{\n  for pods\n  {rule}\n}}\n"
+
+
+# --- one case a kind -----------------------------------------------------------------------------
+
+CASES = [
+    pytest.param(
+        [_node(gpu_mem="80"), clusters.pod("p", nodeSelector={"gpu-mem": "80"})],
+        "",
+        [
+            "nodeSelector gpu-mem: did you mean gpu_mem? no node has the label gpu-mem",
+            "drop gpu-mem=80 from the nodeSelector",
+            "add the label gpu-mem=80 to a node",
+        ],
+        id="a misspelt label",
+    ),
+    pytest.param(
+        [_node(disk="ssd"), clusters.pod("p", nodeSelector={"disk": "sdd"})],
+        "",
+        [
+            "nodeSelector disk=sdd: did you mean ssd? no node has disk=sdd",
+            "drop disk=sdd from the nodeSelector",
+            "add the label disk=sdd to a node",
+        ],
+        id="a misspelt value",
+    ),
+    pytest.param(
+        [
+            _node(disk="nvme"),
+            _node("n2", cpu="500m", disk="hdd"),
+            clusters.pod("p", nodeSelector={"disk": "hdd"}),
+        ],
+        "",
+        [
+            "lower the cpu request of container c from 1 to 500m",
+            "nodeSelector disk from hdd to nvme",
+            "drop disk=hdd from the nodeSelector",
+            "add the label disk=hdd to a node",
+        ],
+        id="another value, a smaller request",
+    ),
+    pytest.param(
+        [_node(disk="ssd"), clusters.pod("p", affinity=_node_affinity(EXPRESSION))],
+        "",
+        [
+            "node affinity disk In (sd): did you mean ssd?",
+            "drop disk In (sd) from the required node affinity",
+            "add the label disk=sd to a node",
+        ],
+        id="node affinity",
+    ),
+    pytest.param(
+        [_node(spec={"taints": [TAINT]}), clusters.pod("p")],
+        "",
+        [
+            "add a toleration of the taint dedicated=gpu:NoSchedule to the pod",
+            "remove the taint dedicated=gpu:NoSchedule of a node",
+        ],
+        id="a taint",
+    ),
+    pytest.param(
+        [
+            _node(
+                spec={
+                    "unschedulable": True,
+                    "taints": [{"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}],
+                }
+            ),
+            clusters.pod("p"),
+        ],
+        "",
+        ["uncordon a node"],
+        id="a cordoned node",
+    ),
+    pytest.param(
+        [_node(), clusters.pod("a", cpu="3500m", on="n1"), clusters.pod("p")],
+        "",
+        [
+            "lower the cpu request of container c from 1 to 500m",
+            "free 500m cpu on a node",
+        ],
+        id="too little cpu",
+    ),
+    pytest.param(
+        [_node(), _port_pod("a", on="n1"), _port_pod("p")],
+        "",
+        ["drop host port 80/TCP of container c"],
+        id="a host port",
+    ),
+    pytest.param(
+        [
+            _node(host="a"),
+            clusters.pod("a", on="n1"),
+            clusters.pod("p", affinity={"podAntiAffinity": {REQUIRED: [ANTI]}}),
+        ],
+        "",
+        ["drop the required podAntiAffinity term 1 (topologyKey host)"],
+        id="pod anti-affinity",
+    ),
+    pytest.param(
+        [
+            _node(zone="a"),
+            _node("n2", cpu="500m", zone="b"),
+            clusters.pod("a", on="n1"),
+            clusters.pod("b", on="n1"),
+            clusters.pod("p", topologySpreadConstraints=[SPREAD]),
+        ],
+        "",
+        [
+            "lower the cpu request of container c from 1 to 500m",
+            f"maxSkew of {SPREAD_0} from 1 to 3",
+            f"whenUnsatisfiable of {SPREAD_0} from DoNotSchedule to ScheduleAnyway",
+        ],
+        id="topology spread",
+    ),
+    pytest.param(
+        [_node(), clusters.pod("p")],
+        _policy("reject when busy > 80% missing allow as hot"),
+        [
+            "rule w/hot (line 5): threshold from 80% to 90%",
+            "leave out rule w/hot (line 5)",
+        ],
+        id="a threshold",
+    ),
+    pytest.param(
+        [_node(), clusters.pod("p")],
+        _policy("reject when free(cpu) < 5 as full"),
+        [
+            "rule w/full (line 5): threshold from 5000m to 4000m",
+            "leave out rule w/full (line 5)",
+        ],
+        id="a threshold of free cores",
+    ),
+    pytest.param(
+        [_node(disk="ssd"), clusters.pod("p")],
+        _policy("nodeAffinity required dsk = ssd as fast"),
+        [
+            "rule w/fast (line 5): label dsk: did you mean disk? no node has that label",
+            "add the label dsk=ssd to a node",
+            "leave out rule w/fast (line 5)",
+        ],
+        id="a policy's label",
+    ),
+    pytest.param(
+        [
+            _node(zone="a"),
+            _node("n2", cpu="500m", zone="b"),
+            clusters.pod("a", on="n1"),
+            clusters.pod("p"),
+        ],
+        _policy("topologySpread self topologyKey zone maxSkew 1 as even"),
+        [
+            "lower the cpu request of container c from 1 to 500m",
+            "rule w/even (line 5): maxSkew from 1 to 2",
+            "leave out rule w/even (line 5)",
+        ],
+        id="a policy's spread",
+    ),
+]
+
+
+@pytest.mark.parametrize("items, policy, texts", CASES)
+def test_edits_by_which_a_pod_would_fit(
+    items: list[desk.Object], policy: str, texts: list[str]
+) -> None:
+    """They are told in the order of what they give up."""
+    report = desk.study_pod(items, policy, {"busy": {"n1": 0.9}} if "busy >" in policy else None)
+    assert [each["text"] for each in report["edits"]] == texts
+    assert report["triedAll"]
+    assert "nearest" not in report
+
+
+def test_names_that_are_meant() -> None:
+    """Not only single letters are mistaken; a prefix may be missing."""
+    assert edit.similar("gpu-memory-gb", ["gpu-mem-gb", "pool"]) == ["gpu-mem-gb"]
+    assert edit.similar("zone", ["topology.kubernetes.io/zone"]) == ["topology.kubernetes.io/zone"]
+    assert edit.similar("disktype", ["arch", "os"]) == []
+
+
+def test_two_obstacles_are_told_where_no_edit_helps() -> None:
+    """The node with the fewest obstacles is named, with all of them."""
+    tainted = _node("n1", {"taints": [TAINT], "unschedulable": True})
+    items = [_node("n2", {"taints": [TAINT]}, cpu="100m"), tainted]
+    report = desk.study_pod([*items, clusters.pod("p", nodeSelector={"x": "y"})])
+    assert report["edits"] == []
+    assert report["nearest"] == {
+        "node": "n1",
+        "obstacles": [
+            {"by": "NodeUnschedulable", "reason": "node(s) were unschedulable"},
+            {"by": "TaintToleration", "reason": "node(s) had untolerated taint(s)"},
+            {
+                "by": "NodeAffinity",
+                "reason": "node(s) didn't match Pod's node affinity/selector",
+            },
+        ],
+    }
+
+
+def test_preemption_names_its_victims() -> None:
+    """Where a less important pod could leave, it is said which one."""
+    low = clusters.pod("low", cpu="3500m", on="n1", priority=1)
+    report = desk.study_pod([_node(), low, clusters.pod("p", priority=100)])
+    assert report["preemption"] == {"node": "n1", "victims": ["prod/low"]}
+    assert desk.study_pod([_node(), low, clusters.pod("p")])["preemption"] is None
+
+
+def test_edits_of_many_nodes_are_tried_on_few() -> None:
+    """The others are counted."""
+    nodes = [_node(f"n{number}", {"taints": [TAINT]}) for number in range(9)]
+    report = desk.study_pod([*nodes, clusters.pod("p")])
+    (untaint,) = [each for each in report["edits"] if each["kind"] == "taint"]
+    assert (untaint["nodes"], untaint["more"]) == (["n0", "n1", "n2", "n3", "n4"], 4)
+
+
+def test_trials_end() -> None:
+    """What could not be tried is owned up to."""
+    nodes = [_node(f"n{number}", {"taints": [TAINT]}) for number in range(9)]
+    report = desk.study_pod([*nodes, clusters.pod("p")], limits=trials.Limits(trials=2))
+    assert not report["triedAll"]
+    names = [node["metadata"]["name"] for node in nodes]
+    assert [each["nodes"] for each in report["edits"]] == [names, ["n0"]]
+
+
+def test_edits_for_one_node() -> None:
+    """Asked about a node, only what helps there is told, even if the pod fits elsewhere."""
+    items = [_node("n1", {"taints": [TAINT]}), _node("n2"), clusters.pod("p")]
+    report = desk.study_pod(items, node="n1")
+    assert [each["kind"] for each in report["edits"]] == ["toleration", "taint"]
+    assert all(each["nodes"] == ["n1"] for each in report["edits"])
+    assert "flips" in desk.study_pod(items, node="n2")
+
+
+@pytest.mark.parametrize(
+    "others, placed",
+    [
+        pytest.param([], {"exists": True, "fits": True, "best": True}, id="again"),
+        pytest.param(
+            [_node("n2", cpu="64")], {"exists": True, "fits": True, "best": False}, id="elsewhere"
+        ),
+        pytest.param(
+            [clusters.pod("a", cpu="3500m", on="n1")],
+            {"exists": True, "fits": False, "best": False},
+            id="no more",
+        ),
+    ],
+)
+def test_a_placed_pod_is_decided_again(others: list[desk.Object], placed: desk.Report) -> None:
+    """Its own requests do not count, those of others do."""
+    report = desk.study_pod([_node(), clusters.pod("p", on="n1", cpu="3"), *others])
+    assert report["placed"] == {"node": "n1", **placed}
+
+
+def test_a_pod_on_a_node_that_is_gone() -> None:
+    """The node is named all the same."""
+    report = desk.study_pod([_node(), clusters.pod("p", on="gone")])
+    assert report["placed"] == {"node": "gone", "exists": False, "fits": False, "best": False}
+
+
+@pytest.mark.parametrize("items, policy, _texts", CASES)
+def test_nothing_is_left_behind(items: list[desk.Object], policy: str, _texts: list[str]) -> None:
+    """After all trials the cluster is as it was: the plain report is the same as before."""
+    fresh = desk.decider(items, policy).explain("prod/p")
+    used = desk.decider(items, policy)
+    study.of_pod(used, "prod/p", clocks.ManualClock(builders.EPOCH))
+    assert used.explain("prod/p") == fresh
