@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import pathlib
 import re
 
@@ -29,6 +30,19 @@ def test_alerts_that_it_names_are_there(name: str) -> None:
 def test_folders_that_it_names_are_there(folder: str) -> None:
     """Whoever applies one finds it."""
     assert (kubectl.DEPLOY.parent / folder / "kustomization.yaml").is_file()
+
+
+def test_a_kustomization_over_an_overlay_takes_the_place_of_a_chart(tmp_path: pathlib.Path) -> None:
+    """Image and replicas are those that it names; everything else is the overlay's."""
+    overlay = os.path.relpath(kubectl.DEPLOY / "overlays", tmp_path)
+    text = BLOCKS["kustomization.yaml"].replace("deploy/overlays", overlay)
+    (tmp_path / "kustomization.yaml").write_text(text, encoding="utf-8")
+    made = kubectl.rendered(tmp_path)
+    spec = kubectl.find(made, "Deployment", "policysched")["spec"]
+    assert spec["replicas"] == 3
+    (container,) = spec["template"]["spec"]["containers"]
+    assert container["image"] == "registry.example.com/policysched:0.1.0"
+    assert len(made) == len(kubectl.overlay("second-scheduler"))
 
 
 def test_editors_get_a_role_that_is_shipped() -> None:
