@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from policysched.lang import checked, source
-from policysched.lint import scopes
+from policysched.lint import demands, scopes
 
 
 class Acting:
@@ -20,6 +20,8 @@ class Acting:
             policy for policy in profile.policies if policy.mode == "enforce"
         ]
         self._covering = scopes.Covering(self.policies)
+        self._rules: dict[str, list[tuple[checked.CheckedPolicy, checked.Rule]]] = {}
+        self._demands: dict[str, list[demands.Demand]] = {}
         self._disabling: dict[str, list[checked.CheckedPolicy]] = {}
         for policy in self.policies:
             for each in policy.disables:
@@ -27,15 +29,31 @@ class Acting:
 
     def on_pods_of(
         self, policy: checked.CheckedPolicy
-    ) -> Iterator[tuple[checked.CheckedPolicy, checked.Rule]]:
-        """Yield rules that always act on every pod of a policy, each with its own policy.
+    ) -> Sequence[tuple[checked.CheckedPolicy, checked.Rule]]:
+        """Return rules that always act on every pod of a policy, each with its own policy.
 
         Rules with `during` or `expires` are left out, and those that some policy may disable.
         """
-        for other in self._covering.of(policy):
-            for each in other.rules:
-                if each.head.active is None and not self._may_be_off(each, policy):
-                    yield other, each
+        known = self._rules.get(policy.name)
+        if known is None:
+            known = self._rules[policy.name] = [
+                (other, each)
+                for other in self._covering.of(policy)
+                for each in other.rules
+                if each.head.active is None and not self._may_be_off(each, policy)
+            ]
+        return known
+
+    def demands_on(self, policy: checked.CheckedPolicy) -> Sequence[demands.Demand]:
+        """Return what is always asked of nodes for every pod of a policy, by whatever policy."""
+        known = self._demands.get(policy.name)
+        if known is None:
+            known = self._demands[policy.name] = [
+                demands.Demand(each, selector)
+                for _, each in self.on_pods_of(policy)
+                for selector in demands.selectors(each, policy.scope)
+            ]
+        return known
 
     @staticmethod
     def stays(

@@ -7,7 +7,7 @@ import functools
 import itertools
 from collections.abc import Mapping
 
-from policysched.cluster import objects, pod_shape, snapshot
+from policysched.cluster import columns, objects, pod_shape, snapshot
 from policysched.compiler import node_masks, pod_predicates, scope
 from policysched.lang import checked, checked_selector
 
@@ -47,10 +47,26 @@ class ClusterFacts:
 
     def left_by(self, *selectors: checked_selector.Selector) -> tuple[objects.Node, ...]:
         """Return the nodes that match all the selectors."""
-        rows = self.snapshot.all_rows()
-        mask = node_masks.lower(checked_selector.AllOf(selectors)).mask(rows)
-        found = itertools.compress(rows.objects(), mask & self.snapshot.is_alive)
+        mask = self.snapshot.is_alive
+        for selector in selectors:
+            mask = mask & self._mask(selector)
+        found = itertools.compress(self._row_nodes, mask)
         return tuple(node for node in found if node is not None)
+
+    def _mask(self, selector: checked_selector.Selector) -> columns.BoolArray:
+        known = self._masks.get(selector)
+        if known is None:
+            rows = self.snapshot.all_rows()
+            known = self._masks[selector] = node_masks.lower(selector).mask(rows)
+        return known
+
+    @functools.cached_property
+    def _masks(self) -> dict[checked_selector.Selector, columns.BoolArray]:
+        return {}
+
+    @functools.cached_property
+    def _row_nodes(self) -> list[objects.Node | None]:
+        return self.snapshot.all_rows().objects()
 
     def pods_of(self, policy: checked.CheckedPolicy) -> list[objects.Pod]:
         """Return the pods that a policy is about."""

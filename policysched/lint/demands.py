@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Iterator, Sequence
 
 from policysched.lang import checked, checked_expr, checked_selector
-from policysched.lint import acting, selector_sets
+from policysched.lint import selector_sets
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -22,15 +22,6 @@ class Demand:
     selector: checked_selector.Selector
 
 
-def on_pods_of(policy: checked.CheckedPolicy, known: acting.Acting) -> list[Demand]:
-    """Return what is always asked for every pod of a policy, by whatever policy."""
-    return [
-        Demand(each, selector)
-        for _, each in known.on_pods_of(policy)
-        for selector in _selectors(each, policy.scope)
-    ]
-
-
 def preferred(each: checked.Rule) -> checked_selector.Selector | None:
     """Return the nodes that a rule prefers, None for another rule."""
     match each:
@@ -42,9 +33,10 @@ def preferred(each: checked.Rule) -> checked_selector.Selector | None:
             return None
 
 
-def _selectors(
+def selectors(
     each: checked.Rule, scope: checked_selector.PodScope
 ) -> Iterator[checked_selector.Selector]:
+    """Yield what a rule asks of nodes for pods of `scope`, if it acts on all of them."""
     match each:
         case checked.NodeAffinityRule(weight=None, selector=selector):
             yield selector

@@ -58,13 +58,14 @@ def lint(
         for each in found
         if not any(comment.silences(each) for comment in comments if comment.codes)
     ]
+    silenced = len(found) - len(kept)
     if chosen.runs("PS803"):
         judged = {each.code for each in active}
         kept += _faults(comments, found, judged, result, chosen)
     shown = [each for each in kept if not _is_left_out(each, result.texts, chosen)]
     unique = {(each.code, each.span, each.message): each for each in shown}
     findings = tuple(sorted(unique.values(), key=diagnostics.by_position))
-    return Report(findings, result.texts, len(found) - sum(each in kept for each in found))
+    return Report(findings, result.texts, silenced)
 
 
 def _found(

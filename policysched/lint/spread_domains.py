@@ -5,22 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from policysched.lang import checked
-from policysched.lint import acting, cluster_facts, demands, subject
+from policysched.lint import cluster_facts, subject
 
 
 def of(
     about: subject.Subject, cluster: cluster_facts.ClusterFacts
 ) -> Iterator[tuple[checked.TopologySpreadRule, frozenset[str]]]:
     """Yield each spread with the domains that the required rules of its pods leave."""
-    for profile in about.program.profiles:
-        known = acting.Acting(profile)
+    for known in about.acting:
         for policy in known.policies:
             spreads = [
                 each for each in policy.rules if isinstance(each, checked.TopologySpreadRule)
             ]
             if not spreads:
                 continue
-            asked = demands.on_pods_of(policy, known)
+            asked = known.demands_on(policy)
             nodes = cluster.left_by(*(each.selector for each in asked))
             for each in spreads:
                 labels = (node.metadata.labels.get(each.topology_key) for node in nodes)

@@ -17,7 +17,7 @@ from policysched.lang import (
     source,
     syntax,
 )
-from policysched.lint import contradictions, queries, selector_sets, thresholds
+from policysched.lint import acting, contradictions, queries, selector_sets, thresholds
 
 if TYPE_CHECKING:
     from policysched.lint import (
@@ -75,6 +75,11 @@ class Subject:
             for each in self.occurrences
             for found in contradictions.find(each.selector)
         )
+
+    @functools.cached_property
+    def acting(self) -> tuple[acting.Acting, ...]:
+        """The rules that are in force, profile by profile."""
+        return tuple(acting.Acting(profile) for profile in self.program.profiles)
 
     @functools.cached_property
     def metric_queries(self) -> tuple[queries.MetricQuery, ...]:

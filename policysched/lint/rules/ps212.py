@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from policysched.lang import checked, checked_selector, diagnostics
-from policysched.lint import acting, rule, selector_sets, subject
+from policysched.lint import rule, selector_sets, subject
 
 
 def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
-    for profile in about.program.profiles:
-        known = acting.Acting(profile)
+    for known in about.acting:
         for policy in known.policies:
             near = [each for each in policy.rules if _is_affinity(each)]
             if not near:

@@ -6,14 +6,13 @@ import itertools
 from collections.abc import Iterator, Sequence
 
 from policysched.lang import checked, checked_selector, diagnostics
-from policysched.lint import acting, demands, rule, selector_sets, subject
+from policysched.lint import demands, rule, selector_sets, subject
 
 
 def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
-    for profile in about.program.profiles:
-        known = acting.Acting(profile)
+    for known in about.acting:
         for policy in known.policies:
-            yield from _of(policy, demands.on_pods_of(policy, known))
+            yield from _of(policy, known.demands_on(policy))
 
 
 def _of(

@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from policysched.lang import checked, checked_selector, diagnostics
-from policysched.lint import acting, demands, rule, selector_sets, subject, taint_patterns
+from policysched.lint import demands, rule, selector_sets, subject, taint_patterns
 
 
 def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
-    for profile in about.program.profiles:
-        known = acting.Acting(profile)
+    for known in about.acting:
         for policy in known.policies:
             tolerated = [each for each in policy.rules if isinstance(each, checked.TolerateRule)]
             if tolerated:
-                asked = demands.on_pods_of(policy, known)
+                asked = known.demands_on(policy)
                 yield from _of(about, tolerated, asked)
 
 

@@ -13,8 +13,7 @@ _AFTER = re.compile(r"\s*,\s*")
 
 
 def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
-    for profile in about.program.profiles:
-        known = acting.Acting(profile)
+    for known in about.acting:
         for policy in known.policies:
             own = [each for each in policy.rules if isinstance(each, checked.TolerateRule)]
             if own:

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from policysched.lang import checked, checked_selector, diagnostics
-from policysched.lint import acting, demands, rule, selector_sets, subject
+from policysched.lint import demands, rule, selector_sets, subject
 
 
 def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
-    for profile in about.program.profiles:
-        known = acting.Acting(profile)
+    for known in about.acting:
         for policy in known.policies:
             preferring = [each for each in policy.rules if demands.preferred(each) is not None]
             if preferring:
-                yield from _of(about, preferring, demands.on_pods_of(policy, known))
+                yield from _of(about, preferring, known.demands_on(policy))
 
 
 def _of(
-    about: subject.Subject, preferring: list[checked.Rule], asked: list[demands.Demand]
+    about: subject.Subject, preferring: list[checked.Rule], asked: Sequence[demands.Demand]
 ) -> Iterator[diagnostics.Diagnostic]:
     required = [each.selector for each in asked]
     if len(asked) > selector_sets.MAX_OPERANDS or selector_sets.never_match(*required):
@@ -34,7 +33,7 @@ def _of(
                 yield _finding(about, each, selector, what, _deciding(asked, wanted))
 
 
-def _deciding(asked: list[demands.Demand], wanted: checked_selector.Selector) -> checked.Rule:
+def _deciding(asked: Sequence[demands.Demand], wanted: checked_selector.Selector) -> checked.Rule:
     """Return the rule that decides, or the first of those that do so together."""
     return next(
         (each.rule for each in asked if selector_sets.never_match(each.selector, wanted)),

@@ -3,31 +3,38 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Mapping
 
 from policysched.lang import checked, diagnostics
 from policysched.lint import acting, rule, subject
 
 
 def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
-    for profile in about.program.profiles:
-        known = acting.Acting(profile)
+    for known in about.acting:
+        meanings = {
+            each.head.name: _meaning(each)
+            for policy in known.policies
+            for each in policy.rules
+            if _weight(each)
+        }
         for policy in known.policies:
             own = [each for each in policy.rules if _weight(each) and not each.head.active]
             if own:
-                yield from _of(policy, own, known)
+                yield from _of(policy, own, known, meanings)
 
 
 def _of(
-    policy: checked.CheckedPolicy, own: list[checked.Rule], known: acting.Acting
+    policy: checked.CheckedPolicy,
+    own: list[checked.Rule],
+    known: acting.Acting,
+    meanings: Mapping[str, Hashable],
 ) -> Iterator[diagnostics.Diagnostic]:
-    by_meaning: dict[Hashable, list[tuple[checked.CheckedPolicy, checked.Rule]]] = {}
-    for other_policy, other in known.on_pods_of(policy):
-        if _weight(other):
-            by_meaning.setdefault(_meaning(other), []).append((other_policy, other))
+    scored = [pair for pair in known.on_pods_of(policy) if pair[1].head.name in meanings]
     for each in own:
-        for other_policy, other in by_meaning.get(_meaning(each), ()):
-            if not known.stays(policy, each.head.span, other_policy, other.head.span):
+        meaning = meanings[each.head.name]
+        for other_policy, other in scored:
+            is_same = meanings[other.head.name] == meaning
+            if is_same and not known.stays(policy, each.head.span, other_policy, other.head.span):
                 yield _finding(each, other)
                 break
 

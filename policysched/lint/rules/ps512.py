@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from policysched.lang import checked, diagnostics
-from policysched.lint import acting, cluster_facts, demands, rule, selector_sets, subject
+from policysched.lint import cluster_facts, demands, rule, selector_sets, subject
 
 
 def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
     cluster = about.cluster
     if cluster is None or len(cluster.nodes) <= 1:
         return
-    for profile in about.program.profiles:
-        known = acting.Acting(profile)
+    for known in about.acting:
         for policy in known.policies:
             preferring = [each for each in policy.rules if demands.preferred(each) is not None]
             if preferring:
-                asked = demands.on_pods_of(policy, known)
+                asked = known.demands_on(policy)
                 yield from _of(about, cluster, preferring, asked)
 
 
@@ -25,7 +24,7 @@ def _of(
     about: subject.Subject,
     cluster: cluster_facts.ClusterFacts,
     preferring: list[checked.Rule],
-    asked: list[demands.Demand],
+    asked: Sequence[demands.Demand],
 ) -> Iterator[diagnostics.Diagnostic]:
     required = [each.selector for each in asked]
     left = cluster.matching(*required)

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from policysched.lang import checked, diagnostics
-from policysched.lint import acting, cluster_facts, demands, rule, subject
+from policysched.lint import cluster_facts, demands, rule, subject
 
 
 def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
     cluster = about.cluster
     if cluster is None or not cluster.nodes:
         return
-    for profile in about.program.profiles:
-        known = acting.Acting(profile)
+    for known in about.acting:
         for policy in known.policies:
             apart = [each for each in policy.rules if _keeps_apart(each)]
             if apart:
-                asked = demands.on_pods_of(policy, known)
+                asked = known.demands_on(policy)
                 for each in apart:
                     yield from _of(cluster, policy, each, asked)
 
@@ -37,7 +36,7 @@ def _of(
     cluster: cluster_facts.ClusterFacts,
     policy: checked.CheckedPolicy,
     each: checked.Rule,
-    asked: list[demands.Demand],
+    asked: Sequence[demands.Demand],
 ) -> Iterator[diagnostics.Diagnostic]:
     assert isinstance(each, checked.PodAffinityRule)  # noqa: S101 - tells the type checker
     nodes = cluster.left_by(*(demand.selector for demand in asked))

@@ -6,17 +6,16 @@ from collections.abc import Iterator
 
 from policysched.cluster import objects, pod_requests, pod_shape
 from policysched.lang import checked, diagnostics
-from policysched.lint import acting, cluster_facts, demands, rule, subject
+from policysched.lint import cluster_facts, demands, rule, subject
 
 
 def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
     cluster = about.cluster
     if cluster is None or not cluster.nodes:
         return
-    for profile in about.program.profiles:
-        known = acting.Acting(profile)
+    for known in about.acting:
         for policy in known.policies:
-            asked = demands.on_pods_of(policy, known)
+            asked = known.demands_on(policy)
             own = next((each for each in asked if each.rule.head.policy == policy.name), None)
             nodes = cluster.left_by(*(each.selector for each in asked)) if own else ()
             if own is not None and nodes:
