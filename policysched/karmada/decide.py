@@ -7,9 +7,9 @@ Source: Karmada v1.18.2 `pkg/scheduler/scheduler.go`
 from __future__ import annotations
 
 import dataclasses
-import datetime
 from typing import TYPE_CHECKING
 
+from policysched.cluster import time_text
 from policysched.karmada import errors, interface
 
 if TYPE_CHECKING:
@@ -64,4 +64,4 @@ def reschedule_is_asked_for(binding: objects.Binding) -> bool:
     asked, last = binding.spec.reschedule_triggered_at, binding.status.last_scheduled_time
     if asked is None or last is None:
         return False
-    return datetime.datetime.fromisoformat(asked) > datetime.datetime.fromisoformat(last)
+    return time_text.seconds(asked) > time_text.seconds(last)

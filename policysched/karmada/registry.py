@@ -5,8 +5,12 @@ Source: Karmada v1.18.2 `pkg/scheduler/framework/runtime/registry.go`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import functools
+from importlib import metadata
+from typing import TYPE_CHECKING, TypeAlias
 
+from policysched import errors
+from policysched.karmada import interface
 from policysched.karmada.plugins import (
     api_enablement,
     cluster_affinity,
@@ -18,35 +22,62 @@ from policysched.karmada.plugins import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from policysched.karmada import interface
+    from collections.abc import Callable, Iterable, Mapping
 
 
-def built_in(*, with_workload_affinity: bool = False) -> dict[str, interface.Plugin]:
-    """Return Karmada's own plugins by name, in the order in which they are asked."""
-    plugins: list[interface.Plugin] = [
-        cluster_eviction.ClusterEviction(),
-        api_enablement.APIEnablement(),
-        taint_toleration.TaintToleration(),
-        cluster_affinity.ClusterAffinity(),
-        spread_constraint.SpreadConstraint(),
-        cluster_locality.ClusterLocality(),
+ENTRY_POINT_GROUP = "policysched.karmada_plugins"
+
+Factory: TypeAlias = "Callable[[], interface.Plugin]"
+
+
+def built_in(*, with_workload_affinity: bool = False) -> dict[str, Factory]:
+    """Return what makes Karmada's own plugins, in the order in which they are asked."""
+    plugins: list[Factory] = [
+        cluster_eviction.ClusterEviction,
+        api_enablement.APIEnablement,
+        taint_toleration.TaintToleration,
+        cluster_affinity.ClusterAffinity,
+        spread_constraint.SpreadConstraint,
+        cluster_locality.ClusterLocality,
     ]
     if with_workload_affinity:
-        plugins += [workload_affinity.WorkloadAffinity(), workload_affinity.WorkloadAntiAffinity()]
-    return {plugin.name: plugin for plugin in plugins}
+        plugins += [workload_affinity.WorkloadAffinity, workload_affinity.WorkloadAntiAffinity]
+    return {plugin().name: plugin for plugin in plugins}
 
 
-def chosen(
-    registry: Mapping[str, interface.Plugin], said: Iterable[str]
-) -> Sequence[interface.Plugin]:
+def with_entry_points(
+    own: Mapping[str, Factory], entry_points: Iterable[metadata.EntryPoint] | None = None
+) -> dict[str, Factory]:
+    """Return the plugins with those of installed packages behind them.
+
+    `entry_points` defaults to all of the group that are installed; each names a class, or a
+    function, that is called without arguments. Nothing is loaded here.
+
+    Raises:
+        ConfigurationError: one has the name of a built-in plugin.
+    """
+    registry = dict(own)
+    if entry_points is None:
+        entry_points = metadata.entry_points(group=ENTRY_POINT_GROUP)
+    for entry_point in entry_points:
+        if entry_point.name in registry:
+            raise errors.ConfigurationError(
+                "--plugins", f"a plugin named {entry_point.name} already exists"
+            )
+        registry[entry_point.name] = functools.partial(_load, entry_point)
+    return registry
+
+
+def chosen(registry: Mapping[str, Factory], said: Iterable[str]) -> list[interface.Plugin]:
     """Return the plugins that `--plugins` chooses.
 
     Args:
         registry: all plugins by name.
         said: `*` for all; then in their order `name` adds one and `-name` takes one away. Unknown
             names say nothing.
+
+    Raises:
+        ConfigurationError: a plugin of another package cannot be made.
     """
     words = list(said)
     names = list(registry) if "*" in words else []
@@ -55,4 +86,20 @@ def chosen(
             names.append(word)
         elif word.startswith("-") and word.lstrip("-") in names:
             names.remove(word.lstrip("-"))
-    return [plugin for name, plugin in registry.items() if name in names]
+    return [make() for name, make in registry.items() if name in names]
+
+
+def _load(entry_point: metadata.EntryPoint) -> interface.Plugin:
+    try:
+        plugin = entry_point.load()()
+    except Exception as error:
+        told = f"does not load: {type(error).__name__}: {error}"
+        raise errors.ConfigurationError(f"plugin `{entry_point.name}`", told) from error
+    if getattr(plugin, "name", None) != entry_point.name:
+        told = "makes something that is not a plugin of that name"
+        raise errors.ConfigurationError(f"plugin `{entry_point.name}`", told)
+    if not isinstance(plugin, interface.FilterPlugin | interface.ScorePlugin):
+        raise errors.ConfigurationError(
+            f"plugin `{entry_point.name}`", "neither filters nor scores"
+        )
+    return plugin

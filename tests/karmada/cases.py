@@ -16,16 +16,21 @@ _TAINTS = ("dedicated", "maintenance", "cluster.karmada.io/not-ready")
 _EFFECTS = ("NoSchedule", "NoExecute", "PreferNoSchedule")
 _KINDS = (("apps/v1", "Deployment"), ("batch/v1", "Job"), ("v1", "ConfigMap"))
 _TIMES = ("2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z")
-_CASES_IN_ONE_PLANE = 8
+
+BINDINGS = 8
+"""In every control plane."""
 
 
-def control_plane(seed: str) -> Object:
-    """Return a v1 List of clusters and bindings."""
+def control_plane(seed: str, *, has_groups: bool = False) -> Object:
+    """Return a v1 List of clusters and bindings, with groups of workloads if wanted."""
     d = draw.Draw(seed)
     # Go's sort is not stable on more than 12 ties, so there are never more candidates.
     clusters = [_cluster(d, f"m{i:02d}") for i in range(d.number(0 if d.chance(0.02) else 1, 12))]
     names = [cluster["metadata"]["name"] for cluster in clusters]
-    bindings = [_binding(d, names, number) for number in range(_CASES_IN_ONE_PLANE)]
+    bindings = [_binding(d, names, number) for number in range(BINDINGS)]
+    if has_groups:
+        for binding in bindings:
+            binding["spec"] |= _groups(d)
     return {"apiVersion": "v1", "kind": "List", "items": [*clusters, *bindings]}
 
 
@@ -164,6 +169,15 @@ def _replicas(d: draw.Draw, kind: str) -> Object:
             requests["example.com/gpu"] = "1"
         said["replicaRequirements"] = {"resourceRequest": requests} if d.chance(0.95) else {}
     return said
+
+
+def _groups(d: draw.Draw) -> Object:
+    groups = {
+        field: d.pick(("x", "y"))
+        for field in ("affinityGroup", "antiAffinityGroup")
+        if d.chance(0.4)
+    }
+    return {"workloadAffinityGroups": groups} if groups else {}
 
 
 def _targets(d: draw.Draw, clusters: list[str]) -> list[Object]:

@@ -72,8 +72,8 @@ def _others(
         its = other.spec.workload_affinity_groups
         if groups is None or its is None or group_of(its) != group_of(groups):
             continue
-        if other.metadata.namespace != own.spec.resource.namespace:
-            continue
+        if other.metadata.namespace != own.spec.resource.namespace or not other.metadata.namespace:
+            continue  # Karmada looks among ResourceBindings alone, not at cluster-wide ones
         if other.metadata.name != _binding_name(own.spec.resource):
             yield frozenset(target.name for target in other.spec.clusters)
 

@@ -1,0 +1,58 @@
+"""`karmada simulate`: where the bindings of a control plane would go, without any server."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any
+
+from policysched.karmada import decide, errors, snapshot
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from policysched.app.karmada import control_plane_file
+    from policysched.karmada import algorithm, objects
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Outcome:
+    """A binding and what became of it."""
+
+    binding: objects.Binding
+    decision: decide.Decision
+
+    @property
+    def failure(self) -> errors.Failure | None:
+        """Why the binding goes nowhere, if it does not."""
+        result = self.decision.result
+        return result if isinstance(result, errors.Failure) else None
+
+    @property
+    def targets(self) -> objects.Targets:
+        """Where the binding goes."""
+        result = self.decision.result
+        return () if isinstance(result, errors.Failure) else result
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it in the form of schemas/karmada-simulate.schema.json."""
+        failure = self.failure
+        return {
+            "binding": self.binding.key,
+            "clusters": [{"name": each.name, "replicas": each.replicas} for each in self.targets],
+            "errorKind": failure.kind if failure else "",
+            "error": failure.text if failure else "",
+            "observedAffinity": self.decision.observed_affinity,
+        }
+
+
+def simulate(
+    algorithm: algorithm.Algorithm, plane: control_plane_file.ControlPlane
+) -> Iterator[Outcome]:
+    """Yield what becomes of each binding when it is scheduled now, in the order of the file.
+
+    Each is considered alone: capacities are what member clusters have told, which no decision
+    changes.
+    """
+    clusters = snapshot.of(plane.clusters, plane.bindings)
+    for binding in plane.bindings:
+        yield Outcome(binding, decide.decide(algorithm, binding, clusters))

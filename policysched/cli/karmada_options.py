@@ -1,0 +1,72 @@
+"""Options of Karmada's scheduler that change decisions, with its names."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from policysched import errors
+
+if TYPE_CHECKING:
+    import argparse
+
+    from policysched.karmada import algorithm as algorithms
+
+_WORKLOAD_AFFINITY = "WorkloadAffinity"
+_GATES = (_WORKLOAD_AFFINITY,)
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add the options."""
+    group = parser.add_argument_group("how to decide, as karmada-scheduler is told")
+    group.add_argument(
+        "--plugins",
+        metavar="NAMES",
+        default="*",
+        help="plugins, separated by commas: `*` for all, `-NAME` for all but one (default: *)",
+    )
+    group.add_argument(
+        "--enable-empty-workload-propagation",
+        action="store_true",
+        help="name selected clusters that get no replicas, too",
+    )
+    group.add_argument(
+        "--feature-gates",
+        metavar="GATE=true,…",
+        default="",
+        help=f"known: {', '.join(_GATES)}",
+    )
+
+
+def algorithm(args: argparse.Namespace) -> algorithms.Algorithm:
+    """Return what decides as the options say.
+
+    Raises:
+        UsageError: an option makes no sense.
+        ConfigurationError: a plugin of another package cannot be used.
+    """
+    from policysched.karmada import algorithm as algorithms  # noqa: PLC0415 - `--help` does without
+    from policysched.karmada import registry  # noqa: PLC0415 - the same
+
+    gates = _gates(args.feature_gates)
+    plugins = registry.with_entry_points(
+        registry.built_in(with_workload_affinity=gates.get(_WORKLOAD_AFFINITY, False))
+    )
+    said = [word.strip() for word in args.plugins.split(",")]
+    return algorithms.Algorithm(
+        registry.chosen(plugins, said),
+        with_empty_clusters=args.enable_empty_workload_propagation,
+    )
+
+
+def _gates(said: str) -> dict[str, bool]:
+    gates = {}
+    for word in filter(None, said.split(",")):
+        name, _, value = word.partition("=")
+        if name.strip() not in _GATES:
+            raise errors.UsageError(
+                f"--feature-gates: `{name}` is not known; known: {', '.join(_GATES)}"
+            )
+        if value.strip().lower() not in ("true", "false"):
+            raise errors.UsageError(f"--feature-gates: write `{name}=true` or `{name}=false`")
+        gates[name.strip()] = value.strip().lower() == "true"
+    return gates

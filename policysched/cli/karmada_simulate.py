@@ -1,0 +1,73 @@
+"""`karmada simulate`: where the bindings of a control plane would go.
+
+policysched karmada simulate --cluster FILE|- [--plugins=*,-NAME] [-o json]
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from policysched import errors
+from policysched.cli import karmada_options, output, progress
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
+    from policysched.app.karmada import simulating
+
+_DESCRIPTION = """\
+Say for each ResourceBinding and ClusterResourceBinding where it would go if it were scheduled now,
+each considered alone.
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the options."""
+    parser.description = _DESCRIPTION
+    parser.add_argument(
+        "--cluster",
+        metavar="FILE",
+        required=True,
+        help="what `kubectl get clusters,resourcebindings,clusterresourcebindings -A -o json` (or "
+        "yaml) prints at the Karmada API server; `-` reads it from stdin, or JSON lines, one List "
+        "a line",
+    )
+    karmada_options.add(parser)
+    output.add_option(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print where each binding goes."""
+    from policysched.app.karmada import control_plane_file, simulating  # noqa: PLC0415 - slow
+
+    algorithm = karmada_options.algorithm(args)
+    inputs = control_plane_file.read_all(args.cluster)
+    as_json = (args.output or (output.JSON if inputs.is_lines else output.HUMAN)) == output.JSON
+    for _, plane in progress.each(inputs.places, "reading the input", [args.cluster]):
+        with progress.shown("placing bindings", len(plane.bindings)) as bar:
+            outcomes = list(bar.track(simulating.simulate(algorithm, plane)))
+        if as_json:
+            output.write(output.as_json([outcome.as_json() for outcome in outcomes]))
+        else:
+            output.write(_text(outcomes))
+    return errors.EXIT_OK
+
+
+def _text(outcomes: Sequence[simulating.Outcome]) -> str:
+    if not outcomes:
+        return "no bindings to schedule"
+    rows = [(outcome.binding.key, _targets(outcome) or "-", _why(outcome)) for outcome in outcomes]
+    placed = sum(outcome.failure is None for outcome in outcomes)
+    summary = f"{placed:,} of {output.count(len(outcomes), 'binding')} placed"
+    return "\n".join([output.table(("BINDING", "CLUSTERS", "WHY NOT"), rows), "", summary])
+
+
+def _targets(outcome: simulating.Outcome) -> str:
+    return ", ".join(
+        f"{each.name}:{each.replicas}" if each.replicas else each.name for each in outcome.targets
+    )
+
+
+def _why(outcome: simulating.Outcome) -> str:
+    return outcome.failure.text if outcome.failure else ""

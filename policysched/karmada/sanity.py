@@ -1,0 +1,58 @@
+"""What objects may hold that their types let through: texts that are no quantity or no time."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from policysched import quantity
+from policysched.cluster import time_text
+from policysched.karmada import objects
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from policysched.cluster import wire
+
+
+def problem(found: objects.Cluster | objects.Binding) -> str:
+    """Return what is wrong with the object, "" when nothing is.
+
+    Decisions suppose that nothing is.
+    """
+    if isinstance(found, objects.Cluster):
+        return _wrong_quantity(_amounts_of_cluster(found))
+    times = (found.spec.reschedule_triggered_at, found.status.last_scheduled_time)
+    return _wrong_quantity(_amounts_of_binding(found.spec)) or _wrong_time(times)
+
+
+def _wrong_quantity(amounts: Iterable[wire.Quantity]) -> str:
+    for amount in amounts:
+        try:
+            quantity.parse(str(amount))
+        except quantity.QuantityError as error:
+            return str(error)
+    return ""
+
+
+def _wrong_time(times: Iterable[str | None]) -> str:
+    for time in times:
+        if time is not None and math.isinf(time_text.seconds(time)):
+            return f"`{time}` is not a time such as `2026-01-31T12:00:00Z`"
+    return ""
+
+
+def _amounts_of_cluster(cluster: objects.Cluster) -> Iterator[wire.Quantity]:
+    for model in cluster.spec.resource_models:
+        yield from (each.min for each in model.ranges)
+    summary = cluster.status.resource_summary
+    if summary is not None:
+        for amounts in (summary.allocatable, summary.allocating, summary.allocated):
+            yield from amounts.values()
+
+
+def _amounts_of_binding(spec: objects.BindingSpec) -> Iterator[wire.Quantity]:
+    asked = (spec.replica_requirements, *(each.replica_requirements for each in spec.components))
+    for requirements in asked:
+        if requirements is not None:
+            yield from requirements.resource_request.values()

@@ -1,0 +1,131 @@
+"""What `karmada simulate` prints, and what it says of wrong input."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+import re
+import shlex
+from typing import Any
+
+import jsonschema
+import pytest
+
+from policysched import _resources
+from policysched.cli import main
+from tests.karmada import cases
+
+_PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs" / "karmada.md"
+_FENCE = re.compile(r"^```(\w+) ?([\w.]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def test_the_page_shows_what_is_printed(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The command of docs/karmada.md, run beside its file, prints what stands below it."""
+    monkeypatch.chdir(tmp_path)
+    blocks = _FENCE.findall(_PAGE.read_text(encoding="utf-8"))
+    for _, name, content in blocks:
+        if name:
+            (tmp_path / name).write_text(content)
+    consoles = [content for language, _, content in blocks if language == "console"]
+    assert consoles
+    for console in consoles:
+        command, _, expected = console.partition("\n")
+        assert main.main(shlex.split(command.removeprefix("$ "))[1:]) == 0
+        said = capsys.readouterr()
+        assert (said.out, said.err) == (expected, "")
+
+
+def test_json_follows_the_schema(
+    tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whatever becomes of bindings."""
+    schema = json.loads(_resources.text("schemas", "karmada-simulate.schema.json"))
+    jsonschema.Draft202012Validator.check_schema(schema)
+    kinds = set()
+    for seed in range(20):
+        (tmp_path / "plane.json").write_text(json.dumps(cases.control_plane(str(seed))))
+        argv = ["karmada", "simulate", "--cluster", str(tmp_path / "plane.json"), "-o", "json"]
+        assert main.main(argv) == 0
+        report = json.loads(capsys.readouterr().out)
+        jsonschema.validate(report, schema)
+        kinds |= {each["errorKind"] for each in report}
+    assert kinds == {"", "fit", "unschedulable", "other"}
+
+
+_CLUSTER = {"apiVersion": "cluster.karmada.io/v1alpha1", "kind": "Cluster"}
+_BINDING = {"apiVersion": "work.karmada.io/v1alpha2", "kind": "ResourceBinding"}
+
+
+@pytest.mark.parametrize(
+    "items, problem",
+    [
+        ([{"apiVersion": "v1", "kind": "Pod"}], "has no Cluster and no binding, only Pod"),
+        ([_CLUSTER], "a Cluster without metadata.name"),
+        ([_CLUSTER | {"metadata": {"name": "a"}}] * 2, "has the name of another Cluster: `a`"),
+        (
+            [_BINDING | {"metadata": {"name": "b"}, "spec": {"replicas": "many"}}],
+            "items[0] (ResourceBinding b): spec.replicas: expected `int`, got `str`",
+        ),
+        (
+            [
+                _BINDING
+                | {
+                    "metadata": {"name": "b"},
+                    "spec": {
+                        "replicas": 1,
+                        "replicaRequirements": {"resourceRequest": {"cpu": "?"}},
+                    },
+                }
+            ],
+            "items[0] (ResourceBinding default/b): `?` is not a quantity",
+        ),
+        (
+            [
+                _CLUSTER
+                | {
+                    "metadata": {"name": "c"},
+                    "status": {"resourceSummary": {"allocatable": {"pods": "lots"}}},
+                }
+            ],
+            "items[0] (Cluster c): `lots` is not a quantity",
+        ),
+        (
+            [_BINDING | {"metadata": {"name": "b"}, "spec": {"rescheduleTriggeredAt": "soon"}}],
+            "items[0] (ResourceBinding default/b): `soon` is not a time",
+        ),
+    ],
+    ids=["other kinds", "no name", "twice", "type", "request", "capacity", "time"],
+)
+def test_wrong_input_is_one_error(
+    items: list[dict[str, Any]],
+    problem: str,
+    tmp_path: pathlib.Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """What and where, and exit code 2."""
+    plane = {"apiVersion": "v1", "kind": "List", "items": items}
+    (tmp_path / "plane.json").write_text(json.dumps(plane))
+    assert main.main(["karmada", "simulate", "--cluster", str(tmp_path / "plane.json")]) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert problem in said.err
+
+
+@pytest.mark.parametrize(
+    "options, code",
+    [
+        (["--feature-gates=Nonsense=true"], 3),
+        (["--feature-gates=WorkloadAffinity=maybe"], 3),
+        (["--cluster", "/nowhere"], 2),
+    ],
+)
+def test_wrong_options_are_told(
+    options: list[str], code: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One line on stderr, nothing on stdout."""
+    assert main.main(["karmada", "simulate", "--cluster", "-", *options]) == code
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.count("\n") == 1
