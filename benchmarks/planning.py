@@ -1,9 +1,9 @@
-"""How long `plan` takes, from a cold start: a dump as kubectl prints it, read, decided twice and told.
+"""How long `plan` takes, from a cold start: a dump as kubectl prints it, read and decided twice.
 
 python -m benchmarks plan --nodes 1000 --pods 5 --pending 500
 
-Every run is a process of its own. The cases: one rule is added and a weight changed, by which all pods
-lose nodes; every pod moves, each for a cause that is looked for; and one edit about a few pods.
+Every run is a process of its own. The cases: one rule is added and a weight changed, by which all
+pods lose nodes; every pod moves, each for a cause that is looked for; and one edit about few pods.
 """
 
 from __future__ import annotations

@@ -71,7 +71,7 @@ class Comparing:
         outcome = changes.outcome(*fates, has_other_nodes=bool(lost or gained))
         if outcome in (changes.Outcome.SAME, changes.Outcome.NODES):
             return Compared(outcome, lost, gained, None)
-        if _is_same(old, new, self._world):
+        if (old.node, old.message) == (new.node, new.message):
             cause = changes.Cause(changes.CauseKind.EARLIER_PODS)
         else:
             cause = self._cause(pair, info, old, new)
@@ -93,13 +93,6 @@ class Comparing:
         is_old = _is_old(decided, old, self._world)
         found = self._causes.find(pair, info, decided, is_old, alike)
         return dataclasses.replace(found, how=how)
-
-
-def _is_same(old: deciding.Decision, new: deciding.Decision, where: world.World) -> bool:
-    """Return whether both sides decide alike now, so that the difference is not theirs."""
-    if old.node is None or new.node is None:
-        return old.node == new.node and old.message == new.message
-    return old.prefers(new.node, where.snapshot())
 
 
 def _is_old(outcome: changes.Outcome, old: deciding.Decision, where: world.World) -> causes.IsOld:

@@ -1,0 +1,280 @@
+from __future__ import annotations
+
+import pathlib
+from typing import Any
+
+import pytest
+
+from tests.cli import clusters
+from tests.planning import plans
+
+_SSD = "nodeAffinity required disktype = ssd as ssd"
+_HOT = "reject when busy > 80% missing allow as too-hot"
+_LOW = "score busy prefer low normalize linear(0%, 100%) missing score 0 weight {} as low"
+_ROOM = "score free(cpu) prefer high normalize linear(0, 8) missing score 0 weight {} as room"
+
+
+@pytest.fixture
+def folder(tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]) -> plans.Folder:
+    return plans.Folder(tmp_path, capsys)
+
+
+def _tainted(name: str, **labels: str) -> clusters.Object:
+    node = clusters.node(name, **labels)
+    node["spec"]["taints"] = [{"key": "dedicated", "value": "web", "effect": "NoSchedule"}]
+    return node
+
+
+_A, _B = clusters.node("a", disktype="ssd"), clusters.node("b", disktype="hdd")
+_ONE = "version 1\nparam hot: ratio = {}\n" + plans.METRIC
+_PARAM = "reject when busy > hot missing allow as too-hot"
+_TOLERATE = "tolerate dedicated=web:NoSchedule as own"
+_OFF = "policy calm {{ for pods where app = web\n  {} }}"
+
+_CASES: dict[str, dict[str, Any]] = {
+    "a reject moves a pod": {
+        "old": plans.policy(),
+        "new": plans.policy(_HOT),
+        "items": (_A, _B, clusters.pod("p", on="a")),
+        "busy": {"a": "90%", "b": "10%"},
+        "changed": {"p": ("moved", "a", "b")},
+        "causes": {"p": ("edit", ["web/too-hot"])},
+    },
+    "an affinity leaves no node": {
+        "old": plans.policy(),
+        "new": plans.policy("nodeAffinity required disktype = nvme as fast"),
+        "items": (_A, _B, clusters.pod("p", on="a"), clusters.pod("q")),
+        "changed": {"p": ("unschedulable", "a", None), "q": ("unschedulable", "b", None)},
+        "causes": {"p": ("edit", ["web/fast"]), "q": ("edit", ["web/fast"])},
+    },
+    "a rule that goes lets a pod fit": {
+        "old": plans.policy("nodeAffinity required disktype = nvme as fast"),
+        "new": plans.policy(),
+        "items": (_A, clusters.pod("p")),
+        "changed": {"p": ("schedulable", None, "a")},
+        "causes": {"p": ("edit", ["web/fast"])},
+    },
+    "a toleration that goes is the cause of a taint": {
+        "old": plans.policy(_TOLERATE),
+        "new": plans.policy(),
+        "items": (_tainted("a"), clusters.pod("p", on="a")),
+        "changed": {"p": ("unschedulable", "a", None)},
+        "causes": {"p": ("edit", ["web/own"])},
+    },
+    "a weight outweighs another": {
+        "old": plans.policy(_LOW.format(1), _ROOM.format(50)),
+        "new": plans.policy(_LOW.format(50), _ROOM.format(50)),
+        "items": (
+            clusters.node("big", cpu="8"),
+            clusters.node("calm", cpu="4"),
+            clusters.pod("p", on="big"),
+        ),
+        "busy": {"big": "95%", "calm": "5%"},
+        "changed": {"p": ("moved", "big", "calm")},
+        "causes": {"p": ("edit", ["web/low"])},
+    },
+    "a disabled rule rejects no more": {
+        "old": plans.policy(_HOT),
+        "new": plans.policy(_HOT) + _OFF.format("disable web.too-hot"),
+        "items": (_A, clusters.pod("p")),
+        "busy": {"a": "90%"},
+        "changed": {"p": ("schedulable", None, "a")},
+        "causes": {"p": ("edit", ["calm: disable web.too-hot"])},
+    },
+    "a param": {
+        "old": plans.policy(_PARAM, head=_ONE.format("95%").removeprefix("version 1\n")),
+        "new": plans.policy(_PARAM, head=_ONE.format("50%").removeprefix("version 1\n")),
+        "items": (_A, _B, clusters.pod("p", on="a")),
+        "busy": {"a": "90%", "b": "10%"},
+        "changed": {"p": ("moved", "a", "b")},
+        "causes": {"p": ("edit", ["web/too-hot"])},
+    },
+    "a scope": {
+        "old": plans.policy(_SSD, scope="for pods where app = other"),
+        "new": plans.policy(_SSD),
+        "items": (_A, _B, clusters.pod("p", on="b")),
+        "changed": {"p": ("moved", "b", "a")},
+        "causes": {"p": ("edit", ["web"])},
+    },
+    "a shadow policy that is enforced": {
+        "old": plans.policy("mode shadow", _SSD),
+        "new": plans.policy("mode enforce", _SSD),
+        "items": (_A, _B, clusters.pod("p", on="b")),
+        "changed": {"p": ("moved", "b", "a")},
+        "causes": {"p": ("edit", ["web/ssd"])},
+    },
+    "a built-in plugin of a profile": {
+        "old": plans.policy() + "profile policysched { policies web }",
+        "new": plans.policy() + "profile policysched { policies web\n  disable TaintToleration }",
+        "items": (_tainted("a"), clusters.pod("p")),
+        "changed": {"p": ("schedulable", None, "a")},
+        "causes": {"p": ("edit", ["TaintToleration"])},
+    },
+    "two rules, each enough": {
+        "old": plans.policy(),
+        "new": plans.policy(_HOT, _SSD),
+        "items": (_A, _B, clusters.pod("p", on="b")),
+        "busy": {"a": "10%", "b": "90%"},
+        "changed": {"p": ("moved", "b", "a")},
+        "causes": {"p": ("several", ["web/ssd", "web/too-hot"])},
+    },
+    "two rules, both needed": {
+        "old": plans.policy(),
+        "new": plans.policy(_HOT, _SSD),
+        "items": (_A, _B, clusters.pod("p", on="b")),
+        "busy": {"a": "90%", "b": "10%"},
+        "changed": {"p": ("unschedulable", "b", None)},
+        "causes": {"p": ("together", ["web/ssd", "web/too-hot"])},
+    },
+    "a rule without a name": {
+        "old": plans.policy("reject when busy > 95% missing allow"),
+        "new": plans.policy("reject when busy > 80% missing allow"),
+        "items": (_A, _B, clusters.pod("p", on="a")),
+        "busy": {"a": "90%", "b": "10%"},
+        "changed": {"p": ("moved", "a", "b")},
+        "causes": None,
+    },
+    "a pod that is not in scope stays": {
+        "old": "",
+        "new": plans.policy(_SSD, scope="for pods where app = other"),
+        "items": (_A, _B, clusters.pod("p", on="b"), clusters.pod("q")),
+        "changed": {},
+        "causes": {},
+    },
+}
+
+
+@pytest.mark.parametrize("case", list(_CASES))
+def test_a_change_has_its_cause(folder: plans.Folder, case: str) -> None:
+    """Which pods differ, and the edit without which they would not."""
+    given = dict(_CASES[case])
+    report = folder.plan(given["old"], given["new"], *given["items"], busy=given.get("busy"))
+    assert plans.changed(report) == given["changed"]
+    if given["causes"] is not None:
+        assert plans.causes(report) == given["causes"]
+
+
+def test_a_pod_that_came_before_takes_the_node(folder: plans.Folder) -> None:
+    """Pods that both sides decide alike move too, and are told from those that an edit moves."""
+    nodes = clusters.node("a", cpu="4"), clusters.node("b", cpu="4", disktype="ssd")
+    first, second = clusters.pod("first", cpu="3"), clusters.pod("second", cpu="3")
+    first["metadata"]["labels"] = {"tier": "first"}
+    new = plans.policy(_SSD, scope="for pods where tier = first")
+    report = folder.plan("", new, *nodes, first, second)
+    assert plans.changed(report) == {"first": ("moved", "a", "b"), "second": ("moved", "b", "a")}
+    assert plans.causes(report) == {"first": ("edit", ["web/ssd"]), "second": ("earlierPods", [])}
+
+
+def test_anti_affinity_of_another_profile_repels(folder: plans.Folder) -> None:
+    """A required anti-affinity keeps pods of every profile away, so it may be their cause."""
+    apart = "podAntiAffinity required self topologyKey kubernetes.io/hostname as apart"
+    profiles = "profile edge { policies web }\nprofile batch { policies other }\n"
+    other = "policy other { for pods where app = batch }\n"
+    scope = "for pods where app = web or app = batch"
+    old = plans.policy(scope=scope) + other + profiles
+    new = plans.policy(apart, scope=scope) + other + profiles
+    node = clusters.node("a", **{"kubernetes.io/hostname": "a"})
+    edge = clusters.pod("edge", on="a", schedulerName="edge")
+    batch = clusters.pod("batch", schedulerName="batch")
+    batch["metadata"]["labels"] = {"app": "batch"}
+    report = folder.plan(old, new, node, edge, batch)
+    assert plans.changed(report) == {"batch": ("unschedulable", "a", None)}
+    assert plans.causes(report) == {"batch": ("edit", ["web/apart"])}
+
+
+def test_a_profile_that_goes_leaves_its_pods_pending(folder: plans.Folder) -> None:
+    """What no profile serves stays pending in silence, so it counts as unschedulable."""
+    old = plans.policy() + "profile one { policies web }\nprofile two { policies web }\n"
+    new = plans.policy() + "profile one { policies web }\nprofile six { policies web }\n"
+    pod = clusters.pod("p", on="a", schedulerName="two")
+    stranger = clusters.pod("s", on="a", schedulerName="theirs")
+    report = folder.plan(old, new, _A, pod, stranger)
+    assert plans.changed(report) == {"p": ("unschedulable", "a", None)}
+    assert report["changes"][0]["to"]["message"] == "no profile serves the schedulerName two"
+    assert report["summary"]["unserved"] == 1
+
+
+def test_the_present_node_and_lost_nodes_are_told(folder: plans.Folder) -> None:
+    """Which nodes a rule newly keeps which pods off, whether or not these move."""
+    report = folder.plan(
+        plans.policy(),
+        plans.policy(_HOT),
+        _A,
+        _B,
+        clusters.pod("p", on="a"),
+        clusters.pod("q", on="b"),
+        busy={"a": "90%", "b": "10%"},
+    )
+    assert [(each["rule"], each["nodes"], each["pods"]) for each in report["rejects"]] == [
+        ("too-hot", ["a"], 2)
+    ]
+    assert [(each["pod"], each["nodeLost"], each["lost"]) for each in report["changes"]] == [
+        ("prod/p", True, 1),
+        ("prod/q", False, 1),
+    ]
+    assert report["changes"][1]["outcome"] == "nodes"
+    back = folder.plan(
+        plans.policy(_HOT), plans.policy(), _A, _B, clusters.pod("q", on="b"), busy={"a": "90%"}
+    )
+    assert [(each["rule"], each["nodes"]) for each in back["admits"]] == [("too-hot", ["a"])]
+
+
+def test_a_metric_that_means_something_else_is_told(folder: plans.Folder) -> None:
+    """A rule of the same words over another query is an edit, and each side has its samples."""
+    other = plans.METRIC.replace("instance", "instance  between 0% and 50%")
+    report = folder.plan(
+        plans.policy(_HOT),
+        plans.policy(_HOT, head=other),
+        _A,
+        _B,
+        clusters.pod("p", on="b"),
+        busy={"a": "90%", "b": "10%"},
+    )
+    assert [(each["name"], each["note"]) for each in report["edits"]] == [
+        ("web/too-hot", "metric busy")
+    ]
+    assert [each["nodes"] for each in report["admits"]] == [["a"]]
+
+
+def test_pods_that_no_scheduler_places_are_left_out(folder: plans.Folder) -> None:
+    """Static pods, pods that end and pods that have ended are not asked about."""
+    static, ending, ended = (clusters.pod(name, on="b") for name in ("s", "t", "u"))
+    static["metadata"]["annotations"] = {"kubernetes.io/config.mirror": "x"}
+    ending["metadata"]["deletionTimestamp"] = "2026-03-02T09:00:00Z"
+    ended["status"]["phase"] = "Succeeded"
+    report = folder.plan("", plans.policy(_SSD), _A, _B, static, ending, ended)
+    assert report["changes"] == []
+    assert report["summary"]["running"]["pods"] == 0
+
+
+def test_a_pod_may_keep_what_it_uses_itself(folder: plans.Folder) -> None:
+    """A running pod is taken off its node first, so its own requests do not stand in its way."""
+    report = folder.plan(
+        "",
+        plans.policy(_SSD),
+        clusters.node("a", cpu="4", disktype="ssd"),
+        clusters.pod("p", cpu="4", on="a"),
+        clusters.pod("q", cpu="1"),
+    )
+    assert plans.changed(report) == {}
+
+
+def test_order_of_files_does_not_matter(folder: plans.Folder) -> None:
+    """The same policies in other files, in another order, make the same plan."""
+    rules = {"a": plans.policy(_HOT, name="one"), "b": plans.policy(_SSD, name="two", head="")}
+    items = _A, _B, clusters.pod("p", on="b"), clusters.pod("q", on="a"), clusters.pod("r")
+    cluster = folder.cluster(*items)
+    metrics = folder.write("metrics.json", '{"busy": {"a": "90%", "b": "10%"}}')
+    found = []
+    for names in (("x", "y"), ("y", "x")):
+        for name, text in zip(names, rules.values(), strict=True):
+            folder.write(f"{names[0]}/{name}.policy", text)
+        given = ("--cluster", cluster, "--metrics", metrics, "--from", "none")
+        _, out, _ = folder.run(*given, "--to", str(folder.path / names[0]), "-o", "json")
+        report = plans.checked(out)
+        for each in report["edits"]:
+            del each["where"]
+        del report["to"]
+        found.append(report)
+    assert found[0] == found[1]
+    assert found[0]["changes"]
