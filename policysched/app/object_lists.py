@@ -25,6 +25,7 @@ STDIN = "-"
 _STDIN_NAME = "<stdin>"
 _BEGINNING = re.compile(rb'\s*\{\s*"apiVersion":\s*"([\w./-]+)",\s*"kind":\s*"(\w+)"', re.ASCII)
 """How kubectl, which sorts fields, begins an object."""
+_NOT_SPACE = re.compile(rb"\S")
 _MSGSPEC_PATH = re.compile(r"(?P<problem>.*?)(?: - at `\$\.?(?P<path>.*)`)?")
 
 
@@ -157,9 +158,10 @@ def split(content: bytes, where: str, form: Form, *, is_line: bool = False) -> I
         InputError: it is no list of objects; also while iterating.
     """
     content = content.removeprefix(b"\xef\xbb\xbf")
-    if not content.strip():
+    first = _NOT_SPACE.search(content)  # without a copy of all of it
+    if first is None:
         raise form.error(where, "is empty")
-    is_json = is_line or content.lstrip()[:1] in (b"{", b"[")
+    is_json = is_line or first[0] in (b"{", b"[")
     return _json_objects(content, where, form) if is_json else _yaml_objects(content, where, form)
 
 
@@ -172,18 +174,27 @@ def _json_objects(content: bytes, where: str, form: Form) -> Iterable[Placed]:
         if header.kind == "List":
             return []
         return [(where, _kind(header, where, form), msgspec.Raw(content))]
-    default_kind = _item_kind(header, where, form)
-    return (
-        _json_item(raw, f"{where}: items[{index}]", form, default_kind)
-        for index, raw in enumerate(header.items)
-    )
+    return _json_items(header.items, where, form, _item_kind(header, where, form))
+
+
+def _json_items(
+    items: Iterable[msgspec.Raw], where: str, form: Form, default_kind: str
+) -> Iterator[Placed]:
+    kinds: dict[bytes, str] = {}
+    for index, raw in enumerate(items):
+        place = f"{where}: items[{index}]"
+        known = _BEGINNING.match(memoryview(raw))
+        if known is None:
+            yield _json_item(raw, place, form, default_kind)
+            continue
+        beginning = known[0]  # spares reading all of it twice
+        if beginning not in kinds:
+            header = _Header(known[2].decode(), known[1].decode())
+            kinds[beginning] = _kind(header, place, form, default_kind)
+        yield place, kinds[beginning], raw
 
 
 def _json_item(raw: msgspec.Raw, place: str, form: Form, default_kind: str) -> Placed:
-    known = _BEGINNING.match(memoryview(raw))
-    if known is not None:  # spares reading all of it twice
-        header = _Header(known[2].decode(), known[1].decode())
-        return place, _kind(header, place, form, default_kind), raw
     try:
         header = msgspec.json.decode(raw, type=_Header)
     except msgspec.DecodeError as error:
