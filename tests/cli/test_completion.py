@@ -5,6 +5,7 @@ import re
 import shlex
 import shutil
 import subprocess
+import sys
 
 import pytest
 
@@ -80,6 +81,14 @@ printf '%s\\n' "${{COMPREPLY[@]}}"
 def test_bash_offers(script: str, folder: pathlib.Path, line: str, offered: set[str]) -> None:
     """What fits: commands, options, values, forms, files of the right kind."""
     assert _completed(script, folder, line) == offered
+
+
+def test_the_script_for_bash_has_nothing_for_shellcheck(script: str) -> None:
+    """It is read into the shells of people."""
+    shellcheck = pathlib.Path(sys.executable).with_name("shellcheck")
+    command = [shellcheck, "--shell=bash", "-"]
+    done = subprocess.run(command, input=script, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "")
 
 
 def test_every_option_of_every_command_is_offered(script: str, folder: pathlib.Path) -> None:
