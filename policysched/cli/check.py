@@ -74,10 +74,11 @@ def run(args: argparse.Namespace) -> int:
         params = check_config.params(configuration) | params
     now = args.now or clocks.SystemClock().now()
     with progress.shown("checking policies"):
-        result = checker.check(texts, given=params, plugins=_plugins(texts), now=now.timestamp())
+        plugins = _plugins(texts)
+        result = checker.check(texts, given=params, plugins=plugins, now=now.timestamp())
     if configuration is not None:
         result = check_config.judged(result, configuration)
-    if result.program is not None and (result.program.profiles or configuration is not None):
+    if result.program is not None and (plugins is not None or configuration is not None):
         _try_plugins(texts, params, configuration)
     if form == finding_formats.JSON:
         output.write(output.as_json(_as_json(texts, result)))
