@@ -91,4 +91,10 @@ class Program:
 
     def scan(self, name: str) -> scanner.Scan:
         """Return the lexemes of a text."""
-        return scanner.Scan(self.result.texts[name])
+        if name not in self._scans:
+            self._scans[name] = scanner.Scan(self.result.texts[name])
+        return self._scans[name]
+
+    @functools.cached_property
+    def _scans(self) -> dict[str, scanner.Scan]:
+        return {}

@@ -22,6 +22,7 @@ from pygls.protocol import language_server
 import policysched
 from policysched import clock as clocks
 from policysched import errors
+from policysched.app import logs
 from policysched.language_server import (
     completion,
     documents,
@@ -84,7 +85,8 @@ class Server(pygls_server.LanguageServer):
 
     def report_server_error(self, error: Exception, source: Any) -> None:  # noqa: ANN401 - whatever pygls hands over
         """Log what went wrong in a notification; the client need not be bothered."""
-        _LOG.error("%s: %s", getattr(source, "__name__", source), error)
+        is_ours = source is exceptions.FeatureNotificationError
+        _LOG.error("%s: %s", getattr(source, "__name__", source), error, exc_info=is_ours)
 
     # ------------------------------------------------------------------------ documents
 
@@ -320,10 +322,24 @@ def serve(clock: clocks.Clock) -> bool:
 
     Whatever else would print goes to standard error: a stray word would end the conversation.
     """
+    logs.configure(clock, "warning")
+    for handler in logging.getLogger().handlers:
+        handler.addFilter(_without_blame)
     server = Server(clock)
     with _own_stdout() as stdout:
         server.start_io(sys.stdin.buffer, stdout)
     return server.was_shut_down
+
+
+def _without_blame(record: logging.LogRecord) -> bool:
+    """Log in one line what a client has done wrong: a traceback would be of our own bugs."""
+    if record.msg == "Unable to handle message":
+        return False  # `report_server_error` tells it, too
+    error = record.exc_info[1] if record.exc_info else None
+    if isinstance(error, exceptions.JsonRpcException):
+        record.msg, record.args = f"{record.getMessage()}: {error}", ()
+        record.exc_info = None
+    return True
 
 
 def _own_stdout() -> BinaryIO:

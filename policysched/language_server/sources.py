@@ -56,21 +56,26 @@ def stamp(wanted: options.Options, root: pathlib.Path) -> tuple[int, int] | None
     if not wanted.cluster:
         return None
     try:
-        found = (root / wanted.cluster).stat()
+        found = pathlib.Path(_path(wanted.cluster, root)).stat()
     except OSError:
         return None
     return found.st_mtime_ns, found.st_size
+
+
+def _path(written: str, root: pathlib.Path) -> str:
+    return str(root / pathlib.Path(written).expanduser())
 
 
 def _cluster(
     wanted: options.Options, root: pathlib.Path
 ) -> tuple[str, cluster_file.ClusterObjects | None]:
     if wanted.cluster:
-        return wanted.cluster, cluster_file.read(str(root / wanted.cluster))
+        return wanted.cluster, cluster_file.read(_path(wanted.cluster, root))
     if wanted.kubeconfig or wanted.context:
         from policysched.app import live_cluster  # noqa: PLC0415 - brings HTTP, which files do without
 
-        chosen = live_cluster.LiveCluster(wanted.kubeconfig, wanted.context)
+        named = wanted.kubeconfig and _path(wanted.kubeconfig, root)
+        chosen = live_cluster.LiveCluster(named, wanted.context)
         return live_cluster.read(chosen, live_cluster.Reading(kinds=_KINDS))
     return "", None
 

@@ -40,7 +40,7 @@ def _helps(metadata: Any) -> dict[str, str]:  # noqa: ANN401 - whatever the serv
     """Return what exporters say, where the answer has the form of one."""
     found: dict[str, str] = {}
     for name, entries in metadata.items() if isinstance(metadata, dict) else ():
-        first = entries[0] if isinstance(entries, list) and entries else {}
+        first = entries[0] if isinstance(entries, list) and entries else None
         if isinstance(first, dict):
             kind, text = str(first.get("type", "")), str(first.get("help", ""))
             found[str(name)] = f"{text} ({kind})" if kind else text
