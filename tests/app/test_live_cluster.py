@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import pathlib
 import socket
 
 import pytest
 
 from policysched.app import cluster_file, live_cluster
+from policysched.cli import main
 from policysched.kube import errors, listing
 from tests.deploy import kubectl
 from tests.realcluster import control_plane as control_planes
@@ -21,6 +23,14 @@ SERVICE = {
     "metadata": {"name": "web"},
     "spec": {"selector": {"app": "web"}, "ports": [{"port": 1}]},
 }
+POLICY = """\
+policy web {
+  description "web"
+  owner "team"
+  for pods where app = web
+  nodeAffinity required topology.kubernetes.io/zone In (zone-x)
+}
+"""
 BUDGET = {"metadata": {"name": "web"}, "spec": {"selector": {"matchLabels": {"app": "web"}}}}
 
 
@@ -119,3 +129,37 @@ def test_a_context_that_does_not_exist(kubeconfig: pathlib.Path) -> None:
     """The contexts that there are are named."""
     with pytest.raises(errors.KubeconfigError, match=r"no context `prod` .there are: `test`"):
         live_cluster.read(live_cluster.LiveCluster(str(kubeconfig), "prod"))
+
+
+def test_commands_read_a_running_cluster(
+    control_plane: control_planes.ControlPlane,
+    namespace: str,
+    kubeconfig: pathlib.Path,
+    tmp_path: pathlib.Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """`lint` compares with it, `explain` and `simulate` decide its pods; failures are one line."""
+    control_plane.client.create_nodes(manifests.fleet(3))
+    pod = manifests.pod("waits", scheduler_name="policysched")
+    control_plane.client.create_pods(namespace, [pod])
+    policy = tmp_path / "web.policy"
+    policy.write_text(POLICY, encoding="utf-8")
+    live = ["--kubeconfig", str(kubeconfig), "--context", "test"]
+    lint = ["lint", str(policy), "--select", "PS503", "--format", "concise"]
+    assert main.main([*lint, *live]) == 1
+    assert "`zone-x`" in capsys.readouterr().out
+    assert main.main(["explain", "pod", f"{namespace}/waits", "-o", "json", *live]) == 0
+    (report,) = json.loads(capsys.readouterr().out)
+    assert report["feasible"] == 3
+    assert main.main(["simulate", "-o", "json", "--live", *live]) == 0
+    (placed,) = json.loads(capsys.readouterr().out)["placements"]
+    assert placed["node"].startswith("node-")
+    nowhere = kubeconfig.read_text(encoding="utf-8").replace(
+        control_plane.server, f"https://127.0.0.1:{process.free_port()}"
+    )
+    kubeconfig.write_text(nowhere, encoding="utf-8")
+    assert main.main([*lint, *live]) == 2
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert told.err.startswith("policysched: GET /api/v1/nodes at https://127.0.0.1:")
+    assert len(told.err.splitlines()) == 1
