@@ -17,6 +17,7 @@ from policysched.lang import limits, source
 _SECONDS = 60
 _ENVIRONMENT = {"LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0"}
 _FILE_MODES = (b"100644", b"100755")
+_FATAL = "fatal: "
 _MAX_BYTES = 8 * limits.MAX_TEXT_BYTES
 
 
@@ -28,7 +29,7 @@ def read(revision: str, path: str) -> list[source.SourceText]:
     """
     where = f"git:{revision}:{path}"
     commit = _object(f"{revision}^{{commit}}", f"git:{revision}", "is no revision that git knows")
-    found = _object(f"{commit}:{_relative(path)}", where, "is not in this revision")
+    found = _object(f"{commit}:{_relative(path, where)}", where, "is not in this revision")
     kind = _git(["cat-file", "-t", found], where).decode().strip()
     if kind == "tree":
         return _folder(found, where)
@@ -48,7 +49,7 @@ def is_revision(name: str) -> bool:
 
 def _folder(tree: str, where: str) -> list[source.SourceText]:
     texts: list[source.SourceText] = []
-    for entry in _git(["ls-tree", "-z", tree], where).split(b"\0"):
+    for entry in _git(["ls-tree", "-z", "--full-tree", tree], where).split(b"\0"):
         head, _, name = entry.partition(b"\t")
         shown = name.decode(errors="replace")
         if not shown.endswith(policy_sources.SUFFIX) or shown.startswith("."):
@@ -76,13 +77,16 @@ def _object(name: str, where: str, problem: str) -> str:
     return found.decode().strip()
 
 
-def _relative(path: str) -> str:
-    """Return a path as git takes it for one relative to the current folder."""
+def _relative(path: str, where: str) -> str:
+    """Return a path relative to the current folder as git takes it in the name of an object."""
     try:
-        relative = os.path.relpath(path or ".")
+        relative = os.path.relpath(path or os.curdir)
     except ValueError as error:
-        raise errors.InputError(f"`{path}`", "is no path") from error
-    return f"./{'' if relative == os.curdir else relative}"
+        raise errors.InputError(where, "is no path") from error
+    if relative != os.curdir:
+        return f"./{relative}"
+    prefix = _git(["rev-parse", "--show-prefix"], where)
+    return os.fsdecode(prefix.removesuffix(b"\n").removesuffix(b"/"))
 
 
 def _git(arguments: list[str], where: str, problem: str = "") -> bytes:
@@ -103,5 +107,7 @@ def _git(arguments: list[str], where: str, problem: str = "") -> bytes:
         raise errors.InputError(where, f"git could not be asked: {error}") from error
     if done.returncode == 0:
         return done.stdout
-    said = done.stderr.decode(errors="replace").strip().removeprefix("fatal: ").split("\n")[0]
-    raise errors.InputError(where, said or problem or "git failed")
+    said = done.stderr.decode(errors="replace").strip().split("\n")[0]
+    if problem and not said.startswith(_FATAL):
+        said = problem
+    raise errors.InputError(where, said.removeprefix(_FATAL) or "git failed")

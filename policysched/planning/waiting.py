@@ -87,6 +87,8 @@ class _Queueing:
     ) -> None:
         if decided is None:
             outcome = changes.outcome(*fates, has_other_nodes=False)
+            if outcome is changes.Outcome.REASON:
+                return  # of several rules that reject a node, the first in the text is told
             cause: changes.Cause | None = changes.Cause(changes.CauseKind.EARLIER_PODS)
             compared = comparing.Compared(outcome, 0, 0, cause)
         else:

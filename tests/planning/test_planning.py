@@ -16,6 +16,7 @@ _ROOM = "score free(cpu) prefer high normalize linear(0, 8) missing score 0 weig
 
 @pytest.fixture
 def folder(tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]) -> plans.Folder:
+    """Return a folder to plan in."""
     return plans.Folder(tmp_path, capsys)
 
 
