@@ -155,14 +155,37 @@ class ReplicaScheduling(WireStruct, frozen=True):
     weight_preference: WeightPreference | None = None
 
 
+class Toleration(objects.Toleration, frozen=True):
+    """`clusterTolerations[]`."""
+
+    toleration_seconds: int | None = None
+
+
+class WorkloadAffinityTerm(WireStruct, frozen=True):
+    """`workloadAffinity.affinity` and `workloadAffinity.antiAffinity`."""
+
+    group_by_label_key: str = ""
+
+
+class WorkloadAffinity(WireStruct, frozen=True):
+    """`placement.workloadAffinity`; the binding says which groups it makes."""
+
+    affinity: WorkloadAffinityTerm | None = None
+    anti_affinity: WorkloadAffinityTerm | None = None
+
+
 class Placement(WireStruct, frozen=True):
-    """`spec.placement`: what the propagation policy of the resource asks for."""
+    """`spec.placement`: what the propagation policy of the resource asks for.
+
+    It is written into an annotation of the binding, so it has all fields that there are.
+    """
 
     cluster_affinity: ClusterAffinity | None = None
     cluster_affinities: tuple[ClusterAffinityTerm, ...] = ()
-    cluster_tolerations: tuple[objects.Toleration, ...] = ()
+    cluster_tolerations: tuple[Toleration, ...] = ()
     spread_constraints: tuple[SpreadConstraint, ...] = ()
     replica_scheduling: ReplicaScheduling | None = None
+    workload_affinity: WorkloadAffinity | None = None
 
     @property
     def scheduling_type(self) -> str:
@@ -252,13 +275,24 @@ class BindingSpec(WireStruct, frozen=True):
         return self.replicas > 0 or self.replica_requirements is not None or bool(self.components)
 
 
+class Condition(WireStruct, frozen=True):
+    """`status.conditions[]`; a patch writes all of them, so it has all fields that there are."""
+
+    type: str
+    status: str
+    observed_generation: int = 0
+    last_transition_time: str | None = None
+    reason: str = ""
+    message: str = ""
+
+
 class BindingStatus(WireStruct, frozen=True):
     """`status` of a binding; the name of the second field is spelled so on the wire."""
 
     scheduler_observed_generation: int = 0
     scheduler_observing_affinity_name: str = ""
     last_scheduled_time: str | None = None
-    conditions: tuple[objects.Condition, ...] = ()
+    conditions: tuple[Condition, ...] = ()
 
 
 class Binding(WireStruct, frozen=True):

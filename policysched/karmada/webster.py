@@ -27,7 +27,7 @@ def divide(seats: int, votes: Mapping[str, int], uid: str) -> dict[str, int]:
         uid: of the resource; its hash says which name wins a tie.
     """
     given = _surely_given(seats, votes)
-    names = sorted(votes, reverse=_is_odd(uid))
+    names = sorted(votes, reverse=is_odd(uid))
     # Popped first: the greatest priority, then the fewest seats, then the first name.
     heap = [
         (-votes[name] / (2 * given[name] + 1), given[name], place, name)
@@ -58,7 +58,7 @@ def _surely_given(seats: int, votes: Mapping[str, int]) -> dict[str, int]:
     }
 
 
-def _is_odd(uid: str) -> bool:
+def is_odd(uid: str) -> bool:
     """Return whether FNV-1a of the uid is odd; an empty one counts as even."""
     digest = _FNV_OFFSET
     for byte in uid.encode():
