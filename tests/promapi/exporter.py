@@ -65,8 +65,9 @@ class Exporter:
             return
         self.scrapes[node] += 1
         count = self.scrapes[node]
-        text = "".join(f'busy_seconds_total{{cpu="{cpu}"}} {count * 0.1}\n' for cpu in range(2))
+        busy = "".join(f'busy_seconds_total{{cpu="{cpu}"}} {count * 0.1}\n' for cpu in range(2))
         handler.send_response(200)
         handler.send_header("Content-Type", "text/plain; version=0.0.4")
         handler.end_headers()
-        handler.wfile.write((f"# TYPE busy_seconds_total counter\n{text}").encode())
+        text = f"# TYPE load gauge\nload 1\n# TYPE busy_seconds_total counter\n{busy}"
+        handler.wfile.write(text.encode())
