@@ -12,6 +12,7 @@ from policysched.lang import checked, checked_expr, source
 
 Kind: TypeAlias = Literal["rule", "scope", "disable", "plugin", "profile"]
 Key: TypeAlias = tuple[str, str, str, str]
+ScopeText: TypeAlias = Callable[[checked.CheckedPolicy], str]
 Undo: TypeAlias = Callable[[checked.CheckedProfile], checked.CheckedProfile]
 _PROFILE_FIELDS = {
     "disable_all_scores": "disable scores",
@@ -67,15 +68,23 @@ class Edit:
         return any(each.selects(shape, namespaces) for each in self.scopes)
 
 
-def between(old: checked.CheckedProfile, new: checked.CheckedProfile) -> list[Edit]:
+def between(
+    old: checked.CheckedProfile,
+    new: checked.CheckedProfile,
+    scopes_said: tuple[ScopeText, ScopeText],
+) -> list[Edit]:
     """Return the edits that make the old profile the new one, in the order of the new text.
 
-    A shadow policy decides nothing, so it counts as not being there.
+    A shadow policy decides nothing, so it counts as not being there. `scopes_said` return how the
+    scope of an old and of a new policy is written.
     """
     before, after = _in_force(old), _in_force(new)
     found: list[Edit] = []
     for name in dict.fromkeys((*after, *before)):
         was, now = before.get(name), after.get(name)
+        if was is not None and now is not None and was.scope != now.scope:
+            said = scopes_said[0](was), scopes_said[1](now)
+            found.append(_scope_edit(was, now, said))
         found += _of_policy(was, now, _through(old, new))
     return [*found, *_of_plugins(old, new), *_of_profile(old, new)]
 
@@ -116,8 +125,6 @@ def _of_policy(
     some = new or old
     assert some is not None  # noqa: S101 - the name comes from one of them
     scopes = _scopes(old, new)
-    if old is not None and new is not None and old.scope != new.scope:
-        yield _scope_edit(old, new, scopes)
     shell = dataclasses.replace(some, rules=(), disables=()) if old is None else _shell(old)
     for was, now in _paired(old.rules if old else (), new.rules if new else ()):
         yield _rule_edit(shell, was, now, scopes, through)
@@ -211,7 +218,7 @@ def _metrics_note(old: checked.Rule | None, new: checked.Rule | None) -> str:
 def _scope_edit(
     old: checked.CheckedPolicy,
     new: checked.CheckedPolicy,
-    scopes: tuple[scope.PolicyScope, ...] | None,
+    said: tuple[str, str],
 ) -> Edit:
     def undo(profile: checked.CheckedProfile) -> checked.CheckedProfile:
         return _with_policy(
@@ -221,7 +228,7 @@ def _scope_edit(
             is_needed=False,
         )
 
-    return Edit("scope", new.name, "other pods", "these pods", undo, span=new.span, scopes=scopes)
+    return Edit("scope", new.name, *said, undo, span=new.span, scopes=_scopes(old, new))
 
 
 def _disables(

@@ -5,16 +5,19 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import pathlib
+import re
 from collections.abc import Mapping, Sequence
 
 from policysched import errors
 from policysched.app import policies, policy_sources
-from policysched.lang import checker, source, spelling
+from policysched.lang import checked, checker, source, spelling
 from policysched.planning import metric_keys, revisions
 
 NONE = "none"
 """Names the side without any policy; a folder of that name is `./none`."""
 _GIT = "git:"
+_SCOPE = re.compile(r"\bfor\s+pods\b[^\n#]*")
+_UNKNOWN_SCOPE = "for pods"
 _EMPTY = source.SourceText(NONE, "version 1\n")
 
 
@@ -48,6 +51,13 @@ class Side:
     policies: policies.PolicySet
     texts: Sequence[source.SourceText] = ()
     params: Mapping[str, str] = dataclasses.field(default_factory=dict)
+
+    def scope_of(self, policy: checked.CheckedPolicy) -> str:
+        """Return the line that says for which pods a policy is, as it is written."""
+        place = policy.span
+        text = next((each.text for each in self.texts if each.name == place.file), "")
+        found = _SCOPE.search(text, place.end)
+        return " ".join(found[0].split()) if found else _UNKNOWN_SCOPE
 
 
 def read(

@@ -160,10 +160,11 @@ class World:
         old, new = _programs(self._basis)
         implied = _implied_name(self._basis)
         before, after = _by_name(old, implied), _by_name(new, implied)
-        own = edits.between(before.get(pair.old, _NOTHING), after.get(pair.new, _NOTHING))
+        said = self._basis.old.scope_of, self._basis.new.scope_of
+        own = edits.between(before.get(pair.old, _NOTHING), after.get(pair.new, _NOTHING), said)
         found = [(pair.new, each) for each in own]
         for name in after:
-            elsewhere = edits.between(before.get(name, _NOTHING), after[name])
+            elsewhere = edits.between(before.get(name, _NOTHING), after[name], said)
             found += [(name, each) for each in edits.repelling(elsewhere)]
         homes: dict[edits.Edit, set[str | None]] = {}
         for name, each in found:

@@ -195,6 +195,14 @@ def test_a_profile_that_goes_leaves_its_pods_pending(folder: plans.Folder) -> No
     assert report["summary"]["unserved"] == 1
 
 
+def test_a_scope_is_told_as_it_is_written(folder: plans.Folder) -> None:
+    """Both sides of the edit are the words of the policies."""
+    old = plans.policy(_SSD, scope="for pods where app = other")
+    new = plans.policy(_SSD, scope="for pods where app = web  # those of the shop")
+    (edit,) = folder.plan(old, new, _A)["edits"]
+    assert (edit["old"], edit["new"]) == ("for pods where app = other", "for pods where app = web")
+
+
 def test_the_present_node_and_lost_nodes_are_told(folder: plans.Folder) -> None:
     """Which nodes a rule newly keeps which pods off, whether or not these move."""
     report = folder.plan(
