@@ -1,10 +1,17 @@
-"""`python -m policysched`."""
+"""`python -m policysched`, and the program `policysched`."""
 
 from __future__ import annotations
 
-import sys
+from typing import NoReturn
 
-from policysched.cli import main
+from policysched.cli import leaving, main
+
+
+def run() -> NoReturn:
+    """Run the command line of the process and end it with its exit code."""
+    leaving.begin()
+    leaving.leave(main.main())
+
 
 if __name__ == "__main__":
-    sys.exit(main.main())
+    run()

@@ -19,6 +19,7 @@ from policysched.cli import (
     explain_decisions,
     explain_pod_text,
     explain_text,
+    leaving,
     offline_options,
     output,
     progress,
@@ -64,6 +65,8 @@ def run(args: argparse.Namespace) -> int:
     offline_options.tell_warnings(session)
     as_json = (args.output or (output.JSON if session.is_lines else output.HUMAN)) == output.JSON
     for decider in progress.each(session.deciders(), "reading the cluster", [args.cluster]):
+        if not session.is_lines:
+            leaving.hold(decider)
         total = len(decider.cluster.pending) if args.all else None
         with progress.shown("explaining pods", total, unless_printing=True) as bar:
             reports = bar.track(_reports(decider, args))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import pathlib
+import subprocess
+import sys
 from typing import Any
 
 import jsonschema
@@ -15,6 +17,7 @@ from tests.cli import clusters
 from tests.realcluster import control_plane as control_planes
 from tests.realcluster import manifests
 
+POD = clusters.pod("a")
 TAINT = {"key": "dedicated", "value": "gpu", "effect": "NoSchedule"}
 
 
@@ -205,3 +208,14 @@ def test_a_pod_of_a_running_cluster(
     assert sits["placed"] == {"node": "live-1", "exists": True, "fits": False, "best": False}
     said = _run(capsys, "--kubeconfig", kubeconfig, "pod", f"{namespace}/placed")
     assert "it is on live-1, where it would not be put now: " in said
+
+
+def test_a_process_that_ends_at_once_has_said_everything(tmp_path: pathlib.Path) -> None:
+    """What it holds is not taken apart, but its output is whole and its exit code its own."""
+    cluster = clusters.write(tmp_path, *(clusters.node(f"n{n}") for n in range(50)), POD)
+    argv = [sys.executable, "-m", "policysched", "explain", "--cluster", cluster, "pod"]
+    fine = subprocess.run([*argv, "prod/a", "-o", "json"], capture_output=True, check=True)
+    assert len(json.loads(fine.stdout)[0]["nodes"]) == 50
+    wrong = subprocess.run([*argv, "prod/b"], capture_output=True, text=True, check=False)
+    assert (wrong.returncode, wrong.stdout) == (2, "")
+    assert wrong.stderr.startswith("policysched: `prod/b`: no such pod")
