@@ -14,6 +14,8 @@ from policysched import errors
 from policysched.cli import cluster_options, output
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from policysched.app import offline
 
 _PARAMS = re.compile(r",(?=[A-Za-z_]\w*=)")
@@ -143,8 +145,13 @@ def tell_warnings(session: offline.Session) -> None:
 
 def tell_unmeasured(session: offline.Session) -> None:
     """Tell of metrics without any value: rules over them act as in an outage."""
-    if session.unmeasured:
-        names = ", ".join(f"`{name}`" for name in session.unmeasured)
+    tell_names_unmeasured(session.unmeasured)
+
+
+def tell_names_unmeasured(unmeasured: Sequence[str]) -> None:
+    """Tell of metrics without any value, by name."""
+    if unmeasured:
+        names = ", ".join(f"`{name}`" for name in unmeasured)
         output.note(
             f"no node has a sample of {names}: rules over them act as in an outage; "
             f"--metrics FILE gives values"

@@ -7,6 +7,7 @@ policysched plan --cluster FILE --to NEW --sweep POLICY/RULE.weight=0,20,50
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -89,6 +90,9 @@ def run(args: argparse.Namespace) -> int:
     elif args.plot is not None:
         raise errors.UsageError("--plot draws what --sweep varies")
     basis = _basis(args)
+    for warning in basis.new.policies.warnings:
+        output.write(warning, sys.stderr)
+    offline_options.tell_names_unmeasured(basis.unmeasured())
     where, objects = _cluster(args)
     if args.sweep:
         return plan_sweep.run(args, basis, objects, where)

@@ -27,7 +27,7 @@ def as_json(plan: planning.Plan, basis: world.Basis, where: str) -> Report:
             "nodeLost": sum(each.node_lost for each in found.pods),
             "unserved": found.unserved.total(),
         },
-        "edits": [_edit(each, caused) for each in found.edits],
+        "edits": [{**_edit(each, caused), "where": _place(each, basis)} for each in found.edits],
         "rejects": [_verdict(each, names) for each in found.rejects.sorted()],
         "admits": [_verdict(each, names) for each in found.admits.sorted()],
         "changes": [_change(each) for each in found.pods],
@@ -58,7 +58,6 @@ def _edit(edit: edits.Edit, caused: Counter[tuple[edits.Key, changes.Outcome]]) 
         "old": edit.old,
         "new": edit.new,
         "note": edit.note,
-        "where": str(edit.span) if edit.span else None,
         "pods": {
             outcome.value: caused[edit.key, outcome]
             for outcome in (
@@ -69,6 +68,14 @@ def _edit(edit: edits.Edit, caused: Counter[tuple[edits.Key, changes.Outcome]]) 
             )
         },
     }
+
+
+def _place(edit: edits.Edit, basis: world.Basis) -> str | None:
+    """Return where an edit stands, or stood where it is gone."""
+    if edit.span is None:
+        return None
+    first, second = (basis.new, basis.old) if edit.new else (basis.old, basis.new)
+    return first.place_of(edit.span) or second.place_of(edit.span)
 
 
 def _verdict(verdict: changes.Verdict, names: list[str]) -> Report:

@@ -52,6 +52,18 @@ class Side:
     texts: Sequence[source.SourceText] = ()
     params: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
+    def place_of(self, span: source.Span) -> str | None:
+        """Return `file:line:column` of a span, also in a manifest; None for another side's."""
+        text = next((each for each in self.texts if each.name == span.file), None)
+        return None if text is None else ":".join(map(str, text.place(span.start)))
+
+    @property
+    def metrics_read(self) -> dict[str, str]:
+        """Key → name of the metrics that rules read."""
+        program = self.policies.program
+        profiles = program.profiles if program else ()
+        return {metric.key: metric.name for each in profiles for metric in each.metrics}
+
     def scope_of(self, policy: checked.CheckedPolicy) -> str:
         """Return the line that says for which pods a policy is, as it is written."""
         place = policy.span

@@ -48,6 +48,11 @@ class Basis:
     samples: metrics_file.Samples = dataclasses.field(default_factory=dict)
     scheduler_name: str | None = None
 
+    def unmeasured(self) -> list[str]:
+        """Return the names of metrics that rules read and of which no node has a sample."""
+        read = {**self.old.metrics_read, **self.new.metrics_read}
+        return sorted({name for key, name in read.items() if not self.samples.get(key)})
+
     def decider(
         self, side: sides.Side, found: cluster_file.ClusterObjects, where: str
     ) -> offline.Decider:

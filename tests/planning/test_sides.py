@@ -151,6 +151,31 @@ def test_options_that_make_no_sense_are_refused(
     assert (found[0], said in found[2]) == (exit_code, True)
 
 
+def test_edits_are_placed_in_manifests(repository: plans.Folder) -> None:
+    """An edit in a ConfigMap is told by the line of the YAML file."""
+    argv = ("--cluster", "cluster.json", "--from", "git:main:map.yaml", "--to", "map.yaml")
+    _, out, _ = repository.run(*argv, "-o", "json")
+    places = {each["change"]: each["where"] for each in plans.checked(out)["edits"]}
+    assert places == {"added": "map.yaml:9:7", "removed": "git:main:map.yaml:9:7"}
+
+
+def test_metrics_without_samples_are_told(folder: plans.Folder) -> None:
+    """Rules over them act as in an outage on both sides, which a plan must not keep silent."""
+    folder.write("a.policy", plans.policy("reject when busy > 80% missing allow as too-hot"))
+    exit_code, _, err = folder.run(
+        "--cluster", "cluster.json", "--from", "none", "--to", "a.policy"
+    )
+    assert (exit_code, "no node has a sample of `busy`" in err) == (0, True)
+
+
+def test_a_running_cluster_that_cannot_be_read_is_one_error(folder: plans.Folder) -> None:
+    """--kubeconfig names a running cluster; a file beside it is refused."""
+    argv = ("--from", "none", "--to", "none", "--kubeconfig", "nowhere.yaml")
+    assert folder.run(*argv)[0] == 2
+    exit_code, _, err = folder.run(*argv, "--cluster", "cluster.json")
+    assert (exit_code, "choose one" in err) == (3, True)
+
+
 def test_params_are_given_to_both_sides_or_one(folder: plans.Folder) -> None:
     """The same policies with two values of a param are two sides; the param is named as the way."""
     head = "param least: cores = 1\n"
