@@ -6,11 +6,9 @@ import dataclasses
 from collections.abc import Collection
 
 from policysched.app import explaining
-from policysched.compiler.rules import base, topology_spread
+from policysched.compiler.rules import topology_spread
 from policysched.framework import explanation, profile, status
 from policysched.plugins import names
-
-POLICY = base.PLUGIN_NAME
 
 
 def who(answer: status.Status) -> str:
