@@ -40,6 +40,7 @@ class Unread:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Line:
+    number: int
     begin: int
     text: str
 
@@ -78,8 +79,8 @@ def find(name: str, text: str) -> tuple[list[parts.Part], list[Unread]]:
 def _lines(text: str) -> list[_Line]:
     lines = []
     begin = 0
-    for line in text.split("\n"):
-        lines.append(_Line(begin, line.removesuffix("\r")))
+    for number, line in enumerate(text.split("\n"), start=1):
+        lines.append(_Line(number, begin, line.removesuffix("\r")))
         begin += len(line) + 1
     return lines
 
@@ -130,8 +131,9 @@ def _part(
     used = body[:kept]
     starts = tuple(line.begin + min(indent, len(line.text)) for line in used)
     end = used[-1].begin + len(used[-1].text)
+    origin = source.Origin(name.rpartition("/")[0], used[0].number, indent)
     begins = tuple(line.begin for line in used)
-    return parts.Part(source.SourceText(name, text), begins, starts, end, indent)
+    return parts.Part(source.SourceText(name, text, origin), begins, starts, end, indent)
 
 
 def _body(lines: Sequence[_Line], outer: int) -> Iterator[_Line]:

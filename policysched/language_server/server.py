@@ -37,7 +37,7 @@ from policysched.language_server import (
 )
 
 _LOG = logging.getLogger(__name__)
-_POLL_SECONDS = 5.0
+_POLL_SECONDS = 1.0
 """How often the cluster file is looked at."""
 _LIVE_SECONDS = 300.0
 """How often a live cluster and Prometheus are read again."""
@@ -81,6 +81,8 @@ class Server(pygls_server.LanguageServer):
         self._tasks: set[asyncio.Task[None]] = set()
         self._last_seconds = 0.0
         self._told: tuple[str, ...] = ()
+        self._stamp: tuple[int, int] | None = None
+        self._read_at = 0.0
         _register(self)
 
     def report_server_error(self, error: Exception, source: Any) -> None:  # noqa: ANN401 - whatever pygls hands over
@@ -157,6 +159,8 @@ class Server(pygls_server.LanguageServer):
     async def load(self) -> None:
         """Read the cluster and Prometheus, and judge all documents anew."""
         wanted = self.files.options
+        self._read_at = asyncio.get_running_loop().time()
+        self._stamp = sources.stamp(wanted, self.files.root)
         loaded = await asyncio.to_thread(sources.load, wanted, self.files.root)
         if wanted != self.files.options:
             return  # later settings are being read
@@ -171,16 +175,13 @@ class Server(pygls_server.LanguageServer):
     async def keep_fresh(self) -> None:
         """Read the cluster file when it changes, and what is live from time to time."""
         loop = asyncio.get_running_loop()
-        seen, read_at = None, loop.time()
         while True:
             wanted = self.files.options
-            stamp = sources.stamp(wanted, self.files.root)
             is_live = wanted.cluster is None and (wanted.kubeconfig or wanted.context)
-            is_due = loop.time() - read_at > _LIVE_SECONDS and (is_live or wanted.prometheus)
-            if (stamp != seen and seen is not None) or is_due:
-                read_at = loop.time()
+            is_due = loop.time() - self._read_at > _LIVE_SECONDS
+            has_changed = sources.stamp(wanted, self.files.root) != self._stamp
+            if has_changed or (is_due and (is_live or wanted.prometheus)):
                 await self.load()
-            seen = stamp
             await asyncio.sleep(_POLL_SECONDS)
 
     def start_tasks(self) -> None:

@@ -30,6 +30,7 @@ class Workspace:
         self.encoding = positions.Encoding.UTF_16
         self._documents: dict[str, documents.Document] = {}
         self._folders: dict[pathlib.Path, tuple[source.SourceText, ...]] = {}
+        self._settings: dict[pathlib.Path, settings.Settings] = {}
         self._programs: dict[str, programs.Program] = {}
         self._known: dict[frozenset[str], programs.Known] = {}
         self._plugins = registry.with_entry_points().names()
@@ -76,13 +77,14 @@ class Workspace:
     def forget_files(self) -> None:
         """Read files anew when they are needed next: they may have changed."""
         self._folders.clear()
+        self._settings.clear()
 
     # ------------------------------------------------------------------------ programs
 
     def program(self, document: documents.Document) -> programs.Program:
         """Return the texts that belong together with those of a document, and what they mean."""
         texts = tuple(sorted(self._texts(document), key=lambda text: text.name))
-        chosen = self._settings(document)
+        chosen = self._settings_of(document)
         kept = next(
             (
                 each
@@ -124,11 +126,14 @@ class Workspace:
             self._known[keys] = known
         return self._known[keys]
 
-    def _settings(self, document: documents.Document) -> settings.Settings:
-        try:
-            return lint_settings.find(pathlib.Path(document.name).absolute().parent)[0]
-        except (errors.InputError, ValueError):
-            return settings.Settings()
+    def _settings_of(self, document: documents.Document) -> settings.Settings:
+        folder = pathlib.Path(document.name).absolute().parent
+        if folder not in self._settings:
+            try:
+                self._settings[folder] = lint_settings.find(folder)[0]
+            except (errors.InputError, OSError, ValueError):  # `lint` tells what is wrong there
+                self._settings[folder] = settings.Settings()
+        return self._settings[folder]
 
     def _texts(self, document: documents.Document) -> Iterator[source.SourceText]:
         own = [part.text for part in document.policies]

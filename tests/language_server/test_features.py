@@ -410,6 +410,16 @@ def test_settings_of_lint_count(tmp_path: pathlib.Path) -> None:
     assert asked.session.findings(document) == []
 
 
+def test_settings_of_paths_know_manifests(tmp_path: pathlib.Path) -> None:
+    """What is left out in a YAML file is left out in its policies."""
+    text = '[lint.per-path]\n"map.yaml" = ["PS"]\n'
+    (tmp_path / ".policysched.toml").write_text(text, encoding="utf-8")
+    asked = asking.Asking(tmp_path)
+    manifest = asking.manifest(inside("nodeAffinity required a NotIn (b)"))
+    assert asked.session.findings(asked.open("map.yaml", manifest)) == []
+    assert asked.session.findings(asked.open("other.yaml", manifest)) != []
+
+
 @pytest.mark.parametrize(
     "raw, problem",
     [

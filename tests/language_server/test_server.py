@@ -294,6 +294,27 @@ def test_places_are_counted_as_agreed(tmp_path: pathlib.Path) -> None:
         assert found.range.start.character == len(text.partition("frob")[0].encode())
 
 
+def test_a_cluster_file_that_changes_is_read_again(tmp_path: pathlib.Path) -> None:
+    """Labels of the new file are proposed without a word from the editor."""
+    file = tmp_path / "cluster.yaml"
+    file.write_text(CLUSTER, encoding="utf-8")
+    text = "policy web {\n  for pods where app = web\n  nodeAffinity required \n}\n"
+    with editors.started(tmp_path, {"cluster": file.name}) as editor:
+        editor.until(lambda: editor.client.refreshed or None)
+        newer = tmp_path / "newer.yaml"
+        newer.write_text(CLUSTER.replace("disktype", "medium"), encoding="utf-8")
+        newer.replace(file)
+        editor.until(lambda: editor.client.refreshed > 1 or None)
+        editor.open("web.policy", text)
+        at = editors.place(text, "required ", "required ")
+        params = types.CompletionParams(editor.identify("web.policy"), at)
+        found = editor.ask(editor.client.text_document_completion_async(params))
+        assert isinstance(found, types.CompletionList)
+        labels = {each.label for each in found.items}
+        assert "medium" in labels
+        assert "disktype" not in labels
+
+
 def test_wrong_settings_are_told_and_nothing_else_suffers(tmp_path: pathlib.Path) -> None:
     """A setting that there is not, and a cluster that cannot be read, are messages."""
     with editors.started(tmp_path, {"colour": "blue"}) as editor:
