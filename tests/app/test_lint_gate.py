@@ -84,3 +84,19 @@ def test_a_fault_of_a_rule_lets_the_version_pass(
     result = checked(NEVER)
     assert lint_gate.refuse(result) == result
     assert "could not be linted" in caplog.text
+
+
+@pytest.mark.parametrize(
+    "count, is_compared", [(60, True), (70, False)], ids=["written by hand", "generated"]
+)
+def test_rules_without_end_are_not_compared_pair_by_pair(count: int, is_compared: bool) -> None:
+    """What takes minutes for thousands of generated rules would hold up reloads."""
+    sides = ("podAffinity", "podAntiAffinity")
+    rules = [
+        f"{side} required pods where app = a{number} topologyKey zone"
+        for side in sides
+        for number in range(count)
+    ]
+    found = lint_gate.warn(checked(*rules))
+    assert found.program is not None
+    assert any(each.code == "PS212" for each in found.diagnostics) is is_compared

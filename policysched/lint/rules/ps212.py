@@ -7,6 +7,9 @@ from collections.abc import Iterator
 from policysched.lang import checked, checked_selector, diagnostics
 from policysched.lint import rule, selector_sets, subject
 
+_MAX_PAIRS = 4_096
+"""Rules to compare on the pods of one policy: more are generated, and would take minutes."""
+
 
 def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
     for known in about.acting:
@@ -14,9 +17,15 @@ def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
             near = [each for each in policy.rules if _is_affinity(each)]
             if not near:
                 continue
-            for other, away in known.on_pods_of(policy):
-                if isinstance(away, checked.PodAffinityRule) and away.anti and away.weight is None:
-                    yield from _of(near, policy, away, other)
+            apart = [
+                (other, each)
+                for other, each in known.on_pods_of(policy)
+                if isinstance(each, checked.PodAffinityRule) and each.anti and each.weight is None
+            ]
+            if len(near) * len(apart) > _MAX_PAIRS:
+                continue
+            for other, away in apart:
+                yield from _of(near, policy, away, other)
 
 
 def _is_affinity(each: checked.Rule) -> bool:

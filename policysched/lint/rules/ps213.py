@@ -18,9 +18,9 @@ def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
 def _of(
     policy: checked.CheckedPolicy, asked: Sequence[demands.Demand]
 ) -> Iterator[diagnostics.Diagnostic]:
-    possible = [each for each in asked if not selector_sets.never_match(each.selector)]
-    if len(possible) > selector_sets.MAX_OPERANDS:
+    if len(asked) > selector_sets.MAX_OPERANDS:
         return
+    possible = [each for each in asked if not selector_sets.never_match(each.selector)]
     if not selector_sets.never_match(*(each.selector for each in possible)):
         return
     pair = next((pair for pair in itertools.combinations(possible, 2) if _exclude(*pair)), None)
