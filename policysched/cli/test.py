@@ -54,6 +54,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="promtool, or the folder that it is in, for tests with `series`; default: the PATH",
     )
     parser.add_argument(
+        "--fuzz",
+        metavar="COUNT",
+        type=_count,
+        help="instead of the tests, try the policies of each file on so many generated clusters",
+    )
+    parser.add_argument(
+        "--seed", type=int, help="make the same clusters again; --fuzz tells the seed"
+    )
+    parser.add_argument(
         "--watch", action="store_true", help="run again whenever a file that was read changes"
     )
 
@@ -77,8 +86,21 @@ def _percent(text: str) -> float:
     return value
 
 
+def _count(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or int(text) < 1:
+        problem = f"`{text}` is no number of clusters"
+        raise argparse.ArgumentTypeError(problem)
+    return int(text)
+
+
 def run(args: argparse.Namespace) -> int:
     """Run the tests and tell what became of them."""
+    if args.seed is not None and args.fuzz is None:
+        raise errors.UsageError("--seed belongs to --fuzz")
+    if args.fuzz is not None:
+        from policysched.cli import policytest_fuzz  # noqa: PLC0415 - only this option needs it
+
+        return policytest_fuzz.run(args)
     if args.watch and args.format != _TEXT:
         raise errors.UsageError("--watch tells people; it goes with --format text alone")
     if args.watch and args.update:

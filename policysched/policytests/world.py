@@ -52,9 +52,15 @@ class World:
     """
 
     def __init__(
-        self, suite: suites.Suite, read: set[str], prometheus_bin: str | None = None
+        self,
+        suite: suites.Suite,
+        read: set[str],
+        prometheus_bin: str | None = None,
+        known: policies.PolicySet | None = None,
     ) -> None:
         """Read the inputs; every file is added to `read`, also one that cannot be read.
+
+        `known` are the policies, where they have been read already.
 
         Raises:
             SuiteError: the file of tests names what is not there, or a shorthand makes no sense.
@@ -62,6 +68,7 @@ class World:
         """
         self._suite = suite
         self._policy_sets: dict[tuple[tuple[str, str], ...], policies.PolicySet] = {}
+        self._known = known
         self._series = series.Evaluator(suite, prometheus_bin)
         self._paths = list(self._policy_paths())
         read.update(*map(_files, self._paths))
@@ -110,6 +117,8 @@ class World:
         """
         given = self.params(case)
         key = tuple(sorted(given.items()))
+        if self._known is not None:
+            return self._known
         if key not in self._policy_sets:
             self._policy_sets[key] = policies.load(self._paths, given)
         return self._policy_sets[key]

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 import pathlib
+import re
 
 import pytest
 
-from policysched.policytests import running
+from policysched.cli import main
+from policysched.policytests import expectations, running
 from tests.policytests import files
 
 REPLICAS = "pod: web, replicas: 3"
@@ -98,6 +100,29 @@ def test_an_expectation_that_is_not_met_fails(
     assert found.actual.removeprefix("[").startswith(actual.removeprefix("[").removesuffix("]"))
     assert (result.status, done.exit_code()) == ("fail", 1)
     assert result.report is not None
+
+
+def test_every_kind_of_expectation_has_one_that_fails() -> None:
+    """No kind is there that could not fail; `lint` has a file of its own."""
+    assert {path.partition(".")[0] for _, _, path, _, _ in NOT_MET} == set(
+        expectations._COMPARISONS
+    )
+
+
+@pytest.mark.parametrize("case", NOT_MET, ids=lambda case: case[0])
+def test_the_report_says_what_differs(
+    tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str], case: tuple[str, ...]
+) -> None:
+    """Exit code 1, the line of the test, both sides, and the evaluation of the pod."""
+    expect, more, path, expected, actual = case
+    file = files.expecting(tmp_path, expect, more)
+    assert main.main(["test", file]) == 1
+    said = capsys.readouterr().out
+    assert said.startswith(f"FAIL {file}:")
+    assert f"  - {path}: {expected}\n  + {path}: " in said
+    assert actual.strip("[]") in said
+    assert re.search("fits on|does not fit", said)
+    assert said.endswith("0 passed, 1 failed\n")
 
 
 def test_params_of_a_test_stand_over_those_of_the_file(tmp_path: pathlib.Path) -> None:

@@ -1,0 +1,38 @@
+"""`test --fuzz`: policies on generated clusters."""
+
+from __future__ import annotations
+
+import argparse
+import random
+
+from policysched import errors
+from policysched.cli import output, progress
+
+_SEEDS = 2**32
+
+
+def run(args: argparse.Namespace) -> int:
+    """Try the policies of every file; print the first counterexample of each.
+
+    Raises:
+        UsageError: an option is given that says nothing about generated clusters.
+        InputError: a file or its policies make no sense.
+    """
+    from policysched.policytests import fuzzing, suite  # noqa: PLC0415 - `--help` does without NumPy
+
+    if args.update or args.watch or args.coverage or args.threshold is not None or args.run:
+        raise errors.UsageError("--fuzz runs no tests; it goes with --seed alone")
+    seed = random.SystemRandom().randrange(_SEEDS) if args.seed is None else args.seed
+    paths = suite.discover(args.paths)
+    found = []
+    with progress.shown("generated clusters", len(paths) * args.fuzz) as bar:
+        for path in paths:
+            example = fuzzing.fuzz(path, args.fuzz, seed, bar.advance)
+            found += [example] if example is not None else []
+    for example in found:
+        output.write(f"FAIL {example.path}: {example.problem}")
+        if example.test:
+            output.write(f"# seed {seed}: {example.problem}\n{example.test}")
+    tried = f"{output.count(len(paths), 'file')}, {args.fuzz:,} clusters each, seed {seed}"
+    output.write(f"{tried}: {output.count(len(found), 'counterexample')}")
+    return errors.EXIT_FINDINGS if found or not paths else errors.EXIT_OK

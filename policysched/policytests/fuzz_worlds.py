@@ -1,0 +1,131 @@
+"""Small clusters made of the words of policies: their labels, taints, namespaces and metrics."""
+
+from __future__ import annotations
+
+import dataclasses
+import random
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from policysched.lang import checked, parser, source, syntax, syntax_clause, syntax_expr
+
+_KEY = re.compile(r"([a-z0-9.-]{1,63}/)?[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?")
+_VALUE = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?")
+_STRANGE = ("", "0", "7", "-1", "other")
+_OWN = 0.7
+_EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
+_SHARES = (0.0, 0.2, 0.5, 0.8, 0.95, 1.0)
+_WITHOUT_RANGE = 100.0
+_MOST_NODES, _MOST_PLACED, _PODS = 6, 5, 3
+
+
+@dataclasses.dataclass(slots=True)
+class Vocabulary:
+    """What policies speak of.
+
+    Attributes:
+        labels: keys with the values that stand beside them.
+        taints: in the form `key=value:Effect`.
+        namespaces: names.
+        metrics: with the range of their values.
+    """
+
+    labels: dict[str, set[str]] = dataclasses.field(default_factory=dict)
+    taints: set[str] = dataclasses.field(default_factory=set)
+    namespaces: set[str] = dataclasses.field(default_factory=set)
+    metrics: dict[str, tuple[float, float]] = dataclasses.field(default_factory=dict)
+
+
+def vocabulary(
+    texts: Iterable[source.SourceText], metrics: Iterable[checked.CheckedMetric]
+) -> Vocabulary:
+    """Return what texts speak of."""
+    found = Vocabulary()
+    for text in texts:
+        for node in _nodes(parser.parse(text).file):
+            _learn(found, node)
+    for metric in metrics:
+        low = metric.low if metric.low is not None else 0.0
+        high = metric.high if metric.high is not None else max(low, _WITHOUT_RANGE)
+        found.metrics[metric.name] = (low, high)
+    return found
+
+
+def _nodes(node: object) -> Iterator[syntax_expr.Node]:
+    if isinstance(node, tuple):
+        for each in node:
+            yield from _nodes(each)
+    elif isinstance(node, syntax_expr.Node):
+        yield node
+        for field in dataclasses.fields(node):
+            yield from _nodes(getattr(node, field.name))
+
+
+def _learn(found: Vocabulary, node: syntax_expr.Node) -> None:
+    match node:
+        case syntax_expr.Requirement(subject=subject, values=values) if subject.argument is None:
+            if _KEY.fullmatch(subject.name.text):
+                known = found.labels.setdefault(subject.name.text, set())
+                known |= {each.text for each in values if _VALUE.fullmatch(each.text)}
+        case syntax_expr.Toleration(key=key, value=value, effect=effect):
+            if _KEY.fullmatch(key.text):
+                effects = [effect.text] if effect is not None else _EFFECTS
+                text = value.text if value is not None and _VALUE.fullmatch(value.text) else ""
+                found.taints |= {f"{key.text}={text}:{each}" for each in effects}
+        case syntax.NamespaceScope(names=names):
+            found.namespaces |= {each.text for each in names}
+        case syntax_clause.WordClause(keyword="topologyKey", word=word):
+            found.labels.setdefault(word.text, set()).update(("a", "b"))
+        case _:
+            pass
+
+
+def world(words: Vocabulary, rng: random.Random) -> dict[str, Any]:
+    """Return nodes, pods, metrics and tests in the form of a file of tests."""
+    names = [f"n{number}" for number in range(rng.randint(1, _MOST_NODES))]
+    pods = {f"p{number}": _pod(words, rng) for number in range(_PODS)}
+    placed = {
+        f"q{number}": {**_pod(words, rng), "node": rng.choice(names)}
+        for number in range(rng.randint(0, _MOST_PLACED))
+    }
+    return {
+        "nodes": {name: _node(words, rng) for name in names},
+        "metrics": {
+            metric: {name: _sample(low, high, rng) for name in names}
+            for metric, (low, high) in sorted(words.metrics.items())
+        },
+        "pods": {**pods, **placed},
+        "tests": [{"name": name, "pod": name, "expect": {}} for name in pods],
+    }
+
+
+def _node(words: Vocabulary, rng: random.Random) -> dict[str, Any]:
+    taints = [each for each in sorted(words.taints) if rng.random() < 0.2]  # noqa: PLR2004 - most nodes have none
+    by_key = {each.partition("=")[0] + each.rpartition(":")[2]: each for each in taints}
+    cpu = rng.choice([0, 1, 4, 64])
+    return {"labels": _labels(words, rng), "cpu": cpu, "taints": list(by_key.values())}
+
+
+def _pod(words: Vocabulary, rng: random.Random) -> dict[str, Any]:
+    return {
+        "namespace": rng.choice(["default", *sorted(words.namespaces)]),
+        "labels": _labels(words, rng),
+        "requests": {"cpu": rng.choice([0, "100m", 1])},
+    }
+
+
+def _labels(words: Vocabulary, rng: random.Random) -> dict[str, str]:
+    """Return some labels; numbers and strange words stand beside the values of policies."""
+    return {
+        key: rng.choice(sorted(values) if values and rng.random() < _OWN else _STRANGE)
+        for key, values in sorted(words.labels.items())
+        if rng.random() < 0.7  # noqa: PLR2004 - most labels are there
+    }
+
+
+def _sample(low: float, high: float, rng: random.Random) -> object:
+    share = rng.choice([*_SHARES, None, "stale"])
+    if share is None:
+        return "_"
+    return share if isinstance(share, str) else round(low + share * (high - low), 9)

@@ -1,0 +1,224 @@
+"""`test --fuzz`: what must hold of policies on any cluster, tried on generated ones.
+
+finite      every score of a rule is a number from 0 to 100, every total is finite
+order       the order in which nodes and pods are told changes nothing
+two ways    the way that explains every rejection finds the nodes that the fast one finds
+canonical   `fmt` leaves what it has formatted as it is, and it means the same
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import random
+from collections.abc import Callable, Iterator
+from typing import Any, TypeAlias
+
+import yaml
+
+from policysched import errors
+from policysched.app import policies, policy_sources
+from policysched.lang import formatter, parser, source, tree_json, tree_text
+from policysched.policytests import evaluation, fuzz_worlds, world
+from policysched.policytests import suite as suites
+
+Document: TypeAlias = dict[str, Any]
+_WHOLE = 100.0
+_ROUNDING = 1e-6
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Counterexample:
+    """A cluster on which something does not hold.
+
+    Attributes:
+        path: the file of tests whose policies were tried.
+        problem: what does not hold, on one line.
+        test: a file of tests that shows it, as YAML; "" where the text of a policy alone does.
+    """
+
+    path: str
+    problem: str
+    test: str = ""
+
+
+def fuzz(
+    path: str, count: int, seed: int, tell: Callable[[], None] = lambda: None
+) -> Counterexample | None:
+    """Try the policies of a file of tests on `count` generated clusters.
+
+    The same seed makes the same clusters. `tell` is told of each.
+
+    Raises:
+        InputError: the file or its policies make no sense.
+    """
+    suite = suites.read(path, is_to_be_filled=True)
+    inputs = world.World(suite, set())
+    texts = policy_sources.read(inputs.paths) if inputs.paths else []
+    policy_set = inputs.policy_set()
+    for text in texts:
+        problem = text_problem(text)
+        if problem:
+            return Counterexample(path, f"{text.name}: {problem}")
+    words = fuzz_worlds.vocabulary(texts, policy_set.metrics)
+    rng = random.Random(seed)
+    for _ in range(count):
+        document = {**_head(suite), **fuzz_worlds.world(words, rng)}
+        for test in document["tests"]:
+            test["schedulerName"] = rng.choice([each.name for each in policy_set.specs])
+        problem = _problem(document, path, policy_set)
+        if problem:
+            return _smallest(document, path, policy_set, _kind(problem))
+        tell()
+    return None
+
+
+def _smallest(
+    document: Document, path: str, policy_set: policies.PolicySet, kind: str
+) -> Counterexample:
+    small = _shrunk(document, lambda each: _kind(_problem(each, path, policy_set)) == kind)
+    problem = _problem(small, path, policy_set)
+    return Counterexample(path, problem, yaml.safe_dump(small, sort_keys=False))
+
+
+def _kind(problem: str) -> str:
+    """Return which of the things that must hold does not."""
+    return problem.partition(": ")[2].partition(":")[0]
+
+
+def _head(suite: suites.Suite) -> Document:
+    fields = ("policies", "params", "now")
+    head = {field: suite.get(field) for field in fields if suite.get(field) is not None}
+    return {"now": "2026-01-05T12:00:00+00:00", **head}
+
+
+def text_problem(text: source.SourceText) -> str:
+    """Return in what way formatting a text, or its syntax tree, is not faithful, or ""."""
+    formatted = formatter.format_text(text)
+    if formatted.text is None:
+        return f"fmt refuses it: {formatted.problem or formatted.diagnostics[0].message}"
+    canonical = source.SourceText(text.name, formatted.text)
+    if formatter.format_text(canonical).text != formatted.text:
+        return "fmt changes what it has formatted"
+    if parser.parse(canonical).file != parser.parse(text).file:
+        return "fmt changes what it means"
+    try:
+        again = tree_text.decode(tree_text.encode(text).document).text
+    except tree_json.TreeError as error:
+        return f"its syntax tree is refused at {error.path}: {error}"
+    return "" if again == formatted.text else "its syntax tree says something else"
+
+
+# ---------------------------------------------------------------------------- what must hold
+
+
+def _problem(document: Document, path: str, policy_set: policies.PolicySet) -> str:
+    """Return what does not hold on a cluster, "" if all does."""
+    backwards = {
+        **document,
+        "nodes": dict(reversed(document["nodes"].items())),
+        "pods": dict(reversed(document["pods"].items())),
+    }
+    here, there = _World(document, path, policy_set), _World(backwards, path, policy_set)
+    for number, test in enumerate(document["tests"]):
+        one, other = here.outcome(number), there.outcome(number)
+        problem = next(_problems(one, other), "")
+        if problem:
+            return f"pod {test['pod']}: {problem}"
+    return ""
+
+
+class _World:
+    """A generated cluster, as `test` reads it."""
+
+    def __init__(self, document: Document, path: str, policy_set: policies.PolicySet) -> None:
+        self._suite = suites.parse(
+            yaml.safe_dump(document, sort_keys=False), path, is_to_be_filled=True
+        )
+        self._inputs = world.World(self._suite, set(), known=policy_set)
+
+    def outcome(self, number: int) -> evaluation.Outcome | str:
+        """Return what becomes of the pod of a test, and where it goes; or why it has no profile."""
+        try:
+            subject = self._inputs.subject(self._suite.cases[number])
+            return evaluation.evaluate(subject, self._suite.path, lambda _: None, are_replicas=True)
+        except errors.InputError as error:
+            return str(error)
+
+
+def _problems(one: evaluation.Outcome | str, other: evaluation.Outcome | str) -> Iterator[str]:
+    if isinstance(one, str) or isinstance(other, str):
+        if one != other:
+            yield f"order: {one} | {other}"
+        return
+    yield from _number_problems(one.decision)
+    yield from _order_problems(one.decision, other.decision)
+    yield from _two_ways_problems(one)
+
+
+def _number_problems(decision: evaluation.Decision) -> Iterator[str]:
+    for rule, points in decision.points.items():
+        for node, value in points.items():
+            if not -_ROUNDING <= value <= _WHOLE + _ROUNDING:  # also for NaN
+                yield f"finite: {rule} gives {node} {value} points"
+    for node, scored in decision.report["scores"].items():
+        if not all(math.isfinite(value) for value in scored.values()):
+            yield f"finite: {node} has {scored}"
+
+
+def _order_problems(one: evaluation.Decision, other: evaluation.Decision) -> Iterator[str]:
+    for field in ("nodes", "scores", "feasible", "message"):
+        if one.report.get(field) != other.report.get(field):
+            yield f"order: {field} {one.report.get(field)} | {other.report.get(field)}"
+    if set(one.report.get("best", ())) != set(other.report.get("best", ())):
+        yield f"order: best {one.report['best']} | {other.report['best']}"
+
+
+def _two_ways_problems(outcome: evaluation.Outcome) -> Iterator[str]:
+    """Yield differences between `explain` and the decision that `run` makes of the same pod."""
+    report, (placed,) = outcome.decision.report, outcome.placements
+    if "gated" in report or placed.victims or placed.gate is not None:
+        return
+    if set(placed.best) != set(report["best"]):
+        yield f"two ways: best {sorted(placed.best)} | {sorted(report['best'])}"
+    if placed.node is not None and placed.feasible != report["feasible"]:
+        yield f"two ways: feasible {placed.feasible} | {report['feasible']}"
+
+
+# ---------------------------------------------------------------------------- smaller examples
+
+
+def _shrunk(document: Document, fails: Callable[[Document], bool]) -> Document:
+    """Leave out what the problem does not need: tests, pods, nodes, labels, values."""
+    found, is_smaller = document, True
+    while is_smaller:
+        is_smaller = False
+        for smaller in _smaller(found):
+            if fails(smaller):
+                found, is_smaller = smaller, True
+                break
+    return found
+
+
+def _smaller(document: Document) -> Iterator[Document]:
+    tests = document["tests"]
+    if len(tests) > 1:
+        yield from ({**document, "tests": [each]} for each in tests)
+    needed = {each["pod"] for each in tests}
+    for name in document["pods"]:
+        if name not in needed:
+            yield {**document, "pods": _without(document["pods"], name)}
+    homes = {each.get("node") for each in document["pods"].values()}
+    for name in document["nodes"]:
+        if name not in homes and len(document["nodes"]) > 1:
+            metrics = {key: _without(each, name) for key, each in document["metrics"].items()}
+            yield {**document, "nodes": _without(document["nodes"], name), "metrics": metrics}
+    for kind in ("nodes", "pods"):
+        for name, fields in document[kind].items():
+            for field in (each for each in fields if each not in ("node", "namespace")):
+                bare = {**document[kind], name: _without(fields, field)}
+                yield {**document, kind: bare}
+
+
+def _without(fields: Document, name: str) -> Document:
+    return {key: value for key, value in fields.items() if key != name}

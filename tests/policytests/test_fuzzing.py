@@ -1,0 +1,151 @@
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import pathlib
+import random
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from policysched import _resources
+from policysched.cli import main
+from policysched.lang import formatter, parser, source
+from policysched.policytests import evaluation, fuzz_worlds, fuzzing, running
+from tests.policytests import files
+
+TESTS = "- {name: it, pod: web, expect: {}}\n"
+SCORING = """\
+metric busy: ratio = `busy` node instance refresh 15s maxAge 2m
+
+policy web {
+  for pods
+  score busy prefer low normalize linear(0%, 100%) missing score 0 weight 10 as quiet
+}
+"""
+SHIPPED = sorted((_resources.folder("policies") / "tests").glob("*_test.yaml"))
+Change = Callable[[evaluation.Outcome], evaluation.Outcome]
+
+
+@pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
+def test_shipped_policies_have_no_counterexample(path: pathlib.Path) -> None:
+    """On a few generated clusters each; `make` of a release may try more."""
+    assert fuzzing.fuzz(str(path), 6, 11) is None
+
+
+def test_a_seed_makes_the_same_clusters() -> None:
+    """And they hold what the policies speak of."""
+    text = source.SourceText("web.policy", files.POLICY)
+    words = fuzz_worlds.vocabulary([text], ())
+    assert words.labels == {"app": {"web"}, "disk": {"ssd"}}
+    assert words.taints == {"dedicated=web:NoSchedule"}
+    made = [fuzz_worlds.world(words, random.Random(seed)) for seed in (1, 1, 2)]
+    assert made[0] == made[1] != made[2]
+
+
+def _too_many_points(outcome: evaluation.Outcome) -> evaluation.Outcome:
+    points = {name: dict.fromkeys(nodes, 101.0) for name, nodes in outcome.decision.points.items()}
+    return dataclasses.replace(
+        outcome, decision=dataclasses.replace(outcome.decision, points=points)
+    )
+
+
+def _no_number(outcome: evaluation.Outcome) -> evaluation.Outcome:
+    points = {"x": {"n0": float("nan")}}
+    return dataclasses.replace(
+        outcome, decision=dataclasses.replace(outcome.decision, points=points)
+    )
+
+
+_CALLS = itertools.count()
+
+
+def _now_and_then(outcome: evaluation.Outcome) -> evaluation.Outcome:
+    report = {**outcome.decision.report, "message": f"told {next(_CALLS)} times"}
+    return dataclasses.replace(
+        outcome, decision=dataclasses.replace(outcome.decision, report=report)
+    )
+
+
+def _other_best(outcome: evaluation.Outcome) -> evaluation.Outcome:
+    (placed,) = outcome.placements
+    return dataclasses.replace(outcome, placements=[dataclasses.replace(placed, best=["n9"])])
+
+
+@pytest.mark.parametrize(
+    "change, problem",
+    [
+        pytest.param(_too_many_points, "finite: ", id="finite"),
+        pytest.param(_no_number, "finite: x gives n0 nan points", id="nan"),
+        pytest.param(_now_and_then, "order: ", id="order"),
+        pytest.param(_other_best, "two ways: best ['n9']", id="two-ways"),
+    ],
+)
+def test_a_defect_is_found_and_becomes_a_test(
+    tmp_path: pathlib.Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    change: Change,
+    problem: str,
+) -> None:
+    """The counterexample is small, told with the seed, and a file of tests as it stands."""
+    path = files.write(tmp_path, TESTS, policy=SCORING)
+    evaluate = evaluation.evaluate
+
+    def broken(*given: Any, **named: Any) -> evaluation.Outcome:
+        return change(evaluate(*given, **named))
+
+    monkeypatch.setattr(evaluation, "evaluate", broken)
+    assert main.main(["test", path, "--fuzz", "20", "--seed", "3"]) == 1
+    out = capsys.readouterr().out
+    head, _, rest = out.partition("\n")
+    assert head.startswith(f"FAIL {path}: pod p")
+    assert problem in head
+    test, _, summary = rest.rpartition("\n1 file, ")
+    assert test.startswith("# seed 3: ")
+    assert summary == "20 clusters each, seed 3: 1 counterexample\n"
+    monkeypatch.undo()
+    pasted = tmp_path / "pasted_test.yaml"
+    pasted.write_text(test + "\n", encoding="utf-8")
+    done = running.run([str(pasted)], is_update=True)
+    assert done.problems == {}
+    assert len(done.results) == 1
+
+
+def test_a_text_that_fmt_spoils_is_a_counterexample(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Formatting must end, and keep the meaning."""
+    path = files.write(tmp_path, TESTS)
+
+    def spoil(text: source.SourceText) -> formatter.FormatResult:
+        return formatter.FormatResult(text.text + "# more\n")
+
+    monkeypatch.setattr(formatter, "format_text", spoil)
+    found = fuzzing.fuzz(path, 1, 1)
+    assert found is not None
+    assert found.problem.endswith("web.policy: fmt changes what it has formatted")
+    assert parser.parse(source.SourceText("x", files.POLICY)).diagnostics == ()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [["--seed", "1"], ["--fuzz", "0"], ["--fuzz", "x"], ["--fuzz", "1", "--update"]],
+    ids=" ".join,
+)
+def test_options_that_make_no_sense(
+    tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str], options: list[str]
+) -> None:
+    """Usage errors exit 3."""
+    assert main.main(["test", files.write(tmp_path, TESTS), *options]) == 3
+    assert capsys.readouterr().out == ""
+
+
+def test_broken_policies_are_told(
+    tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """There is nothing to try then."""
+    path = files.write(tmp_path, TESTS, policy="policy web { what }\n")
+    assert main.main(["test", path, "--fuzz", "3"]) == 2
+    assert "PS001" in capsys.readouterr().err
