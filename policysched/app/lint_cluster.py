@@ -37,8 +37,22 @@ def read(
         KubeError: the running cluster cannot be read.
     """
     where, found = _objects(named, told)
+    return facts(where, found, annotation_keys(program), now)
+
+
+def facts(
+    where: str,
+    found: cluster_file.ClusterObjects,
+    annotations: frozenset[str],
+    now: datetime.datetime,
+) -> cluster_facts.ClusterFacts:
+    """Return objects as facts; `annotations` are those of pods that policies read.
+
+    Raises:
+        InputError: an object is there twice, or holds a text that is no quantity.
+    """
     cluster = offline_cluster.empty(now)
-    offline_cluster.fill(cluster, found, where, _annotation_keys(program))
+    offline_cluster.fill(cluster, found, where, annotations)
     pods = tuple((pod, cluster.shapes.info(pod).shape) for pod in found.pods if not pod.is_terminal)
     snapshot = cluster.cache.snapshot(now)
     return cluster_facts.ClusterFacts(where, tuple(found.nodes), pods, snapshot)
@@ -57,7 +71,7 @@ def _objects(
     return live_cluster.read(named, live_cluster.Reading(kinds=_KINDS, told=told))
 
 
-def _annotation_keys(program: checked.CheckedProgram) -> frozenset[str]:
+def annotation_keys(program: checked.CheckedProgram) -> frozenset[str]:
     """Return the annotations of pods that policies read: others are not kept."""
     return frozenset(
         each.key

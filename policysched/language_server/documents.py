@@ -34,12 +34,14 @@ class Document:
         name: its path, or its URI if it has none.
         version: as the editor counts.
         encoding: in which the editor counts.
+        uri: as the editor writes it; "" for a file that is not open.
     """
 
     name: str
     text: str
     version: int = 0
     encoding: positions.Encoding = positions.Encoding.UTF_16
+    uri: str = ""
 
     @property
     def is_manifest(self) -> bool:

@@ -95,7 +95,7 @@ class Server(pygls_server.LanguageServer):
     def opened(self, params: types.DidOpenTextDocumentParams) -> None:
         """Take in a document and tell what is found in it."""
         sent = params.text_document
-        self.files.open(wire.name_of(sent.uri), sent.text, sent.version)
+        self.files.open(wire.name_of(sent.uri), sent.text, sent.version, sent.uri)
         self.tell_soon(0.0)
 
     def changed(self, params: types.DidChangeTextDocumentParams) -> None:
@@ -138,7 +138,7 @@ class Server(pygls_server.LanguageServer):
 
     def _tell_of(self, document: documents.Document) -> None:
         found = self.session.findings(document)
-        uri = wire.uri_of(document.name)
+        uri = wire.uri_of(document)
         params = types.PublishDiagnosticsParams(uri, found, document.version)
         self.text_document_publish_diagnostics(params)
 

@@ -315,7 +315,7 @@ class Session:
         for edit in edits:
             where = locate.part(edit.span)
             if where is not None:
-                uri = wire.uri_of(where[0].name)
+                uri = wire.uri_of(where[0])
                 found.setdefault(uri, []).append(wire.text_edit(*where, edit))
         return types.WorkspaceEdit(changes=found)
 
@@ -331,7 +331,7 @@ class _Locate:
         where = self.part(span)
         if where is None:
             return None
-        return types.Location(wire.uri_of(where[0].name), wire.span(*where, span))
+        return types.Location(wire.uri_of(where[0]), wire.span(*where, span))
 
     def part(self, span: source.Span) -> tuple[documents.Document, parts.Part] | None:
         """Return the document and the policy that a span is in."""

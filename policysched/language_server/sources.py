@@ -7,10 +7,9 @@ import datetime
 import pathlib
 
 from policysched import errors
-from policysched.app import cluster_file, offline_cluster
-from policysched.lang import checked, checked_selector
+from policysched.app import cluster_file, lint_cluster
 from policysched.language_server import options, vocabulary
-from policysched.lint import cluster_facts, selector_sets, subject
+from policysched.lint import cluster_facts
 
 _KINDS = ("nodes", "pods", "namespaces")
 
@@ -96,7 +95,7 @@ def _series(url: str) -> vocabulary.Vocabulary:
 
 
 def facts(
-    loaded: Loaded, annotation_keys: frozenset[str], now: datetime.datetime
+    loaded: Loaded, annotations: frozenset[str], now: datetime.datetime
 ) -> cluster_facts.ClusterFacts | None:
     """Return the cluster as lint compares policies with it.
 
@@ -105,21 +104,4 @@ def facts(
     """
     if loaded.objects is None:
         return None
-    cluster = offline_cluster.empty(now)
-    offline_cluster.fill(cluster, loaded.objects, loaded.name, annotation_keys)
-    pods = tuple(
-        (pod, cluster.shapes.info(pod).shape) for pod in loaded.objects.pods if not pod.is_terminal
-    )
-    nodes = tuple(loaded.objects.nodes)
-    return cluster_facts.ClusterFacts(loaded.name, nodes, pods, cluster.cache.snapshot(now))
-
-
-def annotation_keys(program: checked.CheckedProgram) -> frozenset[str]:
-    """Return the annotations of pods that policies read: others are not kept."""
-    return frozenset(
-        each.key
-        for policy in program.policies
-        for occurrence in subject.of_policy(policy)
-        for each in selector_sets.requirements(occurrence.selector)
-        if isinstance(each, checked_selector.AnnotationRequirement)
-    )
+    return lint_cluster.facts(loaded.name, loaded.objects, annotations, now)

@@ -60,10 +60,10 @@ def name_of(uri: str) -> str:
     return urllib.request.url2pathname(parsed.path) if parsed.scheme == "file" else uri
 
 
-def uri_of(name: str) -> str:
-    """Return the URI of a document."""
-    path = pathlib.PurePath(name)
-    return path.as_uri() if path.is_absolute() else name
+def uri_of(document: documents.Document) -> str:
+    """Return the URI of a document: as the client writes it, if the client has it open."""
+    path = pathlib.PurePath(document.name)
+    return document.uri or (path.as_uri() if path.is_absolute() else document.name)
 
 
 # ---------------------------------------------------------------------------- places

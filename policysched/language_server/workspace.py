@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from policysched import clock as clocks
 from policysched import errors
-from policysched.app import lint_settings, policy_sources
+from policysched.app import lint_cluster, lint_settings, policy_sources
 from policysched.lang import limits, parser, source, syntax
 from policysched.language_server import documents, options, positions, programs, sources
 from policysched.lint import settings
@@ -42,9 +42,9 @@ class Workspace:
         """All that are open."""
         return tuple(self._documents.values())
 
-    def open(self, name: str, text: str, version: int) -> documents.Document:
+    def open(self, name: str, text: str, version: int, uri: str = "") -> documents.Document:
         """Take in a document; what is on disk does not count from now on."""
-        document = documents.Document(name, text, version, self.encoding)
+        document = documents.Document(name, text, version, self.encoding, uri)
         self._documents[name] = document
         self.forget_files()
         return document
@@ -108,7 +108,7 @@ class Workspace:
     ) -> programs.Program:
         program = programs.Program(texts, chosen, self._known_for(frozenset()))
         found = program.result.program
-        keys = sources.annotation_keys(found) if found is not None else frozenset()
+        keys = lint_cluster.annotation_keys(found) if found is not None else frozenset()
         if keys and self.loaded.objects is not None:
             return programs.Program(texts, chosen, self._known_for(keys))
         return program

@@ -13,6 +13,7 @@ from policysched.lang import checker, diagnostics, source, syntax_words
 from policysched.language_server import (
     actions,
     completion,
+    documents,
     formatting,
     hover,
     names,
@@ -24,6 +25,7 @@ from policysched.language_server import (
     sources,
     tokens,
     vocabulary,
+    wire,
     word_docs,
 )
 from policysched.lint import fixing, linter, settings
@@ -400,6 +402,23 @@ def test_a_program_is_a_folder_or_what_a_file_imports(tmp_path: pathlib.Path) ->
     assert [each.code for each in asked.session.findings(web)] == ["PS104"]
     asked.files.close(str(tmp_path / "metrics.policy"))
     assert asked.files.program(web).result.program is not None
+
+
+@pytest.mark.parametrize(
+    "uri, name",
+    [
+        ("file:///a/b%2Bc%20d.policy", "/a/b+c d.policy"),
+        ("untitled:Untitled-1", "untitled:Untitled-1"),
+    ],
+)
+def test_places_are_told_by_the_uri_that_the_editor_writes(
+    uri: str, name: str, tmp_path: pathlib.Path
+) -> None:
+    """Editors escape more or less than others; a document without a file has no path."""
+    assert wire.name_of(uri) == name
+    document = asking.Asking(tmp_path).files.open(name, WEB, 1, uri)
+    assert wire.uri_of(document) == uri
+    assert wire.uri_of(documents.Document("/a/b.policy", "")) == "file:///a/b.policy"
 
 
 def test_settings_of_lint_count(tmp_path: pathlib.Path) -> None:
