@@ -108,6 +108,7 @@ class Service:
             InputError: the kubeconfig or a plugin cannot be used.
             RemoteError: a credential could not be had.
         """
+        heap.keep_buffers_out()
         stopping = process.stop_on_signals()
         loading = kubeconfig.load(self._options.kubeconfig, self._options.context, self._clock)
         connection = await process.unless(stopping, loading)

@@ -6,6 +6,8 @@ import asyncio
 import contextlib
 import ctypes
 import pathlib
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -35,10 +37,40 @@ def test_holes_are_given_back() -> None:
     assert sum(each is not None for each in arrays) == 2_000
 
 
+def test_buffers_of_connections_lie_outside() -> None:
+    """One that is freed takes its pages along, though something came after it."""
+    program = """
+import asyncio.sslproto, ctypes
+from policysched.app import heap
+
+def mapped():
+    libc = ctypes.CDLL(None)
+    libc.mallinfo2.restype = Info
+    return libc.mallinfo2().hblks
+
+class Info(ctypes.Structure):
+    names = "arena ordblks smblks hblks hblkhd usmblks fsmblks uordblks fordblks keepcost"
+    _fields_ = [(name, ctypes.c_size_t) for name in names.split()]
+
+assert asyncio.sslproto.SSLProtocol.max_size == heap.BUFFER_BYTES
+assert heap.keep_buffers_out()
+bytearray(20 * heap.BUFFER_BYTES)  # glibc would let its limit follow this one
+before = mapped()
+buffers = [bytearray(heap.BUFFER_BYTES) for _ in range(5)]
+assert mapped() == before + 5
+del buffers
+assert mapped() == before
+"""
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
 def test_a_library_without_the_call(monkeypatch: pytest.MonkeyPatch) -> None:
     """Other C libraries are left alone."""
     monkeypatch.setattr(ctypes, "CDLL", lambda _: object())
     assert not heap.give_back()
+    assert not heap.keep_buffers_out()
 
 
 @asynchronous
