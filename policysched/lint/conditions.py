@@ -23,7 +23,8 @@ Metrics: TypeAlias = Mapping[str, checked.CheckedMetric]
 _Test: TypeAlias = checked_expr.NodeTest | checked_expr.PodTest
 
 MAX_POINTS = 4_096
-"""Of conditions over more nothing is claimed."""
+MAX_STEPS = 100_000
+"""Comparisons at all points together. Of conditions beyond these limits nothing is claimed."""
 
 
 class _TooLargeError(Exception):
@@ -37,11 +38,6 @@ def always(condition: Typed, metrics: Metrics) -> bool | None:
     except _TooLargeError:
         return None
     return answers.pop() if len(answers) == 1 else None
-
-
-def never_both(first: Typed, second: Typed, metrics: Metrics) -> bool:
-    """Return whether it is certain that for no values both conditions hold."""
-    return _holds_nowhere([first, second], [], metrics)
 
 
 def implies(given: Sequence[Typed], then: Typed, metrics: Metrics) -> bool:
@@ -97,15 +93,13 @@ def _points(conditions: Iterable[Typed], metrics: Metrics) -> Iterator[_Point]:
                 values[atom] = (0.0, 1.0)
     for number, found in limits.items():
         values[number] = _values(sorted(found), ranges.of(number, metrics))
+    count = math.prod(len(each) for each in values.values())
+    if count > MAX_POINTS or count * len(atoms) > MAX_STEPS:
+        raise _TooLargeError
     yield from _combined(values)
 
 
 def _combined(values: Mapping[_Variable, Sequence[float]]) -> Iterator[_Point]:
-    count = 1
-    for each in values.values():
-        count *= len(each)
-    if count > MAX_POINTS:
-        raise _TooLargeError
     tests = [each for each in values if isinstance(each, _Test)]
     possible: dict[tuple[float, ...], bool] = {}
     for chosen in itertools.product(*values.values()):

@@ -179,3 +179,10 @@ def test_ranges_of_resources(text: str, low: float, high: float) -> None:
     claimed = ranges.of(found.left, metrics)
     scale = 1000.0 if "mod" in text or "max(" in text else 1.0
     assert (claimed.low * scale, claimed.high * scale) == (low, high)
+
+
+def test_conditions_over_very_much_claim_nothing() -> None:
+    """What a generator wrote is not looked at for longer than a person would wait."""
+    many = " or ".join(f"load > {number / 1000}" for number in range(1_000))
+    expr, metrics = condition(f"({many}) and load < -2")
+    assert conditions.always(expr, metrics) is None

@@ -91,9 +91,9 @@ def test_what_is_right_is_not_reported(server: prometheus.Prometheus) -> None:
         ),
         pytest.param("max by (instance) (gone)", "PS607", "are gone", id="gone"),
         pytest.param(
-            'max by (instance) (rate(busy_seconds_total{instanc="n1"}[2m]))',
+            'max by (instance) (rate(busy_seconds_total{node="n1"}[2m]))',
             "PS607",
-            "`instance`",
+            "the label `node`",
             id="label",
         ),
         pytest.param(
