@@ -16,7 +16,7 @@ from typing import Any
 
 from policysched import errors
 from policysched.app import plain_yaml, yaml_scalars
-from policysched.lang import source
+from policysched.lang import limits, source
 
 _POLICY_SUFFIX = ".policy"
 _LISTS = ("List", "ConfigMapList")
@@ -191,7 +191,8 @@ def _origin(found: _Key, where: str, text: str, line_starts: list[int]) -> sourc
     scalar = document.scalars[path]
     value = found.text
     line = bisect.bisect_right(line_starts, scalar.start)
-    if value.startswith("\ufeff"):  # columns would be wrong by one
+    is_too_long = len(value) > limits.MAX_TEXT_BYTES  # it is refused, so its places do not matter
+    if is_too_long or value.startswith("\ufeff"):  # with a mark columns would be wrong by one
         return source.Origin(where, line, None)
     indent = _indent_of_literal(scalar, value, text, line, line_starts)
     if indent is not None:

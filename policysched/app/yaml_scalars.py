@@ -65,7 +65,10 @@ def runs(text: str, scalar: Scalar, value: str) -> tuple[Run, ...]:
     if scalar.style in ("|", ">"):
         found = list(_of_block(text, scalar, value))
         rest = value[found[-1][0] :].partition("\n")[2] if found else value
-        return () if rest.strip(" \n") else tuple(found)
+        if not found or rest.strip(" \n"):
+            return ()
+        before = [] if found[0][0] == 0 else [(0, text.index("\n", scalar.start) + 1)]
+        return (*before, *found)
     pieces = list(_pieces(text, scalar))
     if "".join(decoded for _, decoded in pieces) != value:
         return ()

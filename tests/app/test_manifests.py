@@ -30,6 +30,7 @@ def block(text: str, indent: str, line_end: str = "\n") -> str:
 def words_are_where_they_are_said_to_be(manifest: str, text: source.SourceText) -> None:
     """Every word of a text stands at its place in the file."""
     lines = manifest.split("\n")
+    assert min(text.place(0)[1:]) >= 1
     for word in re.finditer(r"[\w=({})]+", text.text):
         _, line, column = text.place(word.start())
         assert lines[line - 1][column - 1 :].startswith(word[0])
@@ -53,6 +54,7 @@ STYLES = {
 UNEDITABLE = {
     "folded": "  a.policy: >-\n" + block(POLICY, "    "),
     "folded-keep": "  a.policy: >2+\n" + block(POLICY, "    ").replace("\n\n", "\n\n\n") + "\n",
+    "folded-blank-first": "  a.policy: >2+\n\n" + block(POLICY, "    "),
     "double": f"  a.policy: {json.dumps(POLICY)}\n",
     "double-over-lines": '  a.policy: "version 1\\n\\\n    \\npolicy web { for pods\n\n     }"\n',
     "single": "  a.policy: 'version 1\n\n\n    policy web {   for pods }'\n",
