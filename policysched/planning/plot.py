@@ -11,7 +11,7 @@ from policysched.planning import axes, balance, sweep
 _WIDTH, _HEIGHT = 640, 400
 _LEFT, _RIGHT, _TOP, _BOTTOM = 70, 20, 60, 90
 _COLOURS = {"cpu": "#0b63b0", "memory": "#c2570c"}
-_DASHES = {"cpu": "", "memory": "6 4"}
+_DASHES = {"cpu": "none", "memory": "6 4"}
 _LINES = 4
 _NAMESPACE = 'xmlns="http://www.w3.org/2000/svg"'
 _FONT = 'font-family="sans-serif" font-size="12"'
