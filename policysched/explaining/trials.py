@@ -32,7 +32,7 @@ class Limits:
     """
 
     trials: int = 400
-    seconds: float = 3.0
+    seconds: float = 5.0
 
 
 class Trials:

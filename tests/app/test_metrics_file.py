@@ -176,3 +176,35 @@ def test_without_policies_no_metric_is_known() -> None:
     """Values that nothing can read are not ignored in silence."""
     with pytest.raises(errors.InputError, match=r"no policy declares a metric `x` \(they declare"):
         metrics_file.parse("x: {n1: 1}", "m.yaml", (), NOW)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param('{"cpu_busy": {"n1": 0.4, "n2": "91%", "n3": null}}', id="json"),
+        pytest.param('{"metrics": {"cpu_busy": {"n1": 4e-1, "n2": "0.91"}}}', id="wrapped"),
+        pytest.param("{cpu_busy: {n1: 0.4, n2: 91%}}", id="yaml in braces"),
+    ],
+)
+def test_json_is_read_as_yaml_is(text: str, declared: tuple[checked.CheckedMetric, ...]) -> None:
+    """Only faster."""
+    found = _read(text, declared)["cpu_busy"]
+    assert {node: sample.value for node, sample in found.items()} == {"n1": 0.4, "n2": 0.91}
+
+
+@pytest.mark.parametrize(
+    "text, problem",
+    [
+        pytest.param('{"cpu_busy":\n{"n1": "hot"}}', "m.yaml:2: `hot` is no value", id="value"),
+        pytest.param('{"cpu_busy": {"n1": 1, "n1": 2}}', "n1", id="twins"),
+        pytest.param('{"cpu_busy": {"n1": NaN}}', "NaN", id="no number"),
+        pytest.param('{"metrics": [1]}', "no mapping from metric", id="a list"),
+    ],
+)
+def test_wrong_json_is_told_with_its_line(
+    text: str, problem: str, declared: tuple[checked.CheckedMetric, ...]
+) -> None:
+    """As of YAML."""
+    with pytest.raises(errors.InputError) as caught:
+        _read(text, declared)
+    assert problem in str(caught.value)

@@ -92,6 +92,17 @@ def test_samples_are_told_apart_by_purpose_and_library(tmp_path: pathlib.Path) -
     assert shares["policysched.plugins"] == ("30.0%", "30000")
 
 
+def test_explain_is_timed() -> None:
+    """Both pods are explained on a dump that is made for it; no limit is set here."""
+    words = ["explain", "--nodes", "30", "--pods", "2", "--repeat", "1"]
+    command = [sys.executable, "-m", "benchmarks", *words]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    head, *rows = done.stdout.splitlines()
+    assert head.startswith("30 nodes, 60 placed pods, ")
+    assert [row.split(":")[0].strip() for row in rows] == ["default/fits", "default/pending"]
+
+
 @pytest.mark.e2e
 def test_a_small_comparison(tmp_path: pathlib.Path) -> None:
     """One command binds the same backlog with both schedulers and prints their ratio."""
