@@ -31,6 +31,11 @@ _CHOICES: Mapping[str, tuple[str, ...]] = {
     "version": ("1",),
 }
 """Word -> all that may follow it."""
+_OWN = frozenset(
+    {"as", "policy", "clusterPolicy", "let", "metric", "param", "description", "owner"}
+)
+"""Words behind which a name or text of one's own stands."""
+_BEFORE_LABELS = frozenset({"where", "and", "or", "not", "required", "preferred", "("})
 _MAX_SHOWN_VALUES = 5
 _MAX_SHOWN_LINES = 8
 _WORD = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./-]*")
@@ -39,14 +44,18 @@ _RESOURCES = frozenset({"cpu", "memory", "ephemeral-storage", "pods"})
 
 def is_only(context: contexts.Context) -> bool:
     """Say whether nothing but one of a few words, or a word of one's own, may stand here."""
-    own = ("as", "policy", "clusterPolicy", "let", "metric", "param", "description", "owner")
-    return context.word() in {*_CHOICES, *own} and context.word() != "policy"
+    return context.word() in {*_CHOICES, *_OWN} and not _is_label(context)
+
+
+def _is_label(context: contexts.Context) -> bool:
+    """Say whether the word before is the key of a label, whatever it is called."""
+    return context.word(2) in _BEFORE_LABELS
 
 
 def expected(program: programs.Program, context: contexts.Context) -> Iterator[proposals.Proposal]:
     """Yield what the words before the cursor call for."""
     last = context.word()
-    if last in _CHOICES:
+    if last in _CHOICES and not _is_label(context):
         yield from _choices(_CHOICES[last])
     elif last == ":" and context.item in ("metric", "param") and context.word(2) != ")":
         yield from _types(context)

@@ -161,7 +161,11 @@ class Server(pygls_server.LanguageServer):
         wanted = self.files.options
         self._read_at = asyncio.get_running_loop().time()
         self._stamp = sources.stamp(wanted, self.files.root)
-        loaded = await asyncio.to_thread(sources.load, wanted, self.files.root)
+        try:
+            loaded = await asyncio.to_thread(sources.load, wanted, self.files.root)
+        except Exception:
+            _LOG.exception("what the settings name cannot be read")
+            return
         if wanted != self.files.options:
             return  # later settings are being read
         if loaded.problems != self._told:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import pathlib
 from collections.abc import Iterator, Sequence
 
@@ -122,9 +123,8 @@ class Workspace:
                 facts = sources.facts(self.loaded, keys, now)
             except errors.InputError:  # told when it was loaded
                 facts = None
-            known = programs.Known(facts, self.loaded.words, self._plugins, now.timestamp())
-            self._known[keys] = known
-        return self._known[keys]
+            self._known[keys] = programs.Known(facts, self.loaded.words, self._plugins)
+        return dataclasses.replace(self._known[keys], now_seconds=now.timestamp())
 
     def _settings_of(self, document: documents.Document) -> settings.Settings:
         folder = pathlib.Path(document.name).absolute().parent

@@ -106,6 +106,8 @@ def inside(statement: str) -> str:
         (inside("score x prefer low normalize |"), {"minmax", "linear"}, {"as"}),
         (inside("tolerate a:|"), {"NoSchedule"}, {"as"}),
         (inside("podAffinity required pods where | topologyKey x"), {"app"}, {"nodeName"}),
+        (inside("nodeAffinity required mode |"), {"In", "Exists"}, {"enforce"}),
+        ("policy |", set(), {"policy", "metric"}),
         (inside("broken words\n  tolerate x |"), {"as", "Exists"}, {"weight"}),
         ("metric m: |", {"ratio", "bytes"}, {"duration"}),
         ("param p: |", {"ratio", "duration"}, {"policy"}),

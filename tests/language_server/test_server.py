@@ -148,6 +148,25 @@ def test_completion_knows_the_cluster_and_the_folder(opened: editors.Editor) -> 
     assert "dedicated=web:NoSchedule" in proposed(7, "tolerate ")
 
 
+def test_a_file_that_comes_and_goes_on_disk_counts(
+    opened: editors.Editor, folder: pathlib.Path
+) -> None:
+    """What watched files say is judged anew, without an edit."""
+
+    def codes() -> list[str]:
+        found = opened.client.published.get(opened.uri("web.policy"))
+        return [str(each.code) for each in found.diagnostics] if found is not None else []
+
+    file = folder / "another.policy"
+    event = types.FileEvent(file.as_uri(), types.FileChangeType.Changed)
+    file.write_text("policy web {\n  for pods\n}\n", encoding="utf-8")
+    opened.client.workspace_did_change_watched_files(types.DidChangeWatchedFilesParams([event]))
+    opened.until(lambda: "PS104" in codes() or None)
+    file.unlink()
+    opened.client.workspace_did_change_watched_files(types.DidChangeWatchedFilesParams([event]))
+    opened.until(lambda: "PS104" not in codes() or None)
+
+
 def test_hover_says_what_words_mean_and_what_they_match(opened: editors.Editor) -> None:
     """An operator with the nodes that match now, a metric with its unit."""
 
