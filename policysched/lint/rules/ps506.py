@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from policysched.cluster import objects, pod_shape
 from policysched.lang import checked, checked_selector, diagnostics
-from policysched.lint import cluster_facts, rule, subject
+from policysched.lint import cluster_facts, demands, rule, subject
 
 _AUTOSCALERS = re.compile(r"(?:\A|/)(?:cluster-autoscaler|karpenter)(?:[-:@/]|\Z)")
 """Images of what adds nodes: kubernetes/autoscaler (its `cluster-autoscaler`), Karpenter."""
@@ -41,8 +41,10 @@ def _is_hidden(
     """Whether some pod of the cluster does not say by itself what a rule asks of nodes."""
     shapes = cluster.shapes_of(policy)
     match each:
-        case checked.NodeAffinityRule(weight=None, selector=selector):
-            return any(not _says_so(shape, selector, cluster) for shape in shapes)
+        case checked.NodeAffinityRule(weight=None) | checked.RejectRule():
+            # What changes by itself, with metrics or free room, no node is added for.
+            asked = tuple(demands.selectors(each, policy.scope))
+            return bool(asked) and any(not _says_so(shape, asked, cluster) for shape in shapes)
         case checked.PodAffinityRule(weight=None, anti=anti, topology_key=key):
             return any(
                 key not in {term.topology_key for term in _own_terms(shape, is_anti=anti)}
@@ -54,7 +56,7 @@ def _is_hidden(
                 for shape in shapes
             )
         case _:
-            return False  # what changes by itself, with metrics or free room, no node is added for
+            return False
 
 
 def _own_terms(shape: pod_shape.PodShape, *, is_anti: bool) -> tuple[pod_shape.AffinityTerm, ...]:
@@ -63,11 +65,11 @@ def _own_terms(shape: pod_shape.PodShape, *, is_anti: bool) -> tuple[pod_shape.A
 
 def _says_so(
     shape: pod_shape.PodShape,
-    selector: checked_selector.Selector,
+    asked: tuple[checked_selector.Selector, ...],
     cluster: cluster_facts.ClusterFacts,
 ) -> bool:
     """Whether the pod's own node selector and affinity leave no other nodes of the cluster."""
-    allowed = {node.name for node in cluster.left_by(selector)}
+    allowed = {node.name for node in cluster.left_by(*asked)}
     return all(
         node.name in allowed or not _own_affinity_allows(shape, node) for node in cluster.nodes
     )
