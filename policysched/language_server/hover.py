@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses
 import re
 
-from policysched import _resources, errors
-from policysched.lang import checked_selector, diagnostics, scanner
+from policysched import errors
+from policysched.lang import checked_selector, code_pages, diagnostics, scanner
 from policysched.language_server import (
     completion_words,
     names,
@@ -51,20 +51,12 @@ def hover(program: programs.Program, text: str, offset: int) -> Hover | None:
 
 def page(code: str) -> str:
     """Return the page of a diagnostic, as Markdown; "" for a code that there is not."""
+    if code not in diagnostics.CODES and code not in diagnostics.LINT_CODES:
+        return ""
     try:
-        return _page(code)
+        return code_pages.page(code)
     except errors.MissingResourceError:
         return ""
-
-
-def _page(code: str) -> str:
-    if code in diagnostics.LINT_CODES:
-        return _resources.text("docs", "lint", f"{code}.md").rstrip()
-    if code not in diagnostics.CODES:
-        return ""
-    pages = _resources.text("docs", "diagnostics.md").split("\n## ")
-    found = next((each for each in pages if each.startswith(f"{code}:")), "")
-    return f"# {found}".rstrip() if found else ""
 
 
 def _of_code(comment: scanner.Lexeme, offset: int) -> Hover | None:

@@ -163,7 +163,7 @@ class Server(pygls_server.LanguageServer):
         self._stamp = sources.stamp(wanted, self.files.root)
         try:
             loaded = await asyncio.to_thread(sources.load, wanted, self.files.root)
-        except Exception:
+        except Exception:  # noqa: BLE001 - the task that looks for changes must go on
             _LOG.exception("what the settings name cannot be read")
             return
         if wanted != self.files.options:
