@@ -152,3 +152,30 @@ def test_a_shipped_policy_is_planned(folder: plans.Folder) -> None:
     assert (exit_code, err) == (0, "")
     assert plans.changed(report) == {"web": ("moved", "slow", "fast")}
     assert plans.causes(report) == {"web": ("edit", ["web-tier/fast-disk"])}
+
+
+@pytest.mark.parametrize(
+    "items, pending",
+    [
+        pytest.param((), 0, id="nothing"),
+        pytest.param((clusters.pod("p"), clusters.pod("q", on="gone")), 2, id="no nodes"),
+        pytest.param(
+            (clusters.node("a"), clusters.pod("q", on="gone")), 0, id="a node that is gone"
+        ),
+        pytest.param(
+            (clusters.node("a"), clusters.pod("g", schedulingGates=[{"name": "x"}])), 1, id="gated"
+        ),
+    ],
+)
+def test_clusters_at_the_edge_are_planned_and_swept(
+    folder: plans.Folder, items: tuple[clusters.Object, ...], pending: int
+) -> None:
+    """Without nodes, with pods of nodes that are gone, with gates: numbers, and no error."""
+    given = ("--cluster", folder.cluster(*items))
+    path = folder.write("p.policy", plans.policy("score MostAllocated(cpu: 1) weight 5 as pack"))
+    code, out, _ = folder.run(*given, "--from", "none", "--to", path, "-o", "json")
+    assert (code, plans.checked(out)["changes"]) == (0, [])
+    code, out, _ = folder.run(*given, "--to", path, "--sweep", "web/pack.weight=0,1", "-o", "json")
+    report = plans.checked(out)
+    assert code == 0
+    assert {each["pending"] for each in report["points"]} == {pending}
