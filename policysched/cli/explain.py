@@ -54,6 +54,8 @@ def run(args: argparse.Namespace) -> int:
         return _explain_rule(args.code)
     if args.form == "pod" and args.all:
         raise errors.UsageError("--all and `pod` exclude each other")
+    if args.form == "pod" and args.node and args.all_nodes:
+        raise errors.UsageError("--node and --all-nodes exclude each other")
     if args.form != "pod" and not args.all:
         raise errors.UsageError("say which pods: --all, or `pod NAMESPACE/NAME`")
     if args.decisions is not None:
@@ -139,19 +141,13 @@ def _text(report: explain_text.Report, args: argparse.Namespace) -> str:
 
 
 def _explain_rule(code: str) -> int:
-    """Print the page of a diagnostic: its section of docs/diagnostics.md, or its file."""
-    from policysched import _resources  # noqa: PLC0415 - only this form needs it
-    from policysched.lang import diagnostics  # noqa: PLC0415 - as above
+    """Print the page of a diagnostic."""
+    from policysched.lang import code_pages, diagnostics  # noqa: PLC0415 - only this form needs it
 
     name = code.upper()
     known = diagnostics.CODES | diagnostics.LINT_CODES
     if name not in known:
         advice = spelling.did_you_mean(name, known) or "codes look like PS304"
         raise errors.InputError(f"`{code}`", "is no diagnostic code", help=advice)
-    if name in diagnostics.LINT_CODES:
-        output.write(_resources.text("docs", "lint", f"{name}.md").removeprefix("# ").rstrip())
-        return errors.EXIT_OK
-    pages = _resources.text("docs", "diagnostics.md").split("\n## ")
-    page = next(page for page in pages if page.startswith(f"{name}:"))
-    output.write(page.rstrip())
+    output.write(code_pages.page(name).removeprefix("# "))
     return errors.EXIT_OK
