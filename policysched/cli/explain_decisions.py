@@ -12,7 +12,9 @@ from policysched import errors
 from policysched.cli import decision_text, offline_options, output
 
 _ACCESS = ("token_file", "ca_file")
-_OFFLINE = ("cluster", "policies", "params", "metrics", "now", "scheduler_name", "node")
+_CLUSTER = ("cluster", "live", "kubeconfig", "context")
+_OFFLINE = (*_CLUSTER, "policies", "params", "metrics", "now", "scheduler_name")
+_OF_NODES = ("node", "all_nodes")
 
 
 def add_options(parser: argparse.ArgumentParser, *, is_again: bool = False) -> None:
@@ -70,7 +72,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _refuse_offline_options(args: argparse.Namespace) -> None:
-    for name in _OFFLINE:
+    for name in (*_OFFLINE, *_OF_NODES):
         if getattr(args, name, None):
             raise errors.UsageError(
                 f"--decisions and --{name.replace('_', '-')} exclude each other"

@@ -83,6 +83,24 @@ def test_a_line_about_each_node(tmp_path: pathlib.Path, capsys: pytest.CaptureFi
     )
 
 
+@pytest.mark.parametrize(
+    "argv, problem",
+    [
+        pytest.param(["--cluster", "c"], "--node and --all-nodes exclude each other", id="both"),
+        pytest.param(
+            ["--decisions", "d"], "--decisions and --node exclude each other", id="decisions"
+        ),
+    ],
+)
+def test_options_that_exclude_each_other(
+    argv: list[str], problem: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Said before anything is read."""
+    options = ["--all-nodes", "--node", "n"] if "--cluster" in argv else ["--node", "n"]
+    assert main.main(["explain", *argv, "pod", "a/b", *options]) == 3
+    assert problem in capsys.readouterr().err
+
+
 def test_thousands_of_nodes_are_a_page(
     tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
