@@ -151,9 +151,10 @@ def _cluster(args: argparse.Namespace) -> tuple[str, cluster_file.ClusterObjects
         from policysched.app import live_cluster  # noqa: PLC0415 - with all that speaks HTTP
 
         return live_cluster.read(named)
-    places = cluster_file.read_all(named).places
     try:
-        where, objects = next(places)
+        with progress.reading("reading the cluster", [named]):
+            places = cluster_file.read_all(named).places
+            where, objects = next(places)
     except StopIteration:
         raise errors.InputError("<stdin>", "holds no cluster") from None
     if next(places, None) is not None:

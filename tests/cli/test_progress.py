@@ -5,6 +5,7 @@ import os
 import pathlib
 import pty
 import re
+import select
 import signal
 import subprocess
 import sys
@@ -15,6 +16,7 @@ import pytest
 
 from policysched.cli import main, progress
 
+LIMIT_SECONDS = 60.0
 PROGRAM = """\
 import sys
 from policysched.cli import main, progress
@@ -63,6 +65,8 @@ class Terminal:
         os.close(self._main)
 
     def _more(self) -> str:
+        is_ready, _, _ = select.select([self._main], [], [], LIMIT_SECONDS)
+        assert is_ready, f"silent after {self.said[-500:]!r}"
         try:
             return os.read(self._main, 65536).decode()
         except OSError:  # nobody holds the other end any more
@@ -92,6 +96,12 @@ def start() -> Iterator[Callable[..., Terminal]]:
         pytest.param(["fmt", "-"], "reading policies", POLICY, id="fmt"),
         pytest.param(["check", "-"], "reading policies", POLICY, id="check"),
         pytest.param(["import", "-"], "importing", "{}", id="import"),
+        pytest.param(["lint", "-"], "reading policies", POLICY, id="lint"),
+        pytest.param(["ast", "-"], "reading policies", POLICY, id="ast"),
+        pytest.param(["ast", "--from-json", "-"], "reading the tree", "{}", id="from-json"),
+        pytest.param(
+            ["plan", "--cluster", "-", "--to", "none", "--from", "none"], "reading", "{}", id="plan"
+        ),
     ],
 )
 def test_commands_show_progress_on_stderr_alone_and_erase_it(
