@@ -122,12 +122,12 @@ def test_no_node_passes_what_ps213_reports(drawn: list[tuple[str, list[str]]]) -
     st.lists(SELECTORS.map(lambda text: f"nodeAffinity required {text}"), min_size=1, max_size=3)
 )
 def test_ps213_misses_no_single_policy(rules: list[str]) -> None:
-    """One policy whose rules each leave nodes, and together none, is reported."""
+    """One policy is reported exactly if its rules that leave nodes leave none together."""
     text = text_of([("app = web", rules)])
     (policy,) = program_of(text).policies
-    leaves_some = all(any(passes(rule, node) for node in NODES) for rule in policy.rules)
-    leaves_none = not any(all(passes(rule, node) for rule in policy.rules) for node in NODES)
-    assert bool(found(text, "PS213")) is (leaves_some and leaves_none)
+    possible = [rule for rule in policy.rules if any(passes(rule, node) for node in NODES)]
+    leaves_none = not any(all(passes(rule, node) for rule in possible) for node in NODES)
+    assert bool(found(text, "PS213")) is leaves_none
 
 
 @bounds(deadline=None, max_examples=50)
@@ -207,3 +207,81 @@ def test_ps805_says_always_exactly_if_it_is(windows: list[str]) -> None:
     is_always = all(active.is_active(time.timestamp()) for time in halves)
     findings = linter.lint(cases.checked(text), settings.Settings(select=("PS805",))).findings
     assert any("at any time" in each.message for each in findings) is is_always
+
+
+NORMALIZATIONS = st.one_of(
+    st.tuples(st.integers(-20, 120), st.integers(1, 100)).map(
+        lambda drawn: f"linear({drawn[0]}%, {drawn[0] + drawn[1]}%)"
+    ),
+    st.lists(
+        st.tuples(st.integers(-20, 120), st.sampled_from([0, 50, 100])),
+        min_size=2,
+        max_size=4,
+        unique_by=lambda point: point[0],
+    ).map(lambda points: f"shape({', '.join(f'{v}%: {p}' for v, p in sorted(points))})"),
+)
+SHARES = [number / 40 for number in range(41)]
+SCORED = "metric busy: ratio = `avg_over_time(x[5m])` node instance missing score 0\n"
+
+
+def points_of(normalization: checked.Normalization | None, value: float) -> float:
+    """Return the points of a value, by the formulas of docs/language.md."""
+    match normalization:
+        case checked.Linear(low=low, high=high):
+            return min(max(100 * (value - low) / (high - low), 0.0), 100.0)
+        case checked.Shape(points=points):
+            for (left, start), (right, end) in itertools.pairwise(points):
+                if left <= value <= right:
+                    return start + (end - start) * (value - left) / (right - left)
+            return float(points[0][1] if value < points[0][0] else points[-1][1])
+        case _:
+            raise AssertionError(normalization)
+
+
+@bounds(deadline=None)
+@given(NORMALIZATIONS)
+def test_ps312_reports_exactly_the_scores_without_effect(normalization: str) -> None:
+    """All values of a ratio get the same points exactly where that is reported."""
+    prefer = "prefer high " if normalization.startswith("linear") else ""
+    rule = f"score busy {prefer}normalize {normalization} weight 5"
+    text = SCORED + text_of([("app = web", [rule])])
+    (policy,) = program_of(text).policies
+    (score,) = policy.rules
+    assert isinstance(score, checked.ScoreRule)
+    points = {points_of(score.normalization, share) for share in SHARES}
+    assert bool(found(text, "PS312")) is (len(points) == 1)
+
+
+TERMS = st.tuples(
+    st.sampled_from(["self", "pods where app = web", "pods where app = db", "pods where tier = x"]),
+    st.sampled_from(["zone", "rack"]),
+)
+
+
+@bounds(deadline=None, max_examples=60)
+@given(TERMS, TERMS, st.sampled_from(SCOPES))
+def test_ps212_reports_affinities_that_no_domain_meets(
+    near: tuple[str, str], away: tuple[str, str], scope: str
+) -> None:
+    """It reports exactly where no pod is wanted near and not refused, in the same topology."""
+    rules = [
+        f"podAffinity required {near[0]} topologyKey {near[1]}",
+        f"podAntiAffinity required {away[0]} topologyKey {away[1]}",
+    ]
+    text = text_of([(scope, rules)])
+    (policy,) = program_of(text).policies
+    wanted, refused = (
+        policy.scope.where if each.pods.selector is None else each.pods.selector
+        for each in policy.rules
+        if isinstance(each, checked.PodAffinityRule)
+    )
+    pods = list(selector_sets.objects(("app", "tier"), ("web", "db", "x", "y")))
+    is_met = any(
+        selector_sets.matches(wanted, pod) and not selector_sets.matches(refused, pod)
+        for pod in pods
+    )
+    if found(text, "PS212"):
+        assert near[1] == away[1]
+        assert not is_met
+    else:
+        assert near[1] != away[1] or is_met
