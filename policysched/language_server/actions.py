@@ -30,7 +30,7 @@ class Action:
 
 
 def actions(program: programs.Program, text: str, start: int, end: int) -> Iterator[Action]:
-    """Yield what is offered for a stretch of a text."""
+    """Yield what is offered for a stretch of a text; `fix_all` is for all of it."""
     here = [
         each
         for each in program.report.findings
@@ -42,7 +42,6 @@ def actions(program: programs.Program, text: str, start: int, end: int) -> Itera
     for finding in here:
         if finding.code in diagnostics.LINT_CODES and finding.code != "PS803":
             yield _silencing(program, finding)
-    yield from fix_all(program, text)
 
 
 def _fix(finding: diagnostics.Diagnostic, fix: diagnostics.Fix) -> Action:

@@ -88,9 +88,12 @@ class Session:
             if first is None or last is None or first > last:
                 continue
             program = self.files.program(document)
+            offered = [*actions.actions(program, part.text.name, first, last)]
+            if _asks_for_all(params.context):
+                offered += actions.fix_all(program, part.text.name)
             found += [
                 self._code_action(document, part, action)
-                for action in actions.actions(program, part.text.name, first, last)
+                for action in offered
                 if _is_wanted(action.kind, params.context.only)
             ]
         return found
@@ -340,6 +343,15 @@ class _Locate:
             if document is not None and part is not None:
                 return document, part
         return None
+
+
+def _asks_for_all(context: types.CodeActionContext) -> bool:
+    """Say whether all safe fixes at once are asked for: they cost several runs of lint.
+
+    An editor that looks for actions whenever the cursor moves does not ask for them.
+    """
+    is_automatic = context.trigger_kind == types.CodeActionTriggerKind.Automatic
+    return _is_wanted("source.fixAll", context.only) and bool(context.only or not is_automatic)
 
 
 def _is_wanted(kind: str, only: Sequence[types.CodeActionKind | str] | None) -> bool:
