@@ -6,7 +6,7 @@ Source: Karmada v1.18.2 `pkg/scheduler/core/generic_scheduler.go`.
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from policysched.karmada import (
     assignment,
@@ -28,6 +28,33 @@ Result: TypeAlias = "objects.Targets | errors.Failure"
 Estimator: TypeAlias = "Callable[[objects.BindingSpec, snapshot.Snapshot], capacity.Room]"
 
 
+class Observer(Protocol):
+    """Is told how far a decision is, to measure it; see `measurements.Measurements`."""
+
+    def begin(self) -> None:
+        """A decision begins."""
+        ...
+
+    def plugin_ended(self, plugin: str, point: str) -> None:
+        """A plugin has answered at the extension point."""
+        ...
+
+    def step_ended(self, step: str) -> None:
+        """`Filter`, `Score`, `Select` or `AssignReplicas` has ended."""
+        ...
+
+
+class _Nobody:
+    def begin(self) -> None:
+        pass
+
+    def plugin_ended(self, plugin: str, point: str) -> None:
+        pass
+
+    def step_ended(self, step: str) -> None:
+        pass
+
+
 @dataclasses.dataclass(frozen=True)
 class Algorithm:
     """What decides about bindings; it keeps nothing from one to the next.
@@ -37,11 +64,13 @@ class Algorithm:
         estimator: says how many replicas each cluster has room for.
         with_empty_clusters: whether clusters that were selected but got no replicas are named, too
             (`--enable-empty-workload-propagation`).
+        observer: is told of the steps.
     """
 
     plugins: Sequence[interface.Plugin]
     estimator: Estimator = capacity.room_for
     with_empty_clusters: bool = False
+    observer: Observer = dataclasses.field(default_factory=_Nobody)
 
     def attempt(
         self, request: interface.Request, clusters: snapshot.Snapshot, *, afresh: bool
@@ -53,17 +82,22 @@ class Algorithm:
             clusters: all clusters.
             afresh: whether a reschedule was asked for, which forgets where replicas are.
         """
+        self.observer.begin()
         reasons = self._reasons(request, clusters)
+        self.observer.step_ended("Filter")
         feasible = [i for i, reason in enumerate(reasons) if reason == interface.PASSES]
         if not feasible:
             return errors.nothing_fits(clusters.all_count, reasons)
         found = self._candidates(request, clusters, feasible)
+        self.observer.step_ended("Score")
         chosen = select_clusters.select(found, request.spec, request.placement)
         if isinstance(chosen, errors.Failure):
             return chosen.within("failed to select clusters")
+        self.observer.step_ended("Select")
         shares = assignment.assign(chosen, request, afresh=afresh)
         if isinstance(shares, errors.Failure):
             return shares.within("failed to assign replicas")
+        self.observer.step_ended("AssignReplicas")
         if self.with_empty_clusters:
             shares |= {c.name: 0 for c in chosen if c.name not in shares}
         return tuple(objects.TargetCluster(name=n, replicas=r) for n, r in shares.items())
@@ -74,6 +108,7 @@ class Algorithm:
         for plugin in self.plugins:
             if isinstance(plugin, interface.FilterPlugin):
                 said = plugin.filter(request, clusters)
+                self.observer.plugin_ended(plugin.name, "Filter")
                 told = [before or now for before, now in zip(told, said, strict=True)]
         return told
 
@@ -101,6 +136,7 @@ class Algorithm:
         for plugin in self.plugins:
             if isinstance(plugin, interface.ScorePlugin):
                 points = plugin.score(request, clusters)
+                self.observer.plugin_ended(plugin.name, "Score")
                 total = [a + b for a, b in zip(total, points, strict=True)]
         return total
 

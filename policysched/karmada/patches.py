@@ -61,16 +61,22 @@ def condition(result: algorithm.Result) -> objects.Condition:
     )
 
 
-def of_condition(binding: objects.Binding, said: objects.Condition, now: str) -> Patch:
+def of_condition(
+    binding: objects.Binding,
+    said: objects.Condition,
+    now: str,
+    newest: objects.Binding | None = None,
+) -> Patch:
     """Return the patch of `/status` that writes a condition; success confirms the generation.
 
     Args:
         binding: as it was read before anything was written.
         said: the condition.
         now: an RFC 3339 time with whole seconds.
+        newest: as it is now, if that is known: all conditions are written, also those of others.
     """
     status: Patch = {}
-    before = binding.status.conditions
+    before = (newest or binding).status.conditions
     after = _with(before, said, now)
     if after != before:
         status["conditions"] = [_all_fields(each) for each in after]

@@ -89,6 +89,14 @@ def trigger(binding: objects.Binding, leaving: AbstractSet[str]) -> Trigger | No
     return None
 
 
+def was_interrupted(binding: objects.Binding) -> bool:
+    """Return whether a scheduler ended between writing clusters and saying so in the status.
+
+    Karmada leaves such a binding without a condition, until something else moves it.
+    """
+    return bool(binding.spec.clusters) and binding.status.last_scheduled_time is None
+
+
 def _placement_changed(binding: objects.Binding, placement: objects.Placement) -> bool:
     text = binding.metadata.annotations.get(APPLIED_PLACEMENT, "")
     if not text:

@@ -1,8 +1,8 @@
 """Builds the real components that tests and benchmarks run against, once, and finds them again.
 
-etcd, kube-apiserver, kube-scheduler, kubectl, prometheus and promtool are Go programs. The two
-go.mod files under tests/components pin them and everything they are made of; two, because their
-Kubernetes libraries differ. The project's own Go programs, the oracles of tests/conformance and
+etcd, kube-apiserver, kube-scheduler, kubectl, prometheus, promtool and karmada-scheduler are Go
+programs. The go.mod files under tests/components pin them and everything they are made of; several,
+because their Kubernetes libraries differ. The project's own Go programs, the oracles of tests/conformance and
 tests/karmada, have their go.mod beside their source. `python -m tests.realcluster.components`
 builds all of them.
 
@@ -121,7 +121,12 @@ KARMADA_ORACLE = Module(
     linker_flags=_STRIP,
     own_folder=MODULES_FOLDER.parent / "karmada" / "oracle",
 )
-MODULES = (KUBERNETES, PROMETHEUS, ORACLE, KARMADA_ORACLE)
+KARMADA = Module(
+    name="karmada",
+    programs={"karmada-scheduler": "github.com/karmada-io/karmada/cmd/scheduler"},
+    linker_flags=_STRIP,
+)
+MODULES = (KUBERNETES, PROMETHEUS, ORACLE, KARMADA_ORACLE, KARMADA)
 
 
 def binary(program: str) -> pathlib.Path:

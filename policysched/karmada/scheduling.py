@@ -1,0 +1,200 @@
+"""One binding after another: whether it is to be scheduled, where it goes, what became of that.
+
+Synchronous and free of I/O: `next_attempt` decides, somebody writes what was decided, `end` takes
+in how that went. Several bindings may be between the two at once, but no binding twice.
+
+Source: Karmada v1.18.2 `pkg/scheduler/scheduler.go` (`doScheduleBinding`).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+from typing import TYPE_CHECKING, Final, Protocol
+
+from policysched.karmada import (
+    decide,
+    errors,
+    event_handlers,
+    patches,
+    sanity,
+    triggers,
+    verdicts,
+)
+
+if TYPE_CHECKING:
+    from policysched import clock as clocks
+    from policysched.karmada import algorithm, measurements, objects
+
+_log = logging.getLogger(__name__)
+
+SUCCEEDED: Final = "ScheduleBindingSucceed"
+FAILED: Final = "ScheduleBindingFailed"
+NORMAL, WARNING = "Normal", "Warning"
+
+
+class Recorder(Protocol):
+    """Where events go."""
+
+    def record(self, binding: objects.Binding, event_type: str, reason: str, note: str) -> None:
+        """Queue an event about a binding and the resource that it is of; never blocks."""
+        ...
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Attempt:
+    """A binding that was looked at.
+
+    Attributes:
+        binding: as it was read.
+        trigger: why it is scheduled; None where it is not, but its generation is confirmed.
+        decision: what was decided, if it is scheduled.
+        is_hopeless: whether only a change of the binding can help.
+        started_seconds: when it began (monotonic clock).
+    """
+
+    binding: objects.Binding
+    trigger: triggers.Trigger | None
+    decision: decide.Decision | None
+    is_hopeless: bool
+    started_seconds: float
+
+    @property
+    def targets(self) -> objects.Targets | None:
+        """The clusters to be written, None where what is there stays."""
+        if self.decision is None or self.is_hopeless:
+            return None
+        result = self.decision.result
+        if isinstance(result, errors.Failure):
+            return () if result.kind == "fit" else None
+        return result
+
+
+class Scheduling:
+    """The bindings of one scheduler.
+
+    Attributes:
+        measured: what is told of attempts in metrics.
+    """
+
+    def __init__(
+        self,
+        how: algorithm.Algorithm,
+        handlers: event_handlers.EventHandlers,
+        recorder: Recorder,
+        clock: clocks.Clock,
+        measured: measurements.Measurements,
+    ) -> None:
+        """Decide by `how` about what the handlers have queued."""
+        self.measured = measured
+        self._algorithm = how
+        self._handlers = handlers
+        self._store = handlers.store
+        self._queue = handlers.queue
+        self._recorder = recorder
+        self._clock = clock
+
+    def start_over(self) -> None:
+        """Look at all bindings of this scheduler, whatever was known of them."""
+        self._queue.clear()
+        self._handlers.add_all()
+
+    def next_attempt(self) -> Attempt | None:
+        """Return what is to be written next, None where nothing is to be done now.
+
+        `end` or `give_up` has to follow.
+        """
+        self._queue.run_timers()
+        while (key := self._queue.pop()) is not None:
+            binding = self._store.bindings.get(key)
+            if binding is not None and binding.metadata.deletion_timestamp is None:
+                return self._attempt(binding)
+            if binding is not None:
+                self._skip(binding)
+            self._finish(key)
+        return None
+
+    def tell(self, attempt: Attempt, verdict: verdicts.Verdict) -> None:
+        """Say in an event what became of it."""
+        binding, decision = attempt.binding, attempt.decision
+        result = decision.result if decision is not None else ()
+        if verdict.error:
+            if decision is None or not decision.failed_terms or attempt.targets is not None:
+                self._warn(binding, verdict.error)
+        elif not isinstance(result, errors.Failure):
+            is_cluster_wide = binding.kind != "ResourceBinding"
+            note = patches.outcome_text(result, is_cluster_wide=is_cluster_wide)
+            self._recorder.record(binding, NORMAL, SUCCEEDED, note)
+
+    def written(self, attempt: Attempt, answer: objects.Binding | None) -> None:
+        """Take in the binding as the API server has it after a write, None where that failed."""
+        self._store.decided(attempt.binding.key, answer)
+
+    def end(self, attempt: Attempt, *, is_retried: bool) -> None:
+        """Take in how it ended; everything is written that will be."""
+        key = attempt.binding.key
+        self._store.decided(key, None)
+        if attempt.trigger is not None:
+            seconds = self._clock.monotonic_seconds() - attempt.started_seconds
+            is_error = is_retried or attempt.is_hopeless
+            self.measured.count_attempt(attempt.trigger, seconds, is_error=is_error)
+        if is_retried:
+            self._handlers.incoming[event_handlers.FAILURE] += 1
+            self._queue.retry(key)
+            self._queue.done(key)
+        else:
+            self._finish(key)
+
+    def give_up(self, attempt: Attempt) -> None:
+        """Leave it as it is: another process goes on, or this one does when it starts over."""
+        self._store.decided(attempt.binding.key, None)
+        self._finish(attempt.binding.key)
+
+    def _attempt(self, binding: objects.Binding) -> Attempt:
+        started_seconds = self._clock.monotonic_seconds()
+        problem = sanity.problem(binding)
+        if problem:
+            failure = decide.Decision(
+                errors.Failure("other", problem), binding.status.scheduler_observing_affinity_name
+            )
+            why = triggers.Trigger.RECONCILE
+            return Attempt(binding, why, failure, True, started_seconds)
+        trigger = triggers.trigger(binding, self._store.leaving)
+        if trigger is None and triggers.was_interrupted(binding):
+            trigger = triggers.Trigger.RECONCILE
+        decision = None if trigger is None else self._decide(binding)
+        attempt = Attempt(binding, trigger, decision, False, started_seconds)
+        if attempt.targets is not None:
+            self._store.decide(binding.key, attempt.targets)
+        return attempt
+
+    def _decide(self, binding: objects.Binding) -> decide.Decision:
+        try:
+            decision = decide.decide(self._algorithm, binding, self._store.view_for(binding))
+        except Exception as error:  # noqa: BLE001 - a plugin's bug must not end it for all others
+            _log.exception("no decision about %s", binding.key)
+            text = f"{type(error).__name__}: {error}"
+            former = binding.status.scheduler_observing_affinity_name
+            return decide.Decision(errors.Failure("other", text), former)
+        for number, failure in decision.failed_terms:
+            self._warn(binding, _failed_term(binding, number, failure))
+        return decision
+
+    def _warn(self, binding: objects.Binding, text: str) -> None:
+        self._recorder.record(binding, WARNING, FAILED, text)
+
+    def _skip(self, binding: objects.Binding) -> None:
+        kind = binding.kind[0].lower() + binding.kind[1:]
+        self._warn(binding, f"skip schedule deleting {kind}: {binding.key}")
+
+    def _finish(self, key: str) -> None:
+        self._queue.forget(key)
+        self._queue.done(key)
+
+
+def _failed_term(binding: objects.Binding, number: int, failure: errors.Failure) -> str:
+    """Return what is told of a term of clusterAffinities; the misspelling is Karmada's."""
+    return (
+        f"failed to schedule {binding.kind}({binding.key}) with clusterAffiliates "
+        f"index({number}): {failure.text}"
+    )
