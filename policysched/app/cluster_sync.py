@@ -51,45 +51,37 @@ class Watch(Protocol):
         ...
 
 
-class ClusterSync:
-    """Says when enough of the cluster is known.
+class Sync:
+    """Says when enough is known of what is watched.
 
     Attributes:
         is_ready: whether scheduling may begin, or has begun.
     """
 
-    def __init__(self, watches: Iterable[Watch]) -> None:
-        """Look at `watches`."""
+    def __init__(self, watches: Iterable[Watch], what: str = "pod") -> None:
+        """Look at `watches`; `what` is what is not scheduled before."""
         self.is_ready = False
         self._by_name = {each.resource.name: each for each in watches}
+        self._what = what
 
-    async def wait(self, profiles: Callable[[], Collection[profile.Profile]]) -> None:
-        """Return when all is known that the profiles read, which may change meanwhile."""
+    async def wait_for(self, readers_now: Callable[[], Mapping[str, list[str]]]) -> None:
+        """Return when all is known that anybody reads.
+
+        Args:
+            readers_now: returns who reads what, by the name of the resource; it may change.
+        """
         seconds = FIRST_SECONDS
         while True:
-            readers = needed_kinds.readers(profiles())
+            readers = readers_now()
             if await self._are_followed(readers, seconds) or not self._missing(readers):
                 break
             self._tell(readers)
             seconds = AGAIN_SECONDS
         self.is_ready = True
 
-    def require(self, profiles: Collection[profile.Profile]) -> None:
-        """See that profiles read nothing that is not known; before scheduling begins, all may.
-
-        Raises:
-            ConfigurationError: they do.
-        """
-        readers = needed_kinds.readers(profiles)
-        missing = self._missing(readers) if self.is_ready else []
-        if missing:
-            named = ", ".join(f"{name} (read by {', '.join(readers[name])})" for name in missing)
-            problem = f"the API server has not let us list and watch {named}"
-            raise errors.ConfigurationError("profiles", problem)
-
-    def problem(self, profiles: Collection[profile.Profile]) -> str:
-        """Return what is missing, "" where scheduling may begin."""
-        missing = [] if self.is_ready else self._missing(needed_kinds.readers(profiles))
+    def problem_of(self, names: Iterable[str]) -> str:
+        """Return which of these resources are missing, "" where scheduling may begin."""
+        missing = [] if self.is_ready else self._missing(names)
         return f"not listed yet: {', '.join(missing)}" if missing else ""
 
     async def _are_followed(self, names: Iterable[str], seconds: float) -> bool:
@@ -117,12 +109,38 @@ class ClusterSync:
         for name in self._missing(readers):
             watch = self._by_name[name]
             _log.warning(
-                "no pod is scheduled before %s are known (needed by %s): %s%s",
+                "no %s is scheduled before %s are known (needed by %s): %s%s",
+                self._what,
                 name,
                 ", ".join(readers[name]),
                 watch.last_error or "no complete answer yet",
                 _advice(watch, readers[name]),
             )
+
+
+class ClusterSync(Sync):
+    """Says when enough of a cluster of nodes is known, which is a matter of the profiles."""
+
+    async def wait(self, profiles: Callable[[], Collection[profile.Profile]]) -> None:
+        """Return when all is known that the profiles read, which may change meanwhile."""
+        await self.wait_for(lambda: needed_kinds.readers(profiles()))
+
+    def require(self, profiles: Collection[profile.Profile]) -> None:
+        """See that profiles read nothing that is not known; before scheduling begins, all may.
+
+        Raises:
+            ConfigurationError: they do.
+        """
+        readers = needed_kinds.readers(profiles)
+        missing = self._missing(readers) if self.is_ready else []
+        if missing:
+            named = ", ".join(f"{name} (read by {', '.join(readers[name])})" for name in missing)
+            problem = f"the API server has not let us list and watch {named}"
+            raise errors.ConfigurationError("profiles", problem)
+
+    def problem(self, profiles: Collection[profile.Profile]) -> str:
+        """Return what is missing, "" where scheduling may begin."""
+        return self.problem_of(needed_kinds.readers(profiles))
 
 
 def _advice(watch: Watch, plugins: list[str]) -> str:

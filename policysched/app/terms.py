@@ -13,8 +13,6 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import Protocol
 
-from policysched.scheduler import scheduler as schedulers
-
 _log = logging.getLogger("policysched")
 
 Refresh = Callable[[], Awaitable[None]]
@@ -45,6 +43,18 @@ class Elector(Protocol):
         ...
 
 
+class Loop(Protocol):
+    """What runs in a term; see `scheduler.scheduler.Scheduler`."""
+
+    async def run(self) -> None:
+        """Schedule until `stop` is called; after that it may be run again."""
+        ...
+
+    async def stop(self, grace_seconds: float = 5.0) -> bool:
+        """End `run`; say whether everything that was begun has ended."""
+        ...
+
+
 class Unopposed:
     """The elector of a process that leads without asking anybody."""
 
@@ -71,7 +81,7 @@ class Terms:
     def __init__(
         self,
         elector: Elector,
-        scheduler: schedulers.Scheduler,
+        scheduler: Loop,
         *,
         refresh: Refresh | None = None,
         last_writes_seconds: float = 5.0,
@@ -81,7 +91,7 @@ class Terms:
         Args:
             elector: says when that is.
             scheduler: runs and stops with each term.
-            refresh: brings all pods up to date before a term.
+            refresh: brings all pods, or bindings, up to date before a term.
             last_writes_seconds: how long writes of a leader that has lost the lease may take.
         """
         self._elector = elector

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from policysched.app import config_reading
 
 
-def _truth(text: str) -> bool:
+def truth(text: str) -> bool:
     """Return what a word means to Go's flags (strconv.ParseBool)."""
     words = {"true": True, "t": True, "1": True, "false": False, "f": False, "0": False}
     if text.lower() not in words:
@@ -56,11 +56,11 @@ def _option(name: str, path: str, text: str, **parsing: Any) -> Option:  # noqa:
     return Option(name, path, text, parsing)
 
 
-_SWITCH: dict[str, Any] = {
+SWITCH: dict[str, Any] = {
     "metavar": "true|false",
     "nargs": "?",
     "const": True,
-    "type": _truth,
+    "type": truth,
 }
 OPTIONS: dict[str, list[Option]] = {
     "policies": [
@@ -115,7 +115,7 @@ OPTIONS: dict[str, list[Option]] = {
             "leader-elect",
             "leaderElection.leaderElect",
             "schedule only while holding a Lease; default: false",
-            **_SWITCH,
+            **SWITCH,
         ),
         *(
             _option(f"leader-elect-{name}", f"leaderElection.{field}", text, metavar=metavar)
@@ -225,7 +225,7 @@ def given(args: argparse.Namespace) -> list[config_reading.Flag]:
 
 def _switch(name: str, text: str) -> bool:
     try:
-        return _truth(text)
+        return truth(text)
     except argparse.ArgumentTypeError as error:
         raise errors.UsageError(f"--feature-gates: {name}: {error}") from error
 

@@ -78,6 +78,7 @@ class ApiError(KubeError):
         reason: one word for programs, such as `AlreadyExists` (metav1.StatusReason).
         message: one sentence for people.
         retry_after_seconds: how long the server asks us to wait, None if it does not say.
+        causes: further words for programs, such as `NamespaceTerminating`.
     """
 
     def __init__(
@@ -87,12 +88,14 @@ class ApiError(KubeError):
         message: str,
         *,
         retry_after_seconds: float | None = None,
+        causes: tuple[str, ...] = (),
     ) -> None:
         super().__init__(f"the API server answered {status_code} {reason}: {message}")
         self.status_code = status_code
         self.reason = reason
         self.message = message
         self.retry_after_seconds = retry_after_seconds
+        self.causes = causes
 
 
 class UnauthorizedError(ApiError):
@@ -161,14 +164,15 @@ def from_status(status: Status, retry_after_seconds: float | None = None) -> Api
     """Return the exception that a Status stands for."""
     details = status.details or StatusDetails()
     kind = _BY_STATUS_CODE.get(status.code)
-    if any(cause.reason == _RESOURCE_VERSION_TOO_LARGE for cause in details.causes or ()):
+    causes = tuple(cause.reason for cause in details.causes or ())
+    if _RESOURCE_VERSION_TOO_LARGE in causes:
         kind = GoneError
     if kind is None:
         kind = ServerError if status.code >= 500 else ApiError  # noqa: PLR2004 - HTTP: server errors start here
     wait = retry_after_seconds
     if wait is None and details.retry_after_seconds:
         wait = float(details.retry_after_seconds)
-    return kind(status.code, status.reason, status.message, retry_after_seconds=wait)
+    return kind(status.code, status.reason, status.message, retry_after_seconds=wait, causes=causes)
 
 
 def from_response(status_code: int, body: bytes, retry_after: str | None) -> ApiError:

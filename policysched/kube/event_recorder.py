@@ -1,4 +1,4 @@
-"""Kubernetes events (events.k8s.io/v1), nearly all about pods, written behind everything else.
+"""Kubernetes events, nearly all about pods, written behind everything else.
 
 `record` only takes a note; `run` writes. Events of one pod are written in order, those of different
 pods several at a time (LANES, each pod in one of them). When more than QUEUE_LIMIT are waiting, new
@@ -15,24 +15,17 @@ import itertools
 import logging
 from typing import NoReturn
 
-import msgspec
-
 from policysched import clock as clocks
 from policysched.cluster import pod_shape
-from policysched.kube import client, errors, event_series, paths
+from policysched.kube import client, errors, event_forms, event_series
 
 _logger = logging.getLogger(__name__)
 
 LANES = 8
 QUEUE_LIMIT = 10_000
 
-NOTE_LIMIT_BYTES = 1024
-WORD_LIMIT = 128
-"""Limits of the API (pkg/apis/core/validation/events.go): reason, action, reportingInstance."""
-
 _CUT_MARK = " ..."
 _NORMAL = "Normal"
-_CONTROLLER = "policysched"
 _SYSTEM_NAMESPACE = "kube-system"
 _CLUSTER = event_series.ObjectReference(
     _SYSTEM_NAMESPACE, _SYSTEM_NAMESPACE, uid="", resource_version="", kind="Namespace"
@@ -44,38 +37,6 @@ _LOOK_SECONDS = 30.0
 
 WRITE_POLICY = client.CallPolicy(timeout_seconds=15.0, max_attempts=12)
 """Patient, as client-go (maxTriesPerEvent). A repeated POST does not write twice: it has a name."""
-
-
-class _EventMeta(msgspec.Struct, frozen=True):
-    name: str
-    namespace: str
-
-
-class _Series(msgspec.Struct, frozen=True, rename="camel"):
-    count: int
-    last_observed_time: str
-
-
-class _Event(msgspec.Struct, frozen=True, rename="camel"):
-    metadata: _EventMeta
-    event_time: str
-    reporting_controller: str
-    reporting_instance: str
-    action: str
-    reason: str
-    regarding: event_series.ObjectReference
-    note: str
-    type: str
-    series: _Series | msgspec.UnsetType = msgspec.UNSET
-    api_version: str = "events.k8s.io/v1"
-    kind: str = "Event"
-
-
-class _SeriesPatch(msgspec.Struct, frozen=True):
-    series: _Series
-
-
-_encoder = msgspec.json.Encoder()
 
 
 class ApiEventRecorder:
@@ -91,7 +52,8 @@ class ApiEventRecorder:
         api: client.ApiClient,
         clock: clocks.Clock,
         *,
-        instance: str,
+        instance: str = "",
+        form: event_forms.Form | None = None,
         sleep: client.Sleep = asyncio.sleep,
         queue_limit: int = QUEUE_LIMIT,
     ) -> None:
@@ -100,7 +62,9 @@ class ApiEventRecorder:
         Args:
             api: the connection.
             clock: gives the events their times.
-            instance: which of several equal processes this one is, such as `policysched-<host>`.
+            instance: which of several equal processes this one is, such as `policysched-<host>`;
+                the form of core/v1 does not tell it.
+            form: how events are written; None for events.k8s.io/v1.
             sleep: how to wait between two looks for series that have ended.
             queue_limit: how many events may wait.
         """
@@ -108,7 +72,7 @@ class ApiEventRecorder:
         self.failed = 0
         self._api = api
         self._clock = clock
-        self._instance = instance[:WORD_LIMIT]
+        self._form = form or event_forms.EventsV1(instance)
         self._sleep = sleep
         self._queue_limit = queue_limit
         self._series = event_series.EventSeries()
@@ -144,7 +108,7 @@ class ApiEventRecorder:
             event_type: its value is `Normal` or `Warning`.
             reason: why, in one word.
             action: what was being done, in one word.
-            note: one sentence, cut at 1,024 bytes.
+            note: one sentence, cut where the form has a limit.
             reporting_controller: the scheduler's name.
             equal_by: compared with that of earlier events, instead of the note.
         """
@@ -152,7 +116,7 @@ class ApiEventRecorder:
         about = event_series.ObjectReference(
             meta.namespace, meta.name, meta.uid, meta.resource_version
         )
-        text = (str(event_type.value), reason, action, _cut(note), reporting_controller)
+        text = (str(event_type.value), reason, action, self._cut(note), reporting_controller)
         if text[0] == _NORMAL:
             self._enqueue_new(about, text)
             return
@@ -168,7 +132,7 @@ class ApiEventRecorder:
         note: str,
     ) -> None:
         """Note an event about an object that is no pod; never blocks."""
-        text = (event_type, reason, action, _cut(note), _CONTROLLER)
+        text = (event_type, reason, action, self._cut(note), self._form.controller)
         self._record(about, text, text)
 
     def record_of_cluster(self, event_type: str, reason: str, action: str, note: str) -> None:
@@ -187,7 +151,7 @@ class ApiEventRecorder:
     ) -> None:
         """Queue an event, or count an earlier one up that is equal in what is compared."""
         now = self._clock.now()
-        key = (about.uid, compared)
+        key = (about.uid or about, compared)
         event = self._series.repeat(key, now)
         if event is not None:
             if event.is_due(now):
@@ -262,15 +226,13 @@ class ApiEventRecorder:
         event.written_at = self._clock.now()
 
     async def _post(self, event: event_series.Occurrence) -> None:
-        path = paths.events(event.pod.namespace)
-        body = _encoder.encode(self._event(event))
+        path, body = self._form.new(event)
         with contextlib.suppress(errors.ConflictError):  # an attempt before had arrived
             await self._api.request("POST", path, body, policy=WRITE_POLICY)
 
     async def _patch(self, event: event_series.Occurrence) -> bool:
         """Write the count; False where the server has forgotten the event (after an hour)."""
-        body = _encoder.encode(_SeriesPatch(_Series(event.count, _micro_time(event.last_at))))
-        path = paths.event(event.pod.namespace, event.name)
+        path, body = self._form.count(event)
         try:
             await self._api.request(
                 "PATCH", path, body, content_type=client.MERGE_PATCH, policy=WRITE_POLICY
@@ -278,22 +240,6 @@ class ApiEventRecorder:
         except errors.NotFoundError:
             return False
         return True
-
-    def _event(self, event: event_series.Occurrence) -> _Event:
-        event_type, reason, action, note, reporting_controller = event.text
-        series = _Series(event.count, _micro_time(event.last_at))
-        return _Event(
-            metadata=_EventMeta(event.name, event.pod.namespace),
-            event_time=_micro_time(event.first_at),
-            reporting_controller=reporting_controller,
-            reporting_instance=self._instance,
-            action=action[:WORD_LIMIT],
-            reason=reason[:WORD_LIMIT],
-            regarding=event.pod,
-            note=note,
-            type=event_type,
-            series=series if event.count > 1 else msgspec.UNSET,
-        )
 
     def _name(self, pod_name: str, now: datetime.datetime) -> str:
         """Return `<pod>.<nanoseconds in hex>` as client-go; below microseconds it is a counter."""
@@ -309,18 +255,12 @@ class ApiEventRecorder:
             self._newest_failure = kind
             _logger.warning("events are not written: %s", error)
 
-
-def _cut(note: str) -> str:
-    """Return the note, its end replaced by an ellipsis where it is too long."""
-    if len(note) <= NOTE_LIMIT_BYTES // 4:  # no character is longer than four bytes
-        return note
-    encoded = note.encode()
-    if len(encoded) <= NOTE_LIMIT_BYTES:
-        return note
-    kept = encoded[: NOTE_LIMIT_BYTES - len(_CUT_MARK)]
-    return kept.decode(errors="ignore") + _CUT_MARK
-
-
-def _micro_time(time: datetime.datetime) -> str:
-    """Return metav1.MicroTime: RFC 3339 with microseconds."""
-    return time.astimezone(datetime.UTC).isoformat(timespec="microseconds")
+    def _cut(self, note: str) -> str:
+        """Return the note, its end replaced by an ellipsis where it is too long."""
+        limit_bytes = self._form.note_limit_bytes
+        if len(note) <= limit_bytes // 4:  # no character is longer than four bytes
+            return note
+        encoded = note.encode()
+        if len(encoded) <= limit_bytes:
+            return note
+        return encoded[: limit_bytes - len(_CUT_MARK)].decode(errors="ignore") + _CUT_MARK

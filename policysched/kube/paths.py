@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import urllib.parse
 
+_KARMADA_WORK = "/apis/work.karmada.io/v1alpha2"
+
 
 def pod(namespace: str, name: str) -> str:
     """Return the path of a pod."""
@@ -28,6 +30,26 @@ def events(namespace: str) -> str:
 def event(namespace: str, name: str) -> str:
     """Return the path of an event."""
     return f"{events(namespace)}/{_segment(name)}"
+
+
+def core_events(namespace: str) -> str:
+    """Return the path of a namespace's events in the form of core/v1."""
+    return f"/api/v1/namespaces/{_segment(namespace)}/events"
+
+
+def core_event(namespace: str, name: str) -> str:
+    """Return the path of an event in the form of core/v1."""
+    return f"{core_events(namespace)}/{_segment(name)}"
+
+
+def resource_binding(namespace: str, name: str) -> str:
+    """Return the path of a ResourceBinding of Karmada."""
+    return f"{_KARMADA_WORK}/namespaces/{_segment(namespace)}/resourcebindings/{_segment(name)}"
+
+
+def cluster_resource_binding(name: str) -> str:
+    """Return the path of a ClusterResourceBinding of Karmada."""
+    return f"{_KARMADA_WORK}/clusterresourcebindings/{_segment(name)}"
 
 
 def config_maps(namespace: str) -> str:
