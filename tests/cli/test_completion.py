@@ -86,7 +86,7 @@ def test_bash_offers(script: str, folder: pathlib.Path, line: str, offered: set[
 def test_the_script_for_bash_has_nothing_for_shellcheck(script: str) -> None:
     """It is read into the shells of people."""
     shellcheck = pathlib.Path(sys.executable).with_name("shellcheck")
-    command = [shellcheck, "--shell=bash", "-"]
+    command = [str(shellcheck), "--shell=bash", "-"]
     done = subprocess.run(command, input=script, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (0, "")
 
