@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     import argparse
 
 _HELP = {
+    "run": "schedule the bindings of a control plane",
     "simulate": "say where the bindings of a control plane would go",
 }
 _DESCRIPTION = """\

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from policysched import errors
+from policysched.cli import run_flags
 
 if TYPE_CHECKING:
     import argparse
@@ -26,7 +27,8 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument(
         "--enable-empty-workload-propagation",
-        action="store_true",
+        default=False,
+        **run_flags.SWITCH,
         help="name selected clusters that get no replicas, too",
     )
     group.add_argument(

@@ -28,7 +28,8 @@ _REASONS: dict[errors.Kind, str] = {
 
 def of_result(binding: objects.Binding, targets: objects.Targets) -> Patch:
     """Return the patch that writes the clusters, and the placement that they were chosen by."""
-    placement = msgspec.json.encode(binding.spec.placement).decode()
+    said = binding.spec.placement
+    placement = msgspec.json.encode(said and triggers.without_empty_lists(said)).decode()
     patch: Patch = {}
     if binding.metadata.annotations.get(triggers.APPLIED_PLACEMENT) != placement:
         patch["metadata"] = {"annotations": {triggers.APPLIED_PLACEMENT: placement}}

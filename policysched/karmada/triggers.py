@@ -105,6 +105,7 @@ def _placement_changed(binding: objects.Binding, placement: objects.Placement) -
         applied = msgspec.json.decode(text, type=objects.Placement)
     except msgspec.DecodeError:
         return False
+    placement, applied = without_empty_lists(placement), without_empty_lists(applied)
     if placement == applied:
         return False
     without = {"cluster_affinities": (), "workload_affinity": None}
@@ -114,6 +115,15 @@ def _placement_changed(binding: objects.Binding, placement: objects.Placement) -
     observed = binding.status.scheduler_observing_affinity_name
     now, then = _term(placement, observed), _term(applied, observed)
     return not observed or now is None or then is None or now != then
+
+
+def without_empty_lists(placement: objects.Placement) -> objects.Placement:
+    """Return the placement as Go writes it: an empty list is none."""
+    terms = tuple(
+        msgspec.structs.replace(term, overflow_affinities=term.overflow_affinities or None)
+        for term in placement.cluster_affinities
+    )
+    return msgspec.structs.replace(placement, cluster_affinities=terms)
 
 
 def _term(placement: objects.Placement, name: str) -> objects.ClusterAffinityTerm | None:

@@ -2,9 +2,9 @@
 
 etcd, kube-apiserver, kube-scheduler, kubectl, prometheus, promtool and karmada-scheduler are Go
 programs. The go.mod files under tests/components pin them and everything they are made of; several,
-because their Kubernetes libraries differ. The project's own Go programs, the oracles of tests/conformance and
-tests/karmada, have their go.mod beside their source. `python -m tests.realcluster.components`
-builds all of them.
+because their Kubernetes libraries differ. The project's own Go programs, the oracles of
+tests/conformance and tests/karmada, have their go.mod beside their source.
+`python -m tests.realcluster.components` builds all of them.
 
 The binaries of a go.mod lie in `<cache>/components/<module>-<key>/`, where the key is a hash of
 go.mod, go.sum, the source beside them, the build flags and the Go version, and `<cache>` is

@@ -1,0 +1,49 @@
+"""What `karmada run` is started with."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING
+
+from policysched.app import election_config
+from policysched.karmada import work_queue
+
+if TYPE_CHECKING:
+    from policysched.app import http_server
+
+LEASE_NAME = "karmada-scheduler"
+LEASE_NAMESPACE = "karmada-system"
+DEFAULT_SCHEDULER = "default-scheduler"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Options:
+    """Options of the command line; defaults are those of karmada-scheduler v1.18.2.
+
+    Attributes:
+        kubeconfig: a path, None for the usual places.
+        context: a context of it, None for the current one.
+        master: address of the API server, None for that of the kubeconfig.
+        scheduler_name: whose bindings are scheduled.
+        election: whether and how a leader is elected.
+        qps, burst: limit of requests, of writes and of events each; None for no limit.
+        retry: how long failures wait.
+        writes_at_once: how many bindings may be between decision and last write.
+        metrics_address, health_address: where to serve these, None for nowhere.
+    """
+
+    kubeconfig: str | None = None
+    context: str | None = None
+    master: str | None = None
+    scheduler_name: str = DEFAULT_SCHEDULER
+    election: election_config.LeaderElectionConfig = dataclasses.field(
+        default_factory=lambda: election_config.LeaderElectionConfig(
+            leader_elect=True, resource_name=LEASE_NAME, resource_namespace=LEASE_NAMESPACE
+        )
+    )
+    qps: float | None = 40.0
+    burst: int = 60
+    retry: work_queue.RetryTimes = dataclasses.field(default_factory=work_queue.RetryTimes)
+    writes_at_once: int = 64
+    metrics_address: http_server.Address | None = None
+    health_address: http_server.Address | None = None

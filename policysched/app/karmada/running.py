@@ -1,0 +1,281 @@
+"""The scheduler of `karmada run`: watches, decisions, writes and pages joined, started, stopped."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import dataclasses
+import logging
+import random
+import urllib.parse
+from typing import TYPE_CHECKING, Any
+
+import policysched
+from policysched.app import (
+    cluster_sync,
+    election,
+    heap,
+    http_server,
+    known_secrets,
+    logs,
+    own_metrics,
+    process,
+    terms,
+)
+from policysched.app.karmada import loop, options, recording, telling, writing
+from policysched.app.telling import request_metrics
+from policysched.karmada import event_handlers, measurements, objects, scheduling, store, work_queue
+from policysched.kube import (
+    client,
+    event_forms,
+    event_recorder,
+    kubeconfig,
+    rate_limit,
+    reflector,
+    resources,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Coroutine, Iterable
+
+    from policysched import clock as clocks
+    from policysched.karmada import algorithm
+
+_log = logging.getLogger("policysched")
+
+CLUSTERS = resources.Resource(
+    "clusters", "/apis/cluster.karmada.io/v1alpha1/clusters", objects.Cluster
+)
+_WORK = "/apis/work.karmada.io/v1alpha2"
+BINDINGS = resources.Resource("resourcebindings", f"{_WORK}/resourcebindings", objects.Binding)
+CLUSTER_BINDINGS = resources.Resource(
+    "clusterresourcebindings", f"{_WORK}/clusterresourcebindings", objects.Binding
+)
+_READERS = {
+    resource.name: ["every decision"] for resource in (CLUSTERS, BINDINGS, CLUSTER_BINDINGS)
+}
+
+_OTHER_CONNECTIONS = 8
+_EVENT_CONNECTIONS = event_recorder.LANES + 1
+_FLUSH_SECONDS = 5.0
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Connected:
+    """The connections of a process; events have one of their own, and so a limit of their own."""
+
+    to: kubeconfig.Connection
+    api: client.ApiClient
+    events: client.ApiClient
+    elector: terms.Elector
+
+
+class Service:
+    """One scheduler process of a Karmada control plane."""
+
+    def __init__(
+        self, said: options.Options, how: algorithm.Algorithm, clock: clocks.Clock
+    ) -> None:
+        """Prepare to decide by `how`."""
+        self._options = said
+        self._clock = clock
+        self._rng = random.Random()
+        self._measured = measurements.Measurements(clock)
+        self._algorithm = dataclasses.replace(how, observer=self._measured)
+
+    async def run(self) -> None:
+        """Schedule until the process is asked to stop.
+
+        Raises:
+            InputError: the kubeconfig cannot be used, or an address cannot be listened on.
+            RemoteError: a credential could not be had.
+        """
+        heap.keep_buffers_out()
+        stopping = process.stop_on_signals()
+        said = self._options
+        loading = kubeconfig.load(said.kubeconfig, said.context, self._clock)
+        connection = await process.unless(stopping, loading)
+        if connection is None:
+            return
+        if said.master is not None:
+            connection = dataclasses.replace(connection, server=said.master.rstrip("/"))
+        logs.SECRETS.add(known_secrets.of_process(connection.credentials, {}))
+        _log.info(
+            "starting %s",
+            logs.fields(
+                version=policysched.__version__,
+                server=connection.server,
+                scheduler=said.scheduler_name,
+                plugins=",".join(plugin.name for plugin in self._algorithm.plugins),
+            ),
+        )
+        async with self._connected(connection) as connected:
+            await _Process(said, self._algorithm, self._measured, self._clock, self._rng).run(
+                connected, stopping
+            )
+        _log.info("stopped")
+
+    @contextlib.asynccontextmanager
+    async def _connected(self, connection: kubeconfig.Connection) -> AsyncIterator[_Connected]:
+        said, rng = self._options, self._rng
+        writes = election.new_fence(said.election, self._clock)
+        async with (
+            client.ApiClient(
+                connection,
+                rng=rng,
+                max_connections=said.writes_at_once + _OTHER_CONNECTIONS,
+                limit=self._limit(),
+                fence=writes,
+            ) as api,
+            client.ApiClient(
+                connection,
+                rng=rng,
+                max_connections=_EVENT_CONNECTIONS,
+                limit=self._limit(),
+                fence=writes,
+            ) as events,
+            election.elector(said.election, connection, writes, self._clock, rng) as elector,
+        ):
+            yield _Connected(connection, api, events, elector)
+
+    def _limit(self) -> rate_limit.TokenBucket | None:
+        if self._options.qps is None:
+            return None
+        return rate_limit.TokenBucket(self._options.qps, self._options.burst, self._clock)
+
+
+class _Process:
+    """Everything that runs, once there is a connection."""
+
+    def __init__(
+        self,
+        said: options.Options,
+        how: algorithm.Algorithm,
+        measured: measurements.Measurements,
+        clock: clocks.Clock,
+        rng: random.Random,
+    ) -> None:
+        self._options = said
+        self._algorithm = how
+        self._measured = measured
+        self._clock = clock
+        self._rng = rng
+        self._awake = asyncio.Event()
+        bucket = rate_limit.TokenBucket(said.retry.per_second, said.retry.burst, clock)
+        queue = work_queue.WorkQueue(clock, bucket, said.retry, on_ready=self._awake.set)
+        self._handlers = event_handlers.EventHandlers(
+            store.Store(), queue, said.scheduler_name, on_change=self._awake.set
+        )
+
+    async def run(self, connected: _Connected, stopping: asyncio.Event) -> None:
+        watches = self._watches(connected.api)
+        sync = cluster_sync.Sync(watches.values(), "binding")
+        recorder = event_recorder.ApiEventRecorder(
+            connected.events, self._clock, form=event_forms.CoreV1(self._options.scheduler_name)
+        )
+        leading = self._terms(connected, watches, recorder)
+        background: list[Coroutine[Any, Any, None]] = [
+            *self._servers(connected, sync, stopping),
+            *(watch.run() for watch in watches.values()),
+            recorder.run(),
+            heap.keep_small(),
+            self._schedule(sync, leading),
+        ]
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(each) for each in background]
+            await stopping.wait()
+            _log.info("stopping")
+            await leading.end(lambda: _flush(recorder))
+            for task in tasks:
+                task.cancel()
+        await leading.hand_over()
+
+    def _watches(self, api: client.ApiClient) -> dict[str, reflector.Reflector[Any]]:
+        sinks: list[tuple[resources.Resource[Any], reflector.Sink[Any]]] = [
+            (CLUSTERS, self._handlers.clusters),
+            (BINDINGS, self._handlers.bindings),
+            (CLUSTER_BINDINGS, self._handlers.cluster_bindings),
+        ]
+        return {
+            resource.name: reflector.Reflector(api, resource, sink, rng=self._rng)
+            for resource, sink in sinks
+        }
+
+    def _terms(
+        self,
+        connected: _Connected,
+        watches: dict[str, reflector.Reflector[Any]],
+        recorder: event_recorder.ApiEventRecorder,
+    ) -> terms.Terms:
+        decisions = scheduling.Scheduling(
+            self._algorithm,
+            self._handlers,
+            recording.BindingRecorder(recorder),
+            self._clock,
+            self._measured,
+        )
+        schedules = loop.Loop(
+            decisions,
+            self._handlers,
+            writing.Writer(connected.api, decisions, self._clock),
+            self._clock,
+            self._awake,
+            writes_at_once=self._options.writes_at_once,
+        )
+        if not self._options.election.leader_elect:
+            return terms.Terms(connected.elector, schedules)
+
+        async def refresh() -> None:
+            """The former leader may have written what the watch has not shown yet."""
+            await asyncio.gather(*(watch.refresh() for watch in watches.values()))
+
+        return terms.Terms(
+            connected.elector,
+            schedules,
+            refresh=refresh,
+            last_writes_seconds=election.times(self._options.election).last_writes_seconds,
+        )
+
+    async def _schedule(self, sync: cluster_sync.Sync, leading: terms.Terms) -> None:
+        """Schedule bindings whenever this process leads, once everything has been listed."""
+        await sync.wait_for(lambda: _READERS)
+        process.settle_memory()
+        known = self._handlers.store
+        _log.info(
+            "synced %s", logs.fields(clusters=len(known.clusters), bindings=len(known.bindings))
+        )
+        await leading.run()
+
+    def _servers(
+        self, connected: _Connected, sync: cluster_sync.Sync, stopping: asyncio.Event
+    ) -> Iterable[Coroutine[Any, Any, None]]:
+        """Return what serves the pages; one server where both have the same address.
+
+        Raises:
+            ConfigurationError: an address cannot be listened on.
+        """
+        own = own_metrics.OwnMetrics()
+        own.add(lambda: telling.metrics(self._measured, self._handlers))
+        own.add(lambda: election.status(self._options.election, connected.elector))
+        host = urllib.parse.urlsplit(connected.to.server).netloc
+        own.add(lambda: request_metrics.collect(connected.api.stats, host))
+        metrics: dict[str, http_server.MakePage] = {own_metrics.PATH: own.page}
+        health = telling.checks(connected.elector, sync, _READERS, stopping).pages()
+        pages: dict[http_server.Address, dict[str, http_server.MakePage]] = {}
+        for address, of_address in (
+            (self._options.health_address, health),
+            (self._options.metrics_address, metrics),
+        ):
+            if address is not None:
+                pages.setdefault(address, {}).update(of_address)
+        servers = [http_server.HttpServer(address, made) for address, made in pages.items()]
+        return [server.run() for server in servers]
+
+
+async def _flush(recorder: event_recorder.ApiEventRecorder) -> None:
+    """Let what was decided be told, as far as the API server takes it in time."""
+    try:
+        async with asyncio.timeout(_FLUSH_SECONDS):
+            await recorder.flush()
+    except TimeoutError:
+        _log.warning("some events were not written before the end")

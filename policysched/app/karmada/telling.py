@@ -1,0 +1,90 @@
+"""What `karmada run` tells of itself: health, and metrics under Karmada's names."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from prometheus_client import core
+
+from policysched.app.serving import health
+from policysched.app.telling import scheduler_metrics
+
+if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import Iterable, Mapping
+
+    from policysched import histogram
+    from policysched.app import cluster_sync, terms
+    from policysched.karmada import event_handlers, measurements
+
+_PREFIX = "karmada_scheduler_"
+_OVERDUE_SECONDS = 20.0
+"""As for pods (`app/serving/checks.py`)."""
+
+
+def metrics(
+    measured: measurements.Measurements, handlers: event_handlers.EventHandlers
+) -> Iterable[core.Metric]:
+    """Yield everything about bindings, as it is now."""
+    attempts = core.CounterMetricFamily(
+        f"{_PREFIX}schedule_attempts",
+        "Attempts to schedule bindings, by how they ended.",
+        labels=("result", "schedule_type"),
+    )
+    for labels, count in measured.attempts.items():
+        attempts.add_metric(labels, count)
+    yield attempts
+    incoming = core.CounterMetricFamily(
+        f"{_PREFIX}queue_incoming_bindings",
+        "Bindings that came into the queue, by why.",
+        labels=("event",),
+    )
+    for event, count in handlers.incoming.items():
+        incoming.add_metric((event,), count)
+    yield incoming
+    yield from _durations(measured)
+    pending = core.GaugeMetricFamily(
+        "policysched_karmada_pending_bindings",
+        "Bindings that are ready to be looked at, and those that wait after a failure.",
+        labels=("queue",),
+    )
+    pending.add_metric(("active",), len(handlers.queue))
+    pending.add_metric(("backoff",), handlers.queue.waiting_count)
+    yield pending
+
+
+def _durations(measured: measurements.Measurements) -> Iterable[core.Metric]:
+    told: Mapping[str, tuple[str, histogram.Histograms]] = {
+        "e2e_scheduling_duration_seconds": ("Attempts, with all writes.", measured.durations),
+        "scheduling_algorithm_duration_seconds": ("Steps of a decision.", measured.steps),
+        "framework_extension_point_duration_seconds": (
+            "All plugins of an extension point.",
+            measured.points,
+        ),
+        "plugin_execution_duration_seconds": (
+            "One plugin at an extension point, for all clusters at once.",
+            measured.plugins,
+        ),
+    }
+    for name, (text, kept) in told.items():
+        yield scheduler_metrics.histograms(f"{_PREFIX}{name}", text, kept)
+
+
+def checks(
+    elector: terms.Elector, sync: cluster_sync.Sync, names: Iterable[str], stopping: asyncio.Event
+) -> health.Health:
+    """Return what /healthz, /livez and /readyz check; `names` are those of what is watched."""
+
+    def election() -> str:
+        if elector.overdue_seconds() > _OVERDUE_SECONDS:
+            return "the lease has run out, and the election has not noticed"
+        return ""
+
+    return health.Health(
+        {"leaderElection": election},
+        {
+            "leaderElection": election,
+            "informer-sync": lambda: sync.problem_of(names),
+            "shutdown": lambda: "the process is about to end" if stopping.is_set() else "",
+        },
+    )

@@ -1,0 +1,139 @@
+"""Carries out what was decided about bindings: three patches, and what is told of them."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from policysched.karmada import objects, patches, verdicts
+from policysched.kube import client, decoding, errors, paths, status_patch
+
+if TYPE_CHECKING:
+    from policysched import clock as clocks
+    from policysched.karmada import decide, scheduling
+
+_log = logging.getLogger(__name__)
+
+_POLICY = client.CallPolicy(timeout_seconds=15.0, max_attempts=3)
+"""A binding that cannot be written is tried again by the queue, which waits longer each time."""
+
+_NAMESPACE_TERMINATING = "NamespaceTerminating"
+_FORBIDDEN = 403
+
+
+class Writer:
+    """Writes bindings through the API server."""
+
+    def __init__(
+        self,
+        api: client.ApiClient,
+        decisions: scheduling.Scheduling,
+        clock: clocks.Clock,
+    ) -> None:
+        """Write by `api` what `decisions` decides, and tell it how that went."""
+        self._api = api
+        self._decisions = decisions
+        self._clock = clock
+
+    async def carry_out(self, attempt: scheduling.Attempt) -> None:
+        """Write one attempt to its end."""
+        try:
+            is_retried = await self._write(attempt)
+        except errors.FencedError:  # it is the next leader's to do
+            self._decisions.give_up(attempt)
+        except asyncio.CancelledError:
+            self._decisions.give_up(attempt)
+            raise
+        except Exception:  # noqa: BLE001 - a bug must not end it for all other bindings, nor lose this one
+            _log.exception("binding %s is not written", attempt.binding.key)
+            self._decisions.end(attempt, is_retried=True)
+        else:
+            self._decisions.end(attempt, is_retried=is_retried)
+
+    async def _write(self, attempt: scheduling.Attempt) -> bool:
+        """Return whether it has to be tried again."""
+        binding = attempt.binding
+        if attempt.decision is None:
+            failure = await self._patch_status(binding, patches.of_generation(binding))
+            return failure is not None and not failure.is_final
+        newest, failures = await self._write_decision(attempt, attempt.decision)
+        verdict = verdicts.of(attempt.decision.result, failures)
+        self._decisions.tell(attempt, verdict)
+        now = status_patch.time_text(self._clock.now())
+        patch = patches.of_condition(binding, verdict.condition, now, newest)
+        last = await self._patch_status(binding, patch)
+        if last is not None:
+            failures = [*failures, last]
+        if any(failure.is_final for failure in failures):
+            return False
+        return last is not None or (verdict.is_retried and not attempt.is_hopeless)
+
+    async def _write_decision(
+        self, attempt: scheduling.Attempt, decision: decide.Decision
+    ) -> tuple[objects.Binding | None, list[verdicts.WriteFailure]]:
+        """Write the clusters and the term of clusterAffinities that they are of.
+
+        Returns:
+            The binding as it is now, if that is known, and what went wrong.
+        """
+        binding, targets = attempt.binding, attempt.targets
+        if targets is None:
+            return None, []
+        newest, failure = await self._patch(binding, patches.of_result(binding, targets))
+        self._decisions.written(attempt, newest)
+        failures = [failure]
+        failures.append(
+            await self._patch_status(
+                binding, patches.of_affinity(binding, decision.observed_affinity)
+            )
+        )
+        return newest, [each for each in failures if each is not None]
+
+    async def _patch_status(
+        self, binding: objects.Binding, patch: patches.Patch
+    ) -> verdicts.WriteFailure | None:
+        _, failure = await self._patch(binding, patch, "/status")
+        return failure
+
+    async def _patch(
+        self, binding: objects.Binding, patch: patches.Patch, subresource: str = ""
+    ) -> tuple[objects.Binding | None, verdicts.WriteFailure | None]:
+        """Send a merge patch, unless it is empty; return the answer, or what went wrong."""
+        if not patch:
+            return None, None
+        body = msgspec.json.encode(patch)
+        try:
+            answer = await self._api.request(
+                "PATCH",
+                _path(binding) + subresource,
+                body,
+                content_type=client.MERGE_PATCH,
+                policy=_POLICY,
+            )
+            return decoding.decode_object(answer, objects.Binding), None
+        except errors.FencedError:
+            raise
+        except errors.AnswerError as error:
+            _log.warning("the answer to a write of %s is not understood: %s", binding.key, error)
+            return None, None
+        except errors.KubeError as error:
+            _log.warning("binding %s is not written: %s", binding.key, error)
+            return None, _failure(error)
+
+
+def _path(binding: objects.Binding) -> str:
+    meta = binding.metadata
+    if binding.kind == "ResourceBinding":
+        return paths.resource_binding(meta.namespace, meta.name)
+    return paths.cluster_resource_binding(meta.name)
+
+
+def _failure(error: errors.KubeError) -> verdicts.WriteFailure:
+    if not isinstance(error, errors.ApiError):
+        return verdicts.WriteFailure(str(error))
+    is_quota = error.status_code == _FORBIDDEN and error.reason == verdicts.QUOTA_EXCEEDED
+    is_final = isinstance(error, errors.NotFoundError) or _NAMESPACE_TERMINATING in error.causes
+    return verdicts.WriteFailure(error.message, is_quota=is_quota, is_final=is_final)
