@@ -151,7 +151,7 @@ class ApiEventRecorder:
     ) -> None:
         """Queue an event, or count an earlier one up that is equal in what is compared."""
         now = self._clock.now()
-        key = (about.uid or about, compared)
+        key = (about.kind, about.namespace, about.name, about.uid, compared)
         event = self._series.repeat(key, now)
         if event is not None:
             if event.is_due(now):
