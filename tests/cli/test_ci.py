@@ -214,30 +214,71 @@ def test_steps_pass_and_fail(project: pathlib.Path, name: str, bad: str, told: s
     assert told in done.stdout
 
 
-def test_the_plan_is_commented(project: pathlib.Path) -> None:
-    """What the pull request changes against its base, as Markdown, by gh."""
+def test_steps_take_paths_on_several_lines(project: pathlib.Path) -> None:
+    """A path on the second line counts as one on the first does."""
+    (project / "policies" / "worse.policy").write_text(BROKEN, "utf-8")
+    listed = "policies/web.policy\npolicies/worse.policy\n"
+    done = _step("Check", project, POLICIES=listed)
+    assert done.returncode > 0
+    assert "::error file=policies/worse.policy,line=1" in done.stdout
+
+
+def _pull_request(project: pathlib.Path, policy: str, **environment: str) -> tuple[int, str, str]:
+    """Change the policy, plan that; return the exit code, the summary, and what gh was told."""
     git = ["git", "-c", "user.name=t", "-c", "user.email=t@example.org"]
     for command in (["init", "-q"], ["add", "."], ["commit", "-q", "-m", "base"]):
         assert _run([*git, *command], project).returncode == 0
     assert _run(["git", "remote", "add", "origin", str(project)], project).returncode == 0
     base = _run(["git", "rev-parse", "HEAD"], project).stdout.strip()
-    (project / "policies" / "web.policy").write_text(POLICY.replace("ssd", "hdd"), "utf-8")
-    done = _step("Plan", project, CLUSTER="cluster.json", BASE=base)
-    assert done.returncode == 0, done.stdout + done.stderr
-    plan = (project.parent / "plan.md").read_text("utf-8")
-    assert "d/w" in plan
-    assert (project.parent / "summary.md").read_text("utf-8") == plan
-    _executable(project.parent / "bin" / "gh", '#!/bin/sh\nprintf "%s\\n" "$@"\n')
-    done = _step("Comment", project, PULL_REQUEST="https://example.org/pull/1", GH_TOKEN="t")
-    assert done.stdout.split() == [
-        "pr",
-        "comment",
-        "https://example.org/pull/1",
-        "--edit-last",
-        "--create-if-none",
-        "--body-file",
-        str(project.parent / "plan.md"),
-    ]
+    (project / "policies").mkdir(exist_ok=True)
+    (project / "policies" / "web.policy").write_text(policy, "utf-8")
+    told = project.parent / "told"
+    _executable(project.parent / "bin" / "gh", f'#!/bin/sh\nprintf "%s\\n" "$@" > {told}\n')
+    given = {"BASE": base, "PULL_REQUEST": "https://example.org/pull/1", **environment}
+    done = _step("Plan", project, CLUSTER="cluster.json", **given)
+    summary = project.parent / "summary.md"
+    return (
+        done.returncode,
+        summary.read_text("utf-8") if summary.exists() else done.stderr,
+        told.read_text("utf-8") if told.exists() else "",
+    )
+
+
+@pytest.mark.parametrize(
+    "policy, comment, exit_code, said",
+    [
+        pytest.param(POLICY.replace("ssd", "hdd"), "true", 0, "would move", id="moves"),
+        pytest.param(POLICY.replace("ssd", "nvme"), "true", 1, "unschedulable", id="unschedulable"),
+        pytest.param(POLICY.replace("ssd", "hdd"), "false", 0, "would move", id="no comment"),
+    ],
+)
+def test_the_plan_is_commented(
+    project: pathlib.Path, policy: str, comment: str, exit_code: int, said: str
+) -> None:
+    """What the pull request changes against its base, by gh, also where that fails the job."""
+    code, summary, told = _pull_request(project, policy, COMMENT=comment)
+    assert code == exit_code, summary
+    assert "d/w" in summary
+    assert said in summary
+    plan = project.parent / "plan.md"
+    assert summary == plan.read_text("utf-8")
+    command = "pr comment https://example.org/pull/1 --edit-last --create-if-none --body-file"
+    assert told.split() == ([*command.split(), str(plan)] if comment == "true" else [])
+
+
+def test_policies_that_the_base_does_not_have_are_planned(project: pathlib.Path) -> None:
+    """The first pull request with policies is compared with none."""
+    (project / "policies" / "web.policy").unlink()
+    code, summary, _ = _pull_request(project, POLICY)
+    assert (code, "added" in summary) == (0, True), summary
+
+
+def test_a_plan_that_cannot_be_made_is_no_comment(project: pathlib.Path) -> None:
+    """Policies with errors fail the step, and an old comment is not emptied."""
+    code, problem, told = _pull_request(project, BROKEN)
+    assert code > 1
+    assert "PS001" in problem
+    assert told == ""
 
 
 # ---------------------------------------------------------------------------- docs/ci.md
