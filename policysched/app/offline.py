@@ -116,7 +116,7 @@ class Session:
         )
         samples: metrics_file.Samples = {}
         if inputs.metrics is not None:
-            samples = metrics_file.read(inputs.metrics, policy_set.metrics, inputs.now)
+            samples = metrics_file.read(inputs.metrics, policy_set.all_metrics, inputs.now)
         self._basis = Basis(policy_set, inputs.now, samples, inputs.scheduler_name)
         with process.without_collections():
             self._clusters = _clusters(inputs.cluster)

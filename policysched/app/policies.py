@@ -70,12 +70,17 @@ class PolicySet:
 
     @property
     def metrics(self) -> list[checked.CheckedMetric]:
-        """Every metric that policies declare or that a profile reads, by key."""
+        """Every metric of nodes that policies declare or that a profile reads, by key."""
+        return [metric for metric in self.all_metrics if metric.target == "node"]
+
+    @property
+    def all_metrics(self) -> list[checked.CheckedMetric]:
+        """Those of nodes and those of clusters."""
         if self.program is None:
             return []
         found = {metric.key: metric for metric in self.program.metrics}
         for each in self.program.profiles:
-            found |= {metric.key: metric for metric in each.metrics}
+            found |= {metric.key: metric for metric in (*each.metrics, *each.cluster_metrics)}
         return list(found.values())
 
     @property

@@ -133,7 +133,9 @@ def _print(texts: Sequence[source.SourceText], result: checker.CheckResult) -> N
     if result.diagnostics:
         output.write(rendering.summary(result.diagnostics), sys.stderr)
     if result.program is not None:
-        policies, profiles = len(result.program.policies), len(result.program.profiles)
+        program = result.program
+        policies = len(program.policies) + len(program.cluster_policies)
+        profiles = len(program.profiles)
         output.write(
             f"{output.count(len(texts), 'text')}: "
             f"{policies} {'policy' if policies == 1 else 'policies'}, "

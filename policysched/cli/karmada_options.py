@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     import argparse
 
     from policysched.karmada import algorithm as algorithms
+    from policysched.karmada.policies import cluster_policies
 
 _WORKLOAD_AFFINITY = "WorkloadAffinity"
 _GATES = (_WORKLOAD_AFFINITY,)
@@ -39,8 +40,10 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def algorithm(args: argparse.Namespace) -> algorithms.Algorithm:
-    """Return what decides as the options say.
+def algorithm(
+    args: argparse.Namespace, policies: cluster_policies.ClusterPolicies | None = None
+) -> algorithms.Algorithm:
+    """Return what decides as the options and cluster policies say.
 
     Raises:
         UsageError: an option makes no sense.
@@ -57,6 +60,7 @@ def algorithm(args: argparse.Namespace) -> algorithms.Algorithm:
     return algorithms.Algorithm(
         registry.chosen(plugins, said),
         with_empty_clusters=args.enable_empty_workload_propagation,
+        policies=policies,
     )
 
 

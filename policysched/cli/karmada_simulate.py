@@ -1,20 +1,22 @@
 """`karmada simulate`: where the bindings of a control plane would go.
 
-policysched karmada simulate --cluster FILE|- [--plugins=*,-NAME] [-o json]
+policysched karmada simulate --cluster FILE|- [--policies PATH] [--metrics FILE] [-o json]
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from policysched import clock as clocks
 from policysched import errors
-from policysched.cli import karmada_options, output, progress
+from policysched.cli import karmada_options, offline_options, output, progress
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
     from policysched.app.karmada import simulating
+    from policysched.karmada.policies import cluster_policies
 
 _DESCRIPTION = """\
 Say for each ResourceBinding and ClusterResourceBinding where it would go if it were scheduled now,
@@ -33,6 +35,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "yaml) prints at the Karmada API server; `-` reads it from stdin, or JSON lines, one List "
         "a line",
     )
+    offline_options.add_policies(group := parser.add_argument_group("cluster policies"))
+    group.add_argument(
+        "--metrics",
+        metavar="FILE",
+        help="values of metrics, as YAML or JSON: `api_errors: {member1: 2%%, member2: _}`",
+    )
+    offline_options.add_now(group)
+    group.add_argument(
+        "--scheduler-name", metavar="N", help="profile whose cluster policies are in force"
+    )
     karmada_options.add(parser)
     output.add_option(parser)
 
@@ -41,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
     """Print where each binding goes."""
     from policysched.app.karmada import control_plane_file, simulating  # noqa: PLC0415 - slow
 
-    algorithm = karmada_options.algorithm(args)
+    algorithm = karmada_options.algorithm(args, _policies(args))
     inputs = control_plane_file.read_all(args.cluster)
     as_json = (args.output or (output.JSON if inputs.is_lines else output.HUMAN)) == output.JSON
     for _, plane in progress.each(inputs.places, "reading the input", [args.cluster]):
@@ -52,6 +64,36 @@ def run(args: argparse.Namespace) -> int:
         else:
             output.write(_text(outcomes))
     return errors.EXIT_OK
+
+
+def _policies(args: argparse.Namespace) -> cluster_policies.ClusterPolicies | None:
+    """Return the cluster policies that the options name, at the time that they name.
+
+    Raises:
+        InputError: a policy or a value of a metric is wrong.
+        UsageError: an option makes no sense.
+    """
+    from policysched.app.karmada import policies  # noqa: PLC0415 - slow
+
+    offline_options.refuse_empty(args, "metrics", "scheduler_name")
+    if args.cluster == "-" and "-" in (args.policies or ()):
+        raise errors.UsageError("stdin is either the cluster or policies; name a file for one")
+    if not args.policies:
+        if args.params or args.metrics:
+            raise errors.UsageError("params and metrics are of policies; name them by --policies")
+        return None
+    loaded = policies.load(
+        policies.Inputs(
+            tuple(args.policies),
+            args.now or clocks.SystemClock().now(),
+            offline_options.params(args.params or ()),
+            args.metrics,
+            args.scheduler_name,
+        )
+    )
+    offline_options.tell(loaded.warnings)
+    offline_options.tell_names_unmeasured(loaded.unmeasured, "cluster")
+    return loaded.policies
 
 
 def _text(outcomes: Sequence[simulating.Outcome]) -> str:

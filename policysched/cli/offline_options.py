@@ -139,7 +139,12 @@ def _warn_of_much_yaml(cluster: str) -> None:
 
 def tell_warnings(session: offline.Session) -> None:
     """Tell what was found in the policies and is no error."""
-    for warning in session.warnings:
+    tell(session.warnings)
+
+
+def tell(warnings: Sequence[str]) -> None:
+    """Tell rendered findings that are no errors."""
+    for warning in warnings:
         output.write(warning, sys.stderr)
 
 
@@ -148,12 +153,12 @@ def tell_unmeasured(session: offline.Session) -> None:
     tell_names_unmeasured(session.unmeasured)
 
 
-def tell_names_unmeasured(unmeasured: Sequence[str]) -> None:
+def tell_names_unmeasured(unmeasured: Sequence[str], what: str = "node") -> None:
     """Tell of metrics without any value, by name."""
     if unmeasured:
         names = ", ".join(f"`{name}`" for name in unmeasured)
         output.note(
-            f"no node has a sample of {names}: rules over them act as in an outage; "
+            f"no {what} has a sample of {names}: rules over them act as in an outage; "
             f"--metrics FILE gives values"
         )
 

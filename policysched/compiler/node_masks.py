@@ -1,4 +1,4 @@
-"""Selectors on nodes, lowered to masks over all nodes at once."""
+"""Selectors on nodes, or on clusters as rows, lowered to masks over all of them at once."""
 
 from __future__ import annotations
 
@@ -7,7 +7,14 @@ from typing import Protocol, assert_never
 
 import numpy as np
 
-from policysched.cluster import columns, interning, objects, selectors, snapshot
+from policysched.cluster import (
+    cluster_fields,
+    columns,
+    interning,
+    objects,
+    selectors,
+    snapshot,
+)
 from policysched.lang import checked_selector
 
 
@@ -122,17 +129,33 @@ def lower(selector: checked_selector.Selector) -> NodeMask:
             return LabelMask(requirement(selector))
         case checked_selector.TaintRequirement(pattern=pattern):
             return TaintMask(pattern)
-        case checked_selector.FieldRequirement(field="nodeName", operator=operator, values=names):
-            return NameMask(names) if operator == "In" else NotMask(NameMask(names))
-        case (
-            checked_selector.FieldRequirement()
-            | checked_selector.AnnotationRequirement()
-            | checked_selector.NumberRequirement()
-        ):
+        case checked_selector.FieldRequirement():
+            has_one = _field(selector)
+            return has_one if selector.operator == "In" else NotMask(has_one)
+        case checked_selector.AnnotationRequirement() | checked_selector.NumberRequirement():
             msg = f"{selector.span}: a node has no {type(selector).__name__}"
             raise TypeError(msg)
         case _:
             assert_never(selector)
+
+
+def _field(required: checked_selector.FieldRequirement) -> NodeMask:
+    """Return the mask of rows of which the field has one of the values."""
+    field, values = required.field, required.values
+    match field:
+        case "nodeName" | "clusterName":
+            return NameMask(values)
+        case "provider" | "region":
+            key = cluster_fields.key(field)
+            wanted = selectors.Requirement(key, selectors.Operator.IN, frozenset(values))
+            return LabelMask(wanted)
+        case "zone":
+            keys = [cluster_fields.member_key(field, value) for value in values]
+            has_key = [selectors.Requirement(k, selectors.Operator.EXISTS) for k in keys]
+            return AnyMask(tuple(LabelMask(each) for each in has_key))
+        case _:
+            msg = f"{required.span}: a node has no {field}"
+            raise TypeError(msg)
 
 
 def requirement(

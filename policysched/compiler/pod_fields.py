@@ -5,15 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from policysched import quantity
-from policysched.cluster import objects, pod_shape
+from policysched.cluster import cluster_fields, objects, pod_shape
 from policysched.lang import checked_selector
 
 _QOS_RESOURCES = ("cpu", "memory")
 
 
-def values(shape: pod_shape.PodShape, field: checked_selector.PodField) -> tuple[str, ...]:
+def values(
+    shape: pod_shape.PodShape,
+    field: checked_selector.PodField | checked_selector.ResourceField,
+) -> tuple[str, ...]:
     """Return the values of a field: one for each container for `image`, else exactly one."""
     match field:
+        case "apiVersion" | "kind" | "resourceName":
+            return (shape.labels.get(cluster_fields.key(field), ""),)
         case "image":
             containers = (*shape.spec.init_containers, *shape.spec.containers)
             return tuple(container.image for container in containers)

@@ -111,9 +111,12 @@ def _annotation(required: selectors.Requirement) -> PodPredicate:
 
 def _field(required: checked_selector.FieldRequirement) -> PodPredicate:
     wanted, field = required.values, required.field
-    if field == "nodeName":
-        msg = f"{required.span}: a pod is selected by where it runs"
-        raise TypeError(msg)
+    match field:
+        case "nodeName" | "clusterName" | "provider" | "region" | "zone":
+            msg = f"{required.span}: a pod is selected by where it runs"
+            raise TypeError(msg)
+        case _:
+            pass
     is_image = field == "image"
 
     def has_one(shape: pod_shape.PodShape) -> bool:

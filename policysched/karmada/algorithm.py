@@ -15,6 +15,7 @@ from policysched.karmada import (
     cluster_matching,
     errors,
     interface,
+    judgement,
     objects,
     select_clusters,
 )
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from policysched.karmada import snapshot
+    from policysched.karmada.policies import cluster_policies
 
 Result: TypeAlias = "objects.Targets | errors.Failure"
 Estimator: TypeAlias = "Callable[[objects.BindingSpec, snapshot.Snapshot], capacity.Room]"
@@ -65,12 +67,15 @@ class Algorithm:
         with_empty_clusters: whether clusters that were selected but got no replicas are named, too
             (`--enable-empty-workload-propagation`).
         observer: is told of the steps.
+        policies: the cluster policies in force, None without any; they filter and score after the
+            plugins.
     """
 
     plugins: Sequence[interface.Plugin]
     estimator: Estimator = capacity.room_for
     with_empty_clusters: bool = False
     observer: Observer = dataclasses.field(default_factory=_Nobody)
+    policies: cluster_policies.ClusterPolicies | None = None
 
     def attempt(
         self, request: interface.Request, clusters: snapshot.Snapshot, *, afresh: bool
@@ -83,6 +88,9 @@ class Algorithm:
             afresh: whether a reschedule was asked for, which forgets where replicas are.
         """
         self.observer.begin()
+        waits = self.policies.waits(request, clusters) if self.policies else None
+        if waits is not None:
+            return waits
         reasons = self._reasons(request, clusters)
         self.observer.step_ended("Filter")
         feasible = [i for i, reason in enumerate(reasons) if reason == interface.PASSES]
@@ -105,7 +113,7 @@ class Algorithm:
     def _reasons(self, request: interface.Request, clusters: snapshot.Snapshot) -> Sequence[str]:
         """Return for each cluster what the first filter that refuses it says."""
         told: Sequence[str] = [interface.PASSES] * len(clusters.clusters)
-        for plugin in self.plugins:
+        for plugin in (*self.plugins, *((self.policies,) if self.policies else ())):
             if isinstance(plugin, interface.FilterPlugin):
                 said = plugin.filter(request, clusters)
                 self.observer.plugin_ended(plugin.name, "Filter")
@@ -116,6 +124,7 @@ class Algorithm:
         self, request: interface.Request, clusters: snapshot.Snapshot, feasible: Sequence[int]
     ) -> list[candidates.Candidate]:
         scores = self._scores(request, clusters)
+        judged = self._judgement(request, clusters, feasible)
         rooms = self.estimator(request.spec, clusters)
         present: dict[str, int] = {}
         for target in request.spec.clusters:
@@ -123,12 +132,13 @@ class Algorithm:
         return [
             candidates.Candidate(
                 cluster := clusters.clusters[i],
-                scores[i],
+                scores[i] + judged.points[place],
                 _overflow_order(cluster, request),
                 rooms[i],
                 rooms[i] + present.get(cluster.metadata.name, 0),
+                judged.votes[place] if judged.votes else None,
             )
-            for i in feasible
+            for place, i in enumerate(feasible)
         ]
 
     def _scores(self, request: interface.Request, clusters: snapshot.Snapshot) -> Sequence[int]:
@@ -139,6 +149,15 @@ class Algorithm:
                 self.observer.plugin_ended(plugin.name, "Score")
                 total = [a + b for a, b in zip(total, points, strict=True)]
         return total
+
+    def _judgement(
+        self, request: interface.Request, clusters: snapshot.Snapshot, feasible: Sequence[int]
+    ) -> judgement.Judgement:
+        if self.policies is None:
+            return judgement.Judgement([0] * len(feasible), None)
+        judged = self.policies.judge(request, clusters, feasible)
+        self.observer.plugin_ended(self.policies.name, "Score")
+        return judged
 
 
 _MATCHES_NO_TERM = 1000

@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING, TypeAlias
 
-from policysched.karmada import cluster_matching, errors, objects, webster
+from policysched.karmada import by_score, cluster_matching, errors, objects, webster
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -99,7 +99,9 @@ def _divide(division: Division) -> Assignment:
         shares = _by_room(division, aggregated=True)
     elif strategy.replica_division_preference == objects.WEIGHTED:
         weights = strategy.weight_preference
-        if weights is not None and weights.dynamic_weight:
+        if any(candidate.votes for candidate in division.clusters):
+            shares = _by_score(division)
+        elif weights is not None and weights.dynamic_weight:
             shares = _by_room(division, aggregated=False)
         else:
             shares = _by_static_weight(division, weights)
@@ -153,6 +155,28 @@ def _by_room(division: Division, *, aggregated: bool) -> Assignment:
     return present
 
 
+def _by_score(division: Division) -> Assignment:
+    """Divide by the points of a cluster policy; what is there moves as little as by room."""
+    present, uid = division.present, division.spec.resource.uid
+    missing = division.replicas - sum(present.values())
+    if not division.afresh and missing <= 0:
+        return webster.divide(division.replicas, present, uid) if missing else present
+    kept = {} if division.afresh else present
+    seats = division.replicas if division.afresh else missing
+    rooms = {c.name: max(0, c.available if division.afresh else c.room) for c in division.clusters}
+    if (total := sum(rooms.values())) < seats:
+        step = "failed to do fresh scale" if division.afresh else "failed to scale up"
+        return _too_little(total).within(step)
+    votes = {c.name: c.votes or 0 for c in division.clusters}
+    return _added(kept, by_score.within(seats, votes, rooms, uid))
+
+
+def _too_little(room: int) -> errors.Failure:
+    return errors.Failure(
+        "unschedulable", f"Clusters available replicas {room} are not enough to schedule."
+    )
+
+
 def _told(shares: Assignment, step: str) -> Assignment:
     return shares.within(step) if isinstance(shares, errors.Failure) else shares
 
@@ -164,9 +188,7 @@ def _by_votes(
     votes = dict(sorted(votes.items(), key=lambda item: -item[1]))
     total = objects.int32(sum(votes.values()))
     if total < replicas:
-        return errors.Failure(
-            "unschedulable", f"Clusters available replicas {total} are not enough to schedule."
-        )
+        return _too_little(total)
     if aggregated:
         votes = _fewest(votes, replicas, {name for name, count in present.items() if count > 0})
     more = Shares()

@@ -19,6 +19,7 @@ class Candidate:
         overflow_order: 0 where the affinity means the cluster, n where its nth overflow does.
         room: replicas that still fit, in int32.
         available: `room` and the replicas of the binding that are there already.
+        votes: what replicas are divided by instead of room; None where nothing says so.
     """
 
     cluster: objects.Cluster
@@ -26,6 +27,7 @@ class Candidate:
     overflow_order: int
     room: int
     available: int
+    votes: int | None = None
 
     @property
     def name(self) -> str:

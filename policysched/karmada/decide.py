@@ -43,6 +43,8 @@ def decide(
         kind = "resourceBinding" if binding.metadata.namespace else "clusterResourceBinding"
         text = _NO_PLACEMENT.format(kind=kind, key=binding.key)
         return Decision(errors.Failure("other", text), former)
+    if algorithm.policies is not None:
+        placement = algorithm.policies.completed(binding, clusters)
     terms = placement.cluster_affinities
     if not terms:
         request = interface.Request(binding, placement, former)

@@ -241,6 +241,10 @@ class ExprBuilder:
         """Selector on the node."""
         return self._nest(syntax_expr.NodeTest(span, children[1]), children)
 
+    def cluster_test(self, span: source.Span, children: Children) -> object:
+        """Selector on the cluster."""
+        return self._nest(syntax_expr.ClusterTest(span, children[1]), children)
+
     def pod_test(self, span: source.Span, children: Children) -> object:
         """Selector on the pod."""
         return self._nest(syntax_expr.PodTest(span, children[1]), children)

@@ -105,6 +105,14 @@ def _resource(checker: Checker, call: syntax_expr.Call) -> Typed | None:
     if name == "requests":
         return checked_expr.PodRequests(resource, unit, call.span)
     if name == "limits":
+        if checker.env.target == "cluster":
+            checker.found.error(
+                "PS108",
+                "a binding does not say what its replicas are limited to",
+                call.span,
+                help=f"write `requests({word.text if word else resource})`",
+            )
+            return None
         return checked_expr.PodLimits(resource, unit, call.span)
     return checked_expr.NodeResource(cast("Any", name), resource, unit, call.span)
 

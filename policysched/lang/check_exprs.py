@@ -13,6 +13,7 @@ from policysched.lang import (
     check_metric_times,
     check_operands,
     check_selectors,
+    check_targets,
     checked,
     checked_expr,
     constants,
@@ -33,8 +34,10 @@ _Condition: TypeAlias = (
     | syntax_expr.ExprOr
     | syntax_expr.ExprNot
     | syntax_expr.NodeTest
+    | syntax_expr.ClusterTest
     | syntax_expr.PodTest
 )
+_Test: TypeAlias = syntax_expr.NodeTest | syntax_expr.ClusterTest | syntax_expr.PodTest
 
 
 class ExprChecker:
@@ -141,12 +144,22 @@ class ExprChecker:
             case syntax_expr.ExprNot(operand=operand):
                 inner = self._condition(operand)
                 return None if inner is None else checked_expr.Not(inner, expr.span)
-            case syntax_expr.NodeTest(selector=selector):
-                node = check_selectors.SelectorChecker(self.env, "node").check(selector)
-                return None if node is None else checked_expr.NodeTest(node, expr.span)
-            case syntax_expr.PodTest(selector=selector):
-                pod = check_selectors.SelectorChecker(self.env, "pod").check(selector)
-                return None if pod is None else checked_expr.PodTest(pod, expr.span)
+            case syntax_expr.NodeTest() | syntax_expr.ClusterTest() | syntax_expr.PodTest():
+                return self._test(expr)
+
+    def _test(self, expr: _Test) -> Typed | None:
+        """Check a selector on what is placed, or on where it is placed."""
+        problem = check_targets.problem_of_test(expr, self.env.target)
+        if problem is not None:
+            self.found.error("PS108", problem.message, expr.span, help=problem.help)
+            return None
+        domain = check_targets.DOMAINS[type(expr)]
+        selector = check_selectors.SelectorChecker(self.env, domain).check(expr.selector)
+        if selector is None:
+            return None
+        if isinstance(expr, syntax_expr.PodTest):
+            return checked_expr.PodTest(selector, expr.span)
+        return checked_expr.NodeTest(selector, expr.span)
 
     # ------------------------------------------------------------------------ numbers
 
@@ -217,7 +230,8 @@ class ExprChecker:
                 "PS102",
                 f"`{name.text}` is a selector",
                 name.span,
-                help=f"write `node({name.text})` or `pod({name.text})`",
+                help=f"write `{self.env.target or 'node'}({name.text})`"
+                + ("" if self.env.target == "cluster" else f" or `pod({name.text})`"),
             )
         elif name.text not in env.silent_names:
             self._undefined(name)
@@ -239,7 +253,8 @@ class ExprChecker:
             "metric, param or let",
             name,
             self.env.names | vocabulary.EXPRESSION_FIELDS.keys(),
-            instead=f"for a label write `node({name.text} Exists)` or `label({name.text})`",
+            instead=f"for a label write `{self.env.target or 'node'}({name.text} Exists)` or "
+            f"`label({name.text})`",
         )
 
     def _param(self, ref: syntax_expr.Ref) -> Typed | None:
@@ -256,6 +271,10 @@ class ExprChecker:
     def _metric(self, ref: syntax_expr.Ref) -> Typed | None:
         """Return the metric's value, behind it what stands for a missing one."""
         metric = self.env.metrics[ref.name.text]
+        problem = check_targets.problem_of_metric(metric, self.env.target)
+        if problem is not None:
+            self.found.error("PS108", problem.message, ref.span, help=problem.help)
+            return None
         if self._window is not None and self._is_short(self._window, metric, ref):
             return None
         window = self._window or metric.window

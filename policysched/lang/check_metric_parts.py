@@ -123,6 +123,14 @@ def _placed(
     option: syntax_clause.PlacedClause,
     env: constants.Environment,
 ) -> checked.PlacedCost | None:
+    if metric.target == "cluster":
+        env.found.error(
+            "PS108",
+            "nothing is known of pods that were just placed in a cluster",
+            option.span,
+            help="leave it out",
+        )
+        return None
     value = _in_unit(metric, written, option.expr, "grows by", env)
     seconds = _seconds(env, option.duration, "the time for which a placed pod counts")
     if value is None or seconds is None:

@@ -24,7 +24,6 @@ from policysched.lang import (
     syntax,
     syntax_clause,
     units,
-    unsupported,
     vocabulary,
 )
 
@@ -57,8 +56,8 @@ def check_all(
         if own is None:
             continue
         # A fallback reads metrics that are whole; what pods add reads none, which is to be told.
-        costs = dataclasses.replace(env, metrics=plain)
-        fallbacks = dataclasses.replace(env, metrics=found)
+        costs = dataclasses.replace(env, metrics=plain, target=own.target)
+        fallbacks = dataclasses.replace(env, metrics=found, target=own.target)
         whole = check_metric_parts.extended(own, metrics[name], costs, fallbacks)
         if whole is not None:
             check_metric_times.check_placed(whole, metrics[name], env.found)
@@ -120,11 +119,8 @@ def _target(
     node = options.get("node", syntax_clause.WordClause)
     cluster = options.get("cluster", syntax_clause.WordClause)
     found = env.found
-    if cluster is not None:
-        if node is not None:
-            found.error("PS108", "a metric is about nodes or about clusters", cluster.span)
-        else:
-            found.add(unsupported.refuse("cluster metric", cluster.span))
+    if cluster is not None and node is not None:
+        found.error("PS108", "a metric is about nodes or about clusters", cluster.span)
     option = node or cluster
     if option is None:
         found.error(

@@ -68,7 +68,7 @@ def report_missing(
         "PS304",
         f"`{env.found.text(expr.span)}` may be missing, and nothing says what then",
         expr.span,
-        label=why or "a node without data has no value here",
+        label=why or f"a {env.target or 'node'} without data has no value here",
         help=f"add `{first}` or `{second}`",
         fix=diagnostics.Fix((diagnostics.Edit(end, f" {first}"),), safe=False),
     )

@@ -13,19 +13,29 @@ from policysched.lang import (
     syntax,
     syntax_clause,
     syntax_expr,
+    vocabulary,
 )
 
 
 def scope(node: syntax.Scope, env: constants.Environment) -> checked_selector.PodScope | None:
-    """Return the pods that a policy is about; None if something was reported."""
+    """Return the pods or resources that a policy is about; None if something was reported."""
     namespaces = None
+    if node.keyword == "resources" and node.namespaces and node.namespaces.selector is not None:
+        env.found.error(
+            "PS108",
+            "labels of namespaces are not known in a clusterPolicy",
+            node.namespaces.span,
+            help="name the namespaces: `in namespace (prod, staging)`",
+        )
+        return None
     if node.namespaces is not None:
         namespaces = _namespace_set(env, node.namespaces.names, node.namespaces.selector)
         if namespaces is None:
             return None
     where: checked_selector.Selector | None = checked_selector.EVERYTHING
     if node.where is not None:
-        where = check_selectors.SelectorChecker(env, "pod").check(node.where)
+        domain: vocabulary.Domain = "resource" if node.keyword == "resources" else "pod"
+        where = check_selectors.SelectorChecker(env, domain).check(node.where)
     return None if where is None else checked_selector.PodScope(namespaces, where)
 
 

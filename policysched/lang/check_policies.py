@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from typing import Any, cast
 
 from policysched.lang import (
-    check_exprs,
+    check_clusters,
     check_pods,
     check_rules,
     checked,
@@ -18,7 +19,6 @@ from policysched.lang import (
     symbols,
     syntax,
     syntax_expr,
-    unsupported,
     vocabulary,
 )
 
@@ -30,8 +30,8 @@ def check(
     env: constants.Environment,
     names: symbols.Symbols,
     parsed: Mapping[str, parser.ParseResult],
-) -> checked.CheckedPolicy | None:
-    """Return the policy without the rules that are wrong; None for a clusterPolicy.
+) -> checked.CheckedPolicy:
+    """Return the policy or clusterPolicy without the rules that are wrong.
 
     Args:
         policy: as written.
@@ -39,9 +39,8 @@ def check(
         names: all definitions.
         parsed: parse results by name of the text: a damaged policy may lack what it cannot lack.
     """
-    if policy.keyword == "clusterPolicy":
-        _cluster_policy(policy, env)
-        return None
+    is_cluster = policy.keyword == "clusterPolicy"
+    env = dataclasses.replace(env, target="cluster" if is_cluster else "node")
     meta = _meta(policy, env.found)
     scopes = [each for each in policy.statements if isinstance(each, syntax.Scope)]
     _check_scopes(policy, scopes, env.found, parsed)
@@ -58,6 +57,7 @@ def check(
         rules=good,
         disables=_disables(policy, names, env.found),
         span=policy.name.span,
+        clusters=check_clusters.check(policy, good, env) if is_cluster else None,
     )
 
 
@@ -93,15 +93,16 @@ def _check_scopes(
     found: findings.Findings,
     parsed: Mapping[str, parser.ParseResult],
 ) -> None:
+    about = "resources" if policy.keyword == "clusterPolicy" else "pods"
     for again in scopes[1:]:
-        _twice(found, "for pods", again, scopes[0])
+        _twice(found, f"for {about}", again, scopes[0])
     is_damaged = parsed[policy.span.file].is_damaged(policy.span)
     if not scopes and not is_damaged:
         found.error(
             "PS109",
-            f"the policy `{policy.name.text}` does not say for which pods",
+            f"the policy `{policy.name.text}` does not say for which {about}",
             policy.name.span,
-            help="add `for pods where app = web`, or `for pods` for all",
+            help=f"add `for {about} where app = web`, or `for {about}` for all",
         )
 
 
@@ -130,6 +131,14 @@ def _disables(
         rules = names.rules.get(node.policy.text)
         if rules is None:
             found.undefined("policy", node.policy, names.policies)
+        elif names.policies[node.policy.text].keyword != policy.keyword:
+            other = names.policies[node.policy.text].keyword
+            found.error(
+                "PS108",
+                f"a {policy.keyword} disables rules of its own kind, `{node.policy.text}` is a "
+                f"{other}",
+                node.policy.span,
+            )
         elif not node.rule.text:
             found.error(
                 "PS109",
@@ -150,13 +159,3 @@ def _disables(
             name = f"{node.policy.text}/{node.rule.text}"
             disabled.append(checked.DisabledRule(node.policy.text, name, node.span))
     return tuple(disabled)
-
-
-def _cluster_policy(policy: syntax.Policy, env: constants.Environment) -> None:
-    """Check names and types of a clusterPolicy's expressions, then refuse it."""
-    for node in policy.statements:
-        if isinstance(node, syntax.Reject):
-            check_exprs.ExprChecker(env).condition(node.condition)
-        elif isinstance(node, syntax.Score):
-            check_exprs.ExprChecker(env).either(node.value)
-    env.found.add(unsupported.refuse("clusterPolicy", policy.name.span))

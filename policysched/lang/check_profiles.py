@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses
 import math
 import re
-from collections.abc import Collection, Mapping, Sequence
-from typing import Any, TypeVar, cast
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeVar, cast
 
 from policysched.lang import (
     checked,
@@ -56,14 +56,16 @@ class ProfileChecker:
         """Return the profile.
 
         Args:
-            policies: this profile's policies by name, checked under its params.
+            policies: this profile's policies by name, checked under its params, clusterPolicies
+                too.
             metrics: those that they read.
         """
+        told_apart = apart(policies.values(), metrics)
         disabled, scores, all_scores = self._disabled()
         return checked.CheckedProfile(
             name=self.profile.name.text,
-            policies=tuple(policies.values()),
-            metrics=metrics,
+            policies=told_apart.policies,
+            metrics=told_apart.metrics,
             plugins=self._plugins(disabled),
             disabled=disabled,
             disabled_scores=scores,
@@ -72,6 +74,8 @@ class ProfileChecker:
             on_outage=cast("Any", self._on_outage()),
             params=tuple(self.env.params.values()),
             span=self.profile.name.span,
+            cluster_policies=told_apart.cluster_policies,
+            cluster_metrics=told_apart.cluster_metrics,
         )
 
     def policy_names(self) -> tuple[str, ...]:
@@ -82,13 +86,6 @@ class ProfileChecker:
                 policy = self.names.policies.get(name.text)
                 if policy is None:
                     self.found.undefined("policy", name, self.names.policies)
-                elif policy.keyword == "clusterPolicy":
-                    self.found.error(
-                        "PS108",
-                        f"`{name.text}` is a clusterPolicy",
-                        name.span,
-                        help="profiles take policies for pods",
-                    )
                 elif name.text in listed:
                     self._twice(name.text, name, listed[name.text])
                 else:
@@ -234,16 +231,39 @@ def _json_word(text: str) -> checked.JsonValue:
     return number if math.isfinite(number) else text
 
 
+class Apart(NamedTuple):
+    """Policies about pods and nodes, those about resources and clusters, and what each read."""
+
+    policies: tuple[checked.CheckedPolicy, ...]
+    metrics: tuple[checked.CheckedMetric, ...]
+    cluster_policies: tuple[checked.CheckedPolicy, ...]
+    cluster_metrics: tuple[checked.CheckedMetric, ...]
+
+
+def apart(
+    policies: Iterable[checked.CheckedPolicy], metrics: Iterable[checked.CheckedMetric]
+) -> Apart:
+    """Tell policies and metrics apart by what they are about."""
+    all_policies, all_metrics = tuple(policies), tuple(metrics)
+    return Apart(
+        tuple(each for each in all_policies if each.clusters is None),
+        tuple(each for each in all_metrics if each.target == "node"),
+        tuple(each for each in all_policies if each.clusters is not None),
+        tuple(each for each in all_metrics if each.target == "cluster"),
+    )
+
+
 def implied(
     policies: Sequence[checked.CheckedPolicy],
     metrics: tuple[checked.CheckedMetric, ...],
     params: Sequence[checked.CheckedParam],
 ) -> checked.CheckedProfile:
     """Return the profile of a program that declares none: all policies, default plugins."""
+    told_apart = apart(policies, metrics)
     return checked.CheckedProfile(
         name=None,
-        policies=tuple(policies),
-        metrics=metrics,
+        policies=told_apart.policies,
+        metrics=told_apart.metrics,
         plugins=(),
         disabled=(),
         disabled_scores=(),
@@ -252,4 +272,6 @@ def implied(
         on_outage="skip",
         params=tuple(params),
         span=None,
+        cluster_policies=told_apart.cluster_policies,
+        cluster_metrics=told_apart.cluster_metrics,
     )

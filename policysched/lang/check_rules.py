@@ -35,6 +35,11 @@ from policysched.lang import (
 TOLERATED_WITHOUT_EFFECT = ("NoSchedule", "PreferNoSchedule")
 _MAX_INT32 = 2**31 - 1
 _HASH_DIGITS = 8
+_EVICTION: dict[bool, tuple[str, str, str]] = {
+    False: ("pod", "pod", "kubelet and taint eviction read"),
+    True: ("resource", "placement", "Karmada's taint manager reads"),
+}
+"""Whether it is about clusters -> what tolerates, what holds its tolerations, who reads them."""
 
 
 class RuleStatement(NamedTuple):
@@ -79,6 +84,9 @@ def check(policy: str, node: syntax.Statement, env: constants.Environment) -> ch
         case syntax.NodeAffinity(strength=strength):
             own = clauses.ClauseSet(env, f"nodeAffinity {strength}", node.clauses)
             return _node_affinity(node, RuleStatement(policy, "nodeAffinity", node, own))
+        case syntax.ClusterAffinity(strength=strength):
+            own = clauses.ClauseSet(env, f"clusterAffinity {strength}", node.clauses)
+            return _node_affinity(node, RuleStatement(policy, "clusterAffinity", node, own))
         case syntax.PodAffinity(kind=kind, strength=strength):
             own = clauses.ClauseSet(env, f"{kind} {strength}", node.clauses)
             return _pod_affinity(node, RuleStatement(policy, kind, node, own))
@@ -109,10 +117,11 @@ def _term_weight(strength: str, own: clauses.ClauseSet) -> tuple[bool, int | Non
 
 
 def _node_affinity(
-    node: syntax.NodeAffinity, statement: RuleStatement
+    node: syntax.NodeAffinity | syntax.ClusterAffinity, statement: RuleStatement
 ) -> checked.NodeAffinityRule | None:
     head = statement.head()
-    selector = check_selectors.SelectorChecker(statement.own.env, "node").check(node.selector)
+    domain: vocabulary.Domain = "node" if isinstance(node, syntax.NodeAffinity) else "cluster"
+    selector = check_selectors.SelectorChecker(statement.own.env, domain).check(node.selector)
     is_fine, weight = _term_weight(node.strength, statement.own)
     if selector is None or not is_fine:
         return None
@@ -238,13 +247,24 @@ def _toleration(
             help="name the taints: `tolerate dedicated=web:NoSchedule, maintenance`",
         )
         return None
+    is_cluster = env.target == "cluster"
     if pattern.effect is not None and pattern.effect.text == "NoExecute":
+        subject, holder, readers = _EVICTION[is_cluster]
         env.found.error(
             "PS207",
-            "a policy cannot make a pod tolerate `NoExecute`",
+            f"a policy cannot make a {subject} tolerate `NoExecute`",
             pattern.effect.span,
-            notes=("kubelet and taint eviction read the pod's own tolerations only",),
-            help="write the toleration into the pod, or tolerate `NoSchedule` here",
+            notes=(f"{readers} the {holder}'s own tolerations only",),
+            help=f"write the toleration into the {holder}, or tolerate `NoSchedule` here",
+        )
+        return None
+    if is_cluster and pattern.operator in ("Gt", "Lt"):
+        env.found.error(
+            "PS704",
+            f"a toleration of clusters does not take `{pattern.operator}`",
+            pattern.span,
+            notes=("Karmada compares taints of clusters by equality alone",),
+            help=f"name the value: `{pattern.key.text}=value:NoSchedule`",
         )
         return None
     return check_selectors.taint_pattern(env, pattern, TOLERATED_WITHOUT_EFFECT)

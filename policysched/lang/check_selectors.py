@@ -1,6 +1,6 @@
 """Selectors: keys, operators, values, fields, taints.
 
-One checker for all four kinds of object that a selector can be about (`vocabulary.Domain`): bare
+One checker for all kinds of object that a selector can be about (`vocabulary.Domain`): bare
 keys are labels of that object, reserved names are its fields.
 """
 
@@ -47,7 +47,7 @@ class SelectorChecker:
 
     Args:
         env: what names mean.
-        domain: pod, node, namespace or cluster.
+        domain: pod, node, namespace, cluster or resource.
     """
 
     def __init__(self, env: constants.Environment, domain: vocabulary.Domain) -> None:
@@ -137,12 +137,13 @@ class SelectorChecker:
         return None
 
     def _tainted(self, tainted: syntax_expr.Tainted) -> checked_selector.TaintRequirement | None:
-        if self._domain != "node":
+        if self._domain not in ("node", "cluster"):
             self._found.error(
                 "PS108",
                 f"a {self._domain} has no taints",
                 tainted.span,
-                help="ask for taints in nodeAffinity or `node(…)`",
+                help="ask for taints in nodeAffinity or `node(…)`, in a clusterPolicy in "
+                "clusterAffinity or `cluster(…)`",
             )
             return None
         pattern = taint_pattern(self._env, tainted.pattern, vocabulary.TAINT_EFFECTS)
@@ -241,28 +242,31 @@ class SelectorChecker:
         if field.kind == "number":
             return self._number(requirement, None, units.NUMBER)
         operator, values = requirement.operator, [value.text for value in requirement.values]
-        if operator in ("Exists", "DoesNotExist") and field.kind == "text":
+        may_be_unset = field.kind == "text" or self._domain == "cluster"
+        if operator in ("Exists", "DoesNotExist") and may_be_unset:
             operator, values = ("NotIn", [""]) if operator == "Exists" else ("In", [""])
         operator = {"=": "In", "!=": "NotIn"}.get(operator, operator)  # type: ignore[assignment] # values of the dict are operators
         if operator not in ("In", "NotIn"):
-            self._wrong_operator(requirement, "In, NotIn, = and !=")
+            code = "PS704" if self._domain == "cluster" else "PS108"
+            self._wrong_operator(requirement, "In, NotIn, = and !=", code)
             return None
         for value in requirement.values:
             if field.values and value.text not in field.values:
                 self._found.not_one_of(f"a value of `{name}`", value, field.values)
                 return None
-        field_name = cast("checked_selector.PodField", name)
         return checked_selector.FieldRequirement(
-            field_name,
+            cast("Any", name),
             cast("Any", operator),
             tuple(sorted(set(values))),
             requirement.span,
         )
 
-    def _wrong_operator(self, requirement: syntax_expr.Requirement, operators: str) -> None:
+    def _wrong_operator(
+        self, requirement: syntax_expr.Requirement, operators: str, code: str = "PS108"
+    ) -> None:
         subject = self._found.text(requirement.subject.span)
         self._found.error(
-            "PS108",
+            code,
             f"`{subject}` does not take `{self._found.text(requirement.operator_span)}`",
             requirement.operator_span,
             help=f"it takes {operators}",

@@ -15,7 +15,14 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Literal, TypeAlias
 
-from policysched.lang import activation, checked_expr, checked_selector, source, units
+from policysched.lang import (
+    activation,
+    checked_cluster,
+    checked_expr,
+    checked_selector,
+    source,
+    units,
+)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -88,7 +95,7 @@ class RuleHead:
             `policy/KIND@hash` with the hash of the rule's canonical text; unique in the program.
         policy: name of the policy.
         kind: the keyword that starts it: nodeAffinity, podAffinity, podAntiAffinity,
-            topologySpread, tolerate, reject, score.
+            topologySpread, tolerate, reject, score, clusterAffinity.
         given_name: the name given by `as`, or None.
         text: canonical text on one line, for explain.
         message: what to tell when the rule rejects a node, or None.
@@ -306,8 +313,10 @@ class CheckedPolicy:
 
     Attributes:
         mode: enforce, or shadow: decided beside the real decision.
-        scope: which pods.
+        scope: which pods, or which resources.
         span: of the name in its declaration.
+        clusters: what a clusterPolicy says besides its rules, which are about clusters then; None
+            for a policy about pods and nodes.
     """
 
     name: str
@@ -318,6 +327,7 @@ class CheckedPolicy:
     rules: tuple[Rule, ...]
     disables: tuple[DisabledRule, ...]
     span: source.Span = dataclasses.field(compare=False, repr=False)
+    clusters: checked_cluster.ClusterPlacement | None = None
 
 
 # ---------------------------------------------------------------------------- profiles
@@ -360,6 +370,8 @@ class CheckedProfile:
             its pods wait.
         params: values in this profile.
         span: of the name, None for the implied profile.
+        cluster_policies: its clusterPolicies, for the scheduler of a Karmada control plane.
+        cluster_metrics: those that these read, by key.
     """
 
     name: str | None
@@ -373,6 +385,8 @@ class CheckedProfile:
     on_outage: Literal["skip", "hold"]
     params: tuple[CheckedParam, ...]
     span: source.Span | None = dataclasses.field(compare=False, repr=False)
+    cluster_policies: tuple[CheckedPolicy, ...] = ()
+    cluster_metrics: tuple[CheckedMetric, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -404,6 +418,7 @@ class CheckedProgram:
         policies: every policy, with those params; one in no profile is inert.
         profiles: at least one.
         content_hash: 12 hex digits over the texts and the given params; changes with any of them.
+        cluster_policies: every clusterPolicy, likewise.
     """
 
     params: tuple[CheckedParam, ...]
@@ -411,6 +426,7 @@ class CheckedProgram:
     policies: tuple[CheckedPolicy, ...]
     profiles: tuple[CheckedProfile, ...]
     content_hash: str
+    cluster_policies: tuple[CheckedPolicy, ...] = ()
 
     @property
     def sources(self) -> tuple[str, ...]:

@@ -17,6 +17,8 @@ TaintEffect: TypeAlias = Literal["NoSchedule", "PreferNoSchedule", "NoExecute"]
 PodField: TypeAlias = Literal[
     "image", "ownerKind", "priorityClassName", "qosClass", "serviceAccountName"
 ]
+ClusterField: TypeAlias = Literal["clusterName", "provider", "region", "zone"]
+ResourceField: TypeAlias = Literal["apiVersion", "kind", "resourceName"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -49,19 +51,19 @@ class AnnotationRequirement:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class FieldRequirement:
-    """A field of the pod, or `nodeName` of the node.
+    """A field of the pod, of the cluster, of the resource, or `nodeName` of the node.
 
     Attributes:
         field: `image` holds several values, one for each container (init containers included): In
             matches if any of them is in the set, NotIn if none is. An image is written as in the
             pod spec or as its repository without tag and digest; `*` in a value stands for any run
-            of characters. The other fields hold one value, "" if unset; `ownerKind` is the kind
-            of the controlling owner.
+            of characters. `zone` holds the zones of a cluster, "" if it has none. The other fields
+            hold one value, "" if unset; `ownerKind` is the kind of the controlling owner.
         operator: In or NotIn.
         values: sorted, without duplicates.
     """
 
-    field: PodField | Literal["nodeName"]
+    field: PodField | ClusterField | ResourceField | Literal["nodeName"]
     operator: Literal["In", "NotIn"]
     values: tuple[str, ...]
     span: source.Span = dataclasses.field(compare=False, repr=False)
@@ -143,10 +145,11 @@ Requirement: TypeAlias = (
     | TaintRequirement
 )
 Selector: TypeAlias = AllOf | AnyOf | Negation | Requirement
-"""A selector on a pod, a node or a namespace.
+"""A selector on a pod, a node, a namespace, a cluster or a resource.
 
 Which requirements occur: pods all but TaintRequirement (fields of PodField); nodes
-LabelRequirement, TaintRequirement and FieldRequirement of `nodeName`; namespaces LabelRequirement.
+LabelRequirement, TaintRequirement and FieldRequirement of `nodeName`; namespaces LabelRequirement;
+clusters those of nodes with ClusterField; resources those of pods with ResourceField.
 """
 
 EVERYTHING = AllOf(())

@@ -35,6 +35,7 @@ from policysched.lang import (
     symbols,
     syntax,
     syntax_expr,
+    vocabulary,
 )
 
 
@@ -156,9 +157,10 @@ class _Checker:
         return checked.CheckedProgram(
             params=tuple(env.params.values()),
             metrics=tuple(env.metrics.values()),
-            policies=tuple(policies.values()),
+            policies=tuple(each for each in policies.values() if each.clusters is None),
             profiles=tuple(profiles),
             content_hash=content_hash.of(self.sources, self.given_texts),
+            cluster_policies=tuple(each for each in policies.values() if each.clusters is not None),
         )
 
     # ------------------------------------------------------------------------ environments
@@ -197,6 +199,7 @@ class _Checker:
 
     def _check_lets(self, names: symbols.Symbols, env: constants.Environment) -> None:
         """Check lets by themselves; a lone literal has no unit yet and is fine."""
+        env = dataclasses.replace(env, target=None)
         for let in names.lets.values():
             if isinstance(let, syntax.LetSelector):
                 self._check_let_selector(let, env)
@@ -204,9 +207,10 @@ class _Checker:
                 check_exprs.ExprChecker(env).either(let.expr)
 
     def _check_let_selector(self, let: syntax.LetSelector, env: constants.Environment) -> None:
-        """A selector is about pods, nodes or namespaces: one of them must take it."""
+        """A selector is about one kind of object: one of them must take it."""
         trials = []
-        for domain in ("node", "pod", "namespace"):
+        domains: tuple[vocabulary.Domain, ...] = ("node", "pod", "namespace", "cluster", "resource")
+        for domain in domains:
             trial = findings.Findings(self.texts, self.found.lost_words)
             checker = check_selectors.SelectorChecker(dataclasses.replace(env, found=trial), domain)
             checker.check(let.selector)
@@ -224,12 +228,10 @@ class _Checker:
         env: constants.Environment,
         chosen: Collection[str],
     ) -> dict[str, checked.CheckedPolicy]:
-        result = {}
-        for name in chosen:
-            policy = check_policies.check(names.policies[name], env, names, self.parsed)
-            if policy is not None:
-                result[name] = policy
-        return result
+        return {
+            name: check_policies.check(names.policies[name], env, names, self.parsed)
+            for name in chosen
+        }
 
     def _profile(
         self,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
+from typing import Literal
 
 from policysched.lang import (
     checked,
@@ -34,6 +35,8 @@ class Environment:
         metric_names: all that are declared, the wrong ones too.
         found: where findings go.
         now: seconds since the epoch, for rules that have expired; None where that is no matter.
+        target: what is rejected and scored: nodes, or clusters in a clusterPolicy; None where it
+            is not known, in a let by itself.
     """
 
     params: Mapping[str, checked.CheckedParam]
@@ -44,6 +47,7 @@ class Environment:
     metric_names: frozenset[str]
     found: findings.Findings
     now: float | None = None
+    target: Literal["node", "cluster"] | None = "node"
 
     @property
     def names(self) -> frozenset[str]:

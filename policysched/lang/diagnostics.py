@@ -106,6 +106,7 @@ CODES: dict[str, str] = {
     "PS309": "an `until` that does not fit its `when`",
     "PS401": "PromQL that does not parse, or does not give one value for each node",
     "PS403": "a query whose answer cannot have the label that names the node",
+    "PS704": "a comparison that Karmada does not make of clusters",
     "PS804": "a rule that has expired",
 }
 """Code -> what it is about, in one line. `docs/diagnostics.md` has a section for each."""

@@ -124,6 +124,7 @@ def _atom(
     | syntax_expr.Ref
     | syntax_expr.Call
     | syntax_expr.NodeTest
+    | syntax_expr.ClusterTest
     | syntax_expr.PodTest,
 ) -> str:
     match node:
@@ -137,6 +138,8 @@ def _atom(
             return f"{value(function)}({arguments(given)})"
         case syntax_expr.NodeTest(selector=inner):
             return f"node({selector(inner)})"
+        case syntax_expr.ClusterTest(selector=inner):
+            return f"cluster({selector(inner)})"
         case syntax_expr.PodTest(selector=inner):
             return f"pod({selector(inner)})"
         case _:

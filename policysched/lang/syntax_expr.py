@@ -191,6 +191,13 @@ class NodeTest(Node):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class ClusterTest(Node):
+    """`cluster(selector)`: the selector on the cluster's labels, fields and taints."""
+
+    selector: Selector
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class PodTest(Node):
     """`pod(selector)`: the selector on the pod that is being placed."""
 
@@ -258,6 +265,7 @@ Expr: TypeAlias = (
     | Ref
     | Call
     | NodeTest
+    | ClusterTest
     | PodTest
     | Negate
     | Binary

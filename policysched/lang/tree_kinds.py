@@ -21,6 +21,7 @@ _NAMES = {
     "Ref": "name",
     "Binary": "arithmetic",
     "NodeTest": "node",
+    "ClusterTest": "cluster",
     "PodTest": "pod",
     "SelectorRef": "name",
     "SelectorAnd": "and",

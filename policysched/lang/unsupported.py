@@ -9,8 +9,6 @@ from policysched.lang import diagnostics, source
 
 UNSUPPORTED: dict[str, str] = {
     "annotation of a node": "reading a node's annotations",
-    "cluster metric": "metrics of clusters",
-    "clusterPolicy": "placement across clusters",
     "condition": "reading a node's conditions",
     "storageClass": "reading the storage classes of a pod's claims",
 }

@@ -11,7 +11,7 @@ from typing import Literal
 
 from policysched.lang import units
 
-Domain = Literal["pod", "node", "namespace", "cluster"]
+Domain = Literal["pod", "node", "namespace", "cluster", "resource"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -49,18 +49,28 @@ CLUSTER_FIELDS: dict[str, Field] = {
     "region": Field("text", "`spec.region` of the cluster"),
     "zone": Field("texts", "`spec.zones` of the cluster"),
 }
+RESOURCE_FIELDS: dict[str, Field] = {
+    "apiVersion": Field("text", "`apiVersion` of the resource that is propagated"),
+    "kind": Field("text", "its `kind`"),
+    "priority": Field("number", "`spec.schedulePriority.priority` of its binding, 0 if unset"),
+    "resourceName": Field("text", "its `metadata.name`"),
+}
 FIELDS: dict[Domain, dict[str, Field]] = {
     "pod": POD_FIELDS,
     "node": NODE_FIELDS,
     "namespace": {},
     "cluster": CLUSTER_FIELDS,
+    "resource": RESOURCE_FIELDS,
 }
 
 SELECTOR_FUNCTIONS: dict[str, tuple[tuple[Domain, ...], str]] = {
-    "annotation": (("pod", "node"), "annotation of the pod (of a node: not yet supported)"),
+    "annotation": (
+        ("pod", "node", "resource"),
+        "annotation of the pod or binding (of a node: not yet supported)",
+    ),
     "condition": (("node",), "status of a node condition (not yet supported)"),
     "limits": (("pod",), "effective limit of a resource; a pod without one does not match"),
-    "requests": (("pod",), "effective request of a resource, 0 if there is none"),
+    "requests": (("pod", "resource"), "effective request of a resource, 0 if there is none"),
 }
 
 NODE_RESOURCE_FUNCTIONS: dict[str, str] = {
@@ -101,6 +111,7 @@ METRIC_UNITS: dict[str, units.Unit] = {name: unit for unit, name in units.NAMES.
 PARAM_TYPES: tuple[str, ...] = (*METRIC_UNITS, "duration", "string")
 PARAM_UNITS: dict[str, units.Unit] = {**METRIC_UNITS, "duration": units.SECONDS}
 
+SPREAD_FIELDS = ("cluster", "region", "zone", "provider")
 TAINT_EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 MODES = ("enforce", "shadow")
 DIRECTIONS = ("low", "high")

@@ -12,9 +12,7 @@ import pytest
 from policysched.lang import (
     checker,
     diagnostics,
-    formatter,
     limits,
-    parser,
     rendering,
     source,
     syntax_words,
@@ -71,16 +69,6 @@ def test_an_example_is_free_of_errors(example: Example) -> None:
     assert [rendering.render(each, result.texts) for each in result.diagnostics] == []
 
 
-@pytest.mark.parametrize("example", _of("policy syntax"))
-def test_an_example_of_what_comes_later_is_parsed(example: Example) -> None:
-    """Syntax that is not yet supported is syntax all the same."""
-    text = source.SourceText("example.policy", example.text)
-    assert parser.parse(text).diagnostics == ()
-    assert formatter.format_text(text).text == example.text
-    codes = {each.code for each in checker.check([text]).diagnostics}
-    assert codes == {"PS110"}
-
-
 @pytest.mark.parametrize("example", _of("policy refused"))
 def test_an_error_is_shown_as_it_appears(example: Example) -> None:
     """The diagnostics on the pages are those of the checker, to the letter."""
@@ -93,7 +81,7 @@ def test_an_error_is_shown_as_it_appears(example: Example) -> None:
 def test_there_are_examples_of_each_kind() -> None:
     """The tests above do not pass by finding nothing."""
     tags = {example.tag for example in EXAMPLES}
-    assert tags == {"policy", "policy refused", "policy syntax"}
+    assert tags == {"policy", "policy refused"}
 
 
 @pytest.mark.parametrize("code", diagnostics.CODES)

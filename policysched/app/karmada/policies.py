@@ -1,0 +1,104 @@
+"""Cluster policies from texts: what `karmada simulate` puts into force."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING
+
+from policysched import clock as clocks
+from policysched import errors
+from policysched.app import metrics_file
+from policysched.app import policies as policy_sets
+from policysched.karmada.policies import cluster_policies
+from policysched.lang import spelling
+
+if TYPE_CHECKING:
+    import datetime
+    from collections.abc import Mapping
+
+    from policysched.lang import checked
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Inputs:
+    """What is asked for.
+
+    Attributes:
+        paths: see `policy_sources.read`.
+        now: the time of all decisions.
+        params: values of params.
+        metrics: a file, see `metrics_file`; None for no samples.
+        scheduler_name: the profile whose policies are in force; None for the only one.
+    """
+
+    paths: tuple[str, ...]
+    now: datetime.datetime
+    params: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    metrics: str | None = None
+    scheduler_name: str | None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Loaded:
+    """What the inputs say.
+
+    Attributes:
+        policies: None where the texts have no cluster policy in force.
+        warnings: rendered findings that are no errors.
+        unmeasured: names of metrics of which no cluster has a sample.
+    """
+
+    policies: cluster_policies.ClusterPolicies | None
+    warnings: tuple[str, ...]
+    unmeasured: tuple[str, ...]
+
+
+def load(inputs: Inputs) -> Loaded:
+    """Return the cluster policies at the time of the inputs, with the samples of their metrics.
+
+    Raises:
+        InputError: a text or a file has errors, or cannot be read.
+        ConfigurationError: it is not said which profile is meant, or there is none of that name.
+    """
+    policy_set = policy_sets.load(
+        inputs.paths, inputs.params, inputs.scheduler_name, now=inputs.now
+    )
+    samples: metrics_file.Samples = {}
+    if inputs.metrics is not None:
+        samples = metrics_file.read(inputs.metrics, policy_set.all_metrics, inputs.now)
+    found = of_set(policy_set, inputs.scheduler_name, clocks.ManualClock(inputs.now))
+    read = found.metrics if found else ()
+    for metric in read:
+        if found is not None and metric.key in samples:
+            found.refresh(metric.key, samples[metric.key])
+    unmeasured = sorted(metric.name for metric in read if not samples.get(metric.key))
+    return Loaded(found, policy_set.warnings, tuple(unmeasured))
+
+
+def of_set(
+    policy_set: policy_sets.PolicySet, scheduler_name: str | None, clock: clocks.Clock
+) -> cluster_policies.ClusterPolicies | None:
+    """Return the cluster policies of a profile, ready to be told of samples; None without any.
+
+    Args:
+        policy_set: the policies.
+        scheduler_name: the profile; None for the only one with cluster policies.
+        clock: tells their time.
+
+    Raises:
+        ConfigurationError: several profiles have some, and no name says which is meant.
+    """
+    program = policy_set.program
+    profiles = _with_cluster_policies(program) if program else []
+    if scheduler_name is None and len(profiles) > 1:
+        names = spelling.alternatives(f"`{each.name}`" for each in profiles)
+        raise errors.ConfigurationError(
+            "--scheduler-name",
+            "several profiles have cluster policies",
+            help=f"say which one is meant: {names}",
+        )
+    return cluster_policies.of(program, scheduler_name, clock) if program else None
+
+
+def _with_cluster_policies(program: checked.CheckedProgram) -> list[checked.CheckedProfile]:
+    return [each for each in program.profiles if each.cluster_policies]

@@ -1,0 +1,59 @@
+"""Bindings in the shape of pods: what a clusterPolicy reads of the resource that is placed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from policysched.cluster import cluster_fields, objects, pod_shape
+
+if TYPE_CHECKING:
+    from policysched.karmada import objects as karmada_objects
+
+
+def as_pod(binding: karmada_objects.Binding) -> objects.Pod:
+    """Return a pod that has what policies read of a binding.
+
+    Its namespace is that of the resource, "" for one without; its labels and annotations are those
+    of the binding, which is all that a scheduler knows of those of the resource; it requests what
+    one replica requests.
+    """
+    meta, spec = binding.metadata, binding.spec
+    resource, requirements = spec.resource, spec.replica_requirements
+    fields = {
+        "apiVersion": resource.api_version,
+        "kind": resource.kind,
+        "resourceName": resource.name,
+    }
+    requests = {} if requirements is None else requirements.resource_request
+    asked = objects.ResourceRequirements(requests=requests)
+    priority = spec.schedule_priority
+    return objects.Pod(
+        metadata=objects.ObjectMeta(
+            name=meta.name,
+            namespace=resource.namespace,
+            uid=meta.uid,
+            labels=cluster_fields.labels(meta.labels, fields, {}),
+            annotations=meta.annotations,
+        ),
+        spec=objects.PodSpec(
+            priority=None if priority is None else priority.priority,
+            containers=(objects.Container(resources=asked),),
+        ),
+    )
+
+
+class BindingShapes:
+    """Finds what bindings have in common; the last one is asked about many times."""
+
+    def __init__(self, annotation_keys: frozenset[str]) -> None:
+        """Read the annotations with these keys."""
+        self._shapes = pod_shape.PodShapes(annotation_keys)
+        self._last: tuple[karmada_objects.Binding | None, pod_shape.PodInfo | None] = None, None
+
+    def info(self, binding: karmada_objects.Binding) -> pod_shape.PodInfo:
+        """Return the pod that stands for a binding, with its shape."""
+        last, known = self._last
+        if known is None or last is not binding:
+            known = self._shapes.info(as_pod(binding))
+            self._last = binding, known
+        return known

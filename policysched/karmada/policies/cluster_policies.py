@@ -1,0 +1,236 @@
+"""Cluster policies in force: they filter after all plugins, score, and fill what placements leave.
+
+The points of all rules that act on a binding, each times its weight, are summed up in hundredths,
+rounded down to whole points and added to what the plugins give, of which ClusterLocality gives 100
+to clusters that the binding has: the sum is never divided, as for nodes.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, TypeAlias, cast
+
+import numpy as np
+
+from policysched.compiler import compiler, node_masks, scope
+from policysched.compiler.rules import base, node_affinity, outage_hold, reject, score
+from policysched.framework import cycle_state, score_table
+from policysched.karmada import errors, interface, judgement
+from policysched.karmada.plugins import targets
+from policysched.karmada.policies import binding_shapes, cluster_rows, completion
+
+if TYPE_CHECKING:
+    import datetime
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from policysched import clock as clocks
+    from policysched.cluster import columns, metric_table, pod_shape
+    from policysched.cluster import snapshot as node_snapshots
+    from policysched.framework import interface as node_interface
+    from policysched.karmada import objects, snapshot
+    from policysched.lang import checked
+
+_FilterRule: TypeAlias = "reject.Reject | node_affinity.RequiredNodeAffinity"
+
+
+class ClusterPolicies:
+    """The cluster policies of one profile; made once and asked about many bindings.
+
+    Attributes:
+        name: stands beside the names of plugins.
+        metrics: that are to be sampled; `refresh` takes their samples.
+    """
+
+    name = base.PLUGIN_NAME
+
+    def __init__(
+        self,
+        profile: checked.CheckedProfile,
+        program: checked.CheckedProgram,
+        clock: clocks.Clock,
+    ) -> None:
+        """Compile the cluster policies of a profile of a program; `clock` tells their time."""
+        as_rows = dataclasses.replace(
+            profile, policies=profile.cluster_policies, metrics=profile.cluster_metrics
+        )
+        compiled = compiler.compile_program(dataclasses.replace(program, profiles=(as_rows,)))
+        (self._compiled,) = compiled.profiles
+        self.metrics = profile.cluster_metrics
+        self._rows = cluster_rows.ClusterRows(clock, compiled.metric_needs)
+        self._shapes = binding_shapes.BindingShapes(compiled.annotation_keys)
+        in_force = [each for each in profile.cluster_policies if each.mode == "enforce"]
+        in_force.sort(key=lambda policy: policy.name)
+        self._policies = [(each, scope.PolicyScope(each.scope)) for each in in_force]
+        self._groups = {
+            (each.name, group.name): node_masks.lower(group.selector)
+            for each in in_force
+            for group in (each.clusters.groups if each.clusters else ())
+        }
+        plugins = self._compiled.plugins
+        self._filters: list[_FilterRule] = [
+            each
+            for each in plugins
+            if isinstance(each, reject.Reject | node_affinity.RequiredNodeAffinity)
+        ]
+        self._scores = [each for each in plugins if isinstance(each, base.ScoreRule)]
+        self._hold = next((p for p in plugins if isinstance(p, outage_hold.OutageHold)), None)
+
+    # --- what they are told -----------------------------------------------------------------------
+
+    def refresh(self, metric: str, samples: Mapping[str, metric_table.Sample]) -> None:
+        """Replace all samples of the metric with that key, by the name of the cluster."""
+        self._rows.refresh(metric, samples)
+
+    def next_change(self, now: datetime.datetime) -> datetime.datetime | None:
+        """Return when a rule next begins or ceases to act; None for never."""
+        return self._compiled.next_change(now)
+
+    # --- what they say ----------------------------------------------------------------------------
+
+    def completed(self, binding: objects.Binding, clusters: snapshot.Snapshot) -> objects.Placement:
+        """Return the placement of a binding, which has one, with what policies add to it."""
+        placement = cast("objects.Placement", binding.spec.placement)
+        concerned = self._about(binding, self._rows.at(clusters))
+        if not concerned:
+            return placement
+        shape = self._shapes.info(binding).shape
+        granted = self._compiled.tolerations(shape, self._rows.at(clusters))
+        return completion.completed(placement, concerned, granted)
+
+    def waits(
+        self, request: interface.Request, clusters: snapshot.Snapshot
+    ) -> errors.Failure | None:
+        """Return why the binding has to wait for a metric, None if it does not (`onOutage`)."""
+        if self._hold is None:
+            return None
+        shape = self._shapes.info(request.binding).shape
+        found = self._hold.outage_of(shape, self._rows.at(clusters))
+        if found is None:
+            return None
+        rule, samples = found
+        return errors.Failure(
+            "unschedulable",
+            f"binding waits for metric {samples.metric.name}, which policy {rule.head.name} "
+            f"reads: no cluster has a valid sample",
+        )
+
+    def filter(self, request: interface.Request, clusters: snapshot.Snapshot) -> Sequence[str]:
+        """Return for each of `clusters.clusters` why it cannot take the binding, or `PASSES`.
+
+        Like a taint, `reject` keeps off what is not there yet: present targets pass.
+        """
+        snap = self._rows.at(clusters)
+        nodes = snap.at_rows(self._rows.rows_of(clusters))
+        pod = self._shapes.info(request.binding)
+        told: Sequence[str] = self._outside_group(request, snap, nodes)
+        for rule in self._filters:
+            state = cycle_state.CycleState()
+            if not rule.applies_to(state, pod.shape, snap):
+                continue
+            passes = rule.filter(state, pod, nodes).passes
+            said: Sequence[str] = [interface.PASSES if p else _reason(rule) for p in passes]
+            if isinstance(rule, reject.Reject):
+                said = targets.keep_passing(said, request, clusters)
+            told = [before or now for before, now in zip(told, said, strict=True)]
+        return told
+
+    def judge(
+        self, request: interface.Request, clusters: snapshot.Snapshot, feasible: Sequence[int]
+    ) -> judgement.Judgement:
+        """Return what scores say of the clusters at the places `feasible` of the snapshot.
+
+        Points by comparison are made among these clusters.
+        """
+        snap = self._rows.at(clusters)
+        nodes = snap.at_rows(self._rows.rows_of(clusters)[np.array(feasible, np.intp)])
+        pod = self._shapes.info(request.binding)
+        given = {
+            rule.head.name: _weighted(rule, pod, nodes)
+            for rule in self._scores
+            if rule.applies_to(cycle_state.CycleState(), pod.shape, snap)
+        }
+        total = sum(given.values(), np.zeros(len(feasible), np.int64))
+        return judgement.Judgement(
+            [int(each) for each in total // score_table.HUNDREDTHS],
+            self._votes(request, snap, given),
+        )
+
+    # --- parts ------------------------------------------------------------------------------------
+
+    def _about(
+        self, binding: objects.Binding, snap: node_snapshots.Snapshot
+    ) -> list[checked.CheckedPolicy]:
+        """Return the policies that are about a binding, by name."""
+        shape = self._shapes.info(binding).shape
+        namespaces = snap.counts.namespaces
+        return [p for p, about in self._policies if about.selects(shape, namespaces)]
+
+    def _outside_group(
+        self,
+        request: interface.Request,
+        snap: node_snapshots.Snapshot,
+        nodes: node_snapshots.NodeView,
+    ) -> list[str]:
+        """Return the reason of the clusters that are not in the group whose turn it is."""
+        placement = cast("objects.Placement", request.spec.placement)
+        grouping = completion.groups(placement, self._about(request.binding, snap))
+        group = grouping and self._groups.get((grouping.name, request.affinity_name))
+        if not grouping or not group:
+            return [interface.PASSES] * len(nodes)
+        reason = f"cluster(s) not in clusterGroup {grouping.name}/{request.affinity_name}"
+        return [interface.PASSES if inside else reason for inside in group.mask(nodes)]
+
+    def _votes(
+        self,
+        request: interface.Request,
+        snap: node_snapshots.Snapshot,
+        given: Mapping[str, columns.IntArray],
+    ) -> Sequence[int] | None:
+        scheduling = request.placement.replica_scheduling
+        weights = scheduling.weight_preference if scheduling else None
+        if weights is None or weights.dynamic_weight != completion.BY_SCORE:
+            return None
+        dividing = completion.division(self._about(request.binding, snap))
+        said = dividing.clusters.division if dividing and dividing.clusters else None
+        if dividing is None or said is None:
+            return None
+        own = [r.head.name for r in dividing.rules if said.rule in (None, r.head.name)]
+        return [int(each) for each in _sum(given[name] for name in own if name in given)]
+
+
+def of(
+    program: checked.CheckedProgram, scheduler_name: str | None, clock: clocks.Clock
+) -> ClusterPolicies | None:
+    """Return the cluster policies that are in force under a scheduler name; None for none.
+
+    Those of the profile of that name, or of the one that a text without profiles implies. None as
+    the name stands for the only profile that has any.
+    """
+    for profile in program.profiles:
+        is_meant = scheduler_name is None or profile.name in (None, scheduler_name)
+        if is_meant and profile.cluster_policies:
+            return ClusterPolicies(profile, program, clock)
+    return None
+
+
+def _reason(rule: _FilterRule) -> str:
+    if rule.head.message:
+        return rule.head.message
+    said = "rejected by" if isinstance(rule, reject.Reject) else "didn't match"
+    return f"cluster(s) {said} policy {rule.head.name}"
+
+
+def _weighted(
+    rule: base.ScoreRule, pod: pod_shape.PodInfo, nodes: node_snapshots.NodeView
+) -> columns.IntArray:
+    """Return int64 (f,) hundredths times the weight of a rule, of the f feasible clusters."""
+    state = cycle_state.CycleState()
+    raw = cast("node_interface.ScorePlugin", rule).score(state, pod, nodes)
+    if isinstance(rule, score.RelativeScore):
+        raw = rule.normalize_score(state, pod, raw)
+    return cast("columns.IntArray", rule.weight * raw)
+
+
+def _sum(each: Iterable[columns.IntArray]) -> Iterable[int]:
+    rows = list(each)
+    return cast("Iterable[int]", np.sum(rows, axis=0)) if rows else ()

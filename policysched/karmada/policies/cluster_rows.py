@@ -1,0 +1,114 @@
+"""Member clusters in the columns of nodes, one row a cluster.
+
+Rules of a clusterPolicy are compiled like those about nodes and evaluated on these rows: labels,
+fields (see `cluster.cluster_fields`), taints, the allocatable amounts of the resource summary, and
+as requested what is allocated or being allocated.
+"""
+
+from __future__ import annotations
+
+import collections
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from policysched.cluster import cache, cluster_fields, objects, pod_requests
+
+if TYPE_CHECKING:
+    import datetime
+    from collections.abc import Iterable, Mapping
+
+    import numpy.typing as npt
+
+    from policysched import clock as clocks
+    from policysched.cluster import metric_needs, metric_table
+    from policysched.cluster import snapshot as node_snapshots
+    from policysched.karmada import objects as karmada_objects
+    from policysched.karmada import snapshot
+
+_PODS = "pods"
+
+
+class ClusterRows:
+    """The rows of the clusters that were seen last, and the samples of their metrics."""
+
+    def __init__(self, clock: clocks.Clock, needs: metric_needs.MetricNeeds) -> None:
+        """Start without clusters; `needs` is what the rules need to be kept of metrics."""
+        self._clock = clock
+        self._cache = cache.Cache(clock)
+        self._cache.follow_metrics(needs)
+        self._clusters: dict[str, karmada_objects.Cluster] = {}
+        self._requested: dict[str, Mapping[str, int]] = {}
+        self._last: snapshot.Snapshot | None = None
+
+    def refresh(self, metric: str, samples: Mapping[str, metric_table.Sample]) -> None:
+        """Replace all samples of the metric with that key, by the name of the cluster."""
+        self._cache.metrics.refresh(metric, samples)
+
+    def at(self, clusters: snapshot.Snapshot) -> node_snapshots.Snapshot:
+        """Return the columns as they are for these clusters, at the time of the clock."""
+        if clusters is not self._last:
+            self._follow(clusters.clusters)
+            self._last = clusters
+        now: datetime.datetime = self._clock.now()
+        return self._cache.snapshot(now)
+
+    def rows_of(self, clusters: snapshot.Snapshot) -> npt.NDArray[np.intp]:
+        """Return intp (n,): the row of each of the n clusters, in their order."""
+        row_of = self._cache.nodes.row_of
+        return np.array([row_of[each.metadata.name] for each in clusters.clusters], np.intp)
+
+    def _follow(self, clusters: Iterable[karmada_objects.Cluster]) -> None:
+        living = {each.metadata.name: each for each in clusters}
+        for name in self._clusters.keys() - living.keys():
+            self._request(name, {})
+            self._cache.remove_node(name)
+            del self._clusters[name]
+        for name, cluster in living.items():
+            if self._clusters.get(name) is not cluster:
+                self._cache.set_node(as_node(cluster))
+                self._request(name, requested(cluster))
+                self._clusters[name] = cluster
+
+    def _request(self, name: str, amounts: Mapping[str, int]) -> None:
+        """Make a row's usage what it is now."""
+        row = self._cache.nodes.row_of[name]
+        before = self._requested.get(name, {})
+        for resource in before.keys() | amounts.keys():
+            more = amounts.get(resource, 0) - before.get(resource, 0)
+            if resource == _PODS:
+                self._cache.nodes.suppose_pod_count(row, more)
+            elif self._cache.nodes.resources.find(resource) is not None:
+                self._cache.nodes.suppose_requests(row, resource, more)
+        self._requested[name] = amounts
+
+
+def as_node(cluster: karmada_objects.Cluster) -> objects.Node:
+    """Return a node that has what policies read of a cluster."""
+    meta, spec = cluster.metadata, cluster.spec
+    labels = cluster_fields.labels(
+        meta.labels,
+        {"provider": spec.provider, "region": spec.region},
+        {"zone": spec.zones},
+    )
+    summary = cluster.status.resource_summary
+    return objects.Node(
+        metadata=objects.ObjectMeta(
+            name=meta.name, labels=labels, uid=meta.uid, creation_timestamp=meta.creation_timestamp
+        ),
+        spec=objects.NodeSpec(taints=spec.taints),
+        status=objects.NodeStatus(allocatable=summary.allocatable if summary else {}),
+    )
+
+
+def requested(cluster: karmada_objects.Cluster) -> dict[str, int]:
+    """Return what is allocated and being allocated, of resources that are allocatable."""
+    summary = cluster.status.resource_summary
+    if summary is None:
+        return {}
+    total: collections.Counter[str] = collections.Counter()
+    for amounts in (summary.allocated, summary.allocating):
+        for resource, text in amounts.items():
+            if resource in summary.allocatable:
+                total[resource] += pod_requests.amount(resource, text)
+    return dict(total)

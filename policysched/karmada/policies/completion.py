@@ -1,0 +1,131 @@
+"""What cluster policies add to the placement of a binding, which its annotation never records.
+
+The placement's own words win: `clusterGroup`, `spreadConstraint` and `replicas` fill only what it
+leaves empty. Of several policies that say the same, the first by name is heard, whatever the order
+of the texts; tolerations of all of them are united with those of the placement.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from policysched.karmada import objects
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from policysched.cluster import objects as node_objects
+    from policysched.lang import checked, checked_cluster
+
+BY_SCORE: Final = "score"
+"""Stands for the dynamic weight of a binding whose replicas are divided by score."""
+
+_NO_BOUND = 2**31 - 1
+
+
+def groups(
+    placement: objects.Placement, policies: Sequence[checked.CheckedPolicy]
+) -> checked.CheckedPolicy | None:
+    """Return the policy whose groups are tried in turn; None where the placement has its own."""
+    if placement.cluster_affinity is not None or placement.cluster_affinities:
+        return None
+    return next((p for p in policies if p.clusters and p.clusters.groups), None)
+
+
+def division(policies: Sequence[checked.CheckedPolicy]) -> checked.CheckedPolicy | None:
+    """Return the policy that says how replicas are divided, if one does."""
+    return next((p for p in policies if p.clusters and p.clusters.division), None)
+
+
+def completed(
+    placement: objects.Placement,
+    policies: Sequence[checked.CheckedPolicy],
+    tolerations: Iterable[node_objects.Toleration],
+) -> objects.Placement:
+    """Return the placement with what policies add to it.
+
+    Args:
+        placement: of the binding.
+        policies: those that are about the binding, by name.
+        tolerations: that they grant.
+    """
+    grouping, dividing = groups(placement, policies), division(policies)
+    own = {_key(each) for each in placement.cluster_tolerations}
+    granted = [_toleration(each) for each in tolerations if _key(each) not in own]
+    return msgspec.structs.replace(
+        placement,
+        cluster_affinities=_terms(grouping) if grouping else placement.cluster_affinities,
+        cluster_tolerations=(*placement.cluster_tolerations, *granted),
+        spread_constraints=placement.spread_constraints or _spread(policies),
+        replica_scheduling=_divided(placement.replica_scheduling, dividing),
+    )
+
+
+def _key(toleration: node_objects.Toleration) -> tuple[str, str, str, str]:
+    return toleration.key, toleration.operator, toleration.value, toleration.effect
+
+
+def _toleration(granted: node_objects.Toleration) -> objects.Toleration:
+    key, operator, value, effect = _key(granted)
+    return objects.Toleration(key=key, operator=operator, value=value, effect=effect)
+
+
+def _terms(policy: checked.CheckedPolicy) -> tuple[objects.ClusterAffinityTerm, ...]:
+    """Return a term for each group; the policy's own filter says which clusters it means."""
+    found = policy.clusters.groups if policy.clusters else ()
+    return tuple(objects.ClusterAffinityTerm(affinity_name=group.name) for group in found)
+
+
+def _spread(policies: Sequence[checked.CheckedPolicy]) -> tuple[objects.SpreadConstraint, ...]:
+    said = next((p.clusters.spread for p in policies if p.clusters and p.clusters.spread), ())
+    return tuple(
+        objects.SpreadConstraint(
+            spread_by_field=each.by,
+            min_groups=each.min_groups,
+            max_groups=_NO_BOUND if each.max_groups is None else each.max_groups,
+        )
+        for each in said
+    )
+
+
+def _divided(
+    own: objects.ReplicaScheduling | None, policy: checked.CheckedPolicy | None
+) -> objects.ReplicaScheduling | None:
+    """Return how replicas are divided: each level that the placement leaves empty is filled."""
+    said = policy.clusters.division if policy and policy.clusters else None
+    if said is None:
+        return own
+    whole = _scheduling(said)
+    if own is None or not own.replica_scheduling_type:
+        return whole
+    if objects.DUPLICATED in (own.replica_scheduling_type, whole.replica_scheduling_type):
+        return own
+    if not own.replica_division_preference:
+        return whole
+    is_weighted = own.replica_division_preference == objects.WEIGHTED
+    is_open = is_weighted and own.weight_preference is None
+    if is_open and whole.replica_division_preference == objects.WEIGHTED:
+        return whole
+    return own
+
+
+def _scheduling(said: checked_cluster.Division) -> objects.ReplicaScheduling:
+    if said.kind == objects.DUPLICATED:
+        return objects.ReplicaScheduling(replica_scheduling_type=objects.DUPLICATED)
+    preference = None
+    if said.kind == objects.WEIGHTED:
+        weights = tuple(
+            objects.StaticClusterWeight(
+                target_cluster=objects.ClusterAffinity(cluster_names=(name,)), weight=weight
+            )
+            for name, weight in said.weights
+        )
+        dynamic = BY_SCORE if said.dynamic == "score" else said.dynamic or ""
+        preference = objects.WeightPreference(static_weight_list=weights, dynamic_weight=dynamic)
+    return objects.ReplicaScheduling(
+        replica_scheduling_type=objects.DIVIDED,
+        replica_division_preference=said.kind,
+        weight_preference=preference,
+    )
