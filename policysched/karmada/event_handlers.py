@@ -66,10 +66,10 @@ class EventHandlers:
         self.queue.add(key)
 
     def add_all(self) -> None:
-        """Have all bindings of this scheduler looked at, as when the process starts."""
+        """Have all bindings of this scheduler looked at; they have been counted when they came."""
         for key, binding in self.store.bindings.items():
             if self.is_ours(binding):
-                self.add(key, ADD)
+                self.queue.add(key)
 
     def is_ours(self, binding: objects.Binding) -> bool:
         """Return whether events of the binding concern this scheduler."""

@@ -1,0 +1,315 @@
+"""From what watches tell to what is to be written, without a server."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import msgspec
+import pytest
+
+from policysched import clock as clocks
+from policysched.karmada import (
+    algorithm,
+    errors,
+    event_handlers,
+    interface,
+    measurements,
+    objects,
+    registry,
+    scheduling,
+    snapshot,
+    store,
+    triggers,
+    verdicts,
+    work_queue,
+)
+from policysched.kube import rate_limit
+from tests import builders
+from tests.karmada import twins
+
+OURS = twins.OURS
+
+
+@dataclasses.dataclass
+class Events:
+    """Keeps events."""
+
+    told: list[tuple[str, str, str]] = dataclasses.field(default_factory=list)
+
+    def record(self, binding: objects.Binding, event_type: str, reason: str, note: str) -> None:
+        """Keep one."""
+        self.told.append((binding.key, event_type, note))
+
+
+class World:
+    """A scheduler whose watches are fed, and whose writes are answered, by hand."""
+
+    def __init__(self, *plugins: interface.Plugin) -> None:
+        """Make one with the built-in plugins, and those of groups, and further ones."""
+        self.clock = clocks.ManualClock(builders.EPOCH)
+        self.events = Events()
+        self.store = store.Store()
+        bucket = rate_limit.TokenBucket(10, 100, self.clock)
+        self.queue = work_queue.WorkQueue(self.clock, bucket)
+        self.handlers = event_handlers.EventHandlers(self.store, self.queue, OURS)
+        built_in = registry.chosen(registry.built_in(with_workload_affinity=True), ["*"])
+        measured = measurements.Measurements(self.clock)
+        how = algorithm.Algorithm([*built_in, *plugins], observer=measured)
+        self.decisions = scheduling.Scheduling(
+            how, self.handlers, self.events, self.clock, measured
+        )
+
+    def cluster(self, name: str, version: int = 1, **spec: Any) -> None:
+        """Tell of a cluster."""
+        made = twins.cluster(name, **spec)
+        made["metadata"]["generation"] = version
+        self.handlers.clusters.upsert(msgspec.convert(made, objects.Cluster))
+
+    def binding(self, name: str, placement: Any = None, version: int = 1, **spec: Any) -> None:
+        """Tell of a binding, whose generation and resourceVersion are `version`."""
+        self.handlers.bindings.upsert(_binding(name, placement or {}, version, **spec))
+
+    def attempts(self) -> list[scheduling.Attempt]:
+        """Return all that is to be written now."""
+        while self.handlers.follow_clusters():
+            pass
+        found = []
+        while (attempt := self.decisions.next_attempt()) is not None:
+            found.append(attempt)
+        return found
+
+    def names(self) -> list[str]:
+        """Return the names of what is looked at now, and end that."""
+        attempts = self.attempts()
+        for attempt in attempts:
+            self.decisions.end(attempt, is_retried=False)
+        return [attempt.binding.metadata.name for attempt in attempts]
+
+
+def _binding(name: str, placement: Any, version: int = 1, **spec: Any) -> objects.Binding:
+    status, meta = spec.pop("status", {}), spec.pop("metadata", {})
+    made = twins.binding(name, placement, spec.pop("replicas", 2), **spec)
+    made["spec"].setdefault("schedulerName", OURS)
+    made["metadata"] |= {"generation": version, "resourceVersion": str(version), "uid": name} | meta
+    return msgspec.convert(made | {"status": status}, objects.Binding)
+
+
+@pytest.fixture
+def world() -> World:
+    """One with two clusters."""
+    made = World()
+    made.cluster("m1")
+    made.cluster("m2")
+    return made
+
+
+def test_bindings_of_others_are_passed_over(world: World) -> None:
+    """Another scheduler's, suspended ones, and those that no policy has made."""
+    world.binding("ours")
+    world.binding("others", schedulerName="default-scheduler")
+    world.binding("suspended", suspension={"scheduling": True})
+    world.binding("unlabelled", metadata={"labels": {}})
+    assert world.names() == ["ours"]
+
+
+def test_only_a_new_generation_is_looked_at_again(world: World) -> None:
+    """A change of status, labels or annotations is none of ours."""
+    world.binding("a", version=1)
+    assert world.names() == ["a"]
+    world.binding("a", version=1, metadata={"resourceVersion": "7"})
+    assert world.names() == []
+    world.binding("a", version=2)
+    assert world.names() == ["a"]
+    assert world.handlers.incoming == {"BindingAdd": 1, "BindingUpdate": 1}
+
+
+def test_one_that_comes_to_be_ours_is_looked_at(world: World) -> None:
+    """The end of a suspension counts as a new binding, though its generation is known."""
+    world.binding("a", suspension={"scheduling": True})
+    assert world.names() == []
+    world.binding("a", version=2)
+    assert world.names() == ["a"]
+
+
+@pytest.mark.parametrize(
+    "change, expected",
+    [
+        ({"labels": {"tier": "gold"}}, ["a"]),
+        ({"version": 2, "region": "eu"}, ["a"]),
+        ({"cpu": "1"}, []),
+    ],
+    ids=["labels", "spec", "status"],
+)
+def test_a_change_of_a_cluster_moves_whom_it_concerns(
+    world: World, change: dict[str, Any], expected: list[str]
+) -> None:
+    """Those whose affinity the cluster matches, before or after; a change of status moves none."""
+    world.binding("a", {"clusterAffinity": {"clusterNames": ["m1"]}})
+    world.binding("b", {"clusterAffinity": {"clusterNames": ["m2"]}})
+    assert world.names() == ["a", "b"]
+    world.cluster("m1", **change)
+    assert world.names() == expected
+
+
+def test_a_new_cluster_and_one_that_is_gone_move_nobody(world: World) -> None:
+    """As at Karmada, whose controllers do that."""
+    world.binding("a")
+    world.names()
+    world.cluster("m3")
+    world.handlers.clusters.delete(world.store.clusters["m2"])
+    assert world.names() == []
+
+
+def test_a_list_tells_what_a_watch_has_missed(world: World) -> None:
+    """What is not in it is forgotten, what has another generation is looked at."""
+    for name in ("a", "b", "c"):
+        world.binding(name)
+    world.names()
+    world.handlers.bindings.replace(
+        [_binding("a", {}, 1), _binding("b", {}, 5), _binding("d", {}, 1)]
+    )
+    assert world.names() == ["b", "d"]
+    assert "default/c" not in world.store.bindings
+
+
+def test_bindings_with_a_namespace_and_without_are_told_apart(world: World) -> None:
+    """A list of ClusterResourceBindings forgets none of the others."""
+    world.binding("a")
+    everywhere = _binding("a", {}, metadata={"namespace": ""})
+    world.handlers.cluster_bindings.replace([everywhere])
+    assert set(world.store.bindings) == {"default/a", "a"}
+    world.handlers.cluster_bindings.replace([])
+    assert set(world.store.bindings) == {"default/a"}
+
+
+def test_decisions_run_ahead_but_not_for_the_same_binding(world: World) -> None:
+    """A second look waits until the first one is written, and sees what was."""
+    world.binding("a")
+    world.binding("b")
+    first, _ = world.attempts()
+    world.binding("a", version=2, replicas=3)
+    assert world.attempts() == []
+    written = _binding("a", {}, 3, replicas=3, clusters=[{"name": "m1", "replicas": 2}])
+    world.decisions.written(first, written)
+    world.decisions.end(first, is_retried=False)
+    (again,) = world.attempts()
+    assert again.binding is written
+
+
+def test_a_watch_that_is_behind_does_not_bring_back_the_past(world: World) -> None:
+    """The answer to a write is newer than what the watch tells later."""
+    world.binding("a")
+    (attempt,) = world.attempts()
+    written = _binding("a", {}, 5, clusters=[{"name": "m1", "replicas": 2}])
+    world.decisions.written(attempt, written)
+    world.decisions.end(attempt, is_retried=False)
+    world.binding("a", version=2)
+    assert world.store.bindings["default/a"] is written
+
+
+def test_groups_see_what_is_being_written(world: World) -> None:
+    """Two bindings that must not meet do not, though the first is not written yet."""
+    apart = {"workloadAffinityGroups": {"antiAffinityGroup": "x"}}
+    one = {"spreadConstraints": [{"spreadByField": "cluster", "minGroups": 1, "maxGroups": 1}]}
+    for name in ("a", "b", "c"):
+        world.binding(name, one, **apart)
+    attempts = world.attempts()
+    targets = [[target.name for target in each.targets or ()] for each in attempts]
+    assert targets == [["m1"], ["m2"], []]
+
+
+def test_a_failed_write_leaves_no_trace_in_groups(world: World) -> None:
+    """The cluster is free for others again."""
+    apart = {"workloadAffinityGroups": {"antiAffinityGroup": "x"}}
+    one = {"spreadConstraints": [{"spreadByField": "cluster", "minGroups": 1, "maxGroups": 1}]}
+    world.binding("a", one, **apart)
+    (attempt,) = world.attempts()
+    world.decisions.end(attempt, is_retried=True)
+    world.binding("b", one, **apart)
+    (other,) = world.attempts()
+    assert [target.name for target in other.targets or ()] == ["m1"]
+
+
+def test_what_failed_comes_again_after_a_pause(world: World) -> None:
+    """Not at once, and not for ever if it is not retried."""
+    world.binding("a")
+    (attempt,) = world.attempts()
+    world.decisions.end(attempt, is_retried=True)
+    assert world.attempts() == []
+    world.clock.advance(0.01)
+    assert len(world.attempts()) == 1
+    assert world.handlers.incoming["ScheduleAttemptFailure"] == 1
+    assert world.decisions.measured.attempts == {("error", "ReconcileSchedule"): 1}
+
+
+def test_one_that_is_being_deleted_is_told_of_and_left(world: World) -> None:
+    """A warning, as at Karmada."""
+    world.binding("a", metadata={"deletionTimestamp": "2026-01-01T00:00:00Z"})
+    assert world.attempts() == []
+    note = "skip schedule deleting resourceBinding: default/a"
+    assert world.events.told == [("default/a", "Warning", note)]
+
+
+def test_one_that_was_left_half_written_is_finished(world: World) -> None:
+    """Clusters without a status: the process ended between two writes."""
+    placement = twins.dynamic()
+    placed = _binding(
+        "a", placement, 2, clusters=[{"name": "m1", "replicas": 1}, {"name": "m2", "replicas": 1}]
+    )
+    applied = msgspec.json.encode(placed.spec.placement).decode()
+    meta = msgspec.structs.replace(
+        placed.metadata, annotations={triggers.APPLIED_PLACEMENT: applied}
+    )
+    world.handlers.bindings.upsert(msgspec.structs.replace(placed, metadata=meta))
+    (attempt,) = world.attempts()
+    assert attempt.trigger is triggers.Trigger.RECONCILE
+    assert attempt.targets == placed.spec.clusters
+
+
+def test_a_binding_that_makes_no_sense_is_told_so_and_not_tried_again(world: World) -> None:
+    """Only its author can help."""
+    world.binding("a", rescheduleTriggeredAt="yesterday")
+    (attempt,) = world.attempts()
+    assert attempt.is_hopeless
+    assert attempt.targets is None
+    assert attempt.decision is not None
+    world.decisions.tell(attempt, verdicts.of(attempt.decision.result))
+    assert "`yesterday` is not a time" in world.events.told[0][2]
+
+
+def test_a_cluster_that_makes_no_sense_stays_as_it_was(world: World) -> None:
+    """Else its workloads would be moved away."""
+    before = world.store.clusters["m1"]
+    world.cluster("m1", cpu="much")
+    assert world.store.clusters["m1"] is before
+
+
+def test_a_plugin_that_raises_fails_one_binding(world: World) -> None:
+    """The others go on."""
+
+    class Raising:
+        name = "Raising"
+
+        def filter(self, request: interface.Request, clusters: snapshot.Snapshot) -> list[str]:
+            if request.binding.metadata.name == "a":
+                raise KeyError("x")
+            return [interface.PASSES] * len(clusters.clusters)
+
+    world = World(Raising())
+    world.cluster("m1")
+    world.binding("a")
+    world.binding("b")
+    failed, placed = world.attempts()
+    assert failed.decision is not None
+    assert failed.decision.result == errors.Failure("other", "KeyError: 'x'")
+    assert placed.targets
+
+
+def test_starting_over_looks_at_everything_again(world: World) -> None:
+    """Whatever was known: another process may have written meanwhile."""
+    world.binding("a")
+    world.binding("others", schedulerName="x")
+    world.names()
+    world.decisions.start_over()
+    assert world.names() == ["a"]

@@ -1,0 +1,61 @@
+"""What is told of an attempt, and whether it is tried again."""
+
+from __future__ import annotations
+
+import pytest
+
+from policysched.karmada import algorithm, errors, objects, verdicts
+
+_TARGETS = (objects.TargetCluster(name="m1", replicas=2),)
+_FIT = errors.Failure("fit", "0/1 clusters are available: 1 x.")
+_BROKEN = verdicts.WriteFailure("etcd is away")
+_QUOTA = verdicts.WriteFailure("quota x is used up", is_quota=True)
+
+
+@pytest.mark.parametrize(
+    "result, failures, expected",
+    [
+        (_TARGETS, [], ("Success", "", False)),
+        (_FIT, [], ("NoClusterFit", _FIT.text, False)),
+        (errors.Failure("unschedulable", "short"), [], ("Unschedulable", "short", True)),
+        (errors.Failure("other", "odd"), [], ("SchedulerError", "odd", True)),
+        (_TARGETS, [_BROKEN], ("SchedulerError", "etcd is away", True)),
+        (_TARGETS, [_BROKEN, _BROKEN], ("SchedulerError", "etcd is away", True)),
+        (
+            _TARGETS,
+            [_BROKEN, verdicts.WriteFailure("and again")],
+            ("SchedulerError", "[etcd is away, and again]", True),
+        ),
+        (_TARGETS, [_QUOTA], ("QuotaExceeded", "quota x is used up", True)),
+        (_FIT, [_BROKEN], ("NoClusterFit", f"[{_FIT.text}, etcd is away]", True)),
+    ],
+    ids=[
+        "placed",
+        "no-fit",
+        "no-room",
+        "odd",
+        "write-failed",
+        "failed-twice-alike",
+        "failed-twice",
+        "quota",
+        "no-fit-and-write-failed",
+    ],
+)
+def test_reasons_texts_and_retries(
+    result: algorithm.Result,
+    failures: list[verdicts.WriteFailure],
+    expected: tuple[str, str, bool],
+) -> None:
+    """Only success and `fit` wait for a change; a write that failed is tried again."""
+    verdict = verdicts.of(result, failures)
+    assert (verdict.condition.reason, verdict.error, verdict.is_retried) == expected
+    assert verdict.condition.status == ("True" if expected[0] == "Success" else "False")
+    assert verdict.condition.message == (
+        verdict.error or "Binding has been scheduled successfully."
+    )
+
+
+def test_a_message_fits_into_a_condition() -> None:
+    """The API refuses longer ones, which would keep the binding from ever being told."""
+    verdict = verdicts.of(errors.Failure("other", "x" * 100_000))
+    assert len(verdict.condition.message) == verdicts.MESSAGE_LIMIT
