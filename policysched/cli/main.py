@@ -9,6 +9,7 @@ import argparse
 import difflib
 import errno
 import importlib
+import io
 import keyword
 import os
 import sys
@@ -66,6 +67,7 @@ class _Parser(argparse.ArgumentParser):
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line `argv` (default: the process's own) and return the exit code."""
     _open_closed_streams()
+    _speak_utf8(sys.stdout)
     try:
         exit_code = _run(sys.argv[1:] if argv is None else list(argv))
         sys.stdout.flush()
@@ -97,6 +99,15 @@ def _open_closed_streams() -> None:
         sys.stdout = os.fdopen(os.open(os.devnull, os.O_RDONLY), "w", encoding="utf-8")
     if sys.stderr is None:
         sys.stderr = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8")
+
+
+def _speak_utf8(stream: TextIO) -> None:
+    """Write UTF-8 whatever the locale says, as kubectl does: policies and JSON are UTF-8.
+
+    Names of files that are no UTF-8 are written as the bytes that they are.
+    """
+    if isinstance(stream, io.TextIOWrapper):
+        stream.reconfigure(encoding="utf-8", errors="surrogateescape")
 
 
 def _drop(stream: TextIO) -> None:

@@ -40,10 +40,16 @@ def note(text: str) -> None:
 
 
 def as_json(value: object) -> str:
-    """Return a value as one line of JSON."""
+    """Return a value as one line of JSON; a name of a file that is no UTF-8 has `?` in it."""
     import orjson  # noqa: PLC0415 - `--help` does without
 
-    return orjson.dumps(value).decode()
+    try:
+        return orjson.dumps(value).decode()
+    except orjson.JSONEncodeError:
+        import json  # noqa: PLC0415 - hardly ever needed
+
+        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+        return text.encode("utf-8", "replace").decode()
 
 
 def write_json_array(values: Iterable[object]) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import os
 import pathlib
 import subprocess
@@ -204,6 +205,25 @@ def test_a_stream_that_cannot_be_used_is_one_clear_error(
     assert done.stderr.count("\n") == 1
 
 
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "cp1252"])
+def test_output_is_utf_8_whatever_the_locale_says(encoding: str, tmp_path: pathlib.Path) -> None:
+    """What a policy says comes out as it is, and signs that the locale lacks are no traceback."""
+    policy = 'policy a {\n  description "ü → 世界"\n  for pods\n}\n'
+    (tmp_path / "F").write_text(policy, "utf-8")
+    done = _in_shell("fmt F", tmp_path, PYTHONIOENCODING=encoding)
+    assert (done.returncode, done.stdout, done.stderr) == (0, policy, "")
+
+
+@pytest.mark.parametrize("command", ["fmt --check", "ast", "ast -o json", "check -o json"])
+def test_a_name_that_is_no_utf_8_can_be_told(command: str, tmp_path: pathlib.Path) -> None:
+    """Whatever the form of the output, such a name of a file is no traceback."""
+    (tmp_path / os.fsdecode(b"\xff.policy")).write_text("policy   a {\n  for pods\n}\n", "utf-8")
+    done = _in_shell(f'{command} "$(printf "\\377").policy"', tmp_path)
+    assert "Traceback" not in done.stderr
+    assert done.returncode in (errors.EXIT_OK, errors.EXIT_FINDINGS, errors.EXIT_WRONG_INPUT)
+    assert "json" not in command or json.loads(done.stdout)
+
+
 @pytest.mark.parametrize("redirection", ["2>/dev/full", "2>&-"])
 def test_an_error_that_cannot_be_told_keeps_its_exit_code(
     redirection: str, tmp_path: pathlib.Path
@@ -213,7 +233,9 @@ def test_an_error_that_cannot_be_told_keeps_its_exit_code(
     assert (done.returncode, done.stdout) == (errors.EXIT_WRONG_INPUT, "")
 
 
-def _in_shell(command: str, folder: pathlib.Path) -> subprocess.CompletedProcess[str]:
+def _in_shell(
+    command: str, folder: pathlib.Path, **environment: str
+) -> subprocess.CompletedProcess[str]:
     code = "import sys; from policysched.cli import main; sys.exit(main.main())"
     root = str(pathlib.Path(__file__).parents[2])
     return subprocess.run(
@@ -224,9 +246,12 @@ def _in_shell(command: str, folder: pathlib.Path) -> subprocess.CompletedProcess
             "PYTHON": sys.executable,
             "PYTHONPATH": root,
             "PYTHONUNBUFFERED": "",  # else argparse meets the error of --help, and ignores it
+            **environment,
         },
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
+        encoding="utf-8",
+        errors="surrogateescape",
         check=False,
     )
