@@ -170,7 +170,7 @@ def run(args: argparse.Namespace) -> int:
     from policysched.app.karmada import running  # noqa: PLC0415 - as above
 
     offline_options.refuse_empty(args, "kubeconfig", "context", "master")
-    said = _options(args)
+    said = options_of(args)
     algorithm = karmada_options.algorithm(args)
     clock = clocks.SystemClock()
     level = "debug" if args.v >= _DEBUG_VERBOSITY else args.log_level
@@ -181,7 +181,7 @@ def run(args: argparse.Namespace) -> int:
     return errors.EXIT_OK
 
 
-def _options(args: argparse.Namespace) -> options.Options:
+def options_of(args: argparse.Namespace) -> options.Options:
     """Return what the options say.
 
     Raises:

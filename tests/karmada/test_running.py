@@ -120,7 +120,7 @@ def test_it_tells_of_itself(
     address = f"127.0.0.1:{process.free_port()}"
     flags = [f"--metrics-bind-address={address}", f"--health-probe-bind-address={address}"]
     with twins.ours(karmada_plane, tmp_path, flags) as scheduler:
-        scheduler.wait_until(lambda: len(_placed(client)) == 1 and _page(address, "/healthz"))
+        scheduler.wait_until(lambda: len(_placed(client)) == 1 and _page(address, "/readyz") != "")
         assert _page(address, "/healthz") == "ok"
         assert _page(address, "/readyz") == "ok"
         said = 'karmada_scheduler_schedule_attempts_total{result="scheduled",schedule_type='

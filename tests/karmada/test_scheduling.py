@@ -29,6 +29,8 @@ from tests import builders
 from tests.karmada import twins
 
 OURS = twins.OURS
+APART: Any = {"workloadAffinityGroups": {"antiAffinityGroup": "x"}}
+ONE = {"spreadConstraints": [{"spreadByField": "cluster", "minGroups": 1, "maxGroups": 1}]}
 
 
 @dataclasses.dataclass
@@ -210,10 +212,8 @@ def test_a_watch_that_is_behind_does_not_bring_back_the_past(world: World) -> No
 
 def test_groups_see_what_is_being_written(world: World) -> None:
     """Two bindings that must not meet do not, though the first is not written yet."""
-    apart = {"workloadAffinityGroups": {"antiAffinityGroup": "x"}}
-    one = {"spreadConstraints": [{"spreadByField": "cluster", "minGroups": 1, "maxGroups": 1}]}
     for name in ("a", "b", "c"):
-        world.binding(name, one, **apart)
+        world.binding(name, ONE, **APART)
     attempts = world.attempts()
     targets = [[target.name for target in each.targets or ()] for each in attempts]
     assert targets == [["m1"], ["m2"], []]
@@ -221,12 +221,10 @@ def test_groups_see_what_is_being_written(world: World) -> None:
 
 def test_a_failed_write_leaves_no_trace_in_groups(world: World) -> None:
     """The cluster is free for others again."""
-    apart = {"workloadAffinityGroups": {"antiAffinityGroup": "x"}}
-    one = {"spreadConstraints": [{"spreadByField": "cluster", "minGroups": 1, "maxGroups": 1}]}
-    world.binding("a", one, **apart)
+    world.binding("a", ONE, **APART)
     (attempt,) = world.attempts()
     world.decisions.end(attempt, is_retried=True)
-    world.binding("b", one, **apart)
+    world.binding("b", ONE, **APART)
     (other,) = world.attempts()
     assert [target.name for target in other.targets or ()] == ["m1"]
 

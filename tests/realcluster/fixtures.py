@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.realcluster import control_plane as control_planes
+from tests.realcluster import karmada
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,3 +47,22 @@ def namespace(control_plane: control_planes.ControlPlane) -> str:
     name = f"test-{next(_namespace_numbers)}"
     control_plane.client.create_namespace(name)
     return name
+
+
+@pytest.fixture(scope="session")
+def shared_karmada(
+    shared_control_plane: control_planes.ControlPlane,
+) -> control_planes.ControlPlane:
+    """The shared control plane with Karmada's kinds; take `karmada_plane`, which is empty."""
+    karmada.install(shared_control_plane.client)
+    return shared_control_plane
+
+
+@pytest.fixture
+def karmada_plane(
+    shared_karmada: control_planes.ControlPlane,
+) -> Iterator[control_planes.ControlPlane]:
+    """A Karmada control plane without clusters and bindings."""
+    yield shared_karmada
+    karmada.clear(shared_karmada.client)
+    shared_karmada.clear()

@@ -1,0 +1,153 @@
+"""deploy/karmada: what it promises, and that the API server takes it and it suffices."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from policysched.app.karmada import options
+from policysched.cli import karmada_run
+from tests.deploy import kubectl
+from tests.karmada import twins
+from tests.realcluster import api_client, karmada
+from tests.realcluster import control_plane as control_planes
+
+if TYPE_CHECKING:
+    import pathlib
+
+FOLDER = kubectl.DEPLOY / "karmada"
+OVERLAYS = ("replace-default", "second-scheduler")
+NAMESPACE = "karmada-system"
+ACCOUNT = "policysched-karmada"
+_POD_IP = "$(POD_IP)"
+
+
+def _pod(overlay: str) -> dict[str, Any]:
+    objects = kubectl.rendered(FOLDER / "overlays" / overlay)
+    deployment = kubectl.find(objects, "Deployment", "policysched-karmada")
+    pod: dict[str, Any] = deployment["spec"]["template"]["spec"]
+    return pod
+
+
+def _options(overlay: str) -> options.Options:
+    """Return what the arguments of the container mean to `karmada run`."""
+    (container,) = _pod(overlay)["containers"]
+    assert container["args"][:2] == ["karmada", "run"]
+    parser = argparse.ArgumentParser()
+    karmada_run.configure(parser)
+    words = [word.replace(_POD_IP, "10.1.2.3") for word in container["args"][2:]]
+    return karmada_run.options_of(parser.parse_args(words))
+
+
+@pytest.mark.parametrize(
+    "overlay, name, lease",
+    [
+        ("second-scheduler", "policysched", "policysched"),
+        ("replace-default", "default-scheduler", "karmada-scheduler"),
+    ],
+)
+def test_an_overlay_says_whose_bindings_are_served(overlay: str, name: str, lease: str) -> None:
+    """Beside karmada-scheduler with a Lease of its own, in its place with the same one."""
+    said = _options(overlay)
+    assert said.scheduler_name == name
+    assert said.election.leader_elect
+    assert (said.election.resource_namespace, said.election.resource_name) == (NAMESPACE, lease)
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_the_container_can_do_little(overlay: str) -> None:
+    """Not root, no capabilities, no writable root, no token of the host cluster."""
+    pod = _pod(overlay)
+    assert pod["securityContext"]["runAsNonRoot"] is True
+    assert pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+    assert pod["automountServiceAccountToken"] is False
+    (container,) = pod["containers"]
+    assert container["securityContext"] == {
+        "allowPrivilegeEscalation": False,
+        "readOnlyRootFilesystem": True,
+        "capabilities": {"drop": ["ALL"]},
+    }
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_probes_and_ports_are_where_it_listens(overlay: str) -> None:
+    """What the kubelet asks is what `karmada run` serves there."""
+    said = _options(overlay)
+    (container,) = _pod(overlay)["containers"]
+    ports = {port["name"]: port["containerPort"] for port in container["ports"]}
+    assert said.health_address is not None
+    assert said.metrics_address is not None
+    assert ports == {"metrics": said.metrics_address.port, "health": said.health_address.port}
+    probes = [container[f"{kind}Probe"]["httpGet"] for kind in ("startup", "liveness", "readiness")]
+    assert [probe["path"] for probe in probes] == ["/livez", "/livez", "/readyz"]
+    assert {probe["port"] for probe in probes} == {"health"}
+
+
+@pytest.fixture
+def karmada_system(control_plane: control_planes.ControlPlane) -> control_planes.ControlPlane:
+    """The control plane with the namespace that Karmada keeps its own things in."""
+    with contextlib.suppress(api_client.ApiError):  # it is there from a test before
+        control_plane.client.create_namespace(NAMESPACE)
+    return control_plane
+
+
+@pytest.mark.e2e
+@pytest.mark.parametrize(
+    "folder",
+    [*(FOLDER / "overlays" / name for name in OVERLAYS), FOLDER / "control-plane"],
+    ids=[*OVERLAYS, "control-plane"],
+)
+def test_a_dry_run_is_accepted(
+    folder: pathlib.Path, karmada_system: control_planes.ControlPlane, tmp_path: pathlib.Path
+) -> None:
+    """All objects pass validation and admission, without a warning, and nothing is created."""
+    kubeconfig = karmada_system.write_kubeconfig(tmp_path / "admin.kubeconfig")
+    said = kubectl.run(
+        "apply", "-k", str(folder), "--dry-run=server", "--validate=strict", kubeconfig=kubeconfig
+    )
+    lines = said.splitlines()
+    assert len(lines) == len(kubectl.rendered(folder))
+    assert all(line.endswith(" (server dry run)") for line in lines)
+
+
+@pytest.mark.e2e
+def test_the_rights_suffice(
+    karmada_system: control_planes.ControlPlane,
+    karmada_plane: control_planes.ControlPlane,
+    tmp_path: pathlib.Path,
+) -> None:
+    """With the account of the manifests it leads, places, says so in status and events."""
+    client = karmada_plane.client
+    admin = karmada_plane.write_kubeconfig(tmp_path / "admin.kubeconfig")
+    kubectl.run("apply", "-k", str(FOLDER / "control-plane"), kubeconfig=admin)
+    said = kubectl.run("create", "token", ACCOUNT, "-n", NAMESPACE, kubeconfig=admin)
+    karmada.create(client, twins.cluster("member1"))
+    bindings = [twins.binding("app", {}, replicas=2), twins.binding("nowhere", {}, replicas=2)]
+    bindings[1]["spec"]["placement"] = {"clusterAffinity": {"clusterNames": ["gone"]}}
+    for one in bindings:
+        karmada.create(client, twins.of(one, twins.OURS))
+    flags = ["--leader-elect=true", "--leader-elect-resource-name=policysched"]
+    scheduler = twins.ours(karmada_plane, tmp_path, flags)
+    text = scheduler.kubeconfig.read_text(encoding="utf-8")
+    token = karmada_plane.tokens[control_planes.ADMIN]
+    scheduler.kubeconfig.write_text(text.replace(token, said.strip()), encoding="utf-8")
+    with scheduler:
+        scheduler.wait_until(lambda: _are_told(client))
+        assert "forbidden" not in scheduler.log
+    lease = json.loads(
+        kubectl.run("get", "lease", "policysched", "-n", NAMESPACE, "-o", "json", kubeconfig=admin)
+    )
+    assert lease["spec"]["holderIdentity"]
+    kubectl.run("delete", "-k", str(FOLDER / "control-plane"), kubeconfig=admin)
+
+
+def _are_told(client: api_client.ApiClient) -> bool:
+    outcomes = twins.outcomes(client, twins.OURS)
+    reasons = {name: (each["condition"] or {}).get("reason") for name, each in outcomes.items()}
+    return reasons == {"app": "Success", "nowhere": "NoClusterFit"} and all(
+        each["events"] and each["events of the template"] for each in outcomes.values()
+    )
