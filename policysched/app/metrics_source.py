@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import NoReturn, Protocol, TypeAlias
 
 from policysched import errors
-from policysched.app import metrics_file
+from policysched.app import metrics_file, process
 from policysched.cluster import metric_table
 from policysched.lang import checked
 from policysched.promapi import joiner, live_source, status
@@ -132,7 +132,7 @@ class FileSource:
             if version == self._version:
                 return
             self._version = version
-            samples = await asyncio.to_thread(self._read)
+            samples = await process.in_thread(self._read)
         except errors.InputError as error:
             _log.warning("keeping the old metric values: %s", error)
             return

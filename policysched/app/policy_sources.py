@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 import pathlib
 import re
+import stat
 import sys
 from collections.abc import Iterable, Mapping
 
@@ -94,6 +95,17 @@ def of_content(content: bytes, where: str) -> list[source.SourceText]:
         InputError: it is no text, or a manifest without policies.
     """
     return list(parsed(_decoded(content, where), where).texts)
+
+
+def is_read_once(where: str) -> bool:
+    """Return whether a path has its content but once: standard input, a pipe such as `<(...)`."""
+    if where == STDIN:
+        return True
+    try:
+        mode = pathlib.Path(where).stat().st_mode
+    except OSError:  # it is not there yet, or its failure is told by who reads it
+        return False
+    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
 
 
 def policy_keys(keys: Iterable[str]) -> list[str]:

@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import NoReturn
 
 from policysched import errors
-from policysched.app import policy_sources
+from policysched.app import policy_sources, process
 from policysched.app.reload import versions
 
 SETTLE_SECONDS = 0.25
@@ -51,13 +51,13 @@ class FileSource:
 
     async def first(self) -> versions.Offer:
         """Return what is there, or why that cannot be read."""
-        return await asyncio.to_thread(self._look)
+        return await process.in_thread(self._look)
 
     async def run(self, take: Callable[[versions.Offer], None], known: versions.Offer) -> NoReturn:
         """Hand on what differs from `known`, as soon as it has settled."""
         while True:
             await self._sleep(self._check_every_seconds)
-            found = await asyncio.to_thread(self._look)
+            found = await process.in_thread(self._look)
             if found != known:
                 known = await self._settled(found)
                 take(known)
@@ -65,7 +65,7 @@ class FileSource:
     async def _settled(self, found: versions.Offer) -> versions.Offer:
         while True:
             await self._sleep(SETTLE_SECONDS)
-            again = await asyncio.to_thread(self._look)
+            again = await process.in_thread(self._look)
             if again == found:
                 return found
             found = again
@@ -78,3 +78,27 @@ class FileSource:
 
     def _read(self) -> versions.Offer:
         return versions.Offer(tuple(policy_sources.read(self._paths)))
+
+
+class ReadOnce:
+    """Offers what could be read but once, from a pipe or standard input, and never changes.
+
+    Attributes:
+        origin: the paths.
+    """
+
+    def __init__(self, paths: Sequence[str], offer: versions.Offer) -> None:
+        """Offer what has been read at `paths`."""
+        self.origin = ", ".join(
+            policy_sources.STDIN_NAME if path == policy_sources.STDIN else path for path in paths
+        )
+        self._offer = offer
+
+    async def first(self) -> versions.Offer:
+        """Return it."""
+        return self._offer
+
+    async def run(self, take: Callable[[versions.Offer], None], known: versions.Offer) -> NoReturn:
+        """Hand on nothing."""
+        while True:
+            await asyncio.Event().wait()

@@ -62,26 +62,24 @@ class Start:
 
 
 class Starting:
-    """Finds the first version."""
+    """Finds the first version.
+
+    Attributes:
+        files: those that are followed; None where there are none, or one that is read once.
+    """
 
     def __init__(self, settings: config.PoliciesConfig, recipe: versions.Recipe) -> None:
         """Go by `policies` of the configuration."""
         self._settings = settings
         self._recipe = recipe
+        self.files = _followed(settings)
+        self._read_once: file_source.ReadOnce | None = None
 
     def source(self, api: client.ApiClient, rng: random.Random) -> Source | None:
         """Return what is followed from the start on, None where nothing can change."""
         if self._settings.config_map:
             return config_map_source.ConfigMapSource(api, self._settings.config_map, rng)
-        return self.files
-
-    @property
-    def files(self) -> file_source.FileSource | None:
-        """The files that are followed, None where there are none, or only standard input."""
-        paths = self._settings.paths
-        if not paths or policy_sources.STDIN in paths:
-            return None
-        return file_source.FileSource(paths, self._settings.check_every_seconds)
+        return self.files or self._read_once
 
     def local(self) -> Start | None:
         """Return what files say, None where the API server has to be asked.
@@ -99,6 +97,8 @@ class Starting:
             if not self._has_last_good:
                 raise
             offer = versions.Offer(problem=str(error))
+        if self.files is None:
+            self._read_once = file_source.ReadOnce(self._settings.paths, offer)
         found = self._recipe.check(offer)
         if isinstance(found, versions.Checked):
             return Start(found, offer)
@@ -162,3 +162,9 @@ class Starting:
                 return found
             _log.warning("version %s is kept, but is not good any more: %s", key, found.summary)
         return None
+
+
+def _followed(settings: config.PoliciesConfig) -> file_source.FileSource | None:
+    if not settings.paths or any(policy_sources.is_read_once(path) for path in settings.paths):
+        return None
+    return file_source.FileSource(settings.paths, settings.check_every_seconds)

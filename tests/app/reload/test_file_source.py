@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import pathlib
 from collections.abc import Callable, Iterator, Sequence
 
@@ -168,3 +169,21 @@ def test_a_swap_in_the_middle_of_reading_is_not_seen(
     offer = file_source.FileSource([str(path) for path in paths], 1.0).read()
     assert opened == 1
     assert _contents(offer) == {"a.policy": "2", "b.policy": "2"}
+
+
+@asynchronous
+async def test_a_file_that_cannot_be_read_to_the_end_holds_up_no_process(
+    tmp_path: pathlib.Path,
+) -> None:
+    """A pipe that nobody writes to, or a hung network folder, keeps the thread that reads it."""
+    file = tmp_path / "a.policy"
+    file.write_text("one")
+    source = file_source.FileSource((str(file),), 0.0)
+    known = await source.first()
+    file.unlink()
+    os.mkfifo(file)
+    following = asyncio.create_task(source.run(lambda _: None, known))
+    with await asyncio.to_thread(file.open, "wb"):  # as soon as somebody reads
+        following.cancel()
+        await asyncio.wait_for(asyncio.get_running_loop().shutdown_default_executor(), 10.0)
+    await asyncio.gather(following, return_exceptions=True)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
+import os
 import pathlib
-from collections.abc import Callable
+import random
+from collections.abc import Callable, Iterator
 from typing import NoReturn
 
 import msgspec
@@ -18,6 +21,7 @@ from policysched.lang import content_hash, source
 from tests import builders
 from tests.app.reload import memory_store
 from tests.kube.asynchronous import asynchronous
+from tests.kube.fake_server import FakeServer
 
 GOOD, OLDER, BAD = (f"policy {name} {{ for pods }}\n" for name in ("good", "older", "b@d"))
 NEVER = "policy never { for pods where app In (web) and app = db }\n"
@@ -260,3 +264,41 @@ def test_without_policies_there_is_nothing_to_follow() -> None:
 def test_standard_input_is_read_once() -> None:
     """It cannot be followed."""
     assert _starting("-").files is None
+
+
+@contextlib.contextmanager
+def _pipe(text: str) -> Iterator[str]:
+    """Yield the path of a pipe that has this text, as a shell makes one for `<(...)`."""
+    reading, writing = os.pipe()
+    os.write(writing, text.encode())
+    os.close(writing)
+    try:
+        yield f"/dev/fd/{reading}"
+    finally:
+        os.close(reading)
+
+
+def test_a_pipe_is_read_once() -> None:
+    """A second reading would find nothing, and nothing is a version without rules."""
+    with _pipe(GOOD) as path:
+        wanted = _starting(path)
+        start = wanted.local()
+    assert wanted.files is None
+    assert start is not None
+    assert [text.text for text in start.checked.texts] == [GOOD]
+
+
+@asynchronous
+async def test_a_pipe_with_a_bad_version_leaves_the_last_good_one() -> None:
+    """What was read stays known, to be told as refused."""
+    with _pipe(BAD) as path:
+        wanted = _starting(path, on_bad_start="lastGood")
+        assert wanted.local() is None
+    async with FakeServer() as server, server.client() as api:
+        followed = wanted.source(api, random.Random(1))
+    assert followed is not None
+    assert followed.origin == path
+    start = await wanted.remote(followed, _keeping(GOOD))
+    assert start.checked.hash == _hash(GOOD)
+    assert start.refusal is not None
+    assert "b@d" in start.refusal.details
