@@ -191,7 +191,8 @@ class ApiClient:
 
         Raises:
             ApiError: the server refused.
-            TransportError: the stream did not begin, was cut, or stalled.
+            SilenceError: it has begun, and brings nothing any more.
+            TransportError: it did not begin, or was cut.
         """
         timeout = aiohttp.ClientTimeout(
             total=None, sock_connect=CONNECT_TIMEOUT_SECONDS, sock_read=stall_seconds
@@ -267,6 +268,9 @@ class ApiClient:
         try:
             async for chunk in response.content.iter_any():
                 yield chunk
+        except TimeoutError as error:
+            text = str(self._transport_error(error, call))
+            raise errors.SilenceError(text, may_have_arrived=True) from error
         except _READ_FAILURES as error:
             raise self._transport_error(error, call) from error
 

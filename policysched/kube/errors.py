@@ -6,7 +6,8 @@
     └── KubeError
         ├── CredentialError          a credential plugin or identity provider gave no credential
         ├── TransportError           no answer: refused, cut, timed out
-        │   └── CertificateError         the server's certificate is not trusted
+        │   ├── CertificateError         the server's certificate is not trusted
+        │   └── SilenceError             a stream that has begun brings nothing any more
         ├── FencedError              we are not the leader, so nothing was sent
         ├── AnswerError              an answer that is not what the API promises
         └── ApiError                 the server says no (a v1 Status)
@@ -60,6 +61,10 @@ class TransportError(KubeError):
 
 class CertificateError(TransportError):
     """The server's certificate is not signed by the authority we trust, or not for its name."""
+
+
+class SilenceError(TransportError):
+    """A stream has brought nothing for too long; there may have been nothing, or it is dead."""
 
 
 class FencedError(KubeError):

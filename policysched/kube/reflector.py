@@ -144,6 +144,11 @@ class Reflector(Generic[decoding.T]):
             while not self._resource_version or self._listed != self._refreshes:
                 await self.list_once()
             await self.watch_once()
+        except errors.SilenceError:
+            # Where the server has no news it sends no bookmarks either, if etcd tells it of no
+            # progress. So it is no failure, or the next change would be waited for.
+            self.last_error = None
+            _logger.debug("%s: silent for long, watching anew", self.resource.name)
         except errors.KubeError as error:
             await self._recover(error)
         else:

@@ -259,9 +259,23 @@ async def test_a_stream_that_stalls() -> None:
     silent = stream(line("MODIFIED", node("n1", 11)), hang=True)
     async with bench(nodes(1), silent, stream(bookmark(12)), stall_seconds=0.05) as b:
         await b.reflector.step()
-        assert isinstance(b.reflector.last_error, errors.TransportError)
         await b.reflector.step()
         assert b.watched_from() == ["10", "11"]
+
+
+@asynchronous
+async def test_a_collection_in_which_nothing_happens(caplog: pytest.LogCaptureFixture) -> None:
+    """A watch without news is no failure: no pause before the next one, no complaint."""
+    silent = stream(hang=True)
+    news = stream(line("MODIFIED", node("n1", 11)))
+    async with bench(nodes(1), *[silent] * 8, news, stall_seconds=0.05) as b:
+        for _ in range(9):
+            await b.reflector.step()
+        assert b.sink.calls == [("replace", "n1"), ("upsert", "n1@11")]
+        assert b.watched_from() == ["10"] * 9
+        assert b.server.sleeps == []
+        assert b.reflector.last_error is None
+        assert caplog.messages == []
 
 
 @pytest.mark.parametrize(
