@@ -63,7 +63,7 @@ def _edits(edits: list[Report]) -> str:
         (
             each["change"],
             _code(each["name"]),
-            _code(plan_text.edit_words(each)),
+            _code(plan_text.edit_words(each, _MAX_CELL)),
             *(f"{each['pods'][outcome]:,}" for outcome in ("unschedulable", "moved")),
         )
         for each in edits[:_ROWS]

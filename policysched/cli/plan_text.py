@@ -11,6 +11,9 @@ Report: TypeAlias = dict[str, Any]
 
 SHOWN = 10
 _WIDTH = 78
+_ARROW = " → "
+_CONTEXT = 2
+"""Words that are shown before those that differ."""
 _HEADS = {
     "unschedulable": ("pod becomes unschedulable", "pods become unschedulable"),
     "moved": ("pod would move", "pods would move"),
@@ -25,7 +28,9 @@ def text(report: Report) -> str:
     """Return what a plan says."""
     parts = [summary(report)]
     if report["edits"]:
-        rows = [(each["change"], each["name"], cut(edit_words(each))) for each in report["edits"]]
+        rows = [
+            (each["change"], each["name"], edit_words(each, _WIDTH)) for each in report["edits"]
+        ]
         parts.append("edits\n" + output.table(("", "", ""), rows, "  ").split("\n", 1)[1])
     parts += [_verdicts(report[key], words) for key, words in _VERDICTS if report[key]]
     for outcome in _LISTED:
@@ -71,13 +76,34 @@ def _totals(counts: Report) -> Iterable[tuple[str, int]]:
             yield outcome, number
 
 
-def edit_words(edit: Report) -> str:
-    """Return what an edit did."""
+def edit_words(edit: Report, width: int) -> str:
+    """Return what an edit did; what is long is cut, but not the words that differ."""
     if edit["note"]:
-        return f"{edit['new']} ({edit['note']})"
-    if edit["change"] == "changed":
-        return f"{edit['old']} → {edit['new']}"
-    return str(edit["new"] or edit["old"])
+        note = cut(f"({edit['note']})", width)
+        return f"{cut(edit['new'], max(width - len(note), width // 3))} {note}"
+    if edit["change"] != "changed":
+        return cut(edit["new"] or edit["old"], width)
+    said = _ARROW.join((edit["old"], edit["new"]))
+    if len(said) <= width:
+        return said
+    half = (width - len(_ARROW)) // 2
+    return _ARROW.join(cut(each, half) for each in _differing(edit["old"], edit["new"]))
+
+
+def _differing(old: str, new: str) -> tuple[str, str]:
+    """Return the words that two texts do not share at their ends, with some before them."""
+    before, after = old.split(), new.split()
+    shortest = min(len(before), len(after))
+    pairs = zip(before, after, strict=False)
+    head = next((at for at, pair in enumerate(pairs) if pair[0] != pair[1]), shortest)
+    backwards = zip(reversed(before), reversed(after), strict=False)
+    tail = next((at for at, pair in enumerate(backwards) if pair[0] != pair[1]), shortest)
+    tail = min(tail, shortest - head)
+    first = max(head - _CONTEXT, 0)
+    start, end = ["…"] if first else [], ["…"] if tail else []
+    shown = ([*start, *each[first : len(each) - tail], *end] for each in (before, after))
+    was, now = (" ".join(each) for each in shown)
+    return was, now
 
 
 def rule_name(verdict: Report) -> str:

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal, TypeAlias
 
 from policysched.cluster import pod_counts, pod_shape
 from policysched.compiler import scope
 from policysched.lang import checked, checked_expr, source
+from policysched.planning import wording
+from policysched.plugins import defaults
 
 Kind: TypeAlias = Literal["rule", "scope", "disable", "plugin", "profile"]
 Key: TypeAlias = tuple[str, str, str, str]
-ScopeText: TypeAlias = Callable[[checked.CheckedPolicy], str]
 Undo: TypeAlias = Callable[[checked.CheckedProfile], checked.CheckedProfile]
-_PROFILE_FIELDS = {
-    "disable_all_scores": "disable scores",
-    "builtin_weight": "builtin weight",
-    "on_outage": "onOutage",
+_PROFILE_FIELDS: dict[str, tuple[str, Callable[[Any], str]]] = {
+    "disable_all_scores": ("scores of plugins", lambda is_off: "disabled" if is_off else "in use"),
+    "builtin_weight": ("builtin weight", str),
+    "on_outage": ("onOutage", str),
 }
+"""Field → what it is called, and how its value is said."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -71,21 +74,21 @@ class Edit:
 def between(
     old: checked.CheckedProfile,
     new: checked.CheckedProfile,
-    scopes_said: tuple[ScopeText, ScopeText],
+    said: tuple[wording.Wording, wording.Wording],
 ) -> list[Edit]:
     """Return the edits that make the old profile the new one, in the order of the new text.
 
-    A shadow policy decides nothing, so it counts as not being there. `scopes_said` return how the
-    scope of an old and of a new policy is written.
+    A shadow policy decides nothing, so it counts as not being there. `said` is how the old and the
+    new side are written.
     """
     before, after = _in_force(old), _in_force(new)
     found: list[Edit] = []
     for name in dict.fromkeys((*after, *before)):
         was, now = before.get(name), after.get(name)
         if was is not None and now is not None and was.scope != now.scope:
-            said = scopes_said[0](was), scopes_said[1](now)
-            found.append(_scope_edit(was, now, said))
-        found += _of_policy(was, now, _through(old, new))
+            scopes = said[0].scope_of(was), said[1].scope_of(now)
+            found.append(_scope_edit(was, now, scopes))
+        found += _of_policy(was, now, lambda rule: _through(rule, old, new, said))
     return [*found, *_of_plugins(old, new), *_of_profile(old, new)]
 
 
@@ -105,22 +108,33 @@ def _in_force(profile: checked.CheckedProfile) -> dict[str, checked.CheckedPolic
     return {each.name: each for each in profile.policies if each.mode == "enforce"}
 
 
-def _through(old: checked.CheckedProfile, new: checked.CheckedProfile) -> str:
-    """Return by which params or metrics a rule of the same words may have another meaning."""
-    values = {each.name: each.promql for each in old.params}
-    params = [
-        f"param {each.name}: {values[each.name]} → {each.promql}"
-        for each in new.params
-        if each.name in values and values[each.name] != each.promql
+def _through(
+    rule: checked.Rule,
+    old: checked.CheckedProfile,
+    new: checked.CheckedProfile,
+    said: tuple[wording.Wording, wording.Wording],
+) -> str:
+    """Return by which params, lets or metrics a rule of the same words has another meaning."""
+    names = wording.named(rule.head.text, *said)
+    before = {each.name: each.promql for each in old.params}
+    after = {each.name: each.promql for each in new.params}
+    kinds = (("param", before, after), ("let", said[0].lets, said[1].lets))
+    changed = [
+        f"{kind} {name}: {was[name]} → {now[name]}"
+        for kind, was, now in kinds
+        for name in sorted(names & was.keys() & now.keys())
+        if was[name] != now[name]
     ]
-    return ", ".join(params)
+    return ", ".join(changed)
 
 
 # --- policies ------------------------------------------------------------------------------------
 
 
 def _of_policy(
-    old: checked.CheckedPolicy | None, new: checked.CheckedPolicy | None, through: str
+    old: checked.CheckedPolicy | None,
+    new: checked.CheckedPolicy | None,
+    through: Callable[[checked.Rule], str],
 ) -> Iterator[Edit]:
     some = new or old
     assert some is not None  # noqa: S101 - the name comes from one of them
@@ -179,7 +193,7 @@ def _rule_edit(
     old: checked.Rule | None,
     new: checked.Rule | None,
     scopes: tuple[scope.PolicyScope, ...] | None,
-    through: str,
+    through: Callable[[checked.Rule], str],
 ) -> Edit:
     some = new or old
     assert some is not None  # noqa: S101 - a pair has one of them
@@ -199,7 +213,7 @@ def _rule_edit(
         old.head.text if old else "",
         new.head.text if new else "",
         undo,
-        note=(through or _metrics_note(old, new)) if is_same_text else "",
+        note=(through(some) or _metrics_note(old, new)) if is_same_text else "",
         span=some.head.span,
         scopes=scopes,
     )
@@ -286,15 +300,27 @@ def _with_policy(
 def _of_plugins(old: checked.CheckedProfile, new: checked.CheckedProfile) -> Iterator[Edit]:
     for name in sorted(_plugin_names(old) | _plugin_names(new)):
         was, now = _plugin(old, name), _plugin(new, name)
-        if was != now:
-            yield Edit(
-                "plugin",
-                name,
-                _said(*was) or "as usual",
-                _said(*now) or "as usual",
-                _undo_plugin(name, old),
-                span=new.span,
-            )
+        if was == now or {_is_as_usual(was, old), _is_as_usual(now, new)} == {True}:
+            continue
+        said = _said(*was) or "as usual", _said(*now) or "as usual"
+        yield Edit("plugin", name, *said, _undo_plugin(name, old), span=new.span)
+
+
+def _is_as_usual(state: _PluginState, profile: checked.CheckedProfile) -> bool:
+    """Return whether a plugin is what it is where nothing is said of it.
+
+    A weight puts the score in use again where the profile disables all scores.
+    """
+    setting, is_off, is_score_off = state
+    if is_off or is_score_off:
+        return False
+    if setting is None:
+        return True
+    usual = defaults.DEFAULT_WEIGHTS.get(setting.name)
+    is_usual = setting.weight is None or (
+        setting.weight == usual and not profile.disable_all_scores
+    )
+    return usual is not None and setting.args is None and is_usual
 
 
 _PluginState: TypeAlias = tuple[checked.PluginSetting | None, bool, bool]
@@ -315,7 +341,9 @@ def _said(setting: checked.PluginSetting | None, is_off: bool, is_score_off: boo
     if setting is not None:
         words.append("in use")
         words += [f"weight {setting.weight}"] if setting.weight is not None else []
-        words += [f"args {dict(setting.args)}"] if setting.args is not None else []
+        words += (
+            [f"args {json.dumps(setting.args, default=dict)}"] if setting.args is not None else []
+        )
     words += ["disabled"] if is_off else []
     words += ["score disabled"] if is_score_off else []
     return ", ".join(words)
@@ -341,10 +369,11 @@ def _without(names: tuple[str, ...], name: str, *, is_kept: bool) -> tuple[str, 
 
 
 def _of_profile(old: checked.CheckedProfile, new: checked.CheckedProfile) -> Iterator[Edit]:
-    for field, words in _PROFILE_FIELDS.items():
+    for field, (name, said) in _PROFILE_FIELDS.items():
         was, now = getattr(old, field), getattr(new, field)
         if was != now:
-            yield Edit("profile", words, str(was), str(now), _undo_field(field, was), span=new.span)
+            undo = _undo_field(field, was)
+            yield Edit("profile", name, said(was), said(now), undo, span=new.span)
 
 
 def _undo_field(field: str, old: Any) -> Undo:  # noqa: ANN401 - the value of any field

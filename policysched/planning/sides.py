@@ -5,19 +5,16 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import pathlib
-import re
 from collections.abc import Mapping, Sequence
 
 from policysched import errors
 from policysched.app import policies, policy_sources
-from policysched.lang import checked, checker, source, spelling
-from policysched.planning import metric_keys, revisions
+from policysched.lang import checker, source, spelling
+from policysched.planning import metric_keys, revisions, wording
 
 NONE = "none"
 """Names the side without any policy; a folder of that name is `./none`."""
 _GIT = "git:"
-_SCOPE = re.compile(r"\bfor\s+pods\b[^\n#]*")
-_UNKNOWN_SCOPE = "for pods"
 _EMPTY = source.SourceText(NONE, "version 1\n")
 
 
@@ -64,12 +61,9 @@ class Side:
         profiles = program.profiles if program else ()
         return {metric.key: metric.name for each in profiles for metric in each.metrics}
 
-    def scope_of(self, policy: checked.CheckedPolicy) -> str:
-        """Return the line that says for which pods a policy is, as it is written."""
-        place = policy.span
-        text = next((each.text for each in self.texts if each.name == place.file), "")
-        found = _SCOPE.search(text, place.end)
-        return " ".join(found[0].split()) if found else _UNKNOWN_SCOPE
+    def wording(self) -> wording.Wording:
+        """Return how things are said."""
+        return wording.of(self.texts)
 
 
 def read(

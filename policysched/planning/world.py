@@ -103,6 +103,7 @@ class World:
         for info in self.cluster.pending:
             if not self.new.choice.queues(info):
                 self.cache.nominated.remove(info.uid)
+        self._wordings = basis.old.wording(), basis.new.wording()
         self._edits: dict[Pair, list[edits.Edit]] = {}
         self._relevant: dict[tuple[Pair, int], list[edits.Edit]] = {}
         self._variants: dict[tuple[Pair, frozenset[edits.Key]], runtime.Framework] = {}
@@ -165,7 +166,7 @@ class World:
         old, new = _programs(self._basis)
         implied = _implied_name(self._basis)
         before, after = _by_name(old, implied), _by_name(new, implied)
-        said = self._basis.old.scope_of, self._basis.new.scope_of
+        said = self._wordings
         own = edits.between(before.get(pair.old, _NOTHING), after.get(pair.new, _NOTHING), said)
         found = [(pair.new, each) for each in own]
         for name in after:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from policysched.cli import plan_markdown
+from policysched.cli import plan_markdown, plan_text
 from tests.cli import clusters
 from tests.planning import plans
 
@@ -179,3 +179,37 @@ def test_clusters_at_the_edge_are_planned_and_swept(
     report = plans.checked(out)
     assert code == 0
     assert {each["pending"] for each in report["points"]} == {pending}
+
+
+@pytest.mark.parametrize(
+    "old, new, shown",
+    [
+        pytest.param("a > 1", "a > 2", "a > 1 → a > 2", id="short"),
+        pytest.param(
+            "reject when cpu_busy > 80% missing allow as too-hot",
+            "reject when cpu_busy > 30% missing allow as too-hot",
+            "… cpu_busy > 80% … → … cpu_busy > 30% …",
+            id="in the middle",
+        ),
+        pytest.param(
+            f"for pods where {'a ' * 40}in (b)",
+            f"for pods where {'a ' * 40}in (b) and c",
+            "… in (b) → … in (b) and c",
+            id="at the end",
+        ),
+        pytest.param("b " + "a " * 60, "c " + "a " * 60, "b … → c …", id="at the beginning"),
+        pytest.param("a " * 60, "a " * 61, "… a a → … a a a", id="one more of the same"),
+    ],
+)
+def test_the_words_that_differ_are_shown(old: str, new: str, shown: str) -> None:
+    """However long a rule is, what was edited in it can be read."""
+    edit = {"change": "changed", "old": old.strip(), "new": new.strip(), "note": ""}
+    assert plan_text.edit_words(edit, 78) == shown
+
+
+def test_a_long_rule_keeps_its_note() -> None:
+    """What makes the difference stands behind the rule, and is not what is cut."""
+    edit = {"change": "changed", "old": "a " * 60, "new": "a " * 60, "note": "let hot: 1 → 2"}
+    words = plan_text.edit_words(edit, 78)
+    assert words.endswith("… (let hot: 1 → 2)")
+    assert len(words) <= 79

@@ -203,6 +203,62 @@ def test_a_scope_is_told_as_it_is_written(folder: plans.Folder) -> None:
     assert (edit["old"], edit["new"]) == ("for pods where app = other", "for pods where app = web")
 
 
+@pytest.mark.parametrize(
+    "scope",
+    [
+        pytest.param("for pods\n  where app = {}", id="two lines"),
+        pytest.param('description "for pods of x"\n  for pods where app = {}', id="description"),
+    ],
+)
+def test_a_scope_is_told_however_it_is_laid_out(folder: plans.Folder, scope: str) -> None:
+    """Neither line ends nor the words of a description are taken for it."""
+    old, new = (plans.policy(_SSD, scope=scope.format(app)) for app in ("web", "batch"))
+    (edit,) = folder.plan(old, new, _A)["edits"]
+    assert (edit["old"], edit["new"]) == ("for pods where app = web", "for pods where app = batch")
+
+
+@pytest.mark.parametrize(
+    "old, new, note",
+    [
+        pytest.param("let hot = 80%", "let hot = 30%", "let hot: 80% → 30%", id="let"),
+        pytest.param(
+            "let hot = base\nlet base = 80%",
+            "let hot = base\nlet base = 30%",
+            "let base: 80% → 30%",
+            id="let of a let",
+        ),
+        pytest.param(
+            "let hot = 80%\nparam least: number = 1",
+            "let hot = 30%\nparam least: number = 5",
+            "let hot: 80% → 30%",
+            id="beside a param of another rule",
+        ),
+    ],
+)
+def test_what_a_rule_names_is_told_where_it_is_another(
+    folder: plans.Folder, old: str, new: str, note: str
+) -> None:
+    """A rule of the same words says by which let it means something else, and by nothing else."""
+    rule = "reject when busy > hot missing allow as too-hot"
+    before, after = (plans.policy(rule, head=f"{plans.METRIC}{each}\n") for each in (old, new))
+    (edit,) = folder.plan(before, after, _A, busy={"a": "90%"})["edits"]
+    assert (edit["name"], edit["note"]) == ("web/too-hot", note)
+
+
+def test_what_is_in_force_anyway_is_no_edit(folder: plans.Folder) -> None:
+    """A plugin with its usual weight, spelled out, changes nothing; another weight does."""
+    usual = (
+        "version 1\nprofile policysched {\n  plugin NodeAffinity weight 2\n  plugin NodeName\n}\n"
+    )
+    assert folder.plan("", usual, _A)["edits"] == []
+    heavier = usual.replace("weight 2", "weight 3")
+    (edit,) = folder.plan("", heavier, _A)["edits"]
+    assert (edit["name"], edit["new"]) == ("NodeAffinity", "in use, weight 3")
+    off = usual.replace("plugin NodeName", "disable all scores")
+    edits = {each["name"]: each["new"] for each in folder.plan("", off, _A)["edits"]}
+    assert edits == {"NodeAffinity": "in use, weight 2", "scores of plugins": "disabled"}
+
+
 def test_the_present_node_and_lost_nodes_are_told(folder: plans.Folder) -> None:
     """Which nodes a rule newly keeps which pods off, whether or not these move."""
     report = folder.plan(

@@ -1,0 +1,65 @@
+"""How the texts of a side say things: checked policies know what is meant, not how it is said."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Iterable, Mapping
+
+from policysched.lang import checked, parser, printing, source, syntax
+
+_UNKNOWN_SCOPE = "for pods"
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Wording:
+    """What the texts of a side say.
+
+    Attributes:
+        scopes: policy → the statement that says for which pods it is.
+        lets: let → what it stands for.
+        metrics: metric → its query.
+    """
+
+    scopes: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    lets: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    metrics: Mapping[str, str] = dataclasses.field(default_factory=dict)
+
+    def scope_of(self, policy: checked.CheckedPolicy) -> str:
+        """Return the statement that says for which pods a policy is."""
+        return self.scopes.get(policy.name, _UNKNOWN_SCOPE)
+
+
+def of(texts: Iterable[source.SourceText]) -> Wording:
+    """Return what texts without errors say."""
+    scopes: dict[str, str] = {}
+    lets: dict[str, str] = {}
+    metrics: dict[str, str] = {}
+    for text in texts:
+        for item in parser.parse(text).file.items:
+            match item:
+                case syntax.Policy(name=name, statements=statements):
+                    said = (each for each in statements if isinstance(each, syntax.Scope))
+                    scopes.update((name.text, printing.statement(each)) for each in said)
+                case syntax.LetExpr(name=name, expr=expr):
+                    lets[name.text] = printing.expr(expr)
+                case syntax.LetSelector(name=name, selector=selector):
+                    lets[name.text] = f"{{ {printing.selector(selector)} }}"
+                case syntax.Metric(name=name, query=query):
+                    metrics[name.text] = query.text
+                case _:
+                    pass
+    return Wording(scopes, lets, metrics)
+
+
+def named(rule: str, *sides: Wording) -> set[str]:
+    """Return every name in the words of a rule, and in what stands behind these names."""
+    found: set[str] = set()
+    pending = [rule]
+    while pending:
+        for name in set(_NAME.findall(pending.pop())) - found:
+            found.add(name)
+            behind = ((side.lets.get(name), side.metrics.get(name)) for side in sides)
+            pending += [text for pair in behind for text in pair if text is not None]
+    return found
