@@ -31,7 +31,7 @@ class Occurrence:
     """A selector and what it stands for.
 
     Attributes:
-        about: `pods`, `nodes` or `namespaces`.
+        about: `pods`, `nodes` or `namespaces`, of a clusterPolicy `resources` or `clusters`.
         policy: the policy that it stands in.
         rule: the rule; None where it says for which pods the policy is.
     """
@@ -64,8 +64,9 @@ class Subject:
 
     @functools.cached_property
     def occurrences(self) -> tuple[Occurrence, ...]:
-        """Every selector of every policy."""
-        return tuple(each for policy in self.program.policies for each in of_policy(policy))
+        """Every selector of every policy and clusterPolicy."""
+        policies = (*self.program.policies, *self.program.cluster_policies)
+        return tuple(each for policy in policies for each in of_policy(policy))
 
     @functools.cached_property
     def impossible(self) -> tuple[tuple[Occurrence, contradictions.Contradiction], ...]:
@@ -115,7 +116,20 @@ class Subject:
 
 
 def of_policy(policy: checked.CheckedPolicy) -> Iterator[Occurrence]:
-    """Yield every selector of a policy."""
+    """Yield every selector of a policy or clusterPolicy."""
+    if policy.clusters is None:
+        yield from _of_rules(policy)
+        return
+    for each in _of_rules(policy):
+        yield dataclasses.replace(each, about=_ACROSS_CLUSTERS[each.about])
+    for group in policy.clusters.groups:
+        yield Occurrence(group.selector, "clusters", policy, None)
+
+
+_ACROSS_CLUSTERS = {"pods": "resources", "nodes": "clusters", "namespaces": "namespaces"}
+
+
+def _of_rules(policy: checked.CheckedPolicy) -> Iterator[Occurrence]:
     yield from _of_namespaces(policy.scope.namespaces, policy, None)
     yield Occurrence(policy.scope.where, "pods", policy, None)
     for rule in policy.rules:

@@ -9,10 +9,14 @@ from policysched.lint import rule, subject
 
 
 def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
-    for policy in about.program.policies:
+    for policy in _policies(about):
         yield from _of_policy(policy)
     yield from _inert(about)
     yield from _unused(about)
+
+
+def _policies(about: subject.Subject) -> tuple[checked.CheckedPolicy, ...]:
+    return (*about.program.policies, *about.program.cluster_policies)
 
 
 def _of_policy(policy: checked.CheckedPolicy) -> Iterator[diagnostics.Diagnostic]:
@@ -36,8 +40,12 @@ def _of_policy(policy: checked.CheckedPolicy) -> Iterator[diagnostics.Diagnostic
 
 
 def _inert(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
-    served = {policy.name for profile in about.program.profiles for policy in profile.policies}
-    for policy in about.program.policies:
+    served = {
+        policy.name
+        for profile in about.program.profiles
+        for policy in (*profile.policies, *profile.cluster_policies)
+    }
+    for policy in _policies(about):
         if policy.name not in served:
             yield diagnostics.Diagnostic(
                 "PS801",

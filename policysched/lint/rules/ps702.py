@@ -1,0 +1,36 @@
+"""PS702: a spread over regions, zones or providers without one over clusters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from policysched.lang import checked_cluster, diagnostics
+from policysched.lint import rule, subject
+
+
+def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
+    for policy in about.program.cluster_policies:
+        spread = policy.clusters.spread if policy.clusters else ()
+        if spread and all(each.by != "cluster" for each in spread):
+            yield _finding(spread[0], about)
+
+
+def _finding(
+    spread: checked_cluster.SpreadConstraint, about: subject.Subject
+) -> diagnostics.Diagnostic:
+    end = spread.span.end
+    added = f"\n  spreadConstraint by cluster minGroups {spread.min_groups}"
+    edit = diagnostics.Edit(about.texts[spread.span.file].span(end, end), added)
+    return diagnostics.Diagnostic(
+        "PS702",
+        f"a spread by {spread.by} needs one by cluster beside it",
+        spread.span,
+        notes=(
+            "Karmada chooses clusters by the constraint on clusters, in each group that it takes",
+        ),
+        help=f"add `spreadConstraint by cluster minGroups {spread.min_groups}`",
+        fix=diagnostics.Fix((edit,), safe=True),
+    )
+
+
+RULE = rule.Rule("PS702", diagnostics.Severity.ERROR, _check)
