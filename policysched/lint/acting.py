@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from policysched.lang import checked, source
+from policysched.lang import checked, diagnostics, source
 from policysched.lint import demands, scopes
 
 
@@ -20,12 +20,32 @@ class Acting:
             policy for policy in profile.policies if policy.mode == "enforce"
         ]
         self._covering = scopes.Covering(self.policies)
+        self._about: dict[str, list[checked.CheckedPolicy]] = {}
         self._rules: dict[str, list[tuple[checked.CheckedPolicy, checked.Rule]]] = {}
         self._demands: dict[str, list[demands.Demand]] = {}
         self._disabling: dict[str, list[checked.CheckedPolicy]] = {}
         for policy in self.policies:
             for each in policy.disables:
                 self._disabling.setdefault(each.rule, []).append(policy)
+
+    def about_pods_of(self, policy: checked.CheckedPolicy) -> Sequence[checked.CheckedPolicy]:
+        """Return the policies that are about all pods of a policy, itself included."""
+        known = self._about.get(policy.name)
+        if known is None:
+            known = self._about[policy.name] = list(self._covering.of(policy))
+        return known
+
+    def at_times_on_pods_of(
+        self, policy: checked.CheckedPolicy
+    ) -> Iterator[tuple[checked.CheckedPolicy, checked.Rule]]:
+        """Yield rules that act on every pod of a policy whenever they act, with their policies.
+
+        Those that some policy may disable are left out.
+        """
+        for other in self.about_pods_of(policy):
+            for each in other.rules:
+                if not self._may_be_off(each, policy):
+                    yield other, each
 
     def on_pods_of(
         self, policy: checked.CheckedPolicy
@@ -38,9 +58,8 @@ class Acting:
         if known is None:
             known = self._rules[policy.name] = [
                 (other, each)
-                for other in self._covering.of(policy)
-                for each in other.rules
-                if each.head.active is None and not self._may_be_off(each, policy)
+                for other, each in self.at_times_on_pods_of(policy)
+                if each.head.active is None
             ]
         return known
 
@@ -54,6 +73,11 @@ class Acting:
                 for selector in demands.selectors(each, policy.scope)
             ]
         return known
+
+    def is_off(self, each: checked.Rule, policy: checked.CheckedPolicy) -> bool:
+        """Return whether it is certain that a rule is disabled for all pods of a policy."""
+        disabling = self._disabling.get(each.head.name, ())
+        return any(scopes.covers(other.scope, policy.scope) for other in disabling)
 
     @staticmethod
     def stays(
@@ -73,3 +97,22 @@ class Acting:
     def _may_be_off(self, each: checked.Rule, policy: checked.CheckedPolicy) -> bool:
         disabling = self._disabling.get(each.head.name, ())
         return any(not scopes.are_apart(other.scope, policy.scope) for other in disabling)
+
+
+def in_every_profile(
+    several: Sequence[Acting],
+    find: Callable[[Acting, checked.CheckedPolicy], Iterable[diagnostics.Diagnostic]],
+) -> Iterator[diagnostics.Diagnostic]:
+    """Yield what is found of a policy in each profile that it acts in.
+
+    What one profile makes useless may be needed in another one.
+    """
+    found: dict[str, list[dict[source.Span, diagnostics.Diagnostic]]] = {}
+    for known in several:
+        for policy in known.policies:
+            by_place = {each.span: each for each in find(known, policy)}
+            found.setdefault(policy.name, []).append(by_place)
+    for first, *others in found.values():
+        for place, each in first.items():
+            if all(place in other for other in others):
+                yield each

@@ -90,3 +90,16 @@ def pinned(expr: promql_parser.Expr) -> frozenset[str]:
         for each in selectors
     ]
     return frozenset.intersection(*map(frozenset, found)) if found else frozenset()
+
+
+def sources(expr: promql_parser.Expr, label: str) -> frozenset[str]:
+    """Return labels that `label` is written from: a value of theirs may well mean one of it."""
+    found: set[str] = set()
+    for each in queries.walk(expr):
+        if not isinstance(each, promql_parser.Call) or each.func.name not in _WRITING:
+            continue
+        written, *others = (arg.val for arg in each.args[1:])
+        if written == label:
+            # label_replace(v, dst, replacement, src, regex), label_join(v, dst, separator, src...)
+            found.update(others[1:2] if each.func.name == "label_replace" else others[1:])
+    return frozenset(found)

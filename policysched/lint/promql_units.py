@@ -14,6 +14,10 @@ from policysched.lint import queries
 
 _NONE = units.NUMBER
 _BY_SUFFIX = {"_bytes": units.BYTES, "_seconds": units.SECONDS, "_ratio": _NONE}
+_NAMED_OTHERWISE = {"node_network_speed_bytes": units.BYTES.times(units.SECONDS, -1)}
+"""Series of node_exporter whose names do not say their unit."""
+_SCALES = frozenset(map(float, [10**power for power in range(19)] + [2**10, 2**20, 2**30, 2**40]))
+"""Factors that people write values in: percent, kilo, mebi."""
 _RATES = frozenset({"rate", "irate", "deriv"})
 _KEEPING = frozenset(
     {
@@ -51,6 +55,8 @@ def of(expr: promql_parser.Expr) -> units.Unit | None:
 def _of_name(name: str) -> units.Unit | None:
     if ":" in name:
         return None  # of a recording rule: nobody knows what it did
+    if name in _NAMED_OTHERWISE:
+        return _NAMED_OTHERWISE[name]
     if name.endswith(("_count", "_bucket")):
         return _NONE
     base = name.removesuffix("_total").removesuffix("_sum")
@@ -91,7 +97,7 @@ def _of_operation(expr: promql_parser.BinaryExpr) -> units.Unit | None:
         if is_left_number or is_right_number:
             return right if is_left_number else left
         return left if left == right else None
-    if operator not in {"*", "/"}:
+    if operator not in {"*", "/"} or not all(_is_scale(side) for side in (expr.lhs, expr.rhs)):
         return None
     left = _NONE if is_left_number else left
     right = _NONE if is_right_number else right
@@ -109,3 +115,14 @@ def _is_literal(expr: promql_parser.Expr) -> bool:
             return _is_literal(expr.lhs) and _is_literal(expr.rhs)
         case _:
             return isinstance(expr, promql_parser.NumberLiteral)
+
+
+def _is_scale(factor: promql_parser.Expr) -> bool:
+    """Whether a factor keeps a unit: `/ 300` may be by seconds, `* 8` makes bits of bytes."""
+    match factor:
+        case promql_parser.ParenExpr() | promql_parser.UnaryExpr():
+            return _is_scale(factor.expr)
+        case promql_parser.NumberLiteral(val=value):
+            return abs(value) in _SCALES or 1 / abs(value or 1.0) in _SCALES
+        case _:
+            return not _is_literal(factor)

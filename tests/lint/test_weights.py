@@ -11,5 +11,5 @@ SCORING = (
 
 def test_built_in_weights_are_those_of_the_plugins() -> None:
     """The share of a score is computed with the weights that the engine uses."""
-    weights = sum(defaults.DEFAULT_WEIGHTS[name] for name in SCORING)
+    weights = {name: defaults.DEFAULT_WEIGHTS[name] for name in SCORING}
     assert weights == ps307.BUILTIN_WEIGHTS

@@ -2,41 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from policysched.lang import checked, checked_expr, diagnostics
-from policysched.lint import rule, scopes, selector_sets, subject
+from policysched.lint import acting, rule, selector_sets, subject
+
+_MAX_PAIRS = 4_096
+"""Rules to compare on the pods of one policy: more are generated, and would take minutes."""
 
 
 def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
-    for profile in about.program.profiles:
-        enforced = [policy for policy in profile.policies if policy.mode == "enforce"]
-        covering = scopes.Covering(enforced)
-        shadowed: set[str] = set()
-        for policy in enforced:
-            others = [each for other in covering.of(policy) for each in other.rules]
-            for weak in policy.rules:
-                strict = _stricter(weak, others, shadowed)
-                if strict is not None:
-                    shadowed.add(weak.head.name)
-                    yield _finding(weak.head, strict.head)
+    shadowed: dict[int, set[str]] = {id(known): set() for known in about.acting}
+    yield from acting.in_every_profile(
+        about.acting, lambda known, policy: _of(known, policy, shadowed[id(known)])
+    )
 
 
-def _stricter(
-    weak: checked.Rule, others: list[checked.Rule], shadowed: set[str]
-) -> checked.Rule | None:
-    """Return a rule that rejects all that `weak` rejects; of two equal ones one stays."""
-    if _is_required(weak):
-        is_stricter = _is_stricter_affinity
-    elif _is_plain_reject(weak):
-        is_stricter = _is_stricter_reject
-    else:
-        return None
-    for strict in others:
-        is_other = strict.head.name != weak.head.name and strict.head.name not in shadowed
-        if is_other and strict.head.active == weak.head.active and is_stricter(strict, weak):
-            return strict
-    return None
+def _of(
+    known: acting.Acting, policy: checked.CheckedPolicy, shadowed: set[str]
+) -> Iterator[diagnostics.Diagnostic]:
+    """Yield what is found of a policy's rules, and add these to what is shadowed."""
+    others = [each for _, each in known.at_times_on_pods_of(policy)]
+    for is_meant, is_stricter in _KINDS:
+        own = [each for each in policy.rules if is_meant(each)]
+        able = [each for each in others if is_meant(each)]
+        if len(own) * len(able) > _MAX_PAIRS:
+            continue
+        for weak in own:
+            strict = next(
+                (
+                    each
+                    for each in able
+                    if each.head.name != weak.head.name
+                    and each.head.name not in shadowed
+                    and each.head.active == weak.head.active
+                    and is_stricter(each, weak)
+                ),
+                None,
+            )
+            if strict is not None:
+                shadowed.add(weak.head.name)  # of two equal ones one stays
+                yield _finding(weak.head, strict.head)
 
 
 def _finding(weak: checked.RuleHead, strict: checked.RuleHead) -> diagnostics.Diagnostic:
@@ -117,5 +123,10 @@ def _bound_implies(one: str, first: float, other: str, second: float) -> bool:
         return first < second or (first == second and (one == "<" or other == "<="))
     return False
 
+
+_KINDS: Sequence[
+    tuple[Callable[[checked.Rule], bool], Callable[[checked.Rule, checked.Rule], bool]]
+] = ((_is_required, _is_stricter_affinity), (_is_plain_reject, _is_stricter_reject))
+"""Which rules are compared with each other, and how."""
 
 RULE = rule.Rule("PS204", diagnostics.Severity.WARNING, _check)

@@ -6,23 +6,41 @@ import itertools
 from collections.abc import Iterator
 
 from policysched.lang import checked, diagnostics
-from policysched.lint import rule, scopes, subject
+from policysched.lint import acting, rule, scopes, subject, weeks
 
 _OPPOSITES = ({"LeastAllocated", "MostAllocated"}, {"low", "high"})
 
 
 def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
-    for profile in about.program.profiles:
+    for known in about.acting:
         scores = [
             (policy, each)
-            for policy in profile.policies
-            if policy.mode == "enforce"
+            for policy in known.policies
             for each in policy.rules
             if isinstance(each, checked.ScoreRule | checked.ResourceScoreRule)
         ]
         for (policy, first), (other, second) in itertools.combinations(scores, 2):
-            if _are_opposed(first, second) and not scopes.are_apart(policy.scope, other.scope):
+            if _are_opposed(first, second) and _may_meet(known, policy, first, other, second):
                 yield _finding(first, second)
+
+
+def _may_meet(
+    known: acting.Acting,
+    policy: checked.CheckedPolicy,
+    first: checked.Rule,
+    other: checked.CheckedPolicy,
+    second: checked.Rule,
+) -> bool:
+    """Return whether two rules may act on the same pod at the same time."""
+    if scopes.are_apart(policy.scope, other.scope):
+        return False
+    if weeks.are_apart(first.head.active, second.head.active):
+        return False
+    return not any(
+        known.is_off(rule_, for_pods_of)
+        for rule_ in (first, second)
+        for for_pods_of in (policy, other)
+    )
 
 
 def _are_opposed(first: checked.Rule, second: checked.Rule) -> bool:

@@ -13,17 +13,21 @@ _AFTER = re.compile(r"\s*,\s*")
 
 
 def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
-    for known in about.acting:
-        for policy in known.policies:
-            own = [each for each in policy.rules if isinstance(each, checked.TolerateRule)]
-            if own:
-                granted = list(_granted(known, policy))
-                for each in own:
-                    for pattern in each.patterns:
-                        wide = _wider(pattern, policy, granted)
-                        if wide is not None:
-                            is_alone = len(each.patterns) == 1
-                            yield _finding(about, pattern, wide, is_alone=is_alone)
+    yield from acting.in_every_profile(
+        about.acting, lambda known, policy: _of(about, known, policy)
+    )
+
+
+def _of(
+    about: subject.Subject, known: acting.Acting, policy: checked.CheckedPolicy
+) -> Iterator[diagnostics.Diagnostic]:
+    own = [each for each in policy.rules if isinstance(each, checked.TolerateRule)]
+    granted = list(_granted(known, policy)) if own else []
+    for each in own:
+        for pattern in each.patterns:
+            wide = _wider(pattern, policy, granted)
+            if wide is not None:
+                yield _finding(about, pattern, wide, is_alone=len(each.patterns) == 1)
 
 
 _Granted = tuple[checked.CheckedPolicy, checked_selector.TaintPattern]

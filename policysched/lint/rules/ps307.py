@@ -5,23 +5,42 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from policysched.lang import checked, diagnostics
-from policysched.lint import rule, scopes, subject
+from policysched.lint import rule, subject
 
-BUILTIN_WEIGHTS = 14
-"""Sum of the weights of kube-scheduler's scores (apis/config/v1/default_plugins.go)."""
+BUILTIN_WEIGHTS = {
+    "TaintToleration": 3,
+    "NodeAffinity": 2,
+    "PodTopologySpread": 2,
+    "InterPodAffinity": 2,
+    "NodeResourcesFit": 1,
+    "NodeResourcesBalancedAllocation": 1,
+    "DynamicResources": 2,
+    "ImageLocality": 1,
+}
+"""The weights of kube-scheduler's scores (apis/config/v1/default_plugins.go)."""
 _MOST, _LEAST = 0.9, 0.01
 
 
 def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
-    for profile in about.program.profiles:
-        enforced = [policy for policy in profile.policies if policy.mode == "enforce"]
-        covering = scopes.Covering(enforced)
-        builtin = 0 if profile.disable_all_scores else BUILTIN_WEIGHTS * profile.builtin_weight
-        for policy in enforced:
+    for profile, known in zip(about.program.profiles, about.acting, strict=True):
+        builtin = _of_built_in(profile)
+        for policy in known.policies:
             if any(_weight(each) for each in policy.rules):
-                others = [each for other in covering.of(policy) for each in other.rules]
+                others = (each for other in known.about_pods_of(policy) for each in other.rules)
                 total = builtin + sum(_weight(each) for each in others)
                 yield from _of(policy, total)
+
+
+def _of_built_in(profile: checked.CheckedProfile) -> int:
+    """Return the weight of the plugins that score in a profile, as app/plugin_sets.py has it."""
+    weights = {} if profile.disable_all_scores else dict(BUILTIN_WEIGHTS)
+    weights |= {each.name: each.weight for each in profile.plugins if each.weight is not None}
+    off = {*profile.disabled, *profile.disabled_scores}
+    return sum(
+        weight * (profile.builtin_weight if name in BUILTIN_WEIGHTS else 1)
+        for name, weight in weights.items()
+        if name not in off
+    )
 
 
 def _of(policy: checked.CheckedPolicy, total: int) -> Iterator[diagnostics.Diagnostic]:

@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from policysched.lang import checked, checked_selector, diagnostics
-from policysched.lint import demands, rule, selector_sets, subject
+from policysched.lint import acting, demands, rule, selector_sets, subject
 
 
 def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
-    for known in about.acting:
-        for policy in known.policies:
-            preferring = [each for each in policy.rules if demands.preferred(each) is not None]
-            if preferring:
-                yield from _of(about, preferring, known.demands_on(policy))
+    yield from acting.in_every_profile(
+        about.acting, lambda known, policy: _of(about, known, policy)
+    )
 
 
 def _of(
-    about: subject.Subject, preferring: list[checked.Rule], asked: Sequence[demands.Demand]
+    about: subject.Subject, known: acting.Acting, policy: checked.CheckedPolicy
 ) -> Iterator[diagnostics.Diagnostic]:
+    preferring = [each for each in policy.rules if demands.preferred(each) is not None]
+    asked = known.demands_on(policy) if preferring else ()
     required = [each.selector for each in asked]
     if len(asked) > selector_sets.MAX_OPERANDS or selector_sets.never_match(*required):
         return  # PS201, PS202 and PS213 tell that

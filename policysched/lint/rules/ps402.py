@@ -15,7 +15,9 @@ def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
         labels = promql_labels.of(each.expr)
         if labels is None or each.metric.target != "node":
             continue
-        more = sorted(labels - {each.metric.label} - promql_labels.pinned(each.expr))
+        label = each.metric.label
+        known = {label} | promql_labels.pinned(each.expr) | promql_labels.sources(each.expr, label)
+        more = sorted(labels - known)
         if more:
             yield _finding(each, more)
 

@@ -31,10 +31,16 @@ def _of(
         "PS404",
         f"the two sides of `{part.op}` have different labels: {_shown(left)} and {_shown(right)}",
         each.span,
-        notes=("series are only matched if all their labels are equal: the answer is empty",),
+        notes=(f"series are only matched if all their labels are equal: {_outcome(part)}",),
         help=f"say what is matched: `{part.op} on ({each.metric.label})`, "
         f"with `group_left` where one side has several",
     )
+
+
+def _outcome(part: promql_parser.BinaryExpr) -> str:
+    if str(part.op) == "unless":
+        return "the right side takes nothing away"
+    return "the answer is empty"
 
 
 def _shown(labels: frozenset[str]) -> str:

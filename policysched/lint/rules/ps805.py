@@ -6,9 +6,7 @@ import itertools
 from collections.abc import Iterator, Sequence
 
 from policysched.lang import activation, checked, diagnostics
-from policysched.lint import rule, subject
-
-_WEEK_MINUTES = 7 * activation.MINUTES_PER_DAY
+from policysched.lint import rule, subject, weeks
 
 
 def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
@@ -21,8 +19,8 @@ def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
 def _of(
     each: checked.Rule, windows: Sequence[activation.TimeWindow]
 ) -> Iterator[diagnostics.Diagnostic]:
-    covered = [_minutes(window) for window in windows]
-    if len(frozenset().union(*covered)) == _WEEK_MINUTES:
+    covered = [weeks.minutes(window) for window in windows]
+    if len(frozenset().union(*covered)) == weeks.MINUTES:
         yield diagnostics.Diagnostic(
             "PS805",
             "`during` holds at any time of the week",
@@ -39,17 +37,6 @@ def _of(
                 help="leave it out, or correct its times",
             )
             return
-
-
-def _minutes(window: activation.TimeWindow) -> frozenset[int]:
-    """Return the minutes of the week, from Monday midnight on, that a window holds."""
-    length = window.end_minute - window.start_minute
-    if length <= 0:
-        length += activation.MINUTES_PER_DAY
-    starts = (day * activation.MINUTES_PER_DAY + window.start_minute for day in window.weekdays)
-    return frozenset(
-        (start + minute) % _WEEK_MINUTES for start in starts for minute in range(length)
-    )
 
 
 RULE = rule.Rule("PS805", diagnostics.Severity.WARNING, _check)

@@ -1,0 +1,33 @@
+"""Times of the week at which rules act, as sets of minutes."""
+
+from __future__ import annotations
+
+from policysched.lang import activation
+
+MINUTES = 7 * activation.MINUTES_PER_DAY
+"""How many minutes a week has."""
+
+
+def minutes(window: activation.TimeWindow) -> frozenset[int]:
+    """Return the minutes of the week, from Monday midnight on, that a window holds."""
+    length = window.end_minute - window.start_minute
+    if length <= 0:
+        length += activation.MINUTES_PER_DAY
+    starts = (day * activation.MINUTES_PER_DAY + window.start_minute for day in window.weekdays)
+    return frozenset((start + minute) % MINUTES for start in starts for minute in range(length))
+
+
+def are_apart(one: activation.Activation | None, other: activation.Activation | None) -> bool:
+    """Return whether it is certain that two rules never act at the same time.
+
+    Of windows in different time zones that is not known.
+    """
+    if one is None or other is None or one.timezone != other.timezone:
+        return False
+    if not one.windows or not other.windows:
+        return False
+    return not _covered(one) & _covered(other)
+
+
+def _covered(active: activation.Activation) -> frozenset[int]:
+    return frozenset().union(*map(minutes, active.windows))
