@@ -44,7 +44,7 @@ def write(
         if file.is_stdin:
             sys.stdout.write(file.content if content is None else content)
         elif content is not None:
-            rewriting.write(file, content)
+            rewriting.write(file.name, file.content, content)
             output.note(f"fixed {file.name}")
         texts += file.texts if content is None else _reread(file, content)
     return texts

@@ -17,12 +17,15 @@ def document(run: running.Run) -> str:
     root = ElementTree.Element("testsuites", _counts(run.results, len(run.problems)))
     for file, grouped in itertools.groupby(run.results, key=lambda r: r.case.suite.path):
         results = list(grouped)
-        suite = ElementTree.SubElement(root, "testsuite", {"name": file, **_counts(results)})
+        suite = ElementTree.SubElement(
+            root, "testsuite", {"name": _clean(file), **_counts(results)}
+        )
         for result in results:
             _case(suite, result)
     for file, problem in run.problems.items():
-        suite = ElementTree.SubElement(root, "testsuite", {"name": file, **_counts([], 1)})
-        case = ElementTree.SubElement(suite, "testcase", {"name": file, "classname": file})
+        name = _clean(file)
+        suite = ElementTree.SubElement(root, "testsuite", {"name": name, **_counts([], 1)})
+        case = ElementTree.SubElement(suite, "testcase", {"name": name, "classname": name})
         _add(case, "error", problem.splitlines()[0], problem)
     ElementTree.indent(root)
     text = ElementTree.tostring(root, encoding="unicode")
@@ -41,7 +44,11 @@ def _counts(results: list[running.Result], further_errors: int = 0) -> dict[str,
 
 def _case(suite: ElementTree.Element, result: running.Result) -> None:
     each = result.case
-    said = {"name": each.name, "classname": each.suite.path, "line": str(each.line())}
+    said = {
+        "name": _clean(each.name),
+        "classname": _clean(each.suite.path),
+        "line": str(each.line()),
+    }
     case = ElementTree.SubElement(suite, "testcase", said)
     if result.status == "skip":
         ElementTree.SubElement(case, "skipped", {"message": _clean(result.problem)})

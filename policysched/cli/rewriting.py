@@ -121,7 +121,7 @@ def _deliver(
     if not rewriting.is_in_place or file.is_stdin:
         sys.stdout.write(content)
     elif is_changed:
-        write(file, content)
+        write(file.name, file.content, content)
         output.write(f"{rewriting.done} {file.name}")
     return errors.EXIT_OK
 
@@ -140,29 +140,31 @@ def diff(file: policy_sources.PolicyFile, content: str, how: str) -> list[str]:
     return [line if line.endswith("\n") else line + unended for line in lines]
 
 
-def write(file: policy_sources.PolicyFile, content: str) -> None:
+def write(name: str, before: str, content: str) -> None:
     """Replace a file at once: whoever reads it meanwhile sees the old or the new text whole.
+
+    `before` is what was read, without a byte order mark, which stays.
 
     Raises:
         InputError: it cannot be written, or is not what it was when it was read.
     """
     import tempfile  # noqa: PLC0415 - most runs do without
 
-    target = pathlib.Path(file.name).resolve()  # a link stays a link
+    target = pathlib.Path(name).resolve()  # a link stays a link
     try:
-        mark = _mark(target, file)
-        descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+        mark = _mark(target, name, before)
+        descriptor, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
         try:
             _fill(descriptor, mark + content, target.stat())
-            pathlib.Path(name).replace(target)
+            pathlib.Path(temporary).replace(target)
         except BaseException:  # an interrupt leaves nothing behind either
-            pathlib.Path(name).unlink()
+            pathlib.Path(temporary).unlink()
             raise
     except OSError as error:
-        raise errors.InputError(file.name, f"cannot be written: {error.strerror}") from error
+        raise errors.InputError(name, f"cannot be written: {error.strerror}") from error
 
 
-def _mark(target: pathlib.Path, file: policy_sources.PolicyFile) -> str:
+def _mark(target: pathlib.Path, name: str, before: str) -> str:
     """Return the byte order mark that a file begins with, or "".
 
     Raises:
@@ -170,9 +172,9 @@ def _mark(target: pathlib.Path, file: policy_sources.PolicyFile) -> str:
     """
     now = target.read_bytes().decode("utf-8", errors="replace")
     for mark in ("", "\ufeff"):
-        if now == mark + file.content:
+        if now == mark + before:
             return mark
-    raise errors.InputError(file.name, "has changed since it was read, so it is not written")
+    raise errors.InputError(name, "has changed since it was read, so it is not written")
 
 
 def _fill(descriptor: int, content: str, like: os.stat_result) -> None:

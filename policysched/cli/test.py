@@ -170,7 +170,8 @@ def _write(path: str, text: str) -> None:
 
 def _update(done: running.Run) -> list[str]:
     """Write what happened into the files; return those that changed."""
-    from policysched.policytests import updating  # noqa: PLC0415 - only this option needs it
+    from policysched.cli import rewriting  # noqa: PLC0415 - only this option needs it
+    from policysched.policytests import updating  # noqa: PLC0415 - as above
 
     by_file: dict[str, list[running.Result]] = {}
     for result in done.results:
@@ -178,7 +179,7 @@ def _update(done: running.Run) -> list[str]:
             by_file.setdefault(result.case.suite.path, []).append(result)
     for path, results in by_file.items():
         suite = results[0].case.suite
-        _write(path, updating.updated(suite, results))
+        rewriting.write(path, suite.text, updating.updated(suite, results))
     return list(by_file)
 
 

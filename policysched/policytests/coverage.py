@@ -7,6 +7,7 @@ ones; a toleration must have been granted.
 from __future__ import annotations
 
 import dataclasses
+import os
 from collections.abc import Iterable
 from typing import Any
 
@@ -79,28 +80,35 @@ def _rule(failure: dict[str, Any]) -> str:
     return f"{failure['policy']}/{failure['rule']}"
 
 
+def _place(rule: checked.Rule) -> tuple[str, int]:
+    """Return where a rule stands, whichever way the tests name its file."""
+    return os.path.realpath(rule.head.span.file), rule.head.span.start
+
+
 class Coverage:
     """The rules of all policies that were tested."""
 
     def __init__(self) -> None:
         """Begin without rules."""
         self._rules: dict[tuple[str, int], RuleCoverage] = {}
+        self._names: dict[str, str] = {}
 
     def add(self, rules: Iterable[checked.Rule]) -> None:
         """Add rules, exercised or not; those that are known already stay as they are."""
         for rule in rules:
             head = rule.head
-            key = (head.span.file, head.span.start)
+            key = _place(rule)
             if key not in self._rules:
                 branches = dict.fromkeys(_branches(rule), 0)
-                self._rules[key] = RuleCoverage(head.name, head.span.file, head.span.line, branches)
+                file = self._names.setdefault(key[0], head.span.file)
+                self._rules[key] = RuleCoverage(head.name, file, head.span.line, branches)
 
     def observe(self, decision: evaluation.Decision) -> None:
         """Count a decision of a test."""
         for fact in decision.rules:
             if fact.acts:
                 head = fact.rule.head
-                self._rules[head.span.file, head.span.start].observe(decision, head.name)
+                self._rules[_place(fact.rule)].observe(decision, head.name)
 
     @property
     def rules(self) -> list[RuleCoverage]:

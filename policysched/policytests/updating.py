@@ -51,7 +51,7 @@ def updated(suite: suites.Suite, results: Iterable[running.Result]) -> str:
 
 def _comment(replaced: str) -> str:
     """Return the comment that stands between a key and its block."""
-    first = replaced.partition("\n")[0]
+    first = replaced.partition("\n")[0].rstrip("\r")
     return first if first.strip().startswith("#") else ""
 
 

@@ -78,6 +78,29 @@ def test_junit_counts_failures_errors_and_what_is_skipped(
     assert "fits on 2 of 4 nodes" in (failure.text or "")
 
 
+def test_junit_is_xml_whatever_tests_are_called(
+    tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Signs that XML cannot have are replaced, and no parser refuses the report."""
+    files.write(tmp_path, '- {name: "a \\u0001 <b>", pod: web, expect: {node: n2}}\n')
+    assert main.main(["test", str(tmp_path), "--format", "junit"]) == 0
+    root = ElementTree.fromstring(capsys.readouterr().out.encode())  # noqa: S314 - our own
+    assert [case.get("name") for case in root.iter("testcase")] == ["a \ufffd <b>"]
+
+
+def test_update_keeps_the_mark_and_the_mode_of_a_file(tmp_path: pathlib.Path) -> None:
+    """A byte order mark, permissions and a link stay, as with `fmt`."""
+    path = pathlib.Path(files.write(tmp_path, "- {name: it, pod: web, expect: {node: n4}}\n"))
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+    path.chmod(0o640)
+    link = tmp_path / "link_test.yaml"
+    link.symlink_to(path)
+    assert main.main(["test", str(link), "--update"]) == 0
+    assert path.read_bytes().startswith(b"\xef\xbb\xbfpolicies")
+    assert path.read_bytes().endswith(b"expect: {node: n2}}\n")
+    assert (path.stat().st_mode & 0o777, link.is_symlink()) == (0o640, True)
+
+
 EXITS = [
     pytest.param("node: n2", ["--run", "^it$"], 0, "1 passed", id="passes"),
     pytest.param("node: n2", ["--run", "other"], 1, "no tests", id="none-collected"),

@@ -34,6 +34,20 @@ def test_coverage_counts_both_ways_of_each_rule(
     assert len(taken) == covered, taken
 
 
+def test_a_file_that_is_named_in_several_ways_counts_once(tmp_path: pathlib.Path) -> None:
+    """By a link, by its place beside the tests, or in full: its rules are the same rules."""
+    folder = tmp_path / "real"
+    folder.mkdir()
+    path = files.expecting(folder, "exact: false")
+    (tmp_path / "link").symlink_to(folder)
+    once = running.run([path]).coverage
+    linked = str(tmp_path / "link" / "web_test.yaml")
+    twice = running.run([path, linked, str(folder / ".." / "real" / "web_test.yaml")]).coverage
+    assert twice.counts == once.counts
+    assert {rule.file for rule in twice.rules} == {rule.file for rule in once.rules}
+    assert coverage_formats.lcov(twice).count("SF:") == 1
+
+
 def test_what_is_missing_is_told_in_words(tmp_path: pathlib.Path) -> None:
     """By rule."""
     done = running.run([files.expecting(tmp_path, "node: n2")])

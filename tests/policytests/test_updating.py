@@ -49,6 +49,17 @@ def test_update_writes_what_happens_and_keeps_the_rest(
     assert [result.status for result in running.run([path]).results] == ["pass", "pass"]
 
 
+@pytest.mark.parametrize("wrong, right", WRONG_AND_RIGHT)
+def test_line_ends_stay_as_they_are(tmp_path: pathlib.Path, wrong: str, right: str) -> None:
+    """In a file with CRLF nothing that is written has another line end, or half of one."""
+    path = pathlib.Path(files.write(tmp_path, _test(wrong)))
+    path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
+    done = running.run([str(path)], is_update=True)
+    text = updating.updated(done.results[0].case.suite, done.results)
+    expected = files.HEAD + "tests:\n" + _indented(_test(right))
+    assert text == expected.replace("\n", "\r\n")
+
+
 def _test(expect: str) -> str:
     value = f" {expect}" if expect == "{}" else f"\n    {expect.replace(chr(10), chr(10) + '  ')}"
     if not expect or expect.startswith((" {", "{node")):
