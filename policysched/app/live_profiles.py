@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection
 from typing import NoReturn
 
 from policysched import clock as clocks
-from policysched.app import metrics_source, policies
+from policysched.app import metrics_source, policies, process
 from policysched.compiler import readings
 from policysched.framework import events, profile, runtime, shape_answers
 from policysched.scheduler import scheduler as schedulers
@@ -103,18 +103,19 @@ class LiveProfiles:
             )
         self._served = names
 
-    async def wait_for_metrics(self) -> None:
+    async def wait_for_metrics(self, news: asyncio.Event | None = None) -> None:
         """Schedule no pod until new metrics have been asked once, for some seconds at most.
 
         Without a value their rules would drop out as in an outage, and pods that wait for them
-        would go blind: at the start, and when other queries come with other policies.
+        would go blind: at the start, and when other queries come with other policies. `news` of
+        yet other policies end it.
         """
         if self._metrics is None:
             return
         self._scheduler.pause()
         try:
             async with asyncio.timeout(_FIRST_METRICS_SECONDS):
-                await self._metrics.wait_asked()
+                await process.unless(news or asyncio.Event(), self._metrics.wait_asked())
         except TimeoutError:
             _log.warning("scheduling goes on before all metrics have been asked")
         finally:

@@ -83,7 +83,7 @@ class Scheduler:
         self._bindings_in_flight = 0
         self._yielded_at_seconds = clock.monotonic_seconds()
         self._is_stopping = False
-        self._is_paused = False
+        self._pauses = 0
         self._recorder = outside.recorder
         self.cache = caches.Cache(clock)
         self.waiting_pods = waiting_pods.WaitingPods(clock) if waiting is None else waiting
@@ -173,12 +173,12 @@ class Scheduler:
             self.events.pods.add_served()
 
     def pause(self) -> None:
-        """Take no pod from the queue until `resume`; what was begun goes on."""
-        self._is_paused = True
+        """Take no pod from the queue until as many `resume`; what was begun goes on."""
+        self._pauses += 1
 
     def resume(self) -> None:
-        """Take pods again."""
-        self._is_paused = False
+        """Take pods again, if this was the last pause."""
+        self._pauses -= 1
         self._awake.set()
 
     # --- one step ---------------------------------------------------------------------------------
@@ -188,7 +188,7 @@ class Scheduler:
 
         Needs a running event loop.
         """
-        queued = None if self._is_paused else self.queue.pop()
+        queued = None if self._pauses else self.queue.pop()
         if queued is None:
             return False
         framework = self._frameworks.get(queued.info.pod.spec.scheduler_name)

@@ -296,3 +296,24 @@ class TestProfiles:
             assert (world.cache.nodes.requested == before).all()
 
         fakes.play(scenario())
+
+
+class TestPause:
+    """Pods wait while somebody has a reason."""
+
+    def test_each_pause_has_an_end_of_its_own(self) -> None:
+        """Metrics are waited for at the start, and for a reload meanwhile."""
+
+        async def scenario() -> None:
+            world = fakes.World()
+            world.add_node("n1")
+            world.add_pod("a")
+            world.scheduler.pause()
+            world.scheduler.pause()
+            world.scheduler.resume()
+            assert not world.scheduler.schedule_one()
+            world.scheduler.resume()
+            assert world.scheduler.schedule_one()
+            await world.settle()
+
+        fakes.play(scenario())

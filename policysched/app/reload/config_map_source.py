@@ -88,7 +88,7 @@ class ConfigMapSource:
         return versions.Offer(
             texts,
             problem=self._problem(self.latest, texts),
-            is_frozen=said.get(statuses.FREEZE) == "true",
+            is_frozen=statuses.is_frozen(said),
             demanded=said.get(statuses.ROLLBACK, ""),
             in_use=said.get(statuses.HASH, ""),
         )

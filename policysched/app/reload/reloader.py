@@ -68,8 +68,9 @@ class Reloader:
     def take(self, offer: versions.Offer) -> None:
         """Note what the source has now; a former offer that has not been looked at is forgotten."""
         self._newest = offer
-        self.is_busy = True
-        self._offered.set()
+        if self._essence(offer) != self._considered:
+            self.is_busy = True
+            self._offered.set()
 
     async def run(self) -> NoReturn:
         """Look at offers until cancelled."""
@@ -132,7 +133,8 @@ class Reloader:
             logs.fields(hash=found.hash, former=self._in_use, seconds=f"{seconds:.3f}"),
         )
         self.state.loaded(states.in_use(found, self._clock.now()))
-        await self._live.wait_for_metrics()
+        # A version that mends this one does not wait until its metrics are given up.
+        await self._live.wait_for_metrics(self._offered)
 
     def _refuse(self, refusal: versions.Refusal) -> None:
         _log.error(

@@ -118,7 +118,7 @@ class Rollback:
         _, former = version
         data, present = _data(former), _policies_of(target)
         said = target.metadata.annotations
-        is_frozen = freeze or said.get(statuses.FREEZE) == "true"
+        is_frozen = freeze or statuses.is_frozen(said)
         # What nothing holds back needs no demand; one that stays would pass a later freeze.
         demand = content_hash.of(former.sources, {})  # params may have changed since it was kept
         annotations = {statuses.ROLLBACK: demand if is_frozen else None}

@@ -19,7 +19,7 @@ from policysched.kube import config_maps, errors
 _log = logging.getLogger(__name__)
 
 FREEZE = "policysched.io/freeze"
-"""`true`: the version in use stays."""
+"""The version in use stays; see `is_frozen`."""
 ROLLBACK = "policysched.io/rollback"
 """Hash of texts, with params or without, that are loaded even while reloads are frozen."""
 HASH = "policysched.io/hash"
@@ -142,6 +142,15 @@ class StatusAnnotations:
             # What the watch shows may be older than our last write, and equal by chance.
             return self._written[1] == wished and not is_bare(target)
         return _has(target.metadata.annotations, wished)
+
+
+def is_frozen(annotations: Mapping[str, str]) -> bool:
+    """Return whether reloads are held back: by any value but `false`.
+
+    Whoever writes `yes` or `True` in an emergency means it, and must not be misread.
+    """
+    said = annotations.get(FREEZE)
+    return said is not None and said.strip().lower() != "false"
 
 
 def is_bare(config_map: config_maps.ConfigMap) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 
 import msgspec
+import pytest
 
 from policysched.app.reload import config_map_source, versions
 from policysched.cluster import objects
@@ -110,8 +111,26 @@ async def test_annotations_are_wishes() -> None:
     scene.source.upsert(config_map(said, a="one"))
     offer = scene.newest
     assert (offer.is_frozen, offer.demanded, offer.in_use) == (True, "abc", "def")
-    scene.source.upsert(config_map({"policysched.io/freeze": "false"}, a="one"))
-    assert not scene.newest.is_frozen
+
+
+@pytest.mark.parametrize(
+    "said, is_frozen",
+    [
+        ({"policysched.io/freeze": "TRUE"}, True),
+        ({"policysched.io/freeze": "yes"}, True),
+        ({"policysched.io/freeze": ""}, True),
+        ({"policysched.io/freeze": "false"}, False),
+        ({"policysched.io/freeze": "False"}, False),
+        ({}, False),
+    ],
+    ids=str,
+)
+@asynchronous
+async def test_a_freeze_is_not_misread(said: dict[str, str], is_frozen: bool) -> None:
+    """Whoever annotates it in a hurry means it, however it is spelt."""
+    scene = Scene()
+    scene.source.upsert(config_map(said, a="one"))
+    assert scene.newest.is_frozen is is_frozen
 
 
 @asynchronous

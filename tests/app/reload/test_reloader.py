@@ -405,3 +405,30 @@ async def test_pods_wait_for_the_metrics_of_a_new_version(
             await asyncio.sleep(0.001)
         assert scene.world.scheduler.schedule_one()
         assert await scene.place("late") == "west"
+
+
+@asynchronous
+async def test_a_version_that_mends_another_does_not_wait_for_its_metrics(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """They may never come; the same version again, as with each annotation, ends no waiting."""
+    monkeypatch.setattr(live_profiles, "_FIRST_METRICS_SECONDS", 600.0)
+    metrics = _SlowMetrics()
+    scene = Scene(metrics)
+    async with scene.running(), asyncio.timeout(60.0):
+        blind = offer(METRIC, WEST)
+        scene.reloads.take(blind)
+        while not scene.told:  # noqa: ASYNC110 - a thread is at work, whose end tells nobody
+            await asyncio.sleep(0.001)
+        scene.reloads.take(blind)
+        for _ in range(10):
+            await asyncio.sleep(0)
+        scene.world.add_pod(builders.make_pod("early").scheduler_name("policysched"))
+        assert not scene.world.scheduler.schedule_one()
+        scene.reloads.take(offer(EAST))
+        while len(scene.told) < 2:  # noqa: ASYNC110 - likewise
+            await asyncio.sleep(0.001)
+        metrics.asked.set()
+        while scene.reloads.is_busy:  # noqa: ASYNC110 - likewise
+            await asyncio.sleep(0.001)
+        assert await scene.place("late") == "east"
