@@ -175,7 +175,7 @@ def run(args: argparse.Namespace) -> int:
     clock = clocks.SystemClock()
     level = "debug" if args.v >= _DEBUG_VERBOSITY else args.log_level
     logs.configure(clock, level, form=args.log_format)
-    for warning in _warnings(args):
+    for warning in warnings(args):
         _log.warning("%s", warning)
     asyncio.run(running.Service(said, algorithm, clock).run())
     return errors.EXIT_OK
@@ -268,7 +268,7 @@ def _address(option: str, text: str) -> http_server.Address | None:
         raise errors.UsageError(f"{option}: {error}") from error
 
 
-def _warnings(args: argparse.Namespace) -> list[str]:
+def warnings(args: argparse.Namespace) -> list[str]:
     """Return what is said of options that change nothing, or not what they seem to."""
     given = _given(args)
     said = [

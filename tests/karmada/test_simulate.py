@@ -28,7 +28,11 @@ def test_the_page_shows_what_is_printed(
     for _, name, content in blocks:
         if name:
             (tmp_path / name).write_text(content)
-    consoles = [content for language, _, content in blocks if language == "console"]
+    consoles = [
+        content
+        for language, _, content in blocks
+        if language == "console" and content.startswith("$ policysched ")
+    ]
     assert consoles
     for console in consoles:
         command, _, expected = console.partition("\n")

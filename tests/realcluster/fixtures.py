@@ -54,7 +54,7 @@ def shared_karmada(
     shared_control_plane: control_planes.ControlPlane,
 ) -> control_planes.ControlPlane:
     """The shared control plane with Karmada's kinds; take `karmada_plane`, which is empty."""
-    karmada.install(shared_control_plane.client)
+    karmada.install(shared_control_plane)
     return shared_control_plane
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import pathlib
 import subprocess
-import time
 from typing import TYPE_CHECKING, Any, Self
 
 import yaml
@@ -78,15 +77,16 @@ def crd_files() -> list[pathlib.Path]:
     return [folder / f"work.karmada.io_{kind}.yaml" for kind in kinds]
 
 
-def install(client: api_client.ApiClient) -> None:
+def install(plane: control_plane.ControlPlane) -> None:
     """Create the CRDs, and return when the API server serves them."""
+    client = plane.client
     crds = [yaml.safe_load(file.read_text(encoding="utf-8")) for file in crd_files()]
     for crd in (*crds, _CLUSTER_CRD):
         client.create(_CRDS, crd)
-    deadline = time.monotonic() + _ESTABLISHED_LIMIT_SECONDS
-    while not all(_is_served(client, path) for path in (CLUSTERS, BINDINGS, CLUSTER_BINDINGS)):
-        assert time.monotonic() < deadline, "the CRDs were not established in time"
-        time.sleep(0.05)
+    plane.api_server.wait_until(
+        lambda: all(_is_served(client, path) for path in (CLUSTERS, BINDINGS, CLUSTER_BINDINGS)),
+        time_limit_seconds=_ESTABLISHED_LIMIT_SECONDS,
+    )
 
 
 def _is_served(client: api_client.ApiClient, path: str) -> bool:

@@ -1,0 +1,97 @@
+"""Options of `karmada run`: those of karmada-scheduler, and one clear error for what is wrong."""
+
+from __future__ import annotations
+
+import argparse
+
+import pytest
+
+from policysched.app import http_server
+from policysched.app.karmada import options
+from policysched.cli import karmada_run, main
+
+
+def _parsed(*words: str) -> argparse.Namespace:
+    parser = argparse.ArgumentParser()
+    karmada_run.configure(parser)
+    return parser.parse_args(words)
+
+
+def test_defaults_are_karmadas() -> None:
+    """But for addresses, which are those of this machine alone."""
+    said = karmada_run.options_of(_parsed())
+    assert said == options.Options(
+        metrics_address=http_server.Address("127.0.0.1", 8080),
+        health_address=http_server.Address("127.0.0.1", 10351),
+    )
+    assert (said.qps, said.burst) == (40.0, 60)
+    assert (said.retry.base_seconds, said.retry.max_seconds) == (0.005, 1000.0)
+    assert (said.retry.per_second, said.retry.burst) == (10.0, 100)
+
+
+@pytest.mark.parametrize(
+    "word, expected",
+    [
+        (":8080", http_server.Address("0.0.0.0", 8080)),  # noqa: S104 - what is asked for
+        ("[::1]:80", http_server.Address("::1", 80)),
+        ("0", None),
+        ("", None),
+    ],
+)
+def test_addresses_are_written_as_in_go(word: str, expected: http_server.Address | None) -> None:
+    """A port alone is that of all addresses, 0 is for nowhere."""
+    said = karmada_run.options_of(_parsed(f"--metrics-bind-address={word}"))
+    assert said.metrics_address == expected
+
+
+@pytest.mark.parametrize(
+    "words, expected",
+    [
+        (["--bind-address=0.0.0.0"], ["--bind-address is ignored"]),
+        (["--secure-port", "10351"], ["--secure-port is ignored"]),
+        (["--enable-pprof=true"], ["--enable-pprof is ignored"]),
+        (["--scheduler-name=x"], ["the Lease karmada-scheduler is that of default-scheduler"]),
+        (["--scheduler-name=x", "--leader-elect-resource-name=x"], []),
+        (["--scheduler-name=x", "--leader-elect=false"], []),
+        (["--scheduler-estimator-port=10352"], []),
+    ],
+    ids=lambda value: " ".join(value) if value and value[0].startswith("--") else "",
+)
+def test_what_changes_nothing_is_said(words: list[str], expected: list[str]) -> None:
+    """Removed options, those of Go, and a second scheduler with the Lease of the first."""
+    args = _parsed(*words)
+    karmada_run.options_of(args)
+    warnings = karmada_run.warnings(args)
+    assert len(warnings) == len(expected)
+    assert all(said.startswith(begin) for said, begin in zip(warnings, expected, strict=True))
+
+
+@pytest.mark.parametrize(
+    "word, expected",
+    [
+        ("--enable-scheduler-estimator=true", "there is no accurate estimator here"),
+        ("--scheduler-name=", "is no name"),
+        ("--scheduler-name=a/b", "is no name"),
+        ("--kube-api-qps=0", "must be more than 0"),
+        ("--rate-limiter-base-delay=soon", "are durations such as"),
+        ("--rate-limiter-qps=0", "must be more than 0"),
+        ("--leader-elect-lease-duration=1s", "must be greater than"),
+        ("--leader-elect-resource-name=", "needs a name"),
+        ("--health-probe-bind-address=somewhere", "--health-probe-bind-address: `somewhere`"),
+        ("--feature-gates=PriorityBasedScheduling=true", "is not known"),
+    ],
+)
+def test_what_is_wrong_is_one_error(
+    word: str, expected: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Exit code 3, before anything is connected."""
+    assert main.main(["karmada", "run", word]) == 3
+    said = capsys.readouterr()
+    assert expected in said.err
+    assert len(said.err.splitlines()) == 1
+
+
+def test_a_missing_kubeconfig_is_one_error(capsys: pytest.CaptureFixture[str]) -> None:
+    """It names the file, and shows no traceback."""
+    assert main.main(["karmada", "run", "--kubeconfig", "nowhere.config"]) == 2
+    assert "nowhere.config" in capsys.readouterr().err.splitlines()[-1]
