@@ -16,6 +16,11 @@ from policysched.plugins.kernels import tolerations
 MOST_NODES = 5
 """On how many nodes an edit is tried; of the others only the number is told."""
 _MOST_LABELS = 10
+_MOST_VALUES = 3
+_OF_KUBELETS = frozenset(
+    {"kubernetes.io", "node.kubernetes.io", "topology.kubernetes.io", "beta.kubernetes.io"}
+)
+"""Prefixes of labels that kubelets and clouds set: nobody gives them other values."""
 _CORDON_TAINT = node_unschedulable.TAINT.key
 
 Supposing = Callable[[str], AbstractContextManager[None]]
@@ -98,15 +103,23 @@ def _label(tried: trials.Trials, known: obstacles.Obstacles) -> Iterator[edit.Ed
 def labelled(
     tried: trials.Trials, alone: Sequence[str], key: str, value: str
 ) -> Iterator[edit.Edit]:
-    """Yield the edit that adds a label to one of the nodes `alone`, if it helps."""
-    lacking = [name for name in alone if tried.node(name).metadata.labels.get(key) != value]
+    """Yield the edits that add a label to one of the nodes `alone`, or change it, if they help."""
+    having: defaultdict[str | None, list[str]] = defaultdict(list)
+    for name in alone:
+        having[tried.node(name).metadata.labels.get(key)].append(name)
 
     def relabelled(name: str) -> AbstractContextManager[None]:
         return tried.nodes([trials.relabelled(tried.node(name), {key: value})])
 
     written = f"{key}={value}"
     said = _edit("label", "metadata.labels", None, written, f"add the label {written} to a node")
-    yield from helped(tried, said, lacking, relabelled)
+    yield from helped(tried, said, having.pop(None, []), relabelled)
+    if key.rpartition("/")[0] in _OF_KUBELETS:
+        return
+    for before in sorted(set(having) - {value}, key=str)[:_MOST_VALUES]:
+        text = f"change the label {key} of a node from {before} to {value}"
+        said = _edit("label", "metadata.labels", f"{key}={before}", written, text)
+        yield from helped(tried, said, having[before], relabelled)
 
 
 def _asked_labels(pod: objects.Pod) -> Iterator[tuple[str, str]]:

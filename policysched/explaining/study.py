@@ -99,9 +99,11 @@ def _what_would_help(tried: trials.Trials, found: explanation.Explanation) -> di
     nearest = known.nearest()
     if not edits and nearest is not None:
         node, answers = nearest
+        # Where PreFilter leaves nodes out, a plugin says of each of them why.
+        told = [answer for answer in answers if obstacles.who(answer)] or answers
         reasons = [
             {"by": obstacles.who(answer), "reason": reason}
-            for answer in answers
+            for answer in told
             for reason in answer.reasons
         ]
         report["nearest"] = {"node": node, "obstacles": reasons}

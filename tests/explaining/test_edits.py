@@ -64,9 +64,26 @@ CASES = [
         [
             "nodeSelector disk=sdd: did you mean ssd? no node has disk=sdd",
             "drop disk=sdd from the nodeSelector",
-            "add the label disk=sdd to a node",
+            "change the label disk of a node from ssd to sdd",
         ],
         id="a misspelt value",
+    ),
+    pytest.param(
+        [
+            _node(**{"kubernetes.io/hostname": "n1"}),
+            _node("n2"),
+            clusters.pod("p", nodeSelector={"kubernetes.io/hostname": "n9"}),
+        ],
+        "",
+        [
+            (
+                "nodeSelector kubernetes.io/hostname=n9: did you mean n1? no node has "
+                "kubernetes.io/hostname=n9"
+            ),
+            "drop kubernetes.io/hostname=n9 from the nodeSelector",
+            "add the label kubernetes.io/hostname=n9 to a node",
+        ],
+        id="a label that kubelets set",
     ),
     pytest.param(
         [
@@ -79,7 +96,7 @@ CASES = [
             "lower the cpu request of container c from 1 to 500m",
             "nodeSelector disk from hdd to nvme",
             "drop disk=hdd from the nodeSelector",
-            "add the label disk=hdd to a node",
+            "change the label disk of a node from nvme to hdd",
         ],
         id="another value, a smaller request",
     ),
@@ -89,7 +106,7 @@ CASES = [
         [
             "node affinity disk In (sd): did you mean ssd?",
             "drop disk In (sd) from the required node affinity",
-            "add the label disk=sd to a node",
+            "change the label disk of a node from ssd to sd",
         ],
         id="node affinity",
     ),
@@ -238,6 +255,16 @@ def test_two_obstacles_are_told_where_no_edit_helps() -> None:
             },
         ],
     }
+
+
+def test_every_obstacle_is_somebodys() -> None:
+    """A pod that names its node, which is not there, has no obstacle that nobody says."""
+    field = {"key": "metadata.name", "operator": "In", "values": ["n9"]}
+    terms = {REQUIRED: {"nodeSelectorTerms": [{"matchFields": [field]}]}}
+    items = [_node(spec={"taints": [TAINT]}), clusters.pod("p", affinity={"nodeAffinity": terms})]
+    report = desk.study_pod(items)
+    told = [each["by"] for each in report["nearest"]["obstacles"]]
+    assert told == ["TaintToleration", "NodeAffinity"]
 
 
 def test_preemption_names_its_victims() -> None:
