@@ -60,6 +60,7 @@ def find(name: str, text: str) -> tuple[list[parts.Part], list[Unread]]:
         name: of the document; policies are called `name/key`.
         text: of the document.
     """
+    line_end = "\r\n" if "\r\n" in text else "\n"
     found: list[parts.Part] = []
     unread: list[Unread] = []
     for document in _documents(_lines(text)):
@@ -72,7 +73,7 @@ def find(name: str, text: str) -> tuple[list[parts.Part], list[Unread]]:
                 place = begin + match.start("key"), begin + match.end("key")
                 unread.append(Unread(match["key"], *place))
             elif part := _part(f"{name}/{match['key']}", document, index, match, block["header"]):
-                found.append(part)
+                found.append(dataclasses.replace(part, line_end=line_end))
     return found, unread
 
 

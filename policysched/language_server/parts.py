@@ -36,6 +36,7 @@ class Part:
         starts: offset in the document of what each line of the text begins with.
         end: offset in the document behind the last line.
         indent: the blanks in front of each line.
+        line_end: of the lines of the document; those of the text end with a line feed.
     """
 
     text: source.SourceText
@@ -43,6 +44,7 @@ class Part:
     starts: tuple[int, ...]
     end: int
     indent: int = 0
+    line_end: str = "\n"
 
     @classmethod
     def whole(cls, text: source.SourceText) -> Part:
@@ -86,7 +88,9 @@ class Part:
             indented[-1] = " " * (self.indent - self._missing_indent(end))
         missing = self._missing_indent(start) if first else 0
         return DocumentEdit(
-            self.to_document(start), self.to_document(end), " " * missing + "\n".join(indented)
+            self.to_document(start),
+            self.to_document(end),
+            " " * missing + self.line_end.join(indented),
         )
 
     def _missing_indent(self, offset: int) -> int:

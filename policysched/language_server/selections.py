@@ -120,7 +120,7 @@ def _shares(profile: checked.CheckedProfile) -> Iterator[tuple[checked.Rule, flo
     """Yield the scores of a profile with their parts of the weight, as PS307 counts them."""
     enforced = [policy for policy in profile.policies if policy.mode == "enforce"]
     covering = scopes.Covering(enforced)
-    builtin = 0 if profile.disable_all_scores else ps307.BUILTIN_WEIGHTS * profile.builtin_weight
+    builtin = ps307.built_in_weight(profile)
     for policy in enforced:
         weighed = [(rule, _weight(rule)) for rule in policy.rules if _weight(rule)]
         if not weighed:

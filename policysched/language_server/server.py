@@ -41,6 +41,8 @@ _POLL_SECONDS = 1.0
 """How often the cluster file is looked at."""
 _LIVE_SECONDS = 300.0
 """How often a live cluster and Prometheus are read again."""
+_TOLD_ANYWAY = ("Unable to handle message", "Unable to deserialize message\n%s")
+"""What pygls logs of messages, with a traceback; `report_server_error` tells it, too."""
 _WATCHED = ("**/*.policy", "**/*.yaml", "**/*.yml", "**/.policysched.toml", "**/pyproject.toml")
 
 
@@ -332,14 +334,17 @@ def serve(clock: clocks.Clock) -> bool:
         handler.addFilter(_without_blame)
     server = Server(clock)
     with _own_stdout() as stdout:
-        server.start_io(sys.stdin.buffer, stdout)
+        try:
+            server.start_io(sys.stdin.buffer, stdout)
+        except (MemoryError, OverflowError):
+            _LOG.critical("a message is announced that is larger than the memory")
     return server.was_shut_down
 
 
 def _without_blame(record: logging.LogRecord) -> bool:
     """Log in one line what a client has done wrong: a traceback would be of our own bugs."""
-    if record.msg == "Unable to handle message":
-        return False  # `report_server_error` tells it, too
+    if record.msg in _TOLD_ANYWAY:
+        return False
     error = record.exc_info[1] if record.exc_info else None
     if isinstance(error, exceptions.JsonRpcException):
         record.msg, record.args = f"{record.getMessage()}: {error}", ()

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 
@@ -25,10 +27,23 @@ def test_without_pygls_it_says_what_to_install(
     )
 
 
+def _message(method: str, params: dict[str, Any]) -> bytes:
+    sent = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+    body = json.dumps(sent).encode()
+    return b"Content-Length: %d\r\n\r\n%s" % (len(body), body)
+
+
 @pytest.mark.parametrize(
     "sent",
-    [b"", b"hello\n", b"Content-Length: 2\r\n\r\n{}", b"Content-Length: 5\r\n\r\n{{{{{"],
-    ids=["nothing", "no message", "an empty message", "no JSON"],
+    [
+        pytest.param(b"", id="nothing"),
+        pytest.param(b"hello\n", id="no message"),
+        pytest.param(b"Content-Length: 2\r\n\r\n{}", id="an empty message"),
+        pytest.param(b"Content-Length: 5\r\n\r\n{{{{{", id="no JSON"),
+        pytest.param(b"Content-Length: 99999999999999999\r\n\r\n{}", id="too large"),
+        pytest.param(b"Content-Length: 99999999999999999999\r\n\r\n{}", id="beyond numbers"),
+        pytest.param(_message("textDocument/hover", {"position": {"line": -1}}), id="wrong params"),
+    ],
 )
 def test_a_client_that_goes_without_notice(sent: bytes) -> None:
     """Whatever it has sent, the server ends with exit code 1, and no traceback ends it."""

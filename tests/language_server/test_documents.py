@@ -138,6 +138,7 @@ def test_places_in_a_manifest_go_there_and_back() -> None:
     assert part.to_text(MANIFEST.index("z: 1")) is None
 
 
+@pytest.mark.parametrize("line_end", ["\n", "\r\n"], ids=["lf", "crlf"])
 @pytest.mark.parametrize(
     "find, new",
     [
@@ -151,13 +152,15 @@ def test_places_in_a_manifest_go_there_and_back() -> None:
         (POLICY, "let x = 5\n"),
     ],
 )
-def test_edits_in_a_manifest_keep_its_indentation(find: str, new: str) -> None:
+def test_edits_in_a_manifest_keep_its_indentation(find: str, new: str, line_end: str) -> None:
     """After an edit the manifest holds the edited policy, and all else is as it was."""
-    document = documents.Document("m.yaml", MANIFEST)
+    document = documents.Document("m.yaml", MANIFEST.replace("\n", line_end))
     [part] = document.policies
     start = POLICY.index(find)
     edit = diagnostics.Edit(part.text.span(start, start + len(find)), new)
     after = document.edited([part.edit(edit)])
+    assert after.count("\n") == after.count(line_end)
+    after = after.replace(line_end, "\n")
     [part_after] = documents.Document("m.yaml", after).policies
     assert part_after.text.text == POLICY.replace(find, new, 1)
     assert after.startswith(HEAD + "  a.policy: |\n")

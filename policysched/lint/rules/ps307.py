@@ -23,7 +23,7 @@ _MOST, _LEAST = 0.9, 0.01
 
 def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
     for profile, known in zip(about.program.profiles, about.acting, strict=True):
-        builtin = _of_built_in(profile)
+        builtin = built_in_weight(profile)
         for policy in known.policies:
             if any(_weight(each) for each in policy.rules):
                 others = (each for other in known.about_pods_of(policy) for each in other.rules)
@@ -31,7 +31,7 @@ def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
                 yield from _of(policy, total)
 
 
-def _of_built_in(profile: checked.CheckedProfile) -> int:
+def built_in_weight(profile: checked.CheckedProfile) -> int:
     """Return the weight of the plugins that score in a profile, as app/plugin_sets.py has it."""
     weights = {} if profile.disable_all_scores else dict(BUILTIN_WEIGHTS)
     weights |= {each.name: each.weight for each in profile.plugins if each.weight is not None}
