@@ -64,8 +64,13 @@ def _profiles(given: config.Config) -> _Problems:
 
 
 def _backoff(given: config.Config) -> _Problems:
-    if given.pod_max_backoff_seconds < given.pod_initial_backoff_seconds:
-        problem = "`podMaxBackoffSeconds` is less than `podInitialBackoffSeconds`"
+    longest = given.pod_max_backoff_seconds
+    if longest >= given.pod_initial_backoff_seconds:
+        return
+    problem = "`podMaxBackoffSeconds` is less than `podInitialBackoffSeconds`"
+    if longest == config.Config().pod_max_backoff_seconds:  # nobody has to have written it
+        yield ("podInitialBackoffSeconds",), f"{problem}: it is {longest:g} unless it is given"
+    else:
         yield ("podMaxBackoffSeconds",), problem
 
 

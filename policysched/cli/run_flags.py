@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from policysched import errors
@@ -212,7 +213,7 @@ def given(args: argparse.Namespace) -> list[config_reading.Flag]:
     for text in args.prometheus or ():
         name, server = settings.from_option(text)
         found.append(flag("--prometheus", ("prometheus", name), {"url": server.url}))
-    for name, switch in offline_options.params(args.feature_gates or ()).items():
+    for name, switch in _gates(args.feature_gates or ()):
         found.append(flag("--feature-gates", ("features", name), _switch(name, switch)))
     for option in (each for group in OPTIONS.values() for each in group):
         value = getattr(args, option.dest)
@@ -221,6 +222,20 @@ def given(args: argparse.Namespace) -> list[config_reading.Flag]:
         if value is not None:
             found.append(flag(option.written, tuple(option.path.split(".")), value))
     return found
+
+
+def _gates(given: Iterable[str]) -> Iterable[tuple[str, str]]:
+    """Yield names and values of switches, as they are joined by commas.
+
+    Raises:
+        UsageError: one has no value.
+    """
+    for text in (part for joined in given for part in joined.split(",")):
+        name, equals, value = text.partition("=")
+        if not equals or not name:
+            problem = f"`{text}` is no switch; write NAME=true or NAME=false"
+            raise errors.UsageError(f"--feature-gates: {problem}")
+        yield name, value
 
 
 def _switch(name: str, text: str) -> bool:

@@ -316,6 +316,30 @@ def test_everything_that_can_be_said() -> None:
             id="too-long",
         ),
         pytest.param(
+            HEAD + "leaderElection:\n  resourceName: My_Lease\n",
+            "c.yaml:4: `leaderElection.resourceName` must be a name of lowercase letters, digits, "
+            "`-` and `.`",
+            id="no-name-of-a-lease",
+        ),
+        pytest.param(
+            HEAD + "leaderElection: {resourceNamespace: kube-system/x}",
+            "c.yaml:3: `leaderElection.resourceNamespace` must be a name of lowercase letters, "
+            "digits and `-`",
+            id="no-namespace",
+        ),
+        pytest.param(
+            HEAD + "profiles: [{schedulerName: A b}]",
+            "c.yaml:3: `profiles[0].schedulerName` must be a name of letters, digits, `-`, `_` "
+            "and `.`",
+            id="no-name-of-a-scheduler",
+        ),
+        pytest.param(
+            HEAD + "params: {a: 1}\npodInitialBackoffSeconds: 20\n",
+            "c.yaml:4: `podMaxBackoffSeconds` is less than `podInitialBackoffSeconds`: it is 10 "
+            "unless it is given",
+            id="more-than-the-default",
+        ),
+        pytest.param(
             HEAD + "profiles: [{schedulerName: a, disabled: [A, B, B]}]",
             "c.yaml:3: `profiles[0].disabled` has `B` twice",
             id="twice",

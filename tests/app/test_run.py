@@ -138,6 +138,30 @@ def test_it_stops_in_order_when_it_is_told_to(
     ]
 
 
+@pytest.mark.e2e
+def test_bad_policies_of_a_pipe_end_it(
+    control_plane: control_planes.ControlPlane, tmp_path: pathlib.Path
+) -> None:
+    """The last good version is looked for; where none is kept, what is wrong is shown."""
+    kubeconfig = control_plane.write_kubeconfig(tmp_path / "kubeconfig")
+    config = tmp_path / "config.yaml"
+    config.write_text(
+        "apiVersion: policysched.io/v1alpha1\nkind: PolicySchedulerConfiguration\n"
+        "policies: {history: default/nothing-kept, onBadStart: lastGood}\n"
+    )
+    argv = [sys.executable, "-m", "policysched", "run", "--kubeconfig", str(kubeconfig)]
+    done = subprocess.run(
+        [*argv, "--config", str(config), "--policies", "-"],
+        input="policy b@d { for pods }\n",
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert "policysched: policies: 1 error" in done.stderr
+    assert "b@d" in done.stderr
+
+
 @pytest.mark.parametrize(
     "argv, message",
     [
@@ -179,6 +203,16 @@ def test_what_cannot_be_read_ends_it_at_the_start(argv: list[str], message: str)
         pytest.param(["--leader-elect=perhaps"], "neither `true` nor `false`", id="no-truth"),
         pytest.param(
             ["--leader-elect-resource-name="], "--leader-elect-resource-name is empty", id="no-name"
+        ),
+        pytest.param(
+            ["--leader-elect-resource-name=My_Lease"],
+            "--leader-elect-resource-name: `leaderElection.resourceName` must be a name of",
+            id="name-that-no-object-has",
+        ),
+        pytest.param(
+            ["--feature-gates", "OpportunisticBatching"],
+            "--feature-gates: `OpportunisticBatching` is no switch; write NAME=true or NAME=false",
+            id="no-switch",
         ),
         pytest.param(
             ["--leader-elect", "--leader-elect-lease-duration=5s"],
