@@ -25,7 +25,7 @@ class Names:
         self._policies = [each.name for each in program.policies] if program else []
         self._rules = [rule.head.name for rule in inputs.rules]
         self._plugins = set(inputs.policy_set().plugins.names())
-        self._metrics = {metric.name for metric in inputs.policy_set().metrics}
+        self._targets = {each.name: each.target for each in inputs.policy_set().all_metrics}
         self._labels = {key for node in inputs.nodes.values() for key in node.metadata.labels}
 
     def rule(self, written: str) -> str:
@@ -78,10 +78,12 @@ class Names:
         """Yield names in the metrics of the file that are those of nothing."""
         for metric, nodes in suite.get("metrics", {}).items():
             yield from self._table_faults(metric, nodes, suite.line("metrics", metric))
+            target = self._targets.get(metric, "node")
+            known = self._inputs.nodes if target == "node" else suite.get("clusters", {})
             for node in nodes if isinstance(nodes, dict) else ():
-                if node not in self._inputs.nodes:
+                if node not in known:
                     line = suite.line("metrics", metric, node)
-                    yield line, world.unknown("node", node, self._inputs.nodes)
+                    yield line, world.unknown(target, node, known)
 
     def _metric_faults(self, case: suites.Case) -> Iterator[_Fault]:
         said = case.value.get("metrics", {})
@@ -91,8 +93,8 @@ class Names:
                 yield from self._node(node, case.line("metrics", metric, node))
 
     def _table_faults(self, metric: str, nodes: object, line: int) -> Iterator[_Fault]:
-        if metric not in self._metrics:
-            yield line, world.unknown("metric", metric, self._metrics)
+        if metric not in self._targets:
+            yield line, world.unknown("metric", metric, self._targets)
         if isinstance(nodes, str) and nodes != "outage":
             yield line, f"`{metric}` is a mapping from node to value, or outage"
 

@@ -8,7 +8,15 @@ from collections.abc import Callable, Iterable
 from typing import Any, Literal
 
 from policysched import errors
-from policysched.policytests import coverage, evaluation, expectations, linting, names, world
+from policysched.policytests import (
+    cluster_cases,
+    coverage,
+    evaluation,
+    expectations,
+    linting,
+    names,
+    world,
+)
 from policysched.policytests import suite as suites
 
 Status = Literal["pass", "fail", "error", "skip"]
@@ -96,7 +104,9 @@ def _run_suite(
 ) -> None:
     known = names.Names(inputs)
     faults = [*known.file_faults(suite), *_time_faults(suite, inputs)]
-    faults += [fault for case in suite.cases for fault in known.faults(case)]
+    for case in suite.cases:
+        is_cluster = cluster_cases.is_one(case)
+        faults += cluster_cases.faults(case, inputs) if is_cluster else known.faults(case)
     if faults:
         raise suites.SuiteError(suite.path, faults)
     done.coverage.add(inputs.rules)
@@ -119,7 +129,7 @@ def _run_lint_case(case: suites.LintCase, inputs: world.World) -> Result:
 
 def _time_faults(suite: suites.Suite, inputs: world.World) -> list[tuple[int, str]]:
     """Return the tests without a time, where a rule does not act at all times."""
-    timed = [rule.head.name for rule in inputs.rules if rule.head.active is not None]
+    timed = [rule.head.name for rule in inputs.all_rules if rule.head.active is not None]
     if not timed:
         return []
     problem = f"`{timed[0]}` acts at some times only: say which time it is by `now`"
@@ -132,6 +142,9 @@ def _run_case(
     if "skip" in case.value:
         return Result(case, "skip", problem=case.value["skip"])
     try:
+        if cluster_cases.is_one(case):
+            missed = tuple(cluster_cases.mismatches(case, inputs))
+            return Result(case, "fail" if missed else "pass", missed)
         subject = inputs.subject(case)
         are_replicas = "replicas" in case.value
         outcome = evaluation.evaluate(

@@ -1,4 +1,4 @@
-"""Nodes and pods as tests write them, made into Kubernetes objects."""
+"""Nodes, pods and clusters as tests write them, made into Kubernetes objects."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ Object: TypeAlias = dict[str, Any]
 Fields: TypeAlias = Mapping[str, Any]
 
 _DEFAULT_SIZE = {"cpu": "4", "memory": "16Gi", "pods": 110}
-_MERGED = ("labels", "annotations", "resources", "requests", "limits", "nodeSelector", "spec")
+_MERGED = (
+    *("labels", "annotations", "resources", "requests", "limits", "nodeSelector", "spec"),
+    *("allocatable", "allocated"),
+)
 """Fields whose keys are taken over one by one by `from`."""
 _TAINT = re.compile(r"(?P<key>[^=:]+)(?:=(?P<value>[^=:]*))?(?::(?P<effect>\w+))?")
 _EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
@@ -72,6 +75,36 @@ def node(name: str, fields: Fields) -> Object:
         "spec": {"taints": taints, "unschedulable": fields.get("unschedulable", False)},
         "status": {"allocatable": amounts, "capacity": amounts},
     }
+
+
+def cluster(name: str, fields: Fields, size: Mapping[str, Any]) -> Object:
+    """Return a Cluster; of resources that it does not name it has what `size` says."""
+    allocatable = amounts({**size, **fields.get("allocatable", {})}, ("allocatable",))
+    taints = [
+        _taint(text, ("taints", index)) for index, text in enumerate(fields.get("taints", ()))
+    ]
+    spec = {key: fields[key] for key in ("provider", "region", "zones") if key in fields}
+    return {
+        "apiVersion": "cluster.karmada.io/v1alpha1",
+        "kind": "Cluster",
+        "metadata": {"name": name, "labels": fields.get("labels", {})},
+        "spec": {**spec, "taints": taints},
+        "status": {
+            "resourceSummary": {
+                "allocatable": allocatable,
+                "allocated": amounts(fields.get("allocated", {}), ("allocated",)),
+            }
+        },
+    }
+
+
+def amounts(said: Mapping[str, Any], path: tuple[str | int, ...]) -> dict[str, str]:
+    """Return quantities as texts; they stand at `path`.
+
+    Raises:
+        ShorthandError: one of them is none.
+    """
+    return _amounts(said, lambda key: (*path, key))
 
 
 def _taint(text: str, path: tuple[str | int, ...]) -> Object:

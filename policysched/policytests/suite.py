@@ -20,10 +20,10 @@ from policysched.policytests import tolerance
 SUFFIXES = ("_test.yaml", "_test.yml")
 """What a file is called that is found in a folder."""
 
-_UNSUPPORTED_OF_TESTS = {
-    ("clusterPolicy",): "tests of cluster policies are not supported yet",
-    ("expect", "division"): "the division over clusters is not supported yet",
-}
+_OF_CLUSTERS = {"expectations": ("division", "group", "error"), "fields": ("resource",)}
+"""What only tests of a clusterPolicy have."""
+_OF_PODS = ("pod", "schedulerName")
+"""What these have not."""
 
 
 class SuiteError(errors.InputError):
@@ -206,17 +206,8 @@ def _semantic_faults(suite: Suite) -> Iterator[tuple[int, str]]:
 
 
 def _case_faults(case: Case) -> Iterator[tuple[int, str]]:
-    unsupported = [
-        (case.line(*path), problem)
-        for path, problem in _UNSUPPORTED_OF_TESTS.items()
-        if path[-1] in (case.value if len(path) == 1 else case.expect)
-    ]
-    if unsupported:
-        yield from unsupported
-        return
+    yield from _kind_faults(case)
     yield from _time_faults(case.value.get("now"), case.line("now"))
-    if "pod" not in case.value:
-        yield case.line(), f"the test `{case.name}` lacks `pod`"
     if not case.expect and not ("expect" in case.value and case.suite.is_to_be_filled):
         advice = "; write `expect: {}`" if case.suite.is_to_be_filled else ""
         yield case.line(), f"the test `{case.name}` expects nothing{advice}"
@@ -229,6 +220,21 @@ def _case_faults(case: Case) -> Iterator[tuple[int, str]]:
             yield case.line("expect", field), f"`{field}` needs `replicas`"
     if case.expect.get("exact") and "rejected" not in case.expect:
         yield case.line("expect", "exact"), "`exact` needs `rejected`"
+
+
+def _kind_faults(case: Case) -> Iterator[tuple[int, str]]:
+    """Yield what belongs to tests of the other kind, about pods or about a clusterPolicy."""
+    is_cluster = "clusterPolicy" in case.value
+    if not is_cluster and "pod" not in case.value:
+        yield case.line(), f"the test `{case.name}` lacks `pod`"
+    said = "a test of a clusterPolicy" if is_cluster else "a test of a pod"
+    fields = _OF_PODS if is_cluster else _OF_CLUSTERS["fields"]
+    for field in fields:
+        if field in case.value:
+            yield case.line(field), f"`{field}` does not belong to {said}"
+    for field in case.expect:
+        if (field in _OF_CLUSTERS["expectations"]) != is_cluster:
+            yield case.line("expect", field), f"`{field}` does not belong to {said}"
 
 
 def _number_faults(case: Case) -> Iterator[tuple[int, str]]:

@@ -135,6 +135,13 @@ class World:
         in_force = (each for each in program.policies if each.mode == "enforce") if program else ()
         return [rule for policy in in_force for rule in policy.rules]
 
+    @property
+    def all_rules(self) -> list[checked.Rule]:
+        """Those and the rules of cluster policies."""
+        program = self.policy_set().program
+        across = program.cluster_policies if program else ()
+        return [*self.rules, *(rule for policy in across for rule in policy.rules)]
+
     # --- the cluster -----------------------------------------------------------------------------
 
     def _cluster(self) -> cluster_file.ClusterObjects:
@@ -258,6 +265,7 @@ class World:
         if own == _OUTAGE:
             return {}
         metrics = policy_set.metrics
+        names = {metric.name for metric in metrics}
         samples: metrics_file.Samples = {}
         if self._suite.get("series"):
             evaluated = self._series.evaluate(metrics)
@@ -267,6 +275,8 @@ class World:
             (("tests", case.number, "metrics"), own),
         ):
             for metric, nodes in tables.items():
+                if metric not in names:
+                    continue  # of clusters
                 table = {metric: {} if nodes == _OUTAGE else nodes}
                 found = metrics_file.from_tables(table, self._place_of(path), metrics, now)
                 for key, values in found.items():

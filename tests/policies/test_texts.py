@@ -10,6 +10,7 @@ from policysched.plugins import registry
 from tests.policies import shipped
 
 NAMES = [
+    "across-clusters",
     "default",
     "gpu-packing",
     "gpu-pool",
@@ -49,6 +50,7 @@ def test_all_files_together_are_one_sound_set() -> None:
     assert result.program is not None
     profiles = [profile.name for profile in result.program.profiles]
     assert sorted(name or "" for name in profiles) == [
+        "across-clusters",
         "gpu",
         "gpu-packing",
         "load-aware",
@@ -64,8 +66,10 @@ def test_every_policy_is_in_a_profile() -> None:
     """No shipped policy is inert."""
     result = _check(shipped.FILES)
     assert result.program is not None
-    used = {policy.name for profile in result.program.profiles for policy in profile.policies}
-    assert used == {policy.name for policy in result.program.policies}
+    program = result.program
+    profiles = program.profiles
+    used = {p.name for each in profiles for p in (*each.policies, *each.cluster_policies)}
+    assert used == {p.name for p in (*program.policies, *program.cluster_policies)}
 
 
 @each_file
@@ -92,7 +96,8 @@ def test_every_rule_that_can_be_met_is_named(file: pathlib.Path) -> None:
     """Explanations speak of rules by names that people gave them, not by hashes."""
     program = _check([file]).program
     assert program is not None
-    unnamed = [r.head.name for p in program.policies for r in p.rules if not r.head.given_name]
+    policies = (*program.policies, *program.cluster_policies)
+    unnamed = [r.head.name for p in policies for r in p.rules if not r.head.given_name]
     assert unnamed == []
 
 

@@ -33,7 +33,11 @@ FAULTS = [
     ("pod: web", "nod: n2", "`tests[0].expect` has no field `nod` (did you mean `node`?)"),
     ("pod: {label: {a: b}}", "node: n2", "`tests[0].pod` has no field `label` (did you mean"),
     ("pod: web, replicas: 0", "pending: 0", "`tests[0].replicas` must be at least 1"),
-    ("clusterPolicy: x, replicas: 3", "division: {a: 1}", "not supported yet"),
+    ("clusterPolicy: x, replicas: 3", "division: {a: 1}", "there is no clusterPolicy `x`"),
+    ("clusterPolicy: x, pod: web", "error: ''", "`pod` does not belong to a test of a cluster"),
+    ("clusterPolicy: x", "node: n2", "`node` does not belong to a test of a clusterPolicy"),
+    ("pod: web", "division: {a: 1}", "`division` does not belong to a test of a pod"),
+    ("pod: web, resource: {kind: Job}", "node: n2", "`resource` does not belong to a test of a"),
 ]
 
 

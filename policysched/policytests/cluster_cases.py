@@ -1,0 +1,229 @@
+"""Tests of cluster policies: where the replicas of a resource go by one policy."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from policysched import clock as clocks
+from policysched.app import metrics_file
+from policysched.karmada import algorithm, decide, errors, objects, registry, snapshot
+from policysched.karmada.policies import cluster_policies
+from policysched.lang import checked, checked_selector
+from policysched.policytests import expectations, shorthand, world
+from policysched.policytests import suite as suites
+
+if TYPE_CHECKING:
+    import datetime
+
+FIELDS = ("division", "group", "error")
+"""What such a test may expect."""
+
+_EVERY_RESOURCE = checked_selector.PodScope(None, checked_selector.EVERYTHING)
+_MUCH = 1_000_000
+"""What a cluster has of everything unless it says otherwise."""
+
+_OUTAGE = "outage"
+
+
+def is_one(case: suites.Case) -> bool:
+    """Return whether a test is about a cluster policy."""
+    return "clusterPolicy" in case.value
+
+
+def faults(case: suites.Case, inputs: world.World) -> Iterator[tuple[int, str]]:
+    """Yield every name in a test that is that of nothing."""
+    policy, known = _policy(case, inputs), [each.name for each in _policies(inputs)]
+    if policy is None:
+        name = case.value["clusterPolicy"]
+        yield case.line("clusterPolicy"), world.unknown("clusterPolicy", name, known)
+        return
+    names = _names(case, policy)
+    for cluster in case.expect.get("division", {}):
+        if cluster not in names:
+            line = case.line("expect", "division", cluster)
+            yield line, world.unknown("cluster", cluster, names)
+    groups = [group.name for group in policy.clusters.groups] if policy.clusters else []
+    group = case.expect.get("group", "")
+    if group and group not in groups:
+        yield case.line("expect", "group"), world.unknown("clusterGroup", group, groups)
+    yield from _metric_faults(case, inputs, names)
+
+
+def _metric_faults(
+    case: suites.Case, inputs: world.World, names: Iterable[str]
+) -> Iterator[tuple[int, str]]:
+    said = case.value.get("metrics", {})
+    declared = {metric.name for metric in inputs.policy_set().all_metrics}
+    for metric, clusters in said.items() if isinstance(said, dict) else ():
+        if metric not in declared:
+            yield case.line("metrics", metric), world.unknown("metric", metric, declared)
+        for cluster in clusters if isinstance(clusters, dict) else ():
+            if cluster not in names:
+                line = case.line("metrics", metric, cluster)
+                yield line, world.unknown("cluster", cluster, names)
+
+
+def mismatches(case: suites.Case, inputs: world.World) -> list[expectations.Mismatch]:
+    """Return what the test expects in vain.
+
+    Raises:
+        InputError: its params, metrics or clusters make no sense.
+    """
+    policy = _policy(case, inputs)
+    program = inputs.policy_set(case).program
+    if policy is None or program is None:
+        return []
+    clusters = _clusters(case, policy)
+    binding = _binding(case)
+    profile = _profile(program, policy, has_resource="resource" in case.value)
+    now = inputs.now(case)
+    policies = cluster_policies.ClusterPolicies(profile, program, clocks.ManualClock(now))
+    for metric, samples in _samples(case, inputs, now).items():
+        policies.refresh(metric, samples)
+    plugins = registry.chosen(registry.built_in(), ["*"])
+    decision = decide.decide(
+        algorithm.Algorithm(plugins, policies=policies), binding, snapshot.of(clusters)
+    )
+    return list(_compared(case, decision))
+
+
+def _compared(case: suites.Case, decision: decide.Decision) -> Iterator[expectations.Mismatch]:
+    failure = decision.result if isinstance(decision.result, errors.Failure) else None
+    targets = () if isinstance(decision.result, errors.Failure) else decision.result
+    actual = {
+        "division": {each.name: each.replicas for each in sorted(targets, key=lambda t: t.name)},
+        "group": decision.observed_affinity,
+        "error": failure.text if failure else "",
+    }
+    if not case.expect:
+        found = {field: actual[field] for field in FIELDS if actual[field]}
+        yield expectations.Mismatch((), "nothing", expectations.text(found), found)
+    for field, written in case.expect.items():
+        wanted = {k: v for k, v in written.items() if v} if field == "division" else written
+        if wanted != actual[field]:
+            said = expectations.text(actual[field])
+            why = f" ({failure.text})" if failure and field != "error" else ""
+            yield expectations.Mismatch(
+                (field,), expectations.text(written), said + why, actual[field]
+            )
+
+
+# --- the policy ----------------------------------------------------------------------------------
+
+
+def _policies(inputs: world.World, case: suites.Case | None = None) -> list[checked.CheckedPolicy]:
+    program = inputs.policy_set(case).program
+    return list(program.cluster_policies) if program else []
+
+
+def _policy(case: suites.Case, inputs: world.World) -> checked.CheckedPolicy | None:
+    name = case.value["clusterPolicy"]
+    return next((each for each in _policies(inputs, case) if each.name == name), None)
+
+
+def _profile(
+    program: checked.CheckedProgram, policy: checked.CheckedPolicy, *, has_resource: bool
+) -> checked.CheckedProfile:
+    """Return a profile in which the policy alone is in force.
+
+    Without a resource it is about one that the policy means, whatever that is.
+    """
+    home = next(
+        (p for p in program.profiles if any(e.name == policy.name for e in p.cluster_policies)),
+        program.profiles[0],
+    )
+    by_name = {each.name: each for each in home.cluster_policies}
+    alone = dataclasses.replace(by_name.get(policy.name, policy), mode="enforce")
+    if not has_resource:
+        alone = dataclasses.replace(alone, scope=_EVERY_RESOURCE)
+    known = {metric.key: metric for metric in (*program.metrics, *home.cluster_metrics)}
+    metrics = tuple(each for each in known.values() if each.target == "cluster")
+    return dataclasses.replace(home, cluster_policies=(alone,), cluster_metrics=metrics)
+
+
+# --- clusters and resource -----------------------------------------------------------------------
+
+
+def _names(case: suites.Case, policy: checked.CheckedPolicy) -> list[str]:
+    """Return the clusters: those of the file, else those that the policy gives weights."""
+    written = case.suite.get("clusters", {})
+    division = policy.clusters.division if policy.clusters else None
+    weighted = [name for name, _ in division.weights] if division else []
+    return list(written) or weighted
+
+
+def _clusters(case: suites.Case, policy: checked.CheckedPolicy) -> list[objects.Cluster]:
+    every: Mapping[str, shorthand.Fields] = case.suite.get("clusters", {})
+    asked = {"pods", *case.value.get("resource", {}).get("requests", {})}
+    found = []
+    for name in _names(case, policy):
+        try:
+            fields = shorthand.resolve(name, every, "cluster") if every else {}
+            made = shorthand.cluster(name, fields, dict.fromkeys(sorted(asked), _MUCH))
+        except shorthand.ShorthandError as error:
+            at = error.path if error.path[:1] == (name,) else (name, *error.path)
+            line = case.suite.line("clusters", *at)
+            raise suites.SuiteError(case.suite.path, [(line, error.problem)]) from error
+        made["status"]["apiEnablements"] = [_enabled(case)]
+        found.append(msgspec.convert(made, objects.Cluster, strict=False))
+    return found
+
+
+def _kind(case: suites.Case) -> tuple[str, str]:
+    resource = case.value.get("resource", {})
+    return resource.get("apiVersion", "apps/v1"), resource.get("kind", "Deployment")
+
+
+def _enabled(case: suites.Case) -> dict[str, Any]:
+    api_version, kind = _kind(case)
+    return {"groupVersion": api_version, "resources": [{"kind": kind}]}
+
+
+def _binding(case: suites.Case) -> objects.Binding:
+    fields = case.value.get("resource", {})
+    api_version, kind = _kind(case)
+    try:
+        requests = shorthand.amounts(fields.get("requests", {}), ("requests",))
+    except shorthand.ShorthandError as error:
+        line = case.line("resource", *error.path)
+        raise suites.SuiteError(case.suite.path, [(line, error.problem)]) from error
+    namespace, name = fields.get("namespace", "default"), fields.get("name", "resource")
+    resource = {"apiVersion": api_version, "kind": kind, "namespace": namespace, "name": name}
+    present = fields.get("clusters", {})
+    spec = {
+        "resource": resource,
+        "replicas": case.value.get("replicas", 1),
+        "replicaRequirements": {"resourceRequest": requests},
+        "placement": fields.get("placement", {}),
+        "clusters": [{"name": each, "replicas": count} for each, count in present.items()],
+        "schedulePriority": {"priority": fields.get("priority", 0)},
+    }
+    metadata = {"name": name, "namespace": namespace}
+    metadata |= {key: fields.get(key, {}) for key in ("labels", "annotations")}
+    made = {"kind": "ResourceBinding", "metadata": metadata, "spec": spec}
+    try:
+        return msgspec.convert(made, objects.Binding, strict=False)
+    except msgspec.ValidationError as error:
+        line = case.line("resource")
+        raise suites.SuiteError(case.suite.path, [(line, f"makes no sense: {error}")]) from error
+
+
+def _samples(
+    case: suites.Case, inputs: world.World, now: datetime.datetime
+) -> metrics_file.Samples:
+    """Return the samples of the file, those of the test over them."""
+    own = case.value.get("metrics", {})
+    if own == _OUTAGE:
+        return {}
+    of_clusters = [m for m in inputs.policy_set(case).all_metrics if m.target == "cluster"]
+    tables: dict[str, Any] = {}
+    for name in {metric.name for metric in of_clusters}:
+        for said in (case.suite.get("metrics", {}), own):
+            if name in said:
+                tables[name] = {} if said[name] == _OUTAGE else tables.get(name, {}) | said[name]
+    place = f"{case.suite.path}:{case.line()}"
+    return metrics_file.from_tables(tables, lambda _: place, of_clusters, now)
