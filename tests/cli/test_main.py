@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import types
@@ -154,6 +155,13 @@ def test_help_names_every_command(
     said = capsys.readouterr().out
     assert "check     report errors" in said
     assert "explain   say why" in said
+
+
+def test_the_readme_names_every_command() -> None:
+    """Its table has a row for each, and none for what there is not."""
+    readme = (pathlib.Path(__file__).parents[2] / "README.md").read_text("utf-8")
+    rows = re.findall(r"^\| `([a-z]+)` \|", readme, re.MULTILINE)
+    assert sorted(rows) == sorted(main.command_parsers())
 
 
 def test_help_imports_no_heavy_library() -> None:
