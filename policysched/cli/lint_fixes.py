@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from policysched import errors
 from policysched.cli import output, rewriting
 
 if TYPE_CHECKING:
@@ -52,11 +51,7 @@ def write(
 
 def _content(file: policy_sources.PolicyFile, fixed: Mapping[str, str]) -> str | None:
     """Return the file with fixed texts, None if it stays as it is."""
-    try:
-        content = file.with_texts(fixed)
-    except errors.InputError as error:
-        rewriting.tell_unchanged(file.name, str(error))
-        return None
+    content, _ = rewriting.with_texts(file, fixed)
     return None if content == file.content else content
 
 

@@ -14,7 +14,7 @@ from policysched.cli import output, policy_texts, progress
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from policysched.app import policy_sources
     from policysched.lang import diagnostics, source
@@ -105,25 +105,45 @@ def _deliver(
     new = {text.name: outcome.text for text, outcome in pairs if outcome.text is not None}
     if not new:
         return errors.EXIT_WRONG_INPUT
-    try:
-        content = file.with_texts(new)
-    except errors.InputError as error:
-        tell_unchanged(file.name, str(error))
-        return errors.EXIT_WRONG_INPUT
+    content, is_whole = with_texts(file, new)
     is_changed = content != file.content
+    exit_code = errors.EXIT_OK if is_whole else errors.EXIT_WRONG_INPUT
     if args.check:
         if is_changed:
             output.write(file.name)
-        return errors.EXIT_FINDINGS if is_changed else errors.EXIT_OK
+        return max(exit_code, errors.EXIT_FINDINGS if is_changed else errors.EXIT_OK)
     if args.diff:
         sys.stdout.writelines(diff(file, content, rewriting.done))
-        return errors.EXIT_FINDINGS if is_changed else errors.EXIT_OK
+        return max(exit_code, errors.EXIT_FINDINGS if is_changed else errors.EXIT_OK)
     if not rewriting.is_in_place or file.is_stdin:
         sys.stdout.write(content)
     elif is_changed:
         write(file.name, file.content, content)
         output.write(f"{rewriting.done} {file.name}")
-    return errors.EXIT_OK
+    return exit_code
+
+
+def with_texts(file: policy_sources.PolicyFile, new: Mapping[str, str]) -> tuple[str, bool]:
+    """Return a file with new texts, and whether it has all of them.
+
+    Of a manifest those that are no literal blocks stay as they are, and it is told why.
+    """
+    try:
+        return file.with_texts(new), True
+    except errors.InputError as error:
+        if len(file.texts) == 1:
+            tell_unchanged(file.name, str(error))
+            return file.content, False
+    able: dict[str, str] = {}
+    for text in file.texts:
+        one = {text.name: new.get(text.name, text.text)}
+        try:
+            file.with_texts(one)
+        except errors.InputError as error:
+            tell_unchanged(text.name, str(error))
+        else:
+            able |= one
+    return file.with_texts(able), False
 
 
 def diff(file: policy_sources.PolicyFile, content: str, how: str) -> list[str]:

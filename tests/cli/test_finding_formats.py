@@ -321,6 +321,26 @@ def test_what_cannot_be_edited_is_left_and_told(
     assert (folder / "quoted.json").read_text() == text
 
 
+def test_a_text_that_cannot_be_edited_keeps_no_other_from_it(
+    folder: pathlib.Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of a manifest with a folded and a literal policy the literal one is fixed."""
+    body = (
+        '{}  description "d"\n{}  owner "o"\n{}  for pods where app = web\n'
+        "{}  nodeAffinity required gpu In (a100) and gpu Exists as gpus\n"
+    ).replace("{}", "    ")
+    folded = f"  a.policy: >\n    policy a {{\n{body}    }}\n".replace("\n    ", "\n\n    ")
+    literal = f"  b.policy: |\n    policy b {{\n{body}    }}\n".replace("app = web", "app = api")
+    head = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\ndata:\n"
+    file = folder / "both.yaml"
+    file.write_text(head + folded + literal)
+    assert main.main(["lint", "both.yaml", "--fix", "--select", "PS203"]) == errors.EXIT_FINDINGS
+    assert file.read_text() == head + folded + literal.replace(" and gpu Exists", "")
+    said = capsys.readouterr().err
+    assert "`both.yaml/a.policy` is left as it is: both.yaml:5: the key `a.policy` is no" in said
+    assert "note: fixed both.yaml" in said
+
+
 @pytest.mark.parametrize("name", ["all.yaml", "web.policy"])
 def test_fixed_standard_input_is_printed(
     folder: pathlib.Path,

@@ -153,8 +153,20 @@ def test_a_block_that_cannot_be_edited_is_left(
     file.write_text(text)
     assert main.main(["fmt", "-w", str(file)]) == errors.EXIT_WRONG_INPUT
     err = capsys.readouterr().err
-    assert f"`{file}` is left as it is: {file}:5: the key `a.policy` is no literal block" in err
+    assert f"`{file}/a.policy` is left as it is: {file}:5: the key `a.policy` is no lit" in err
     assert file.read_text() == text
+
+
+def test_a_block_that_cannot_be_edited_keeps_no_other_from_it(
+    tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The literal block of the same manifest is formatted, and the exit code tells of the rest."""
+    file = tmp_path / "map.yaml"
+    literal, quoted = "  z.policy: |-\n", "  z.policy: 'policy   b { for pods }'\n  y: |-\n"
+    file.write_text(manifest(UGLY).replace(literal, quoted))
+    assert main.main(["fmt", "-w", str(file)]) == errors.EXIT_WRONG_INPUT
+    assert file.read_text() == manifest(PRETTY).replace(literal, quoted)
+    assert f"`{file}/z.policy` is left as it is" in capsys.readouterr().err
 
 
 def test_a_file_that_was_edited_meanwhile_is_left(
