@@ -20,9 +20,10 @@ if TYPE_CHECKING:
     from policysched.planning import world
 
 _TEXT, _MARKDOWN = "text", "markdown"
+_UNSCHEDULABLE = "unschedulable"
 _GRAVITY = {
     "never": (),
-    "unschedulable": ("unschedulable",),
+    _UNSCHEDULABLE: ("unschedulable",),
     "moved": ("unschedulable", "moved"),
     "any": ("unschedulable", "moved", "schedulable", "nodes", "reason"),
 }
@@ -42,7 +43,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--fail-on",
         choices=tuple(_GRAVITY),
-        default="unschedulable",
         help="exit 1 if pods become unschedulable (the default), move too, differ in any way",
     )
     parser.add_argument(
@@ -85,20 +85,19 @@ def _add_cluster(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the plan, or what a sweep comes to."""
-    if args.sweep:
-        args.old = args.old or args.new
-    elif args.plot is not None:
-        raise errors.UsageError("--plot draws what --sweep varies")
+    varied = plan_sweep.require(args)
+    if varied:
+        args.old = args.new
     basis = _basis(args)
     for warning in basis.new.policies.warnings:
         output.write(warning, sys.stderr)
     offline_options.tell_names_unmeasured(basis.unmeasured())
     where, objects = _cluster(args)
-    if args.sweep:
-        return plan_sweep.run(args, basis, objects, where)
+    if varied:
+        return plan_sweep.run(args, varied, basis, objects, where)
     report = _report(basis, objects, where)
     _write(report, args.output)
-    graves = _GRAVITY[args.fail_on]
+    graves = _GRAVITY[args.fail_on or _UNSCHEDULABLE]
     is_grave = any(report["summary"][phase][each] for phase in _PHASES for each in graves)
     return errors.EXIT_FINDINGS if is_grave else errors.EXIT_OK
 

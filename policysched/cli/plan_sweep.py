@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from policysched.planning import axes, sweep, world
 
 _ALL, _PENDING = "all", "pending"
+_HOT = 0.8
 _WRITTEN = "as written"
 _COLUMNS = ("CPU CV", "SPREAD", "MEMORY CV", "SPREAD", "HOT", "PENDING", "BROKEN", "MOVED")
 
@@ -32,17 +33,42 @@ def add(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--place",
         choices=(_ALL, _PENDING),
-        default=_ALL,
         help="which pods a sweep places: all, as if created again (the default), or those pending",
     )
-    group.add_argument(
-        "--hot", type=_share, default=0.8, metavar="SHARE", help="a node is hot from here; 80%%"
-    )
+    group.add_argument("--hot", type=_share, metavar="SHARE", help="a node is hot from here (80%%)")
     group.add_argument("--plot", metavar="FILE.svg", help="draw the results of one or two --sweep")
+
+
+def require(args: argparse.Namespace) -> list[axes.Axis]:
+    """Return what is to be varied, before anything is read; nothing without --sweep.
+
+    Raises:
+        UsageError: options exclude each other, or a --sweep makes no sense.
+    """
+    from policysched.planning import axes, plot  # noqa: PLC0415 - `--help` does without NumPy
+
+    alone, without = ("--place", "--hot", "--plot"), ("--from", "--from-params", "--fail-on")
+    given = {
+        "--place": args.place,
+        "--hot": args.hot,
+        "--plot": args.plot,
+        "--from": args.old,
+        "--from-params": args.from_params,
+        "--fail-on": args.fail_on,
+    }
+    for option in without if args.sweep else alone:
+        if given[option]:
+            what = "is about plans, not about --sweep" if args.sweep else "goes with --sweep alone"
+            raise errors.UsageError(f"{option} {what}")
+    varied = axes.parse(args.sweep or ())
+    if args.plot is not None:
+        plot.require(varied)
+    return varied
 
 
 def run(
     args: argparse.Namespace,
+    varied: list[axes.Axis],
     basis: world.Basis,
     objects: cluster_file.ClusterObjects,
     where: str,
@@ -51,18 +77,15 @@ def run(
     from policysched.app import process  # noqa: PLC0415 - `--help` does without NumPy
     from policysched.planning import axes, plot, sweep  # noqa: PLC0415 - as above
 
-    varied = axes.parse(args.sweep)
     points = list(axes.points(varied))
-    if args.plot is not None:
-        plot.require(varied)
-    settings = sweep.Settings(places_all=args.place == _ALL, hot=args.hot)
+    settings = sweep.Settings(places_all=args.place != _PENDING, hot=args.hot or _HOT)
     sweeping = sweep.Sweep(basis, objects, where, settings)
     with progress.shown("sweeping", len(points) + 1) as bar, process.without_collections():
         results = list(sweeping.results(points, bar.advance))
+    report = _report(settings, basis, where, varied, results)
+    output.write(output.as_json(report) if args.output == output.JSON else _text(report, args))
     if args.plot is not None:
         _save(args.plot, plot.draw(varied, results))
-    report = _report(args, basis, where, varied, results)
-    output.write(output.as_json(report) if args.output == output.JSON else _text(report, args))
     return errors.EXIT_OK
 
 
@@ -74,7 +97,7 @@ def _save(path: str, picture: str) -> None:
 
 
 def _report(
-    args: argparse.Namespace,
+    settings: sweep.Settings,
     basis: world.Basis,
     where: str,
     varied: list[axes.Axis],
@@ -84,8 +107,8 @@ def _report(
         "to": basis.new.name,
         "cluster": where,
         "now": basis.now.isoformat(),
-        "place": args.place,
-        "hot": args.hot,
+        "place": _ALL if settings.places_all else _PENDING,
+        "hot": settings.hot,
         "axes": [{"name": axis.name, "values": list(axis.values)} for axis in varied],
         "written": _result(results[0]),
         "points": [{"values": dict(each.point or {}), **_result(each)} for each in results[1:]],

@@ -135,6 +135,39 @@ def test_what_cannot_be_swept_is_refused(
     assert "Traceback" not in found[2]
 
 
+@pytest.mark.parametrize(
+    "argv, said",
+    [
+        pytest.param(("--hot", "90%"), "--hot goes with --sweep alone", id="hot"),
+        pytest.param(("--place", "all"), "--place goes with --sweep alone", id="place"),
+        pytest.param(("--plot", "x.svg"), "--plot goes with --sweep alone", id="plot"),
+        pytest.param(("--sweep", "params.least=1", "--from", "none"), "--from is about", id="from"),
+        pytest.param(
+            ("--sweep", "params.least=1", "--fail-on", "any"), "--fail-on is about", id="fail-on"
+        ),
+        pytest.param(
+            ("--sweep", "params.least=1", "--from-params", "least=2"),
+            "--from-params is about",
+            id="from-params",
+        ),
+        pytest.param(("--sweep", "nonsense"), "names no values", id="no axis"),
+    ],
+)
+def test_options_that_exclude_each_other_are_refused_before_anything_is_read(
+    folder: plans.Folder, argv: tuple[str, ...], said: str
+) -> None:
+    """No option is ignored, and nobody waits for a cluster to be told of a misspelt one."""
+    given = folder.run("--cluster", "missing.json", "--to", "missing.policy", *argv)
+    assert (given[0], given[1], said in given[2]) == (3, "", True), given[2]
+
+
+def test_a_picture_that_cannot_be_written_costs_no_result(folder: plans.Folder) -> None:
+    """The table is told first, then what is wrong."""
+    where = str(folder.path / "none" / "x.svg")
+    code, out, err = folder.run(*_argv(folder, "params.least=1"), "--plot", where)
+    assert (code, "as written" in out, "cannot be written" in err) == (2, True, True)
+
+
 def test_what_simulate_leaves_pending_is_counted(
     folder: plans.Folder, capsys: pytest.CaptureFixture[str]
 ) -> None:
