@@ -25,6 +25,8 @@ _log = logging.getLogger("policysched")
 
 QUIET_SECONDS = 5.0
 """So long after the last offer, what former versions left is freed."""
+RETRY_SECONDS = 60.0
+"""So often a version is tried again that is good, but cannot be used for now."""
 
 
 class Reloader:
@@ -57,6 +59,7 @@ class Reloader:
         """
         self.state = state
         self.is_busy = False
+        self._is_hindered = False
         self._recipe = recipe
         self._live = live
         self._handle = handle
@@ -75,25 +78,25 @@ class Reloader:
     async def run(self) -> NoReturn:
         """Look at offers until cancelled."""
         while True:
-            await self._offered.wait()
-            while self._offered.is_set():
-                self._offered.clear()
-                await self._consider(self._newest)
-                self.is_busy = self._offered.is_set()
-                await self._wait_a_while()
-            process.free_cycles()
+            await self._wait(RETRY_SECONDS if self._is_hindered else None)
+            self._offered.clear()
+            await self._consider(self._newest)
+            self.is_busy = self._offered.is_set()
+            await self._wait(QUIET_SECONDS)
+            if not self._offered.is_set():
+                process.free_cycles()
 
-    async def _wait_a_while(self) -> None:
-        """Return at the next offer, or when it has been quiet for some time."""
+    async def _wait(self, seconds: float | None) -> None:
+        """Return at the next offer, or when it has been quiet for so long."""
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(QUIET_SECONDS):
+            async with asyncio.timeout(seconds):
                 await self._offered.wait()
 
     async def _consider(self, offer: versions.Offer) -> None:
         essence = self._essence(offer)
-        if essence == self._considered:
+        if essence == self._considered and not self._is_hindered:
             return
-        self._considered = essence
+        self._considered, self._is_hindered = essence, False
         version_hash = self._recipe.hash_of(offer.texts)
         if offer.is_frozen != self.state.is_frozen:
             change = "frozen" if offer.is_frozen else "no longer frozen"
@@ -137,6 +140,9 @@ class Reloader:
         await self._live.wait_for_metrics(self._offered)
 
     def _refuse(self, refusal: versions.Refusal) -> None:
+        told = self.state.refused
+        if told is not None and (told.hash, told.details) == (refusal.hash, refusal.details):
+            return  # it was tried again
         _log.error(
             "%s is refused, %s stays in use: %s",
             _named(refusal.hash),
@@ -149,8 +155,13 @@ class Reloader:
         """Swap the profiles, or say why not; between two awaits, so between two cycles."""
         try:
             made = policies.make(checked.policy_set, self._handle, checked.compiled)
-            self._live.use(checked.policy_set, policies.require(made))
+            required = policies.require(made)
         except errors.InputError as error:
+            return versions.refusal(checked.hash, error)
+        try:
+            self._live.use(checked.policy_set, required)
+        except errors.InputError as error:  # a right that is missing may be granted
+            self._is_hindered = True
             return versions.refusal(checked.hash, error)
         return None
 

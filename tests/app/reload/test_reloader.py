@@ -12,6 +12,7 @@ from typing import NoReturn
 
 import pytest
 
+from policysched import errors
 from policysched.app import config, live_profiles, metrics_source, policies
 from policysched.app.reload import reloader, versions
 from policysched.app.reload import state as states
@@ -179,6 +180,30 @@ async def test_a_metric_that_cannot_be_had_refuses_the_version() -> None:
         assert await scene.take(offer(METRIC, WEST)) == ["refused"]
         assert "has the source `elsewhere`" in scene.told[-1].errors
         assert await scene.place("a") == "east"
+
+
+@asynchronous
+async def test_a_version_that_lacks_a_right_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is told once, and used when the right has been granted, without another edit."""
+    monkeypatch.setattr(reloader, "RETRY_SECONDS", 0.01)
+    monkeypatch.setattr(reloader, "QUIET_SECONDS", 0.01)
+    scene = Scene()
+    attempts = 0
+
+    def require(_profiles: object) -> None:
+        nonlocal attempts
+        attempts += 1
+        if attempts < 4:
+            raise errors.ConfigurationError("profiles", "csinodes must not be listed")
+
+    monkeypatch.setattr(scene.live, "_require", require)
+    async with scene.running(), asyncio.timeout(60.0):
+        scene.reloads.take(offer(WEST))
+        while len(scene.told) < 2:  # noqa: ASYNC110 - a thread is at work, whose end tells nobody
+            await asyncio.sleep(0.001)
+        assert [told.outcome.value for told in scene.told] == ["refused", "loaded"]
+        assert (attempts, scene.state.refused) == (4, None)
+        assert await scene.place("a") == "west"
 
 
 @asynchronous
