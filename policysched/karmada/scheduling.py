@@ -126,6 +126,22 @@ class Scheduling:
             note = patches.outcome_text(result, is_cluster_wide=is_cluster_wide)
             self._recorder.record(binding, NORMAL, SUCCEEDED, note)
 
+    def is_news(self, attempt: Attempt) -> bool:
+        """Return whether there is anything to write or to tell.
+
+        A binding that is looked at again, because a cluster has changed or the process has started,
+        mostly is where it should be, and says so. Karmada writes the time all the same.
+        """
+        binding, decision = attempt.binding, attempt.decision
+        if decision is None or isinstance(decision.result, errors.Failure):
+            return True
+        return bool(
+            patches.of_result(binding, decision.result)
+            or patches.of_affinity(binding, decision.observed_affinity)
+            or not patches.is_confirmed(binding)
+            or decide.reschedule_is_asked_for(binding)
+        )
+
     def written(self, attempt: Attempt, answer: objects.Binding | None) -> None:
         """Take in the binding as the API server has it after a write, None where that failed."""
         self._store.decided(attempt.binding.key, answer)
@@ -150,6 +166,13 @@ class Scheduling:
         self._store.decided(attempt.binding.key, None)
         self._finish(attempt.binding.key)
 
+    def _completed(self, binding: objects.Binding) -> objects.Placement | None:
+        """Return the placement with what cluster policies add, None where there is nothing."""
+        policies = self._algorithm.policies
+        if policies is None or binding.spec.placement is None:
+            return None
+        return policies.completed(binding, self._store.view_for(binding))
+
     def _attempt(self, binding: objects.Binding) -> Attempt:
         started_seconds = self._clock.monotonic_seconds()
         problem = sanity.problem(binding)
@@ -159,7 +182,7 @@ class Scheduling:
             )
             why = triggers.Trigger.RECONCILE
             return Attempt(binding, why, failure, True, started_seconds)
-        trigger = triggers.trigger(binding, self._store.leaving)
+        trigger = triggers.trigger(binding, self._store.leaving, self._completed(binding))
         if trigger is None and triggers.was_interrupted(binding):
             trigger = triggers.Trigger.RECONCILE
         decision = None if trigger is None else self._decide(binding)

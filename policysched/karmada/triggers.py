@@ -69,19 +69,26 @@ def changes_much(old: objects.Cluster, new: objects.Cluster) -> bool:
     return is_leaving or before.labels != after.labels or before.generation != after.generation
 
 
-def trigger(binding: objects.Binding, leaving: AbstractSet[str]) -> Trigger | None:
+def trigger(
+    binding: objects.Binding,
+    leaving: AbstractSet[str],
+    completed: objects.Placement | None = None,
+) -> Trigger | None:
     """Return why the binding is to be scheduled now, None when it may stay as it is.
 
     Args:
         binding: with a placement.
         leaving: names of clusters that are being deleted.
+        completed: the placement with what cluster policies add, which may say that replicas are
+            divided where the placement does not; None for the placement as it is.
     """
     spec, placement = binding.spec, binding.spec.placement
     if placement is None or _placement_changed(binding, placement):
         return Trigger.RECONCILE
-    if _replicas_changed(spec, placement):
+    in_force = completed or placement
+    if _replicas_changed(spec, in_force):
         return Trigger.SCALE
-    is_duplicated = placement.scheduling_type == objects.DUPLICATED
+    is_duplicated = in_force.scheduling_type == objects.DUPLICATED
     if decide.reschedule_is_asked_for(binding) or not spec.is_workload or is_duplicated:
         return Trigger.RECONCILE
     if any(target.name in leaving for target in spec.clusters):

@@ -10,7 +10,15 @@ import pytest
 
 from policysched import clock as clocks
 from policysched.cluster import metric_table
-from policysched.karmada import algorithm, decide, interface, objects, registry, snapshot
+from policysched.karmada import (
+    algorithm,
+    decide,
+    interface,
+    objects,
+    registry,
+    snapshot,
+    triggers,
+)
 from policysched.karmada.policies import cluster_policies
 from policysched.lang import checked, checker, rendering, source
 from tests.conformance.generate import draw
@@ -377,6 +385,30 @@ def test_points_choose_where_a_spread_constraint_does() -> None:
     binding = _binding({}, 2, clusters=[{"name": "m3", "replicas": 2}])
     assert _decide(text.replace("WEIGHT", "1"), values, _binding({}, 2)) == "m2:2"
     assert _decide(text.replace("WEIGHT", "2"), values, binding) == "m2:2"
+
+
+@pytest.mark.parametrize(
+    "present, replicas, expected",
+    [
+        ({"m1": 7, "m2": 3}, 10, None),
+        ({"m1": 7, "m2": 3}, 11, triggers.Trigger.SCALE),
+        ({"m1": 7}, 10, triggers.Trigger.SCALE),
+    ],
+    ids=["complete", "scaled", "lost"],
+)
+def test_a_complete_binding_stays_where_a_policy_divides(
+    present: dict[str, int], replicas: int, expected: triggers.Trigger | None
+) -> None:
+    """Divided by policy alone, it moves when replicas are missing; metrics alone move nothing."""
+    targets = [{"name": name, "replicas": count} for name, count in present.items()]
+    binding = _binding({}, replicas, clusters=targets)
+    annotations = {triggers.APPLIED_PLACEMENT: "{}"}
+    meta = msgspec.structs.replace(binding.metadata, annotations=annotations)
+    binding = msgspec.structs.replace(binding, metadata=meta)
+    policies = _policies(_ERRORS + _DIVIDING, {"errors": {"m1": 0.0, "m2": 0.09}})
+    known = snapshot.of([])
+    assert triggers.trigger(binding, set()) is triggers.Trigger.RECONCILE
+    assert triggers.trigger(binding, set(), policies.completed(binding, known)) is expected
 
 
 def test_rows_follow_clusters_that_change() -> None:

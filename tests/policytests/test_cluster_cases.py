@@ -68,8 +68,8 @@ def _run(tmp_path: pathlib.Path, case: str, suite: str = _SUITE) -> running.Run:
             "clusterAffinity: {clusterNames: [m3]}}}, expect: {division: {m3: 3}}"
         ),
         (
-            "clusterPolicy: web, replicas: 99, expect: {error: 'failed to assign replicas: failed to "
-            "scale up: Clusters available replicas 16 are not enough to schedule.'}"
+            "clusterPolicy: web, replicas: 99, expect: {error: 'failed to assign replicas: failed "
+            "to scale up: Clusters available replicas 16 are not enough to schedule.'}"
         ),
         "clusterPolicy: office, expect: {division: {m2: 1}}",
         "clusterPolicy: office, now: 2026-03-01T10:00:00+00:00, expect: {division: {m1: 1, m2: 1}}",
