@@ -169,7 +169,8 @@ def _expected_texts(document: object) -> list[object]:
 
     if not isinstance(document, dict) or "texts" not in document:
         raise tree_json.TreeError("$", "is no object with `texts`, as `ast -o json` prints it")
-    if document.get("version") != _VERSION:
+    version = document.get("version")
+    if type(version) is not int or version != _VERSION:
         raise tree_json.TreeError("$.version", f"is not {_VERSION}, the one that is known")
     unknown = [name for name in document if name not in ("version", "texts")]
     if unknown:

@@ -36,15 +36,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--format", choices=(_TEXT, _JSON, _JUNIT), default=_TEXT, help="default: text"
     )
-    parser.add_argument("--coverage", action="store_true", help="tell which rules were exercised")
-    parser.add_argument(
-        "--threshold",
-        metavar="N",
-        type=_percent,
-        help="exit 1 if less than N percent of the branches of rules were taken",
-    )
-    parser.add_argument("--lcov", metavar="FILE", help="write the coverage as lcov's tracefile")
-    parser.add_argument("--cobertura", metavar="FILE", help="write the coverage as Cobertura's XML")
+    _add_coverage(parser)
     parser.add_argument(
         "--update", action="store_true", help="write what happens into what tests expect"
     )
@@ -65,6 +57,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--watch", action="store_true", help="run again whenever a file that was read changes"
     )
+
+
+def _add_coverage(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--coverage", action="store_true", help="tell which rules were exercised")
+    parser.add_argument(
+        "--threshold",
+        metavar="N",
+        type=_percent,
+        help="exit 1 if less than N percent of the branches of rules were taken",
+    )
+    parser.add_argument("--lcov", metavar="FILE", help="write the coverage as lcov's tracefile")
+    parser.add_argument("--cobertura", metavar="FILE", help="write the coverage as Cobertura's XML")
 
 
 def _regex(text: str) -> re.Pattern[str]:

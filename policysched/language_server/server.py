@@ -217,6 +217,7 @@ class Server(pygls_server.LanguageServer):
 def _register(server: Server) -> None:
     """Connect requests with the methods of the session that answer them."""
     _register_lifetime(server)
+    _register_files(server)
     answers = server.session
     plain: dict[str, Callable[[Any], Any]] = {
         types.TEXT_DOCUMENT_HOVER: answers.hover,
@@ -278,14 +279,7 @@ def _register_lifetime(server: Server) -> None:
     @server.feature(types.INITIALIZED)
     async def initialized(_params: types.InitializedParams) -> None:
         server.start_tasks()
-        able = server.client_capabilities.workspace
-        watch = able.did_change_watched_files if able is not None else None
-        if watch is not None and watch.dynamic_registration:
-            watchers = [types.FileSystemWatcher(pattern) for pattern in _WATCHED]
-            registered = types.DidChangeWatchedFilesRegistrationOptions(watchers)
-            method = types.WORKSPACE_DID_CHANGE_WATCHED_FILES
-            registration = types.Registration("watched", method, registered)
-            await server.client_register_capability_async(types.RegistrationParams([registration]))
+        await _ask_to_be_told_of_files(server)
         await _ask_for_settings(server)
 
     @server.feature(types.WORKSPACE_DID_CHANGE_CONFIGURATION)
@@ -294,6 +288,14 @@ def _register_lifetime(server: Server) -> None:
             server.configure(params.settings)
         else:
             await _ask_for_settings(server)
+
+    @server.feature(types.SHUTDOWN)
+    def shut_down(*_params: object) -> None:
+        server.was_shut_down = True
+
+
+def _register_files(server: Server) -> None:
+    """Connect what the client says about files on disk."""
 
     @server.feature(types.WORKSPACE_DID_CHANGE_WATCHED_FILES)
     def files_changed(_params: types.DidChangeWatchedFilesParams) -> None:
@@ -305,9 +307,18 @@ def _register_lifetime(server: Server) -> None:
         server.files.forget_files()
         server.tell_soon(0.0)
 
-    @server.feature(types.SHUTDOWN)
-    def shut_down(*_params: object) -> None:
-        server.was_shut_down = True
+
+async def _ask_to_be_told_of_files(server: Server) -> None:
+    """Ask for news of files that others change, where the client can tell them."""
+    able = server.client_capabilities.workspace
+    watch = able.did_change_watched_files if able is not None else None
+    if watch is None or not watch.dynamic_registration:
+        return
+    watchers = [types.FileSystemWatcher(pattern) for pattern in _WATCHED]
+    registered = types.DidChangeWatchedFilesRegistrationOptions(watchers)
+    method = types.WORKSPACE_DID_CHANGE_WATCHED_FILES
+    registration = types.Registration("watched", method, registered)
+    await server.client_register_capability_async(types.RegistrationParams([registration]))
 
 
 async def _ask_for_settings(server: Server) -> None:

@@ -77,6 +77,9 @@ LET = {"kind": "let", "name": WORD, "expr": {"kind": "negate"}}
         pytest.param("[" * 100_000, "tree.json:1: is no JSON: ", id="deep-json"),
         pytest.param("[]", "tree.json: $: is no object with `texts`", id="no-texts"),
         pytest.param('{"texts": []}', "tree.json: $.version: is not 1", id="version"),
+        pytest.param(
+            '{"version": true, "texts": []}', "tree.json: $.version: is not 1", id="no number"
+        ),
         pytest.param('{"version": 1, "texts": 1}', "tree.json: $.texts: is no list", id="list"),
         pytest.param(
             '{"version": 1, "texts": [], "x": 1}', "tree.json: $: has no field `x`", id="more"
