@@ -279,7 +279,10 @@ def _codes(option: str | None, name: str) -> tuple[str, ...]:
 
     if option is None:
         return ()
-    return lint_settings.codes([code.strip() for code in option.split(",")], name)
+    try:
+        return lint_settings.codes([code.strip() for code in option.split(",")], name)
+    except errors.InputError as error:  # of a file of settings it is that, of an option it is not
+        raise errors.UsageError(str(error)) from None
 
 
 def _write_summary(report: linter.Report) -> None:

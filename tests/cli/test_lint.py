@@ -59,7 +59,7 @@ def folder(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.P
         pytest.param(REDUNDANT, ("--ignore", "PS2"), errors.EXIT_OK, id="ignored"),
         pytest.param(REDUNDANT, ("--select", "PS4,PS8"), errors.EXIT_OK, id="not-selected"),
         pytest.param(GOOD + "policy x {", (), errors.EXIT_WRONG_INPUT, id="syntax-error"),
-        pytest.param(GOOD, ("--select", "PS99"), errors.EXIT_WRONG_INPUT, id="unknown-code"),
+        pytest.param(GOOD, ("--select", "PS99"), errors.EXIT_USAGE, id="unknown-code"),
         pytest.param(GOOD, ("--format", "xml"), errors.EXIT_USAGE, id="unknown-format"),
     ],
 )

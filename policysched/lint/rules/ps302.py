@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 
-from policysched.lang import checked, checked_expr, diagnostics
-from policysched.lint import rule, subject
+from policysched.lang import amounts, checked, checked_expr, diagnostics
+from policysched.lint import ranges, rule, subject
 
 
 def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
@@ -27,23 +27,12 @@ def _of(
             left=checked_expr.MetricRef(metric=key, grows=False),
             right=checked_expr.Const() as bound,
         ) if key in metrics:
-            low, high = _range(metrics[key])
-            answer = _answer(compare.comparator, bound.value, low, high)
+            found = ranges.of_metric(metrics[key])
+            answer = _answer(compare.comparator, bound.value, found.low, found.high)
             if answer is not None:
                 yield _finding(metrics[key], bound, compare, answer)
         case _:
             pass
-
-
-def _range(metric: checked.CheckedMetric) -> tuple[float, float]:
-    """Return the values that a metric can have: by `between`, else by its unit."""
-    is_ratio = metric.unit.is_ratio
-    low = 0.0 if is_ratio else -math.inf
-    high = 1.0 if is_ratio else math.inf
-    return (
-        low if metric.low is None else metric.low,
-        high if metric.high is None else metric.high,
-    )
 
 
 def _answer(comparator: str, bound: float, low: float, high: float) -> bool | None:
@@ -68,14 +57,22 @@ def _finding(
     answer: bool,  # noqa: FBT001 - what the comparison answers, not an option
 ) -> diagnostics.Diagnostic:
     says = "true" if answer else "false"
-    low, high = _range(metric)
     return diagnostics.Diagnostic(
         "PS302",
         f"this comparison of `{metric.name}` is {says} for every value that it can have",
         bound.span,
         secondary=(diagnostics.Label(compare.left.span, "this metric"),),
-        help=f"its values are from {low:g} to {high:g}; choose a threshold between",
+        help=f"its values are {_shown(metric)}; choose a threshold that divides them",
     )
+
+
+def _shown(metric: checked.CheckedMetric) -> str:
+    """Return the values that a metric can have, in its unit."""
+    found = ranges.of_metric(metric)
+    low, high = (amounts.text(end, metric.unit) for end in (found.low, found.high))
+    if math.isinf(found.low):
+        return f"{high} and less"
+    return f"{low} and more" if math.isinf(found.high) else f"from {low} to {high}"
 
 
 RULE = rule.Rule("PS302", diagnostics.Severity.WARNING, _check)

@@ -1,0 +1,29 @@
+"""What findings say beside their message."""
+
+from __future__ import annotations
+
+import pytest
+
+from policysched.lint import linter, settings
+from tests.lint import cases
+
+
+@pytest.mark.parametrize(
+    "metric, condition, values",
+    [
+        ("ratio = `x`", "it > 100%", "from 0% to 100%"),
+        ("ratio = `x` between 10% and 60%", "it > 80%", "from 10% to 60%"),
+        ("number = `x` between 0 and 120", "it > 200", "from 0 to 120"),
+    ],
+)
+def test_ps302_tells_values_in_the_unit_of_the_metric(
+    metric: str, condition: str, values: str
+) -> None:
+    """A share is told in percent, as it is written in policies."""
+    text = (
+        f"metric it: {metric} node instance missing allow\n"
+        f"policy web {{\n  for pods where app = web\n  reject when {condition} as hot\n}}\n"
+    )
+    chosen = settings.Settings(select=("PS302",))
+    (finding,) = linter.lint(cases.checked(text), chosen).findings
+    assert finding.help == f"its values are {values}; choose a threshold that divides them"
