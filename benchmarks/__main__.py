@@ -10,6 +10,7 @@ python -m benchmarks shadow                           what a shadow policy costs
 python -m benchmarks explain                          how long `explain pod` takes on a dump
 python -m benchmarks lint                             how long `lint` takes from a cold start
 python -m benchmarks plan                             how long `plan` takes on a dump
+python -m benchmarks karmada                          bindings a second beside karmada-scheduler
 """
 
 from __future__ import annotations
@@ -53,6 +54,10 @@ def main(argv: list[str] | None = None) -> int:
         from benchmarks import planning  # noqa: PLC0415 - as above
 
         return planning.main(words[1:])
+    if words[:1] == ["karmada"]:
+        from benchmarks import karmada  # noqa: PLC0415 - as above
+
+        return karmada.main(words[1:])
     if words[:1] == ["lint"]:
         from benchmarks import linting  # noqa: PLC0415 - as above
 

@@ -6,6 +6,7 @@ Source: Karmada v1.18.2 `pkg/scheduler/core/generic_scheduler.go`.
 from __future__ import annotations
 
 import dataclasses
+import functools
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from policysched.karmada import (
@@ -77,6 +78,15 @@ class Algorithm:
     observer: Observer = dataclasses.field(default_factory=_Nobody)
     policies: cluster_policies.ClusterPolicies | None = None
 
+    @functools.cached_property
+    def _filters(self) -> list[interface.FilterPlugin]:
+        asked = (*self.plugins, *((self.policies,) if self.policies else ()))
+        return [each for each in asked if isinstance(each, interface.FilterPlugin)]
+
+    @functools.cached_property
+    def _scorers(self) -> list[interface.ScorePlugin]:
+        return [each for each in self.plugins if isinstance(each, interface.ScorePlugin)]
+
     def attempt(
         self, request: interface.Request, clusters: snapshot.Snapshot, *, afresh: bool
     ) -> Result:
@@ -113,11 +123,10 @@ class Algorithm:
     def _reasons(self, request: interface.Request, clusters: snapshot.Snapshot) -> Sequence[str]:
         """Return for each cluster what the first filter that refuses it says."""
         told: Sequence[str] = [interface.PASSES] * len(clusters.clusters)
-        for plugin in (*self.plugins, *((self.policies,) if self.policies else ())):
-            if isinstance(plugin, interface.FilterPlugin):
-                said = plugin.filter(request, clusters)
-                self.observer.plugin_ended(plugin.name, "Filter")
-                told = [before or now for before, now in zip(told, said, strict=True)]
+        for plugin in self._filters:
+            said = plugin.filter(request, clusters)
+            self.observer.plugin_ended(plugin.name, "Filter")
+            told = [before or now for before, now in zip(told, said, strict=True)]
         return told
 
     def _candidates(
@@ -143,11 +152,10 @@ class Algorithm:
 
     def _scores(self, request: interface.Request, clusters: snapshot.Snapshot) -> Sequence[int]:
         total = [0] * len(clusters.clusters)
-        for plugin in self.plugins:
-            if isinstance(plugin, interface.ScorePlugin):
-                points = plugin.score(request, clusters)
-                self.observer.plugin_ended(plugin.name, "Score")
-                total = [a + b for a, b in zip(total, points, strict=True)]
+        for plugin in self._scorers:
+            points = plugin.score(request, clusters)
+            self.observer.plugin_ended(plugin.name, "Score")
+            total = [a + b for a, b in zip(total, points, strict=True)]
         return total
 
     def _judgement(

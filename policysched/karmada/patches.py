@@ -77,16 +77,38 @@ def of_condition(
         newest: as it is now, if that is known: all conditions are written, also those of others.
     """
     status: Patch = {}
-    before = (newest or binding).status.conditions
+    known = (newest or binding).status
+    before = known.conditions
     after = _with(before, said, now)
     if after != before:
         status["conditions"] = [_all_fields(each) for each in after]
     if said.status == "True":
-        if binding.status.scheduler_observed_generation != binding.metadata.generation:
-            status["schedulerObservedGeneration"] = binding.metadata.generation
+        generation = _decided_generation(binding, newest)
+        if known.scheduler_observed_generation != generation:
+            status["schedulerObservedGeneration"] = generation
         if binding.status.last_scheduled_time != now:
             status["lastScheduledTime"] = now
     return {"status": status} if status else {}
+
+
+def is_confirmed(binding: objects.Binding) -> bool:
+    """Return whether the status says that the newest generation has been scheduled."""
+    status = binding.status
+    is_true = any(each.type == SCHEDULED and each.status == "True" for each in status.conditions)
+    is_newest = status.scheduler_observed_generation == binding.metadata.generation
+    return is_true and is_newest and status.last_scheduled_time is not None
+
+
+def _decided_generation(binding: objects.Binding, newest: objects.Binding | None) -> int:
+    """Return which generation was decided about: the one that was read, or that of our own write.
+
+    Karmada confirms the latter in a further patch, when the watch has shown it.
+    """
+    read = binding.metadata.generation
+    if newest is None or newest.metadata.generation != read + 1:
+        return read
+    before, after = (msgspec.structs.replace(each.spec, clusters=()) for each in (binding, newest))
+    return read + 1 if before == after else read
 
 
 def _with(

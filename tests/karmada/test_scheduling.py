@@ -16,6 +16,7 @@ from policysched.karmada import (
     interface,
     measurements,
     objects,
+    patches,
     registry,
     scheduling,
     snapshot,
@@ -311,3 +312,67 @@ def test_starting_over_looks_at_everything_again(world: World) -> None:
     world.names()
     world.decisions.start_over()
     assert world.names() == ["a"]
+
+
+_SUCCESS = {
+    "type": "Scheduled",
+    "status": "True",
+    "reason": "Success",
+    "message": "Binding has been scheduled successfully.",
+    "lastTransitionTime": "2026-01-01T00:00:00Z",
+}
+
+
+def _placed(**status: Any) -> objects.Binding:
+    """Return a Duplicated binding that is where it should be, and says so."""
+    told = {
+        "schedulerObservedGeneration": 2,
+        "lastScheduledTime": "2026-01-01T00:00:00Z",
+        "conditions": [_SUCCESS],
+    }
+    targets = [{"name": name, "replicas": 2} for name in ("m1", "m2")]
+    made = _binding("a", {}, 2, clusters=targets, status=told | status)
+    meta = msgspec.structs.replace(made.metadata, annotations={triggers.APPLIED_PLACEMENT: "{}"})
+    return msgspec.structs.replace(made, metadata=meta)
+
+
+@pytest.mark.parametrize(
+    "status, is_news",
+    [
+        ({}, False),
+        ({"schedulerObservedGeneration": 1}, True),
+        ({"conditions": []}, True),
+        ({"conditions": [_SUCCESS | {"status": "False"}]}, True),
+        ({"lastScheduledTime": None}, True),
+    ],
+    ids=["all-said", "other-generation", "no-condition", "failed-before", "no-time"],
+)
+def test_what_is_so_and_says_so_is_not_written(
+    world: World, status: dict[str, Any], is_news: bool
+) -> None:
+    """A restart writes nothing about bindings that are where they should be."""
+    world.handlers.bindings.upsert(_placed(**{k: v for k, v in status.items() if v is not None}))
+    if status.get("lastScheduledTime", "") is None:
+        binding = world.store.bindings["default/a"]
+        bare = msgspec.structs.replace(binding.status, last_scheduled_time=None)
+        world.store.replace_binding(msgspec.structs.replace(binding, status=bare))
+    (attempt,) = world.attempts()
+    assert world.decisions.is_news(attempt) is is_news
+
+
+@pytest.mark.parametrize(
+    "generation, replicas, expected",
+    [(2, 2, 2), (3, 2, 1), (2, 3, 1)],
+    ids=["our-write", "and-another", "another-of-replicas"],
+)
+def test_only_a_generation_that_was_decided_about_is_confirmed(
+    generation: int, replicas: int, expected: int
+) -> None:
+    """What others have changed between read and write has not been looked at."""
+    read = _binding("a", {}, 1)
+    newest = _binding(
+        "a", {}, generation, replicas=replicas, clusters=[{"name": "m1", "replicas": 2}]
+    )
+    said = patches.condition(newest.spec.clusters)
+    patch = patches.of_condition(read, said, "2026-01-01T00:00:00Z", newest)
+    assert patch["status"]["schedulerObservedGeneration"] == expected

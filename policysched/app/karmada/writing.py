@@ -57,14 +57,16 @@ class Writer:
         """Return whether it has to be tried again."""
         binding = attempt.binding
         if attempt.decision is None:
-            failure = await self._patch_status(binding, patches.of_generation(binding))
+            failure = await self._patch_status(attempt, patches.of_generation(binding))
             return failure is not None and not failure.is_final
+        if not self._decisions.is_news(attempt):
+            return False
         newest, failures = await self._write_decision(attempt, attempt.decision)
         verdict = verdicts.of(attempt.decision.result, failures)
         self._decisions.tell(attempt, verdict)
         now = status_patch.time_text(self._clock.now())
         patch = patches.of_condition(binding, verdict.condition, now, newest)
-        last = await self._patch_status(binding, patch)
+        last = await self._patch_status(attempt, patch)
         if last is not None:
             failures = [*failures, last]
         if any(failure.is_final for failure in failures):
@@ -82,29 +84,24 @@ class Writer:
         binding, targets = attempt.binding, attempt.targets
         if targets is None:
             return None, []
-        newest, failure = await self._patch(binding, patches.of_result(binding, targets))
-        self._decisions.written(attempt, newest)
-        failures = [failure]
-        failures.append(
-            await self._patch_status(
-                binding, patches.of_affinity(binding, decision.observed_affinity)
-            )
-        )
+        newest, failure = await self._patch(attempt, patches.of_result(binding, targets))
+        named = patches.of_affinity(binding, decision.observed_affinity)
+        failures = (failure, await self._patch_status(attempt, named))
         return newest, [each for each in failures if each is not None]
 
     async def _patch_status(
-        self, binding: objects.Binding, patch: patches.Patch
+        self, attempt: scheduling.Attempt, patch: patches.Patch
     ) -> verdicts.WriteFailure | None:
-        _, failure = await self._patch(binding, patch, "/status")
+        _, failure = await self._patch(attempt, patch, "/status")
         return failure
 
     async def _patch(
-        self, binding: objects.Binding, patch: patches.Patch, subresource: str = ""
+        self, attempt: scheduling.Attempt, patch: patches.Patch, subresource: str = ""
     ) -> tuple[objects.Binding | None, verdicts.WriteFailure | None]:
         """Send a merge patch, unless it is empty; return the answer, or what went wrong."""
         if not patch:
             return None, None
-        body = msgspec.json.encode(patch)
+        binding, body = attempt.binding, msgspec.json.encode(patch)
         try:
             answer = await self._api.request(
                 "PATCH",
@@ -113,7 +110,7 @@ class Writer:
                 content_type=client.MERGE_PATCH,
                 policy=_POLICY,
             )
-            return decoding.decode_object(answer, objects.Binding), None
+            newest = decoding.decode_object(answer, objects.Binding)
         except errors.FencedError:
             raise
         except errors.AnswerError as error:
@@ -122,6 +119,8 @@ class Writer:
         except errors.KubeError as error:
             _log.warning("binding %s is not written: %s", binding.key, error)
             return None, _failure(error)
+        self._decisions.written(attempt, newest)
+        return newest, None
 
 
 def _path(binding: objects.Binding) -> str:
