@@ -42,11 +42,17 @@ class FormatResult:
 
 def format_text(text: source.SourceText) -> FormatResult:
     """Return the canonical form of a policy text."""
-    parsed = parser.parse(text)
+    return format_parsed(parser.parse(text))
+
+
+def format_parsed(parsed: parser.ParseResult) -> FormatResult:
+    """Return the canonical form of a policy text that has been read."""
     if parsed.diagnostics:
         return FormatResult(None, parsed.diagnostics)
     formatted = _Formatter(parsed).run()
-    again = parser.parse(source.SourceText(text.name, formatted))
+    if formatted == parsed.text.text:
+        return FormatResult(formatted)  # there is nothing to prove
+    again = parser.parse(source.SourceText(parsed.text.name, formatted))
     if again.diagnostics or again.file != parsed.file:
         return FormatResult(None, problem="the formatted text would mean something else")
     if _comments(again.file) != _comments(parsed.file):
@@ -54,11 +60,6 @@ def format_text(text: source.SourceText) -> FormatResult:
     if _Formatter(again).run() != formatted:
         return FormatResult(None, problem="formatting twice would give two results")
     return FormatResult(formatted)
-
-
-def is_canonical(parsed: parser.ParseResult) -> bool:
-    """Return whether a text without syntax errors is in canonical form."""
-    return _Formatter(parsed).run() == parsed.text.text
 
 
 def _comments(file: syntax.PolicyFile) -> list[str]:

@@ -134,3 +134,10 @@ def test_no_comment_is_ever_lost(parts: list[str]) -> None:
     assert result.problem == ""
     if result.text is not None:
         assert _format(result.text).text == result.text
+
+
+def test_a_canonical_text_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lint formats every text that it has read; there is nothing to prove of most of them."""
+    parsed = parser.parse(source.SourceText("a.policy", "policy a {\n  for pods\n}\n"))
+    monkeypatch.setattr(parser, "parse", None)
+    assert formatter.format_parsed(parsed).text == parsed.text.text

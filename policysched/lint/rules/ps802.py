@@ -11,9 +11,7 @@ from policysched.lint import rule, subject
 def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
     for result in about.parsed:
         text = result.text
-        if formatter.is_canonical(result):
-            continue
-        formatted = formatter.format_text(text).text
+        formatted = formatter.format_parsed(result).text
         if formatted is None or text.fitted(formatted) == text.text:
             continue
         formatted = text.fitted(formatted)
