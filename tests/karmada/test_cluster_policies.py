@@ -6,10 +6,11 @@ import datetime
 from typing import Any
 
 import msgspec
+import numpy as np
 import pytest
 
 from policysched import clock as clocks
-from policysched.cluster import metric_table
+from policysched.cluster import metric_table, metric_windows
 from policysched.karmada import (
     algorithm,
     decide,
@@ -385,6 +386,43 @@ def test_points_choose_where_a_spread_constraint_does() -> None:
     binding = _binding({}, 2, clusters=[{"name": "m3", "replicas": 2}])
     assert _decide(text.replace("WEIGHT", "1"), values, _binding({}, 2)) == "m2:2"
     assert _decide(text.replace("WEIGHT", "2"), values, binding) == "m2:2"
+
+
+def test_windows_and_hysteresis_follow_refreshes() -> None:
+    """`over` reads the samples of some time, older ones too; `until` holds what was rejected."""
+    text = """clusterPolicy p {
+  for resources
+  reject when errors > 5% over 5m avg missing allow as mean
+  reject when errors > 20% missing allow until errors < 2% as held
+}
+"""
+    clock = clocks.ManualClock(_NOW)
+    policies = cluster_policies.of(_program(_ERRORS + text), None, clock)
+    assert policies is not None
+    assert policies.window_seconds == {"errors": 300.0}
+    request = interface.Request(_binding({}), objects.Placement(), "")
+    known = snapshot.of([msgspec.convert(_cluster("m1"), objects.Cluster, strict=False)])
+
+    def told(value: float) -> str:
+        clock.advance(30)
+        now_seconds = clock.now().timestamp()
+        policies.refresh("errors", {"m1": metric_table.Sample(value, now_seconds)})
+        (reason,) = policies.filter(request, known)
+        return reason
+
+    assert policies.filter(request, known) == [""]
+    assert told(0.0) == ""
+    before = np.array([[_NOW.timestamp() - 30]])
+    older = metric_windows.OlderSamples(("m1",), before, np.array([[0.4]]))
+    policies.backfill("errors", older)
+    assert told(0.0) == "cluster(s) rejected by policy p/mean"
+    clock.advance(600)
+    assert told(0.0) == ""
+    clock.advance(600)
+    assert "p/" in told(0.3)
+    clock.advance(600)
+    assert told(0.04) == "cluster(s) rejected by policy p/held"
+    assert told(0.01) == ""
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from policysched import clock as clocks
-    from policysched.cluster import columns, metric_table, pod_shape
+    from policysched.cluster import columns, metric_table, metric_windows, pod_shape
     from policysched.cluster import snapshot as node_snapshots
     from policysched.framework import interface as node_interface
     from policysched.karmada import objects, snapshot
@@ -39,6 +39,8 @@ class ClusterPolicies:
     Attributes:
         name: stands beside the names of plugins.
         metrics: that are to be sampled; `refresh` takes their samples.
+        window_seconds: how far windows over metrics reach back, by key; `backfill` takes what is
+            older than the first refresh.
     """
 
     name = base.PLUGIN_NAME
@@ -56,6 +58,9 @@ class ClusterPolicies:
         compiled = compiler.compile_program(dataclasses.replace(program, profiles=(as_rows,)))
         (self._compiled,) = compiled.profiles
         self.metrics = profile.cluster_metrics
+        self.window_seconds = {
+            key: need.seconds for key, need in compiled.metric_needs.histories.items()
+        }
         self._rows = cluster_rows.ClusterRows(clock, compiled.metric_needs)
         self._shapes = binding_shapes.BindingShapes(compiled.annotation_keys)
         in_force = [each for each in profile.cluster_policies if each.mode == "enforce"]
@@ -80,6 +85,10 @@ class ClusterPolicies:
     def refresh(self, metric: str, samples: Mapping[str, metric_table.Sample]) -> None:
         """Replace all samples of the metric with that key, by the name of the cluster."""
         self._rows.refresh(metric, samples)
+
+    def backfill(self, metric: str, older: metric_windows.OlderSamples) -> None:
+        """Take in older samples of the metric with that key, for windows over it."""
+        self._rows.backfill(metric, older)
 
     def next_change(self, now: datetime.datetime) -> datetime.datetime | None:
         """Return when a rule next begins or ceases to act; None for never."""

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from policysched import clock as clocks
-    from policysched.cluster import metric_needs, metric_table
+    from policysched.cluster import metric_needs, metric_table, metric_windows
     from policysched.cluster import snapshot as node_snapshots
     from policysched.karmada import objects as karmada_objects
     from policysched.karmada import snapshot
@@ -44,6 +44,10 @@ class ClusterRows:
     def refresh(self, metric: str, samples: Mapping[str, metric_table.Sample]) -> None:
         """Replace all samples of the metric with that key, by the name of the cluster."""
         self._cache.metrics.refresh(metric, samples)
+
+    def backfill(self, metric: str, older: metric_windows.OlderSamples) -> None:
+        """Take in older samples of the metric with that key, for windows over it."""
+        self._cache.metrics.backfill(metric, older)
 
     def at(self, clusters: snapshot.Snapshot) -> node_snapshots.Snapshot:
         """Return the columns as they are for these clusters, at the time of the clock."""
