@@ -80,7 +80,8 @@ def edit_words(edit: Report, width: int) -> str:
     """Return what an edit did; what is long is cut, but not the words that differ."""
     if edit["note"]:
         note = cut(f"({edit['note']})", width)
-        return f"{cut(edit['new'], max(width - len(note), width // 3))} {note}"
+        rule = edit["new"] or edit["old"]
+        return f"{cut(rule, max(width - len(note), width // 3))} {note}"
     if edit["change"] != "changed":
         return cut(edit["new"] or edit["old"], width)
     said = _ARROW.join((edit["old"], edit["new"]))

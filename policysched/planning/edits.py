@@ -9,8 +9,8 @@ from typing import Any, Literal, TypeAlias
 
 from policysched.cluster import pod_counts, pod_shape
 from policysched.compiler import scope
-from policysched.lang import checked, checked_expr, source
-from policysched.planning import wording
+from policysched.lang import checked, source
+from policysched.planning import notes, wording
 from policysched.plugins import defaults
 
 Kind: TypeAlias = Literal["rule", "scope", "disable", "plugin", "profile"]
@@ -88,7 +88,9 @@ def between(
         if was is not None and now is not None and was.scope != now.scope:
             scopes = said[0].scope_of(was), said[1].scope_of(now)
             found.append(_scope_edit(was, now, scopes))
-        found += _of_policy(was, now, lambda rule: _through(rule, old, new, said))
+        parts = _of_policy(was, now, lambda rule: notes.through(rule, old, new, said))
+        mode = notes.mode(name, old, new)
+        found += (dataclasses.replace(each, note=mode or each.note) for each in parts)
     return [*found, *_of_plugins(old, new), *_of_profile(old, new)]
 
 
@@ -106,26 +108,6 @@ def undone(profile: checked.CheckedProfile, taken_back: Sequence[Edit]) -> check
 
 def _in_force(profile: checked.CheckedProfile) -> dict[str, checked.CheckedPolicy]:
     return {each.name: each for each in profile.policies if each.mode == "enforce"}
-
-
-def _through(
-    rule: checked.Rule,
-    old: checked.CheckedProfile,
-    new: checked.CheckedProfile,
-    said: tuple[wording.Wording, wording.Wording],
-) -> str:
-    """Return by which params, lets or metrics a rule of the same words has another meaning."""
-    names = wording.named(rule.head.text, *said)
-    before = {each.name: each.promql for each in old.params}
-    after = {each.name: each.promql for each in new.params}
-    kinds = (("param", before, after), ("let", said[0].lets, said[1].lets))
-    changed = [
-        f"{kind} {name}: {was[name]} → {now[name]}"
-        for kind, was, now in kinds
-        for name in sorted(names & was.keys() & now.keys())
-        if was[name] != now[name]
-    ]
-    return ", ".join(changed)
 
 
 # --- policies ------------------------------------------------------------------------------------
@@ -213,20 +195,10 @@ def _rule_edit(
         old.head.text if old else "",
         new.head.text if new else "",
         undo,
-        note=(through(some) or _metrics_note(old, new)) if is_same_text else "",
+        note=(through(some) or notes.metrics(old, new)) if is_same_text else "",
         span=some.head.span,
         scopes=scopes,
     )
-
-
-def _metrics_note(old: checked.Rule | None, new: checked.Rule | None) -> str:
-    read = [
-        {key for expr in checked.expressions(rule) for key in checked_expr.metrics_of(expr)}
-        for rule in (old, new)
-        if rule is not None
-    ]
-    changed = sorted({key.partition("@")[0] for key in read[0] ^ read[1]})
-    return f"metric {', '.join(changed)}" if changed else "what it names"
 
 
 def _scope_edit(

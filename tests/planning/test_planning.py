@@ -245,6 +245,18 @@ def test_what_a_rule_names_is_told_where_it_is_another(
     assert (edit["name"], edit["note"]) == ("web/too-hot", note)
 
 
+@pytest.mark.parametrize("is_enforced", [True, False], ids=["enforced", "in the shadow"])
+def test_a_mode_that_changes_is_told(folder: plans.Folder, is_enforced: bool) -> None:
+    """Rules that come or go by the mode of their policy say so."""
+    shadow, enforced = (
+        plans.policy(_SSD, scope=f"mode {mode}\n  for pods") for mode in ("shadow", "enforce")
+    )
+    sides = (shadow, enforced) if is_enforced else (enforced, shadow)
+    (edit,) = folder.plan(sides[0], sides[1], _A)["edits"]
+    change, note = ("added", "shadow → enforce") if is_enforced else ("removed", "enforce → shadow")
+    assert (edit["change"], edit["note"]) == (change, f"mode {note}")
+
+
 def test_what_is_in_force_anyway_is_no_edit(folder: plans.Folder) -> None:
     """A plugin with its usual weight, spelled out, changes nothing; another weight does."""
     usual = (

@@ -1,0 +1,47 @@
+"""What is to be said of an edit beside its words: why the same words mean something else now."""
+
+from __future__ import annotations
+
+from policysched.lang import checked, checked_expr
+from policysched.planning import wording
+
+
+def through(
+    rule: checked.Rule,
+    old: checked.CheckedProfile,
+    new: checked.CheckedProfile,
+    said: tuple[wording.Wording, wording.Wording],
+) -> str:
+    """Return by which params or lets a rule of the same words has another meaning, "" if by none."""
+    names = wording.named(rule.head.text, *said)
+    before = {each.name: each.promql for each in old.params}
+    after = {each.name: each.promql for each in new.params}
+    kinds = (("param", before, after), ("let", said[0].lets, said[1].lets))
+    changed = [
+        f"{kind} {name}: {was[name]} → {now[name]}"
+        for kind, was, now in kinds
+        for name in sorted(names & was.keys() & now.keys())
+        if was[name] != now[name]
+    ]
+    return ", ".join(changed)
+
+
+def mode(name: str, old: checked.CheckedProfile, new: checked.CheckedProfile) -> str:
+    """Return by which mode all rules of a policy came or went, "" if by none."""
+    modes = [
+        next((each.mode for each in profile.policies if each.name == name), None)
+        for profile in (old, new)
+    ]
+    was, now = modes
+    return f"mode {was} → {now}" if was and now and was != now else ""
+
+
+def metrics(old: checked.Rule | None, new: checked.Rule | None) -> str:
+    """Return by which metrics a rule of the same words has another meaning."""
+    read = [
+        {key for expr in checked.expressions(rule) for key in checked_expr.metrics_of(expr)}
+        for rule in (old, new)
+        if rule is not None
+    ]
+    changed = sorted({key.partition("@")[0] for key in read[0] ^ read[1]})
+    return f"metric {', '.join(changed)}" if changed else "what it names"
