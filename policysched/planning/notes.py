@@ -12,7 +12,7 @@ def through(
     new: checked.CheckedProfile,
     said: tuple[wording.Wording, wording.Wording],
 ) -> str:
-    """Return by which params or lets a rule of the same words has another meaning, "" if by none."""
+    """Return by which params or lets a rule of the same words means something else, or ""."""
     names = wording.named(rule.head.text, *said)
     before = {each.name: each.promql for each in old.params}
     after = {each.name: each.promql for each in new.params}
