@@ -14,26 +14,29 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
-_STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
+_STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+"""The last one comes when a terminal closes, unless it is ignored (`nohup`)."""
 _GC_THRESHOLD = (50_000, 25, 100)
 """Almost everything is freed by reference counts, so looking for cycles may be rare."""
 
 
 def stop_on_signals() -> asyncio.Event:
-    """Return an event that the first SIGTERM or SIGINT sets; a second one ends the process at once.
+    """Return an event that the first of `_STOP_SIGNALS` sets; a second ends the process at once.
 
     The handler is Python's and not the loop's, so that the second signal is heard even where the
     loop is busy, or waits for a thread, while it ends.
     """
     stopping = asyncio.Event()
     loop = asyncio.get_running_loop()
+    is_without_hangup = signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
+    heard = [each for each in _STOP_SIGNALS if each != signal.SIGHUP or not is_without_hangup]
 
     def ask(_number: int, _frame: types.FrameType | None) -> None:
-        for each in _STOP_SIGNALS:
+        for each in heard:
             signal.signal(each, signal.SIG_DFL)
         loop.call_soon_threadsafe(stopping.set)
 
-    for each in _STOP_SIGNALS:
+    for each in heard:
         signal.signal(each, ask)
     return stopping
 

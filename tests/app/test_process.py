@@ -5,15 +5,29 @@ import gc
 import os
 import signal
 import threading
+from collections.abc import Iterator
 
 import pytest
 
 from policysched.app import process
 
+_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+
+@pytest.fixture
+def signals() -> Iterator[None]:
+    """Signals are handled afterwards as they were before."""
+    before = {each: signal.getsignal(each) for each in _SIGNALS}
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # whoever runs the tests may have ignored it
+    yield
+    for each, handler in before.items():
+        signal.signal(each, handler)
+
+
+@pytest.mark.usefixtures("signals")
+@pytest.mark.parametrize("number", _SIGNALS)
 def test_the_first_signal_asks_to_stop(number: signal.Signals) -> None:
-    """It sets the event, and lets the next one, of either kind, end the process at once."""
+    """It sets the event, and lets the next one, of any kind, end the process at once."""
 
     async def ask() -> None:
         stopping = process.stop_on_signals()
@@ -21,12 +35,23 @@ def test_the_first_signal_asks_to_stop(number: signal.Signals) -> None:
         os.kill(os.getpid(), number)
         await asyncio.wait_for(stopping.wait(), timeout=10)
 
-    before = {each: signal.getsignal(each) for each in (signal.SIGTERM, signal.SIGINT)}
     asyncio.run(ask())
-    assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
-    assert signal.getsignal(signal.SIGINT) == signal.SIG_DFL
-    for each, handler in before.items():
-        signal.signal(each, handler)
+    assert [signal.getsignal(each) for each in _SIGNALS] == [signal.SIG_DFL] * 3
+
+
+@pytest.mark.usefixtures("signals")
+def test_a_hangup_that_is_ignored_stays_so() -> None:
+    """`nohup policysched run` goes on when the terminal closes, and when it is asked to stop."""
+
+    async def ask() -> None:
+        stopping = process.stop_on_signals()
+        os.kill(os.getpid(), signal.SIGHUP)
+        os.kill(os.getpid(), signal.SIGTERM)
+        await asyncio.wait_for(stopping.wait(), timeout=10)
+
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    asyncio.run(ask())
+    assert signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
 
 
 def test_long_lived_objects_are_left_out_of_collections() -> None:

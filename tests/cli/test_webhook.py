@@ -29,7 +29,7 @@ def _folder(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
         pytest.param([*NEEDED, "--label", "web"], 3, "KEY=VALUE", id="label"),
         pytest.param([*NEEDED, "--params", "web"], 3, "is no param", id="params"),
         pytest.param([*NEEDED, "--config", "none.yaml"], 2, "none.yaml", id="no-config"),
-        pytest.param([*NEEDED, "--key-file", "none.key"], 2, "cannot be used", id="no-key"),
+        pytest.param([*NEEDED, "--key-file", "none.key"], 2, "`none.key`", id="no-key"),
         pytest.param([*NEEDED, "--key-file", "tls.crt"], 2, "cannot be used", id="no-pair"),
     ],
 )

@@ -104,7 +104,7 @@ class Certificates:
             self._context = _context(pair, "")
         except OSError as error:
             raise errors.ConfigurationError(
-                f"`{pair.name}`",
+                f"`{error.filename or pair.name}`",
                 f"the certificate cannot be used: {_problem(error)}",
                 help="both files must be PEM, the key its own and without a password",
             ) from error
