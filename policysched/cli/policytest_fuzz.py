@@ -9,6 +9,8 @@ from policysched import errors
 from policysched.cli import output, progress
 
 _SEEDS = 2**32
+_OF_TESTS = ("update", "watch", "coverage", "lcov", "cobertura", "run")
+"""Options that say nothing about generated clusters."""
 
 
 def run(args: argparse.Namespace) -> int:
@@ -20,7 +22,9 @@ def run(args: argparse.Namespace) -> int:
     """
     from policysched.policytests import fuzzing, suite  # noqa: PLC0415 - `--help` does without NumPy
 
-    if args.update or args.watch or args.coverage or args.threshold is not None or args.run:
+    if args.format != "text":
+        raise errors.UsageError("--fuzz prints counterexamples as text; it has no other --format")
+    if any(getattr(args, each) for each in _OF_TESTS) or args.threshold is not None:
         raise errors.UsageError("--fuzz runs no tests; it goes with --seed alone")
     seed = random.SystemRandom().randrange(_SEEDS) if args.seed is None else args.seed
     paths = suite.discover(args.paths)
@@ -33,6 +37,6 @@ def run(args: argparse.Namespace) -> int:
         output.write(f"FAIL {example.path}: {example.problem}")
         if example.test:
             output.write(f"# seed {seed}: {example.problem}\n{example.test}")
-    tried = f"{output.count(len(paths), 'file')}, {args.fuzz:,} clusters each, seed {seed}"
-    output.write(f"{tried}: {output.count(len(found), 'counterexample')}")
+    tried = f"{output.count(len(paths), 'file')}, {output.count(args.fuzz, 'cluster')} each"
+    output.write(f"{tried}, seed {seed}: {output.count(len(found), 'counterexample')}")
     return errors.EXIT_FINDINGS if found or not paths else errors.EXIT_OK

@@ -195,10 +195,14 @@ def watch(
     paths: Iterable[str],
     wait: Callable[[float], None] = time.sleep,
 ) -> None:
-    """Run the tests, and again whenever a file changes, until the user interrupts."""
+    """Run the tests, and again whenever a file changes, until the user interrupts.
+
+    What an earlier run has read counts too: a file that is away for a moment comes back.
+    """
     listed = list(paths)
+    inputs: set[str] = set()
     while True:
-        inputs = run_once()
+        inputs |= run_once()
         output.note("waiting for changes; Ctrl-C ends it")
         seen = _times(inputs, listed)
         while _times(inputs, listed) == seen:

@@ -171,6 +171,36 @@ def test_update_writes_the_files_and_runs_them_again(
     assert "updated" not in capsys.readouterr().err
 
 
+def test_watch_sees_a_file_come_back(
+    tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A policy that is away for a run, as while git puts another in its place, is run again."""
+    files.expecting(tmp_path, "node: n2")
+    policy = tmp_path / "web.policy"
+    text = policy.read_text("utf-8")
+    steps = iter(["goes", "idle", "comes", "end"])
+
+    def wait(_seconds: float) -> None:
+        match next(steps):
+            case "goes":
+                policy.unlink()
+            case "comes":
+                policy.write_text(text, "utf-8")
+            case "end":
+                raise KeyboardInterrupt
+            case _:
+                pass
+
+    def run_once() -> set[str]:
+        main.main(["test", str(tmp_path)])
+        return {str(policy)} if policy.exists() else set()
+
+    with pytest.raises(KeyboardInterrupt):
+        command.watch(run_once, [str(tmp_path)], wait)
+    ends = re.findall(r"^\d (?:passed|failed).*$", capsys.readouterr().out, re.MULTILINE)
+    assert ends == ["1 passed", "0 passed, 1 file not run", "1 passed"]
+
+
 def test_watch_runs_again_when_a_file_changes(
     tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -129,9 +129,26 @@ def test_a_text_that_fmt_spoils_is_a_counterexample(
     assert parser.parse(source.SourceText("x", files.POLICY)).diagnostics == ()
 
 
+_OF_TESTS = (
+    ["--update"],
+    ["--watch"],
+    ["--coverage"],
+    ["--threshold", "0"],
+    ["--lcov", "x"],
+    ["--cobertura", "x"],
+    ["--run", "x"],
+    ["--format", "json"],
+)
+
+
 @pytest.mark.parametrize(
     "options",
-    [["--seed", "1"], ["--fuzz", "0"], ["--fuzz", "x"], ["--fuzz", "1", "--update"]],
+    [
+        ["--seed", "1"],
+        ["--fuzz", "0"],
+        ["--fuzz", "x"],
+        *(["--fuzz", "1", *each] for each in _OF_TESTS),
+    ],
     ids=" ".join,
 )
 def test_options_that_make_no_sense(
