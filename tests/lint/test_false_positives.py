@@ -207,3 +207,27 @@ def test_comparisons_of_rules_are_bounded(monkeypatch: pytest.MonkeyPatch) -> No
     text = f"policy web {{\n{HEAD}  for pods in namespace (prod)\n{rules}}}\n"
     linter.lint(cases.checked(text), settings.Settings(select=("PS204",)))
     assert count < 200
+
+
+@pytest.mark.parametrize(
+    "rule, is_told",
+    [
+        ("nodeAffinity required maintenance DoesNotExist", False),
+        ("nodeAffinity required lifecycle != spot", False),
+        ("nodeAffinity required not (maintenance Exists)", False),
+        ("nodeAffinity preferred maintenance DoesNotExist weight 5", False),
+        ("reject when node(maintenance Exists)", False),
+        ("reject when node(zone Exists and rack In (r1, r2))", False),
+        ("nodeAffinity required gpu-mem-gp DoesNotExist", True),
+        ("reject when node(gpu-mem-gp Exists)", True),
+        ("nodeAffinity required disktype = ssd", True),
+        ("reject when node(disktype != ssd)", True),
+        ("reject when not node(disktype = ssd)", True),
+        ("nodeAffinity preferred disktype = ssd weight 5", True),
+    ],
+)
+def test_labels_that_keep_pods_off_may_be_on_no_node(rule: str, is_told: bool) -> None:
+    """No node is drained now, which is no reason to warn; one that is misspelt is."""
+    text = f"policy web {{\n{HEAD}  for pods where app = web\n  {rule} as it\n}}\n"
+    chosen = settings.Settings(select=("PS502",))
+    assert bool(cases.lint("PS502", text, chosen)) is is_told

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from policysched.lang import checked, checked_selector, diagnostics, spelling
-from policysched.lint import cluster_facts, rule, selector_sets, subject
+from policysched.lang import checked, checked_expr, checked_selector, diagnostics, spelling
+from policysched.lint import cluster_facts, rule, subject
+
+_ABSENCES = frozenset({"DoesNotExist", "NotIn"})
+"""What nodes without the label match."""
 
 
 def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
@@ -15,14 +18,40 @@ def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
     for occurrence in about.occurrences:
         if occurrence.about != "nodes":
             continue
-        for each in selector_sets.requirements(occurrence.selector):
-            is_label = isinstance(each, checked_selector.LabelRequirement)
-            if is_label and each.key not in cluster.node_labels:  # type: ignore[union-attr]  # a LabelRequirement
-                yield _unknown(about, cluster, each)  # type: ignore[arg-type]  # as above
+        is_refused = _is_refused(occurrence.rule)
+        for each, is_denied in _labels(occurrence.selector, is_denied=is_refused):
+            if each.key in cluster.node_labels:
+                continue
+            is_absence = (each.operator in _ABSENCES) is not is_denied
+            if not is_absence or spelling.nearest(each.key, cluster.node_labels):
+                yield _unknown(about, cluster, each)
     for policy in about.program.policies:
         for rule_ in policy.rules:
             if isinstance(rule_, checked.PodAffinityRule | checked.TopologySpreadRule):
                 yield from _topology(cluster, rule_)
+
+
+def _is_refused(each: checked.Rule | None) -> bool:
+    """Whether a rule refuses the nodes that its selectors match; where unsure, it does not."""
+    return isinstance(each, checked.RejectRule) and not any(
+        isinstance(part, checked_expr.Not) for part in checked_expr.walk(each.condition)
+    )
+
+
+def _labels(
+    selector: checked_selector.Selector, *, is_denied: bool
+) -> Iterator[tuple[checked_selector.LabelRequirement, bool]]:
+    """Yield the requirements on labels, and whether what meets them is not wanted."""
+    match selector:
+        case checked_selector.AllOf(operands=operands) | checked_selector.AnyOf(operands=operands):
+            for operand in operands:
+                yield from _labels(operand, is_denied=is_denied)
+        case checked_selector.Negation(operand=operand):
+            yield from _labels(operand, is_denied=not is_denied)
+        case checked_selector.LabelRequirement():
+            yield selector, is_denied
+        case _:
+            pass
 
 
 def _unknown(
