@@ -211,7 +211,7 @@ def test_all_files_are_read_by_somebody() -> None:
         content = yaml.safe_load(kustomization.read_bytes())
         named = {
             *content.get("resources", []),
-            *(patch["path"] for patch in content.get("patches", [])),
+            *(patch["path"] for patch in content.get("patches", []) if "path" in patch),
             *(
                 file
                 for generator in content.get("configMapGenerator", [])
