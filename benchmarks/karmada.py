@@ -60,17 +60,27 @@ class Progress:
             self.last_seconds = now_seconds
 
 
-def _follow(client: api_client.ApiClient, progress: Progress, version: str) -> None:
-    """Feed the progress from a watch, for as long as the process lives."""
+def _follow(client: api_client.ApiClient, progress: Progress) -> None:
+    """Feed the progress from lists and watches, which a loaded API server cuts, until it ends."""
+    with contextlib.suppress(api_client.TransportError, api_client.ApiError):
+        while True:
+            page = client.get(karmada.BINDINGS)
+            for item in page["items"]:
+                progress.take(item, time.monotonic())
+            version = page["metadata"]["resourceVersion"]
+            with contextlib.suppress(api_client.TransportError):
+                _watch(client, progress, version)
+
+
+def _watch(client: api_client.ApiClient, progress: Progress, version: str) -> None:
     stream = client.open(karmada.BINDINGS, watch="1", resourceVersion=version)
     rest = b""
-    with contextlib.suppress(api_client.TransportError):  # the API server is killed in the end
-        for chunk in stream.stream(amt=None):
-            *lines, rest = (rest + chunk).split(b"\n")
-            for line in lines:
-                event = orjson.loads(line)
-                if event["type"] == "MODIFIED":
-                    progress.take(event["object"], time.monotonic())
+    for chunk in stream.stream(amt=None):
+        *lines, rest = (rest + chunk).split(b"\n")
+        for line in lines:
+            event = orjson.loads(line)
+            if event["type"] == "MODIFIED":
+                progress.take(event["object"], time.monotonic())
 
 
 def _bindings(count: int) -> Iterator[dict[str, Any]]:
@@ -102,8 +112,7 @@ def _run(name: str, folder: pathlib.Path, clusters: int, count: int) -> tuple[fl
             one["spec"]["schedulerName"] = name
         client.create_many(_BINDINGS, made)
         progress = Progress()
-        version = client.get(karmada.BINDINGS, limit="1")["metadata"]["resourceVersion"]
-        threading.Thread(target=_follow, args=(client, progress, version), daemon=True).start()
+        threading.Thread(target=_follow, args=(client, progress), daemon=True).start()
         scheduler: Any = (
             twins.ours(plane, folder)
             if name == twins.OURS
