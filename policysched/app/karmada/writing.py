@@ -1,4 +1,4 @@
-"""Carries out what was decided about bindings: three patches, and what is told of them."""
+"""Carries out what was decided about bindings: two patches or three, and what is told of them."""
 
 from __future__ import annotations
 
