@@ -88,7 +88,11 @@ class ClusterRows:
 
 
 def as_node(cluster: karmada_objects.Cluster) -> objects.Node:
-    """Return a node that has what policies read of a cluster."""
+    """Return a node that has what policies read of a cluster.
+
+    When it joined does not matter: samples from before are of the same cluster, other than those of
+    a machine that has the name of a former one.
+    """
     meta, spec = cluster.metadata, cluster.spec
     labels = cluster_fields.labels(
         meta.labels,
@@ -97,9 +101,7 @@ def as_node(cluster: karmada_objects.Cluster) -> objects.Node:
     )
     summary = cluster.status.resource_summary
     return objects.Node(
-        metadata=objects.ObjectMeta(
-            name=meta.name, labels=labels, uid=meta.uid, creation_timestamp=meta.creation_timestamp
-        ),
+        metadata=objects.ObjectMeta(name=meta.name, labels=labels, uid=meta.uid),
         spec=objects.NodeSpec(taints=spec.taints),
         status=objects.NodeStatus(allocatable=summary.allocatable if summary else {}),
     )
