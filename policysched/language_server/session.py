@@ -80,13 +80,8 @@ class Session:
         document = self._document(params.text_document)
         if document is None:
             return []
-        start = wire.offset(document, params.range.start)
-        end = wire.offset(document, params.range.end)
         found = []
-        for part in document.policies:
-            first, last = part.to_text(max(start, part.begins[0])), part.to_text(min(end, part.end))
-            if first is None or last is None or first > last:
-                continue
+        for part, first, last in _parts_within(document, params.range):
             program = self.files.program(document)
             offered = [*actions.actions(program, part.text.name, first, last)]
             if _asks_for_all(params.context):
@@ -214,14 +209,10 @@ class Session:
         document = self._document(params.text_document)
         if document is None:
             return []
-        start = wire.offset(document, params.range.start)
-        end = wire.offset(document, params.range.end)
         found = []
-        for part in document.policies:
-            first, last = part.to_text(max(start, part.begins[0])), part.to_text(min(end, part.end))
-            if first is not None and last is not None and first <= last:
-                edits = formatting.edits_between(part.text, first, last)
-                found += [wire.text_edit(document, part, edit) for edit in edits]
+        for part, first, last in _parts_within(document, params.range):
+            edits = formatting.edits_between(part.text, first, last)
+            found += [wire.text_edit(document, part, edit) for edit in edits]
         return found
 
     def symbols(self, params: types.DocumentSymbolParams) -> list[types.DocumentSymbol]:
@@ -343,6 +334,17 @@ class _Locate:
             if document is not None and part is not None:
                 return document, part
         return None
+
+
+def _parts_within(
+    document: documents.Document, wanted: types.Range
+) -> Iterator[tuple[parts.Part, int, int]]:
+    """Yield the policies that the range touches, each with the offsets in its text."""
+    start, end = wire.offset(document, wanted.start), wire.offset(document, wanted.end)
+    for part in document.policies:
+        first, last = part.to_text(max(start, part.begins[0])), part.to_text(min(end, part.end))
+        if first is not None and last is not None and first <= last:
+            yield part, first, last
 
 
 def _asks_for_all(context: types.CodeActionContext) -> bool:

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 
-from policysched.lang import checked_selector, diagnostics, source
-from policysched.lint import rule, selector_sets, subject
+from policysched.lang import checked_selector, diagnostics
+from policysched.lint import removal, rule, selector_sets, subject
 
 _Operand = checked_selector.Selector
 _Operands = tuple[checked_selector.Selector, ...]
 _Found = Iterator[checked_selector.Selector]
-
-_BEFORE = re.compile(r"\s+(?:and|or)\s+\Z")
-_AFTER = re.compile(r"\s+(?:and|or)\s+")
 
 
 def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
@@ -95,18 +91,7 @@ def _fix(about: subject.Subject, operand: checked_selector.Selector) -> diagnost
         operand, checked_selector.AllOf | checked_selector.AnyOf | checked_selector.Negation
     ):
         return None
-    span = _with_junction(about.texts[operand.span.file], operand.span)
-    if span is None:
-        return None
-    return diagnostics.Fix((diagnostics.Edit(span, ""),), safe=True)
-
-
-def _with_junction(text: source.SourceText, span: source.Span) -> source.Span | None:
-    if before := _BEFORE.search(text.text[max(0, span.start - 200) : span.start]):
-        return text.span(span.start - len(before.group()), span.end)
-    if after := _AFTER.match(text.text, span.end):
-        return text.span(span.start, after.end())
-    return None
+    return removal.fix(about.texts[operand.span.file], operand.span, removal.AND_OR)
 
 
 RULE = rule.Rule("PS203", diagnostics.Severity.WARNING, _check)

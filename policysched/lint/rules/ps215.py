@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
-from policysched.lang import checked, checked_selector, diagnostics, source
-from policysched.lint import acting, rule, subject, taint_patterns
-
-_BEFORE = re.compile(r",\s*\Z")
-_AFTER = re.compile(r"\s*,\s*")
+from policysched.lang import checked, checked_selector, diagnostics
+from policysched.lint import acting, removal, rule, subject, taint_patterns
 
 
 def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
@@ -69,23 +65,14 @@ def _finding(
         pattern.span,
         secondary=(diagnostics.Label(wide.span, "has it in it, for the same pods"),),
         help="leave it out",
-        fix=None if is_alone else _fix(about.texts[pattern.span.file], pattern.span),
+        fix=None
+        if is_alone
+        else removal.fix(about.texts[pattern.span.file], pattern.span, removal.COMMA),
     )
 
 
 def _shown(about: subject.Subject, pattern: checked_selector.TaintPattern) -> str:
     return " ".join(about.texts[pattern.span.file].slice(pattern.span).split())
-
-
-def _fix(text: source.SourceText, span: source.Span) -> diagnostics.Fix | None:
-    """Return the edit that takes out a pattern and the comma beside it."""
-    if before := _BEFORE.search(text.text[max(0, span.start - 200) : span.start]):
-        span = text.span(span.start - len(before.group()), span.end)
-    elif after := _AFTER.match(text.text, span.end):
-        span = text.span(span.start, after.end())
-    else:
-        return None
-    return diagnostics.Fix((diagnostics.Edit(span, ""),), safe=True)
 
 
 RULE = rule.Rule("PS215", diagnostics.Severity.WARNING, _check)

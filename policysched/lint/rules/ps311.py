@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
 from policysched.lang import checked, checked_expr, diagnostics, source
-from policysched.lint import conditions, rule, selector_sets, subject
+from policysched.lint import conditions, removal, rule, selector_sets, subject
 
-_BEFORE = re.compile(r"\s+(?:and|or)\s+\Z")
-_AFTER = re.compile(r"\s+(?:and|or)\s+")
 _LEAVES = (checked_expr.Compare, checked_expr.NodeTest, checked_expr.PodTest)
 
 
@@ -82,14 +79,7 @@ def _fix(text: source.SourceText, operand: checked_expr.TypedExpr) -> diagnostic
     """Return the edit that takes out a comparison and the `and` or `or` beside it."""
     if not isinstance(operand, _LEAVES):
         return None
-    span = operand.span
-    if before := _BEFORE.search(text.text[max(0, span.start - 200) : span.start]):
-        span = text.span(span.start - len(before.group()), span.end)
-    elif after := _AFTER.match(text.text, span.end):
-        span = text.span(span.start, after.end())
-    else:
-        return None
-    return diagnostics.Fix((diagnostics.Edit(span, ""),), safe=True)
+    return removal.fix(text, operand.span, removal.AND_OR)
 
 
 RULE = rule.Rule("PS311", diagnostics.Severity.WARNING, _check)

@@ -1,0 +1,32 @@
+"""Taking one of several operands out of a text, with what joins it to its neighbour."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from policysched.lang import diagnostics, source
+
+COMMA: Final = re.compile(r"\s*,\s*")
+AND_OR: Final = re.compile(r"\s+(?:and|or)\s+")
+_LONGEST_JOINT = 200
+
+
+def fix(
+    text: source.SourceText, operand: source.Span, joint: re.Pattern[str]
+) -> diagnostics.Fix | None:
+    """Return the safe edit that takes the operand out, None where `joint` stands on neither side.
+
+    Args:
+        text: that it stands in.
+        operand: its place.
+        joint: what joins operands, with the space around it.
+    """
+    left = text.text[max(0, operand.start - _LONGEST_JOINT) : operand.start]
+    if before := re.search(joint.pattern + r"\Z", left):
+        span = text.span(operand.start - len(before.group()), operand.end)
+    elif after := joint.match(text.text, operand.end):
+        span = text.span(operand.start, after.end())
+    else:
+        return None
+    return diagnostics.Fix((diagnostics.Edit(span, ""),), safe=True)
