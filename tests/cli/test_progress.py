@@ -17,6 +17,7 @@ import pytest
 from policysched.cli import main, progress
 
 LIMIT_SECONDS = 60.0
+_MORE_THAN_A_PIPE_HOLDS = 1 << 20
 PROGRAM = """\
 import sys
 from policysched.cli import main, progress
@@ -50,6 +51,12 @@ class Terminal:
             more = self._more()
             assert more, f"ended with {self.said!r}"
             self.said += more
+
+    def feed_until_read(self) -> None:
+        """Write more spaces to stdin than a pipe holds, so the command reads when this returns."""
+        assert self.process.stdin is not None
+        self.process.stdin.write(b" " * _MORE_THAN_A_PIPE_HOLDS)
+        self.process.stdin.flush()
 
     def end(self, stdin: str = "") -> tuple[int, str]:
         """Give stdin; return the exit code and what stdout got, all of stderr read."""
@@ -152,6 +159,7 @@ def test_an_interrupt_leaves_nothing_behind(start: Callable[..., Terminal]) -> N
     """Ctrl-C ends the command with its usual exit code, and the bar is erased."""
     terminal = start("simulate", "--cluster", "-")
     terminal.wait_for("reading the input")
+    terminal.feed_until_read()  # imports before that may swallow an interrupt
     terminal.process.send_signal(signal.SIGINT)
     exit_code, out = terminal.end()
     assert (exit_code, out) == (130, "")
