@@ -18,6 +18,7 @@ from policysched.queue import scheduling_queue
 from policysched.scheduler import (
     binding_cycle,
     decisions,
+    ending,
     event_handlers,
     eviction,
     failure,
@@ -314,13 +315,7 @@ class Scheduler:
         self._is_stopping = True
         self._awake.set()
         self.waiting_pods.cancel_all()
-        if self._tasks:
-            await asyncio.wait(self._tasks, timeout=grace_seconds)
-        unfinished = list(self._tasks)
-        for task in unfinished:
-            task.cancel()
-        await asyncio.gather(*unfinished, return_exceptions=True)
-        return not unfinished
+        return await ending.finish(self._tasks, grace_seconds)
 
 
 def _measured(

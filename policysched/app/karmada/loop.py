@@ -6,6 +6,8 @@ import asyncio
 import contextlib
 from typing import TYPE_CHECKING
 
+from policysched.scheduler import ending
+
 if TYPE_CHECKING:
     from policysched import clock as clocks
     from policysched.app.karmada import writing
@@ -83,10 +85,4 @@ class Loop:
         """End `run`; say whether everything that was begun has been written."""
         self._is_stopping = True
         self._awake.set()
-        if self._tasks:
-            await asyncio.wait(self._tasks, timeout=grace_seconds)
-        unfinished = list(self._tasks)
-        for task in unfinished:
-            task.cancel()
-        await asyncio.gather(*unfinished, return_exceptions=True)
-        return not unfinished
+        return await ending.finish(self._tasks, grace_seconds)
