@@ -22,6 +22,15 @@ class Demand:
     selector: checked_selector.Selector
 
 
+def weight(each: checked.Rule) -> int:
+    """Return the weight of a score or preference, 0 of what filters."""
+    match each:
+        case checked.TolerateRule() | checked.RejectRule():
+            return 0
+        case _:
+            return each.weight or 0
+
+
 def preferred(each: checked.Rule) -> checked_selector.Selector | None:
     """Return the nodes that a rule prefers, None for another rule."""
     match each:

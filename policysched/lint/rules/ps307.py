@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from policysched.lang import checked, diagnostics
-from policysched.lint import rule, subject
+from policysched.lint import demands, rule, subject
 
 BUILTIN_WEIGHTS = {
     "TaintToleration": 3,
@@ -25,9 +25,9 @@ def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
     for profile, known in zip(about.program.profiles, about.acting, strict=True):
         builtin = built_in_weight(profile)
         for policy in known.policies:
-            if any(_weight(each) for each in policy.rules):
+            if any(demands.weight(each) for each in policy.rules):
                 others = (each for other in known.about_pods_of(policy) for each in other.rules)
-                total = builtin + sum(_weight(each) for each in others)
+                total = builtin + sum(demands.weight(each) for each in others)
                 yield from _of(policy, total)
 
 
@@ -45,7 +45,7 @@ def built_in_weight(profile: checked.CheckedProfile) -> int:
 
 def _of(policy: checked.CheckedPolicy, total: int) -> Iterator[diagnostics.Diagnostic]:
     for each in policy.rules:
-        weight = _weight(each)
+        weight = demands.weight(each)
         if not weight or weight == total:
             continue
         share = weight / total
@@ -53,15 +53,6 @@ def _of(policy: checked.CheckedPolicy, total: int) -> Iterator[diagnostics.Diagn
             yield _finding(each, f"has {share:.0%} of the weight: other scores hardly count")
         elif share < _LEAST:
             yield _finding(each, f"has {share:.1%} of the weight: it hardly counts")
-
-
-def _weight(each: checked.Rule) -> int:
-    """Return the weight of a score or preference, 0 of what filters."""
-    match each:
-        case checked.TolerateRule() | checked.RejectRule():
-            return 0
-        case _:
-            return each.weight or 0
 
 
 def _finding(each: checked.Rule, what: str) -> diagnostics.Diagnostic:

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Hashable, Iterator, Mapping
 
 from policysched.lang import checked, diagnostics
-from policysched.lint import acting, rule, subject
+from policysched.lint import acting, demands, rule, subject
 
 
 def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
@@ -15,10 +15,10 @@ def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
             each.head.name: _meaning(each)
             for policy in known.policies
             for each in policy.rules
-            if _weight(each)
+            if demands.weight(each)
         }
         for policy in known.policies:
-            own = [each for each in policy.rules if _weight(each) and not each.head.active]
+            own = [each for each in policy.rules if demands.weight(each) and not each.head.active]
             if own:
                 yield from _of(policy, own, known, meanings)
 
@@ -48,16 +48,8 @@ def _meaning(each: checked.Rule) -> Hashable:
     return (type(each), policy, *kept)
 
 
-def _weight(each: checked.Rule) -> int:
-    match each:
-        case checked.TolerateRule() | checked.RejectRule():
-            return 0
-        case _:
-            return each.weight or 0
-
-
 def _finding(each: checked.Rule, other: checked.Rule) -> diagnostics.Diagnostic:
-    total = _weight(each) + _weight(other)
+    total = demands.weight(each) + demands.weight(other)
     return diagnostics.Diagnostic(
         "PS315",
         f"`{other.head.name}` scores the same for the same pods: its weight is {total} in all",
