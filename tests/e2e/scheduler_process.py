@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import pathlib
 import sys
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 from tests.realcluster import control_plane, process
 
 if TYPE_CHECKING:
-    import types
     from collections.abc import Callable, Sequence
 
 SHIPPED_POLICIES = pathlib.Path(__file__).resolve().parents[2] / "policies"
 PROGRAM = (sys.executable, "-m", "policysched")
 
 
-class PolicyScheduler:
+class PolicyScheduler(process.Managed):
     """A policysched that schedules the pods of a control plane.
 
     Attributes:
@@ -46,20 +45,6 @@ class PolicyScheduler:
         self.kubeconfig = kubeconfig
         command = [*program, "run", "--kubeconfig", str(kubeconfig)]
         self.process = process.ServerProcess([*command, *flags], log=folder / "policysched.log")
-
-    def __enter__(self) -> Self:
-        """Start it."""
-        self.process.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: types.TracebackType | None,
-    ) -> None:
-        """Kill it."""
-        self.process.kill()
 
     def wait_until(self, holds: Callable[[], bool], *, time_limit_seconds: float = 150.0) -> None:
         """Return once `holds()`, while the scheduler is at work.

@@ -9,14 +9,13 @@ from __future__ import annotations
 import json
 import pathlib
 import subprocess
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import yaml
 
 from tests.realcluster import api_client, components, go, process
 
 if TYPE_CHECKING:
-    import types
     from collections.abc import Iterable, Sequence
 
     from tests.realcluster import control_plane
@@ -136,7 +135,7 @@ def create_all(client: api_client.ApiClient, items: Iterable[dict[str, Any]]) ->
         create(client, item)
 
 
-class KarmadaScheduler:
+class KarmadaScheduler(process.Managed):
     """The real karmada-scheduler, without leader election and limits."""
 
     def __init__(
@@ -160,17 +159,3 @@ class KarmadaScheduler:
             *flags,
         ]
         self.process = process.ServerProcess(command, log=folder / "karmada-scheduler.log")
-
-    def __enter__(self) -> Self:
-        """Start it."""
-        self.process.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: types.TracebackType | None,
-    ) -> None:
-        """Kill it."""
-        self.process.kill()

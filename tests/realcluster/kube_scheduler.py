@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import pathlib
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 import yaml
 
 from tests.realcluster import components, process
 
 if TYPE_CHECKING:
-    import types
     from collections.abc import Mapping, Sequence
 
     from tests.realcluster import control_plane
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 _NO_SETTINGS: Mapping[str, object] = {}
 
 
-class KubeScheduler:
+class KubeScheduler(process.Managed):
     """A kube-scheduler that leads at once and whose client is not limited."""
 
     def __init__(
@@ -52,17 +51,3 @@ class KubeScheduler:
         file.write_text(yaml.safe_dump(config), encoding="utf-8")
         command = [str(components.binary("kube-scheduler")), f"--config={file}", "--secure-port=0"]
         self.process = process.ServerProcess([*command, *flags], log=folder / "kube-scheduler.log")
-
-    def __enter__(self) -> Self:
-        """Start; it schedules as soon as its caches are filled."""
-        self.process.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: types.TracebackType | None,
-    ) -> None:
-        """Kill it."""
-        self.process.kill()

@@ -8,9 +8,10 @@ import signal
 import socket
 import subprocess
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 if TYPE_CHECKING:
+    import types
     from collections.abc import Callable, Mapping, Sequence
 
 _POLL_SECONDS = 0.05
@@ -150,3 +151,27 @@ def kill_exactly(pid: int, ticks: int) -> bool:
     while start_ticks(pid) == ticks:
         time.sleep(_POLL_SECONDS)
     return True
+
+
+class Managed:
+    """Something that runs one server process, from entering to leaving a `with`.
+
+    Attributes:
+        process: set by whoever inherits from this.
+    """
+
+    process: ServerProcess
+
+    def __enter__(self) -> Self:
+        """Start it."""
+        self.process.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: types.TracebackType | None,
+    ) -> None:
+        """Kill it."""
+        self.process.kill()
