@@ -22,6 +22,7 @@ from policysched.lang import (
     vocabulary,
 )
 
+_IN_FORCE = "enforce"
 _EVERY_POD = checked_selector.PodScope(None, checked_selector.EVERYTHING)
 
 
@@ -41,7 +42,7 @@ def check(
     """
     is_cluster = policy.keyword == "clusterPolicy"
     env = dataclasses.replace(env, target="cluster" if is_cluster else "node")
-    meta = _meta(policy, env.found)
+    meta = _meta(policy, env.found, is_cluster=is_cluster)
     scopes = [each for each in policy.statements if isinstance(each, syntax.Scope)]
     _check_scopes(policy, scopes, env.found, parsed)
     scope = check_pods.scope(scopes[0], env) if scopes else None
@@ -50,7 +51,7 @@ def check(
     _check_repeated(good, env.found)
     return checked.CheckedPolicy(
         name=policy.name.text,
-        mode=cast("Any", meta.get("mode", "enforce")),
+        mode=cast("Any", meta.get("mode", _IN_FORCE)),
         description=meta.get("description", ""),
         owner=meta.get("owner", ""),
         scope=scope or _EVERY_POD,
@@ -61,7 +62,7 @@ def check(
     )
 
 
-def _meta(policy: syntax.Policy, found: findings.Findings) -> dict[str, str]:
+def _meta(policy: syntax.Policy, found: findings.Findings, *, is_cluster: bool) -> dict[str, str]:
     first: dict[str, syntax.Meta] = {}
     for node in policy.statements:
         if not isinstance(node, syntax.Meta):
@@ -72,6 +73,14 @@ def _meta(policy: syntax.Policy, found: findings.Findings) -> dict[str, str]:
         first[node.keyword] = node
         if node.keyword == "mode" and node.value.text not in vocabulary.MODES:
             found.not_one_of("a mode of policies", node.value, vocabulary.MODES)
+        elif node.keyword == "mode" and is_cluster and node.value.text != _IN_FORCE:
+            found.error(
+                "PS108",
+                f"a clusterPolicy has no `mode {node.value.text}`: nothing decides about bindings "
+                "beside the real decision",
+                node.span,
+                help="leave it out; `policysched plan` says what the policy would change",
+            )
     return {keyword: node.value.text for keyword, node in first.items()}
 
 
