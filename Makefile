@@ -13,8 +13,8 @@ READY := .venv/ready
 PIP_COMPILE := $(BIN)/pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras \
 	--no-header --no-emit-options --no-emit-index-url --no-emit-find-links --no-emit-trusted-host
 
-.PHONY: help demo test check format components conformance cluster cluster-down chaos soak bench \
-	update-locks clean
+.PHONY: help demo test check format components conformance fuzz cluster cluster-down chaos soak \
+	bench update-locks clean
 
 help:
 	@echo "make demo          watch policies place pods on an embedded cluster"
@@ -25,6 +25,7 @@ help:
 	@echo "make conformance   decide CASES=$(CASES) generated clusters as kube-scheduler does; also with"
 	@echo "                   FAMILIES=sequences CASES=200 (placements one after the other),"
 	@echo "                   FAMILIES=preemption CASES=2000 (nominated nodes and victims), SEED=n"
+	@echo "make fuzz          property tests with fresh examples, ROUNDS=$(ROUNDS) times"
 	@echo "make chaos         kill, freeze and end the leader ROUNDS=$(ROUNDS) times (LEASE='$(LEASE)')"
 	@echo "                   and edit policies EDITS=$(EDITS) times while pods arrive"
 	@echo "                   and take away, damage and slow down the API server TROUBLES=$(TROUBLES) times"
@@ -63,6 +64,10 @@ cluster-down: $(READY)
 conformance: components
 	@$(BIN)/python -m tests.conformance --cases $(CASES) --keep-going \
 		$(if $(SEED),--seed $(SEED)) $(if $(FAMILIES),--families $(FAMILIES))
+
+fuzz: $(READY)
+	@for round in $$(seq $(ROUNDS)); do \
+		$(BIN)/pytest -q -m hypothesis --hypothesis-profile fuzz || exit 1; done
 
 chaos: components
 	@$(BIN)/python -m tests.chaos.leader_failover --rounds $(ROUNDS) --lease $(LEASE) \

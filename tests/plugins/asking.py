@@ -42,9 +42,17 @@ class Kept:
     by_row: list[Any] = dataclasses.field(default_factory=list)
     node_generation: int = -1
     usage_generation: int = 0
+    resource_count: int = 0
 
     def update(self, pod: pod_shape.PodInfo, snap: snapshot.Snapshot, point: str) -> list[Any]:
-        """Return one answer a row, asking only about rows that changed since the last time."""
+        """Return one answer a row, asking only about rows that changed since the last time.
+
+        Like the framework, forget all that was kept when nodes bring a resource not seen before.
+        """
+        if len(snap.nodes.resources) != self.resource_count:
+            self.resource_count = len(snap.nodes.resources)
+            self.state = state_for(pod)
+            self.node_generation = -1
         rows = self._changed(snap)
         self.node_generation = snap.nodes.node_changes.generation
         self.usage_generation = snap.nodes.usage_changes.generation
