@@ -70,7 +70,8 @@ class Scene:
         live.use(first.policy_set, made)
         in_use = state.VersionInUse(first.hash, first.texts, clock.now())
         self.state = state.PolicyState("benchmark", in_use)
-        self.reloads = reloader.Reloader(recipe, self.state, live, handle, clock, known=known)
+        make = reloader.profiles_by(handle)
+        self.reloads = reloader.Reloader(recipe, self.state, live, make, clock, known=known)
         for number in range(args.nodes):
             node = manifests.node(_node(number), resources={"pods": "110", "cpu": "64"})
             self.world.nodes.upsert(msgspec.convert(node, objects.Node))

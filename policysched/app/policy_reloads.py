@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
+import random
+from collections.abc import Coroutine
+from typing import Any
 
-from policysched.app import wired
+from policysched.app import config, recorders, terms, wired
 from policysched.app.reload import (
     config_map_source,
     history_keeper,
@@ -15,7 +19,7 @@ from policysched.app.reload import (
     telling,
     versions,
 )
-from policysched.kube import config_maps
+from policysched.kube import client, config_maps
 
 
 def first_state(
@@ -25,6 +29,29 @@ def first_state(
     origin = source.origin if source else "none"
     version = state.in_use(start.checked, now)
     return state.PolicyState(origin, version, is_frozen=start.offer.is_frozen)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What following policies needs of the process around it.
+
+    Attributes:
+        settings: where they come from, and what is kept of them.
+        state: which version is in use.
+        api: the API server with the ConfigMaps.
+        elector: only the leader writes.
+        recorder: of events about the ConfigMap.
+        rng: chance.
+        background: runs until the process ends; what follows is added.
+    """
+
+    settings: config.PoliciesConfig
+    state: state.PolicyState
+    api: client.ApiClient
+    elector: terms.Elector
+    recorder: recorders.Recorder
+    rng: random.Random
+    background: list[Coroutine[None, None, None]]
 
 
 def add_to(
@@ -39,30 +66,51 @@ def add_to(
     joined.pages[telling.PATH] = lambda _query: telling.page(policies)
     if source is None:
         return
-    _keep_versions(joined)
     if isinstance(source, config_map_source.ConfigMapSource):
-        _tell_on(joined, source)
-    if start.refusal is not None:
-        policies.refuse(start.refusal, joined.clock.now())
-    handle = joined.writers.handle(joined.scheduler, joined.rng)
+        joined.config_map = lambda: source.last
+    make = reloader.profiles_by(joined.writers.handle(joined.scheduler, joined.rng))
     reloads = reloader.Reloader(
-        recipe, policies, joined.profiles, handle, joined.clock, known=start.offer
+        recipe, policies, joined.profiles, make, joined.clock, known=start.offer
     )
-    joined.background.append(reloads.run())
-    joined.background.append(source.run(reloads.take, start.offer))
+    around = Surroundings(
+        joined.config.policies,
+        policies,
+        joined.api,
+        joined.elector,
+        joined.writers.recorder,
+        joined.rng,
+        joined.background,
+    )
+    follow(around, start, source, reloads)
 
 
-def _keep_versions(joined: wired.Wired) -> None:
+def follow(
+    around: Surroundings,
+    start: starting.Start,
+    source: starting.Source,
+    reloads: reloader.Reloader[Any],
+) -> None:
+    """Let `reloads` take what `source` has; keep versions, and tell of them where they are."""
+    _keep_versions(around)
+    if isinstance(source, config_map_source.ConfigMapSource):
+        _tell_on(around, source)
+    if start.refusal is not None:
+        around.state.refuse(start.refusal, around.state.current.loaded_at)
+    around.background.append(reloads.run())
+    around.background.append(source.run(reloads.take, start.offer))
+
+
+def _keep_versions(around: Surroundings) -> None:
     """Keep every version that is put to use, from the first one on."""
-    settings, policies = joined.config.policies, joined.policies
+    settings, policies = around.settings, around.state
     if not settings.history_config_map:
         return
     keeper = history_keeper.HistoryKeeper(
-        config_maps.ConfigMaps(joined.api),
+        config_maps.ConfigMaps(around.api),
         settings.history_config_map,
         settings.keep,
-        lambda: joined.elector.is_leading,
-        joined.rng,
+        lambda: around.elector.is_leading,
+        around.rng,
     )
 
     def keep(told: state.Told) -> None:
@@ -71,21 +119,20 @@ def _keep_versions(joined: wired.Wired) -> None:
 
     keeper.add(policies.current, policies.origin)
     policies.listeners.append(keep)
-    joined.background.append(keeper.run())
+    around.background.append(keeper.run())
 
 
-def _tell_on(joined: wired.Wired, source: config_map_source.ConfigMapSource) -> None:
+def _tell_on(around: Surroundings, source: config_map_source.ConfigMapSource) -> None:
     """Tell of versions by events and annotations of the ConfigMap that they come from."""
-    policies = joined.policies
-    joined.config_map = lambda: source.last
-    told = telling.ConfigMapEvents(joined.writers.recorder, lambda: source.last, policies)
+    policies = around.state
+    told = telling.ConfigMapEvents(around.recorder, lambda: source.last, policies)
     status = status_annotations.StatusAnnotations(
         policies,
         source,
-        config_maps.ConfigMaps(joined.api),
-        lambda: joined.elector.is_leading,
-        joined.rng,
+        config_maps.ConfigMaps(around.api),
+        lambda: around.elector.is_leading,
+        around.rng,
     )
     policies.listeners += [told.tell, status.tell]
     source.on_bare = status.tell_again
-    joined.background.append(status.run())
+    around.background.append(status.run())

@@ -12,11 +12,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from typing import NoReturn
+from collections.abc import Callable
+from typing import Generic, NoReturn, Protocol, TypeVar
 
 from policysched import clock as clocks
 from policysched import errors
-from policysched.app import live_profiles, logs, policies, process
+from policysched.app import logs, policies, process
 from policysched.app.reload import state as states
 from policysched.app.reload import versions
 from policysched.framework import interface
@@ -29,7 +30,36 @@ RETRY_SECONDS = 60.0
 """So often a version is tried again that is good, but cannot be used for now."""
 
 
-class Reloader:
+_Made = TypeVar("_Made")
+_Used_contra = TypeVar("_Used_contra", contravariant=True)
+
+
+class Live(Protocol[_Used_contra]):
+    """What goes by the version in use; see `LiveProfiles`."""
+
+    def use(self, policy_set: policies.PolicySet, made: _Used_contra, /) -> None:
+        """Go by what was made of a version.
+
+        Raises:
+            InputError: it cannot be used for now; then nothing has changed.
+        """
+        ...
+
+    async def wait_for_metrics(self, news: asyncio.Event | None = None) -> None:
+        """Decide nothing until new metrics have been asked, or there are `news`."""
+        ...
+
+
+def profiles_by(handle: interface.Handle) -> Callable[[versions.Checked], policies.Profiles]:
+    """Return what makes profiles of a version, whose plugins are made with `handle`."""
+
+    def make(checked: versions.Checked) -> policies.Profiles:
+        return policies.require(policies.make(checked.policy_set, handle, checked.compiled))
+
+    return make
+
+
+class Reloader(Generic[_Made]):
     """Takes what a source offers.
 
     Attributes:
@@ -41,8 +71,8 @@ class Reloader:
         self,
         recipe: versions.Recipe,
         state: states.PolicyState,
-        live: live_profiles.LiveProfiles,
-        handle: interface.Handle,
+        live: Live[_Made],
+        make: Callable[[versions.Checked], _Made],
         clock: clocks.Clock,
         *,
         known: versions.Offer,
@@ -52,8 +82,8 @@ class Reloader:
         Args:
             recipe: how texts become profiles.
             state: begins with the version that `live` uses.
-            live: where profiles are put to use.
-            handle: what their plugins are made with.
+            live: where versions are put to use.
+            make: makes of a version what `live` uses, or raises InputError.
             clock: the time.
             known: what the source had at the start.
         """
@@ -62,7 +92,7 @@ class Reloader:
         self._is_hindered = False
         self._recipe = recipe
         self._live = live
-        self._handle = handle
+        self._make = make
         self._clock = clock
         self._offered = asyncio.Event()
         self._newest = known
@@ -152,14 +182,13 @@ class Reloader:
         self.state.refuse(refusal, self._clock.now())
 
     def _use(self, checked: versions.Checked) -> versions.Refusal | None:
-        """Swap the profiles, or say why not; between two awaits, so between two cycles."""
+        """Swap what decides, or say why not; between two awaits, so between two cycles."""
         try:
-            made = policies.make(checked.policy_set, self._handle, checked.compiled)
-            required = policies.require(made)
+            made = self._make(checked)
         except errors.InputError as error:
             return versions.refusal(checked.hash, error)
         try:
-            self._live.use(checked.policy_set, required)
+            self._live.use(checked.policy_set, made)
         except errors.InputError as error:  # a right that is missing may be granted
             self._is_hindered = True
             return versions.refusal(checked.hash, error)

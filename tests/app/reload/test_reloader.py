@@ -89,7 +89,12 @@ class Scene:
         self.told: list[states.Told] = []
         self.state.listeners.append(self.told.append)
         self.reloads = reloader.Reloader(
-            self.recipe, self.state, self.live, self.handle, self.world.clock, known=known
+            self.recipe,
+            self.state,
+            self.live,
+            reloader.profiles_by(self.handle),
+            self.world.clock,
+            known=known,
         )
 
     @contextlib.asynccontextmanager
