@@ -5,6 +5,7 @@ python -m benchmarks --nodes 1000 --shapes mixed --repeat 1
 python -m benchmarks algorithm --profile
 python -m benchmarks metrics --minutes 10             queries to Prometheus, cost of metric scores
 python -m benchmarks stalls                           how long big answers hold up the event loop
+python -m benchmarks policies                         what 10 and 100 rules and metrics cost a cycle
 python -m benchmarks reloads                          how long reloads of policies do
 python -m benchmarks shadow                           what a shadow policy costs a cycle
 python -m benchmarks explain                          how long `explain pod` takes on a dump
@@ -38,6 +39,10 @@ def main(argv: list[str] | None = None) -> int:
         from benchmarks import stalls  # noqa: PLC0415 - as above
 
         return stalls.main(words[1:])
+    if words[:1] == ["policies"]:
+        from benchmarks import policy_costs  # noqa: PLC0415 - as above
+
+        return policy_costs.main(words[1:])
     if words[:1] == ["reloads"]:
         from benchmarks import reloads  # noqa: PLC0415 - as above
 

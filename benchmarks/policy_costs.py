@@ -1,0 +1,186 @@
+"""What policies cost a scheduling cycle: CPU time a pod, as a ratio to no policy at all.
+
+python -m benchmarks policies --nodes 1000,5000
+
+Each set of rules of `benchmarks/policies` has a cluster of its own, and so has the empty one. They
+take turns, some pods each, so that all of them meet the same noise of the machine; a ratio is the
+median over turns. No API server, no queue: the cycle and the assuming of the pod alone.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import cProfile
+import pathlib
+import pstats
+import random
+import statistics
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import msgspec
+
+from benchmarks import options
+from policysched import clock as clocks
+from policysched.app import policies, process
+from policysched.cluster import cache as caches
+from policysched.cluster import metric_table, objects, pod_shape
+from policysched.framework import interface, runtime
+from tests.realcluster import manifests
+
+FOLDER = pathlib.Path(__file__).resolve().parent / "policies"
+EMPTY = "none"
+EQUAL, DIFFERENT = "equal", "different"
+_TURN = 50
+"""Pods of a turn."""
+_METRICS = ("node_cpu", "node_memory", "node_disk_io", "node_disk_space", "node_network")
+
+
+class _NoBinder:
+    """Stands where a binder must be; no pod is bound here."""
+
+    async def bind(self, pod: pod_shape.PodInfo, node_name: str) -> interface.BindError | None:
+        await asyncio.sleep(0)
+        return interface.BindError(f"{pod.key} is not to be bound to {node_name}")
+
+
+class Cluster:
+    """A cluster whose pods are placed by one set of rules."""
+
+    def __init__(self, rule_set: str, nodes: int, pods: str) -> None:
+        """Build everything up to the first cycle; `pods` are EQUAL or DIFFERENT."""
+        paths = [] if rule_set == EMPTY else [str(FOLDER / f"{rule_set}.policy")]
+        self._cache = caches.Cache(clocks.SystemClock())
+        made = policies.require(
+            policies.make(policies.load(paths, {}), interface.Handle(_NoBinder()))
+        )
+        (prof,) = made.by_name.values()
+        self._cache.follow_metrics(made.metric_needs)
+        self._framework = runtime.Framework(prof, random.Random(1))
+        self._shapes = pod_shape.PodShapes(made.annotation_keys)
+        self._pods = pods
+        for number in range(nodes):
+            self._cache.set_node(msgspec.convert(_node(number), objects.Node))
+        self._measure(nodes)
+
+    def _measure(self, nodes: int) -> None:
+        rng, now = random.Random(1), time.time()
+        for metric in _METRICS:
+            samples = {
+                _name(number): metric_table.Sample(rng.uniform(0.1, 0.6), now)
+                for number in range(nodes)
+            }
+            self._cache.metrics.refresh(metric, samples)
+
+    def infos(self, numbers: range) -> list[pod_shape.PodInfo]:
+        """Return pods as the queue hands them out."""
+        return [
+            self._shapes.info(msgspec.convert(_pod(n, self._pods), objects.Pod)) for n in numbers
+        ]
+
+    def place(self, infos: Sequence[pod_shape.PodInfo]) -> None:
+        """Schedule and assume pods."""
+        for info in infos:
+            result = self._framework.schedule_pod(info, self._cache.snapshot())
+            if result.node_name is None:
+                raise SystemExit(f"{info.key} found no node: {result.message}")
+            self._cache.assume_pod(info, result.node_name)
+
+
+def _name(number: int) -> str:
+    return f"node-{number:05}"
+
+
+def _node(number: int) -> dict[str, Any]:
+    labels = {
+        manifests.ZONE: f"zone-{number % 3}",
+        "topology.kubernetes.io/region": "region-1",
+        "rack": f"rack-{number % 50}",
+        "pool": ("general", "batch-1", "small-2")[number % 7 % 3],
+        "disk": ("ssd", "hdd")[number % 5 // 4],
+        "generation": str(1 + number % 4),
+    }
+    resources = {"cpu": "32", "memory": "64Gi", "pods": "110"}
+    made: dict[str, Any] = manifests.node(_name(number), labels=labels, resources=resources)
+    return made
+
+
+def _pod(number: int, pods: str) -> dict[str, Any]:
+    """Return a pod of one Deployment; DIFFERENT ones have a label each that nobody else has."""
+    labels = {"app": "web", "pod-template-hash": "5f7d"}
+    if pods == DIFFERENT:
+        labels["job"] = f"job-{number}"
+    requests = {"cpu": "100m", "memory": "128Mi"}
+    made: dict[str, Any] = manifests.pod(f"p{number}", requests=requests, labels=labels)
+    made["metadata"] |= {"uid": f"u{number}", "namespace": "default"}
+    return made
+
+
+def cpu_seconds(clusters: Sequence[Cluster], pods: int) -> Iterator[list[float]]:
+    """Yield what a turn took with each of the clusters, the first one, which warms up, left out."""
+    for first in range(0, pods, _TURN):
+        taken = []
+        for cluster in clusters:
+            infos = cluster.infos(range(first, first + _TURN))
+            with process.without_collections():
+                started = time.thread_time()
+                cluster.place(infos)
+                taken.append(time.thread_time() - started)
+        if first:
+            yield taken
+
+
+def _compare(rule_sets: Sequence[str], nodes: int, kind: str, pods: int) -> None:
+    clusters = [Cluster(each, nodes, kind) for each in (EMPTY, *rule_sets)]
+    turns = list(cpu_seconds(clusters, pods))
+    for index, name in enumerate((EMPTY, *rule_sets)):
+        micros = 1e6 / _TURN * statistics.median(turn[index] for turn in turns)
+        ratio = statistics.median(turn[index] / turn[0] for turn in turns)
+        print(f"{nodes:>6}  {kind:<10}{name:<12}{micros:>9.0f}{ratio:>8.2f}", flush=True)
+
+
+def _profile(rule_set: str, nodes: int, kind: str, lines: int) -> None:
+    cluster = Cluster(rule_set, nodes, kind)
+    cluster.place(cluster.infos(range(_TURN)))
+    infos = cluster.infos(range(_TURN, 1000))
+    profiler = cProfile.Profile()
+    profiler.runcall(cluster.place, infos)
+    pstats.Stats(profiler, stream=sys.stdout).sort_stats("tottime").print_stats(lines)
+
+
+def main(argv: Sequence[str]) -> int:
+    """Print a table, or a profile."""
+    args = _parser().parse_args(argv)
+    if not args.profile:
+        print(f"{'nodes':>6}  {'pods':<10}{'rules':<12}{'µs/pod':>9}{'ratio':>8}")
+    for nodes in args.nodes:
+        for kind in args.pods_are:
+            if args.profile:
+                for rule_set in args.rules:
+                    _profile(rule_set, nodes, kind, args.profile)
+            else:
+                _compare(args.rules, nodes, kind, args.pods)
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks policies", description="Time what policies cost a cycle."
+    )
+    names = sorted(path.stem for path in FOLDER.glob("*.policy"))
+    parser.add_argument("--nodes", type=options.numbers, default=[1000, 5000], metavar="N,N")
+    parser.add_argument("--rules", type=options.words, default=names, metavar="A,B")
+    parser.add_argument("--pods-are", type=options.words, default=[EQUAL, DIFFERENT], metavar="A,B")
+    parser.add_argument("--pods", type=int, default=1000)
+    parser.add_argument(
+        "--profile",
+        type=int,
+        nargs="?",
+        const=30,
+        metavar="LINES",
+        help="say where the time goes, by functions",
+    )
+    return parser
