@@ -9,15 +9,13 @@ from collections.abc import Callable, Collection
 from typing import NoReturn
 
 from policysched import clock as clocks
-from policysched.app import metrics_source, policies, process
+from policysched.app import metrics_source, policies
 from policysched.compiler import readings
 from policysched.framework import events, profile, runtime, shape_answers
 from policysched.scheduler import scheduler as schedulers
 
 _log = logging.getLogger("policysched")
 
-_FIRST_METRICS_SECONDS = 10.0
-"""How long pods wait for first values of metrics; what has none by then is missing."""
 _LONGEST_SLEEP_SECONDS = 60.0
 """The wall clock may be set; timers by it look again this often."""
 _METRICS_LOOK_SECONDS = 1.0
@@ -110,16 +108,8 @@ class LiveProfiles:
         would go blind: at the start, and when other queries come with other policies. `news` of
         yet other policies end it.
         """
-        if self._metrics is None:
-            return
-        self._scheduler.pause()
-        try:
-            async with asyncio.timeout(_FIRST_METRICS_SECONDS):
-                await process.unless(news or asyncio.Event(), self._metrics.wait_asked())
-        except TimeoutError:
-            _log.warning("scheduling goes on before all metrics have been asked")
-        finally:
-            self._scheduler.resume()
+        if self._metrics is not None:
+            await metrics_source.wait_first(self._metrics, self._scheduler, news)
 
     def in_use(self) -> Collection[profile.Profile]:
         """Return the profiles that pods are scheduled by now."""

@@ -21,6 +21,8 @@ Refresh: TypeAlias = Callable[[Mapping[str, Mapping[str, metric_table.Sample]]],
 """Takes new samples: key of the metric → node → sample."""
 
 _POLL_SECONDS = 1.0
+_FIRST_METRICS_SECONDS = 10.0
+"""How long scheduling waits for first values of metrics; what has none by then is missing."""
 
 
 class MetricsSource(Protocol):
@@ -56,6 +58,35 @@ class MetricsSource(Protocol):
     def stats(self) -> tuple[status.MetricStats, ...]:
         """Return how each metric is doing, as far as that is known."""
         ...
+
+
+class Pausing(Protocol):
+    """A loop that can be told to decide nothing for a while."""
+
+    def pause(self) -> None:
+        """Decide nothing before `resume`."""
+        ...
+
+    def resume(self) -> None:
+        """Decide again."""
+        ...
+
+
+async def wait_first(
+    source: MetricsSource, scheduling: Pausing, news: asyncio.Event | None = None
+) -> None:
+    """Pause scheduling until all metrics have been asked once, for some seconds at most.
+
+    `news`, such as of other policies, end it, too.
+    """
+    scheduling.pause()
+    try:
+        async with asyncio.timeout(_FIRST_METRICS_SECONDS):
+            await process.unless(news or asyncio.Event(), source.wait_asked())
+    except TimeoutError:
+        _log.warning("scheduling goes on before all metrics have been asked")
+    finally:
+        scheduling.resume()
 
 
 class FileSource:

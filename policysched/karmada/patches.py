@@ -99,6 +99,12 @@ def is_confirmed(binding: objects.Binding) -> bool:
     return is_true and is_newest and status.last_scheduled_time is not None
 
 
+def is_failed(binding: objects.Binding) -> bool:
+    """Return whether the status says that the last attempt ended without success."""
+    conditions = binding.status.conditions
+    return any(each.type == SCHEDULED and each.status == "False" for each in conditions)
+
+
 def _decided_generation(binding: objects.Binding, newest: objects.Binding | None) -> int:
     """Return which generation was decided about: the one that was read, or that of our own write.
 

@@ -51,6 +51,7 @@ class Attempt:
         decision: what was decided, if it is scheduled.
         is_hopeless: whether only a change of the binding can help.
         started_seconds: when it began (monotonic clock).
+        provenance: the cluster policies that it was decided by, as events tell them.
     """
 
     binding: objects.Binding
@@ -58,6 +59,7 @@ class Attempt:
     decision: decide.Decision | None
     is_hopeless: bool
     started_seconds: float
+    provenance: str = ""
 
     @property
     def targets(self) -> objects.Targets | None:
@@ -94,6 +96,10 @@ class Scheduling:
         self._recorder = recorder
         self._clock = clock
 
+    def go_by(self, how: algorithm.Algorithm) -> None:
+        """Decide by `how` from the next binding on."""
+        self._algorithm = how
+
     def start_over(self) -> None:
         """Look at all bindings of this scheduler, whatever was known of them."""
         self._queue.clear()
@@ -120,11 +126,11 @@ class Scheduling:
         result = decision.result if decision is not None else ()
         if verdict.error:
             if decision is None or not decision.failed_terms or attempt.targets is not None:
-                self._warn(binding, verdict.error)
+                self._warn(binding, verdict.error + attempt.provenance)
         elif not isinstance(result, errors.Failure):
             is_cluster_wide = binding.kind != "ResourceBinding"
             note = patches.outcome_text(result, is_cluster_wide=is_cluster_wide)
-            self._recorder.record(binding, NORMAL, SUCCEEDED, note)
+            self._recorder.record(binding, NORMAL, SUCCEEDED, note + attempt.provenance)
 
     def is_news(self, attempt: Attempt) -> bool:
         """Return whether there is anything to write or to tell.
@@ -185,13 +191,20 @@ class Scheduling:
         trigger = triggers.trigger(binding, self._store.leaving, self._completed(binding))
         if trigger is None and triggers.was_interrupted(binding):
             trigger = triggers.Trigger.RECONCILE
-        decision = None if trigger is None else self._decide(binding)
-        attempt = Attempt(binding, trigger, decision, False, started_seconds)
+        provenance = "" if trigger is None else self._provenance(binding)
+        decision = None if trigger is None else self._decide(binding, provenance)
+        attempt = Attempt(binding, trigger, decision, False, started_seconds, provenance)
         if attempt.targets is not None:
             self._store.decide(binding.key, attempt.targets)
         return attempt
 
-    def _decide(self, binding: objects.Binding) -> decide.Decision:
+    def _provenance(self, binding: objects.Binding) -> str:
+        policies = self._algorithm.policies
+        if policies is None:
+            return ""
+        return policies.provenance(binding, self._store.view_for(binding))
+
+    def _decide(self, binding: objects.Binding, provenance: str) -> decide.Decision:
         try:
             decision = decide.decide(self._algorithm, binding, self._store.view_for(binding))
         except Exception as error:  # noqa: BLE001 - a plugin's bug must not end it for all others
@@ -200,7 +213,7 @@ class Scheduling:
             former = binding.status.scheduler_observing_affinity_name
             return decide.Decision(errors.Failure("other", text), former)
         for number, failure in decision.failed_terms:
-            self._warn(binding, _failed_term(binding, number, failure))
+            self._warn(binding, _failed_term(binding, number, failure) + provenance)
         return decision
 
     def _warn(self, binding: objects.Binding, text: str) -> None:

@@ -80,6 +80,10 @@ class Store:
         if written is not None and key in self.bindings:
             self.put_binding(written)
 
+    def clusters_now(self) -> snapshot.Snapshot:
+        """Return the clusters that there are now."""
+        return self._current()
+
     def view_for(self, binding: objects.Binding) -> snapshot.Snapshot:
         """Return what a decision about the binding sees."""
         current = self._current()

@@ -36,6 +36,7 @@ class Loop:
         self._writes_at_once = writes_at_once
         self._tasks: set[asyncio.Task[None]] = set()
         self._is_stopping = False
+        self._pauses = 0
 
     @property
     def is_full(self) -> bool:
@@ -56,7 +57,7 @@ class Loop:
         """Do one thing; False where there is nothing to do now."""
         if self._handlers.follow_clusters():
             return True
-        if self.is_full:
+        if self.is_full or self._pauses:
             return False
         attempt = self._decisions.next_attempt()
         if attempt is None:
@@ -75,11 +76,20 @@ class Loop:
         self._awake.clear()
         due_seconds = self._handlers.queue.next_timer_seconds()
         seconds = None
-        if due_seconds is not None and not self.is_full:
+        if due_seconds is not None and not self.is_full and not self._pauses:
             seconds = max(0.0, due_seconds - self._clock.monotonic_seconds())
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._awake.wait()
+
+    def pause(self) -> None:
+        """Decide nothing until as many `resume`; what was begun goes on."""
+        self._pauses += 1
+
+    def resume(self) -> None:
+        """Decide again, if this was the last pause."""
+        self._pauses -= 1
+        self._awake.set()
 
     async def stop(self, grace_seconds: float = 5.0) -> bool:
         """End `run`; say whether everything that was begun has been written."""

@@ -17,7 +17,7 @@ from policysched.compiler.rules import base, node_affinity, outage_hold, reject,
 from policysched.framework import cycle_state, score_table
 from policysched.karmada import errors, interface, judgement
 from policysched.karmada.plugins import targets
-from policysched.karmada.policies import binding_shapes, cluster_rows, completion
+from policysched.karmada.policies import binding_shapes, cluster_rows, completion, openings
 
 if TYPE_CHECKING:
     import datetime
@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 
 _FilterRule: TypeAlias = "reject.Reject | node_affinity.RequiredNodeAffinity"
 
+_MAX_NAMES = 4
+_HASH_LENGTH = 8
+
 
 class ClusterPolicies:
     """The cluster policies of one profile; made once and asked about many bindings.
@@ -39,6 +42,7 @@ class ClusterPolicies:
     Attributes:
         name: stands beside the names of plugins.
         metrics: that are to be sampled; `refresh` takes their samples.
+        metric_readers: tell people of them.
         window_seconds: how far windows over metrics reach back, by key; `backfill` takes what is
             older than the first refresh.
     """
@@ -50,8 +54,12 @@ class ClusterPolicies:
         profile: checked.CheckedProfile,
         program: checked.CheckedProgram,
         clock: clocks.Clock,
+        rows: cluster_rows.ClusterRows | None = None,
     ) -> None:
-        """Compile the cluster policies of a profile of a program; `clock` tells their time."""
+        """Compile the cluster policies of a profile of a program; `clock` tells their time.
+
+        With `rows`, which former policies may have used, nothing is kept before `take_effect`.
+        """
         as_rows = dataclasses.replace(
             profile, policies=profile.cluster_policies, metrics=profile.cluster_metrics
         )
@@ -61,7 +69,11 @@ class ClusterPolicies:
         self.window_seconds = {
             key: need.seconds for key, need in compiled.metric_needs.histories.items()
         }
-        self._rows = cluster_rows.ClusterRows(clock, compiled.metric_needs)
+        self._needs, self._next_metric_change = compiled.metric_needs, compiled.next_metric_change
+        self.metric_readers = tuple(compiled.metric_parts.readers())
+        self._rows = rows or cluster_rows.ClusterRows(clock)
+        if rows is None:
+            self.take_effect()
         self._shapes = binding_shapes.BindingShapes(compiled.annotation_keys)
         in_force = [each for each in profile.cluster_policies if each.mode == "enforce"]
         in_force.sort(key=lambda policy: policy.name)
@@ -80,6 +92,10 @@ class ClusterPolicies:
         self._scores = [each for each in plugins if isinstance(each, base.ScoreRule)]
         self._hold = next((p for p in plugins if isinstance(p, outage_hold.OutageHold)), None)
 
+    def take_effect(self) -> None:
+        """Have kept of samples what these policies need, and nothing else."""
+        self._rows.follow_metrics(self._needs)
+
     # --- what they are told -----------------------------------------------------------------------
 
     def refresh(self, metric: str, samples: Mapping[str, metric_table.Sample]) -> None:
@@ -93,6 +109,10 @@ class ClusterPolicies:
     def next_change(self, now: datetime.datetime) -> datetime.datetime | None:
         """Return when a rule next begins or ceases to act; None for never."""
         return self._compiled.next_change(now)
+
+    def next_metric_change(self, clusters: snapshot.Snapshot) -> datetime.datetime | None:
+        """Return when a sample next turns stale; None for never."""
+        return self._next_metric_change(self._rows.at(clusters))
 
     # --- what they say ----------------------------------------------------------------------------
 
@@ -164,6 +184,29 @@ class ClusterPolicies:
             self._votes(request, snap, given),
         )
 
+    def opening(self, binding: objects.Binding, clusters: snapshot.Snapshot) -> openings.Opening:
+        """Return what the rules let a binding do now, whatever clusters it has."""
+        snap = self._rows.at(clusters)
+        nodes = snap.at_rows(self._rows.rows_of(clusters))
+        pod = self._shapes.info(binding)
+        passes = np.ones(len(nodes), np.bool_)
+        for rule in self._filters:
+            state = cycle_state.CycleState()
+            if rule.applies_to(state, pod.shape, snap):
+                passes &= rule.filter(state, pod, nodes).passes
+        is_held = self._hold is not None and self._hold.outage_of(pod.shape, snap) is not None
+        names = (cluster.metadata.name for cluster in clusters.clusters)
+        return openings.Opening(is_held, dict(zip(names, passes.tolist(), strict=True)))
+
+    def provenance(self, binding: objects.Binding, clusters: snapshot.Snapshot) -> str:
+        """Return ` (policies: NAMES; HASH)` of those that are about a binding, "" for none."""
+        names = [each.name for each in self._about(binding, self._rows.at(clusters))]
+        if not names:
+            return ""
+        more = f" and {len(names) - _MAX_NAMES} more" if len(names) > _MAX_NAMES else ""
+        said = ", ".join(names[:_MAX_NAMES]) + more
+        return f" (policies: {said}; {self._compiled.policy_hash[:_HASH_LENGTH]})"
+
     # --- parts ------------------------------------------------------------------------------------
 
     def _about(
@@ -208,7 +251,10 @@ class ClusterPolicies:
 
 
 def of(
-    program: checked.CheckedProgram, scheduler_name: str | None, clock: clocks.Clock
+    program: checked.CheckedProgram,
+    scheduler_name: str | None,
+    clock: clocks.Clock,
+    rows: cluster_rows.ClusterRows | None = None,
 ) -> ClusterPolicies | None:
     """Return the cluster policies that are in force under a scheduler name; None for none.
 
@@ -218,7 +264,7 @@ def of(
     for profile in program.profiles:
         is_meant = scheduler_name is None or profile.name in (None, scheduler_name)
         if is_meant and profile.cluster_policies:
-            return ClusterPolicies(profile, program, clock)
+            return ClusterPolicies(profile, program, clock, rows)
     return None
 
 

@@ -15,7 +15,6 @@ import numpy as np
 from policysched.cluster import cache, cluster_fields, objects, pod_requests
 
 if TYPE_CHECKING:
-    import datetime
     from collections.abc import Iterable, Mapping
 
     import numpy.typing as npt
@@ -30,16 +29,25 @@ _PODS = "pods"
 
 
 class ClusterRows:
-    """The rows of the clusters that were seen last, and the samples of their metrics."""
+    """The rows of the clusters that were seen last, and the samples of their metrics.
 
-    def __init__(self, clock: clocks.Clock, needs: metric_needs.MetricNeeds) -> None:
-        """Start without clusters; `needs` is what the rules need to be kept of metrics."""
-        self._clock = clock
+    They outlive a version of the policies: the next one goes on with the same samples.
+    """
+
+    def __init__(self, clock: clocks.Clock) -> None:
+        """Start without clusters and samples."""
         self._cache = cache.Cache(clock)
-        self._cache.follow_metrics(needs)
         self._clusters: dict[str, karmada_objects.Cluster] = {}
         self._requested: dict[str, Mapping[str, int]] = {}
         self._last: snapshot.Snapshot | None = None
+
+    def follow_metrics(self, needs: metric_needs.MetricNeeds) -> None:
+        """Keep what rules need of metrics; what is known stays where it is needed still."""
+        self._cache.follow_metrics(needs)
+
+    def look_at_metrics(self) -> None:
+        """Go by the time: samples grow old."""
+        self._cache.look_at_metrics()
 
     def refresh(self, metric: str, samples: Mapping[str, metric_table.Sample]) -> None:
         """Replace all samples of the metric with that key, by the name of the cluster."""
@@ -54,8 +62,7 @@ class ClusterRows:
         if clusters is not self._last:
             self._follow(clusters.clusters)
             self._last = clusters
-        now: datetime.datetime = self._clock.now()
-        return self._cache.snapshot(now)
+        return self._cache.snapshot()
 
     def rows_of(self, clusters: snapshot.Snapshot) -> npt.NDArray[np.intp]:
         """Return intp (n,): the row of each of the n clusters, in their order."""

@@ -420,7 +420,7 @@ async def test_pods_wait_for_the_metrics_of_a_new_version(
     answers: bool,
 ) -> None:
     """No pod is scheduled between a reload and the first answers, which are waited for a while."""
-    monkeypatch.setattr(live_profiles, "_FIRST_METRICS_SECONDS", 60.0 if answers else 0.02)
+    monkeypatch.setattr(metrics_source, "_FIRST_METRICS_SECONDS", 60.0 if answers else 0.02)
     metrics = _SlowMetrics()
     scene = Scene(metrics)
     async with scene.running():
@@ -442,7 +442,7 @@ async def test_a_version_that_mends_another_does_not_wait_for_its_metrics(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """They may never come; the same version again, as with each annotation, ends no waiting."""
-    monkeypatch.setattr(live_profiles, "_FIRST_METRICS_SECONDS", 600.0)
+    monkeypatch.setattr(metrics_source, "_FIRST_METRICS_SECONDS", 600.0)
     metrics = _SlowMetrics()
     scene = Scene(metrics)
     async with scene.running(), asyncio.timeout(60.0):
