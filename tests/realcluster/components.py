@@ -82,7 +82,10 @@ class Module:
         for part in (
             (self.folder / "go.mod").read_bytes(),
             (self.folder / "go.sum").read_bytes(),
-            *(path.name.encode() + path.read_bytes() for path in sorted(self.folder.glob("*.go"))),
+            *(
+                str(path.relative_to(self.folder)).encode() + path.read_bytes()
+                for path in sorted(self.folder.rglob("*.go"))
+            ),
             repr(sorted(self.programs.items())).encode(),
             repr((_BUILD_FLAGS, self.linker_flags)).encode(),
             go_version.encode(),
@@ -111,7 +114,10 @@ PROMETHEUS = Module(
 )
 ORACLE = Module(
     name="oracle",
-    programs={"oracle": "policysched.test/conformance/oracle"},
+    programs={
+        "oracle": "policysched.test/conformance/oracle",
+        "timing": "policysched.test/conformance/oracle/timing",
+    },
     linker_flags=_STRIP,
     own_folder=MODULES_FOLDER.parent / "conformance" / "oracle",
 )
