@@ -1,113 +1,124 @@
-"""The scheduling cycle alone: no API server, no queue, no I/O; one process, one thread."""
+"""The scheduling cycle alone, timed; beside it, kube-scheduler's own on the same pods and nodes.
+
+Which pods go where is another question (`tests/conformance`); here they only have to find a place.
+"""
 
 from __future__ import annotations
 
 import argparse
-import asyncio
 import cProfile
 import dataclasses
 import pstats
-import random
 import statistics
 import sys
-import time
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeAlias
 
-import msgspec
+from benchmarks import in_process, options, real_framework, workload_files
+from tests.realcluster import components
 
-from benchmarks import options, workload_files
-from policysched import clock as clocks
-from policysched.app import policies
-from policysched.cluster import cache as caches
-from policysched.cluster import objects, pod_shape
-from policysched.framework import interface, runtime
+_OURS = "policysched"
+_SAMPLING = "kube-scheduler"
+_ALL_NODES = "kube-scheduler 100%"
+_PERCENTAGES = {
+    _SAMPLING: real_framework.SAMPLING,
+    _ALL_NODES: real_framework.ALL_NODES,
+}
 
-_NAME = "policysched"
-
-
-class _NoBinder:
-    """Stands where a binder must be; no pod is bound here."""
-
-    async def bind(self, pod: pod_shape.PodInfo, node_name: str) -> interface.BindError | None:
-        await asyncio.sleep(0)
-        return interface.BindError(f"{pod.key} is not to be bound to {node_name}")
+Timed: TypeAlias = "in_process.Timed | real_framework.Timed"
 
 
 @dataclasses.dataclass(frozen=True)
-class Setting:
-    """What is timed: a workload at a size, under a profile of policy files."""
+class Measured:
+    """All repeats of one algorithm on one setting."""
 
-    workload: str
-    nodes: int
+    name: str
     pods: int
-    policies: Sequence[str] = ()
-    profile: str = _NAME
+    runs: Sequence[Timed]
 
+    @property
+    def pods_per_second(self) -> float:
+        """The median."""
+        return statistics.median(self.pods / run.seconds for run in self.runs)
 
-class Run:
-    """A cluster and its backlog, ready to be scheduled once."""
+    @property
+    def cpu_us_per_pod(self) -> float:
+        """The median."""
+        return statistics.median(1e6 * run.cpu_seconds / self.pods for run in self.runs)
 
-    def __init__(self, setting: Setting) -> None:
-        """Build everything up to the first cycle."""
-        workload = workload_files.load(setting.workload)
-        self.cache = caches.Cache(clocks.SystemClock())
-        policy_set = policies.load(setting.policies, {}, _NAME)
-        handle = interface.Handle(_NoBinder(), self.cache.owners)
-        made = policies.require(policies.make(policy_set, handle))
-        self.framework = runtime.Framework(made.by_name[setting.profile], random.Random(1))
-        shapes = pod_shape.PodShapes(made.annotation_keys)
-        for node in workload.nodes(setting.nodes):
-            self.cache.set_node(msgspec.convert(node, objects.Node))
-        pods = workload.pods(setting.pods, setting.profile)
-        self.infos = [shapes.info(_stored_pod(pod)) for pod in pods]
-
-    def schedule(self) -> int:
-        """Place all pods, one after the other; return how many found a place."""
-        placed = 0
-        for info in self.infos:
-            result = self.framework.schedule_pod(info, self.cache.snapshot())
-            if result.node_name is not None:
-                self.cache.assume_pod(info, result.node_name)
-                placed += 1
-        return placed
-
-
-def _stored_pod(pod: Mapping[str, Any]) -> objects.Pod:
-    """Return a pod as the API server would give it out."""
-    own = {"namespace": workload_files.NAMESPACE, "uid": pod["metadata"]["name"]}
-    return msgspec.convert({**pod, "metadata": pod["metadata"] | own}, objects.Pod)
+    @property
+    def placed(self) -> int:
+        """How many pods found a place, the last time."""
+        return self.runs[-1].placed
 
 
 def main(argv: Sequence[str]) -> int:
     """Time the cases that the command line names and print a table."""
     args = _parser().parse_args(argv)
-    print(f"{'workload':<10}{'nodes':>7}{'pods':>7}{'placed':>8}{'pods/s':>9}{'µs/pod':>9}")
-    for shape in args.shapes:
-        for nodes in args.nodes:
-            setting = Setting(shape, nodes, args.pods, args.policies, args.scheduler_name)
-            _time(setting, args.repeat)
+    names = [_OURS]
+    if args.beside or args.all_nodes:
+        names = [_SAMPLING, *names]
+    if args.all_nodes:
+        names = [_ALL_NODES, *names]
+    print(_HEADER)
+    try:
+        for setting in _settings(args):
+            _show(setting, _measure(setting, names, args.repeat))
             if args.profile:
                 _profile(setting, args.profile)
+    except (components.ComponentError, workload_files.FileError) as error:
+        print(error, file=sys.stderr)
+        return 2
     return 0
 
 
-def _time(setting: Setting, repeats: int) -> None:
-    seconds, placed = [], 0
-    for _ in range(repeats):
-        run = Run(setting)
-        started = time.perf_counter()
-        placed = run.schedule()
-        seconds.append(time.perf_counter() - started)
-    median = statistics.median(seconds)
-    print(
-        f"{setting.workload:<10}{setting.nodes:>7}{setting.pods:>7}{placed:>8}"
-        f"{setting.pods / median:>9.0f}{1e6 * median / setting.pods:>9.0f}"
-    )
+def _settings(args: argparse.Namespace) -> Iterator[in_process.Setting]:
+    for shape in args.shapes:
+        for nodes in args.nodes:
+            pods = args.pods or workload_files.load(shape).pod_count(nodes)
+            yield in_process.Setting(
+                shape, nodes, pods, args.policies, args.scheduler_name, args.different
+            )
 
 
-def _profile(setting: Setting, lines: int) -> None:
-    run = Run(setting)
+def _measure(setting: in_process.Setting, names: Sequence[str], repeats: int) -> list[Measured]:
+    """Return the times of each algorithm, all taken in turn."""
+    made = in_process.manifests_of(setting)
+    runs: dict[str, list[Timed]] = {name: [] for name in names}
+    for repeat in range(repeats):
+        for name in names if repeat % 2 == 0 else names[::-1]:
+            runs[name].append(_timing(name, setting, made)())
+    return [Measured(name, setting.pods, runs[name]) for name in names]
+
+
+def _timing(
+    name: str, setting: in_process.Setting, made: in_process.Manifests
+) -> Callable[[], Timed]:
+    if name == _OURS:
+        return in_process.Run(setting, made).timed
+    pods = made.initial_pods + made.pods
+    return lambda: real_framework.place(made.nodes, pods, _PERCENTAGES[name])
+
+
+_HEADER = (
+    f"{'workload':<29}{'nodes':>6}{'pods':>6}{'placed':>7}  {'algorithm':<20}"
+    f"{'pods/s':>8}{'CPU µs/pod':>12}{'times as fast':>15}"
+)
+
+
+def _show(setting: in_process.Setting, measured: Sequence[Measured]) -> None:
+    ours = measured[-1]
+    for one in measured:
+        ratio = f"{ours.pods_per_second / one.pods_per_second:>15.1f}" if one is not ours else ""
+        print(
+            f"{setting.workload:<29}{setting.nodes:>6}{setting.pods:>6}{one.placed:>7}"
+            f"  {one.name:<20}{one.pods_per_second:>8.0f}{one.cpu_us_per_pod:>12.0f}{ratio}",
+            flush=True,
+        )
+
+
+def _profile(setting: in_process.Setting, lines: int) -> None:
+    run = in_process.Run(setting)
     profiler = cProfile.Profile()
     profiler.runcall(run.schedule)
     pstats.Stats(profiler, stream=sys.stdout).sort_stats("tottime").print_stats(lines)
@@ -119,10 +130,23 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--nodes", type=options.numbers, default=[1000, 5000], metavar="N,N")
     parser.add_argument("--shapes", type=options.words, default=["plain", "mixed"], metavar="A,B")
-    parser.add_argument("--pods", type=int, default=3000)
+    parser.add_argument("--pods", type=int, help="how many, whatever the workload says")
     parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument(
+        "--beside",
+        action="store_true",
+        help="time kube-scheduler's own algorithm on the same pods and nodes, in turn",
+    )
+    parser.add_argument(
+        "--all-nodes",
+        action="store_true",
+        help="likewise, and once more with percentageOfNodesToScore at 100",
+    )
+    parser.add_argument(
+        "--different", action="store_true", help="give every pod a label that no other has"
+    )
     parser.add_argument("--policies", action="append", default=[], metavar="PATH")
-    parser.add_argument("--scheduler-name", default=_NAME, metavar="PROFILE")
+    parser.add_argument("--scheduler-name", default=in_process.NAME, metavar="PROFILE")
     parser.add_argument(
         "--profile",
         type=int,

@@ -116,28 +116,52 @@ def of_queries(stats: Iterable[status.MetricStats]) -> Families:
 
 def of_samples(readers: Iterable[readings.MetricReader], snap: snapshot.Snapshot) -> Families:
     """Yield what rules find of each metric on the nodes now, whether it is asked for or not."""
-    nodes = _gauge("policysched_metric_nodes", "Nodes by whether they have a value.", "state")
-    newest = _gauge("policysched_metric_newest_sample_age_seconds", "Age of the newest sample.")
-    oldest = _gauge("policysched_metric_oldest_sample_age_seconds", "Age of the oldest sample.")
-    outage = _gauge("policysched_metric_outage", "1 while no node has a valid sample.")
+    own = _one_a_metric(readers)
+    yield from of_ages(own, snap, "nodes")
     added = _gauge(
         "policysched_metric_added_load", "What just-placed pods add, over all nodes, in its unit."
     )
     pods = _gauge("policysched_metric_added_pods", "Just-placed pods that count.")
+    alive = snap.at_rows(np.flatnonzero(snap.is_alive))
+    for reader in own:
+        found = reader.read(alive)
+        added.add_metric((reader.metric.key,), float(found.added.sum()))
+        pods.add_metric((reader.metric.key,), int(found.added_pods.sum()))
+    yield from (added, pods)
+
+
+def of_ages(
+    readers: Iterable[readings.MetricReader], snap: snapshot.Snapshot, objects: str
+) -> Families:
+    """Yield which rows have a value of each metric, and how old these are.
+
+    Args:
+        readers: read the metrics.
+        snap: the rows.
+        objects: what these are, `nodes` or `clusters`.
+    """
+    counted = _gauge(
+        f"policysched_metric_{objects}",
+        f"{objects.capitalize()} by whether they have a value.",
+        "state",
+    )
+    newest = _gauge("policysched_metric_newest_sample_age_seconds", "Age of the newest sample.")
+    oldest = _gauge("policysched_metric_oldest_sample_age_seconds", "Age of the oldest sample.")
+    outage = _gauge(
+        "policysched_metric_outage", f"1 while none of the {objects} has a valid sample."
+    )
     alive = snap.at_rows(np.flatnonzero(snap.is_alive))
     for reader in _one_a_metric(readers):
         key = (reader.metric.key,)
         found = reader.read(alive)
         states = [found.state(index) for index in range(len(alive))]
         for state in readings.State:
-            nodes.add_metric((*key, state.value), states.count(state))
+            counted.add_metric((*key, state.value), states.count(state))
         ages = found.age_seconds[found.is_known]
         newest.add_metric(key, float(ages.min(initial=math.inf)))
         oldest.add_metric(key, float(ages.max(initial=0.0)) if len(ages) else math.inf)
         outage.add_metric(key, int(bool(states) and readings.State.OK not in states))
-        added.add_metric(key, float(found.added.sum()))
-        pods.add_metric(key, int(found.added_pods.sum()))
-    yield from (nodes, newest, oldest, outage, added, pods)
+    yield from (counted, newest, oldest, outage)
 
 
 def _gauge(name: str, text: str, *labels: str) -> core.GaugeMetricFamily:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from prometheus_client import core
 
 from policysched.app import policies, wired
+from policysched.lang import checked
 
 
 def add(joined: wired.Wired) -> None:
@@ -14,25 +15,35 @@ def add(joined: wired.Wired) -> None:
     joined.own_metrics.add(lambda: families(lambda: joined.profiles.policy_set))
 
 
-def families(current: Callable[[], policies.PolicySet]) -> Iterator[core.Metric]:
+def _of_nodes(profile: checked.CheckedProfile) -> Iterable[checked.CheckedPolicy]:
+    return profile.policies
+
+
+def families(
+    current: Callable[[], policies.PolicySet],
+    policies_of: Callable[[checked.CheckedProfile], Iterable[checked.CheckedPolicy]] = _of_nodes,
+) -> Iterator[core.Metric]:
     """Yield when the rules of each profile expire, shadow policies' too."""
     found = core.GaugeMetricFamily(
         "policysched_rule_expires_timestamp_seconds",
         "When a rule ceases to act, or has ceased to.",
         labels=("profile", "rule"),
     )
-    for profile, rule, expires_at in _expiries(current()):
+    for profile, rule, expires_at in _expiries(current(), policies_of):
         found.add_metric((profile, rule), expires_at)
     yield found
 
 
-def _expiries(policy_set: policies.PolicySet) -> Iterator[tuple[str, str, float]]:
+def _expiries(
+    policy_set: policies.PolicySet,
+    policies_of: Callable[[checked.CheckedProfile], Iterable[checked.CheckedPolicy]],
+) -> Iterator[tuple[str, str, float]]:
     if policy_set.program is None:
         return
     for spec in policy_set.specs:
         if spec.number is None:
             continue
-        for policy in policy_set.program.profiles[spec.number].policies:
+        for policy in policies_of(policy_set.program.profiles[spec.number]):
             for rule in policy.rules:
                 active = rule.head.active
                 if active is not None and active.expires_at is not None:

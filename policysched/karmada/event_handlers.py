@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from policysched.karmada import patches, sanity, triggers
+from policysched.karmada import sanity, triggers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -72,15 +72,6 @@ class EventHandlers:
         for key, binding in self.store.bindings.items():
             if self.is_ours(binding):
                 self.queue.add(key)
-
-    def waiting(self) -> list[str]:
-        """Return the keys of our bindings whose last attempt failed, or has not ended yet."""
-        return [
-            key
-            for key, binding in self.store.bindings.items()
-            if self.is_ours(binding)
-            and (patches.is_failed(binding) or self.queue.is_worked_on(key))
-        ]
 
     def is_ours(self, binding: objects.Binding) -> bool:
         """Return whether events of the binding concern this scheduler."""

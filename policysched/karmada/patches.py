@@ -52,6 +52,12 @@ def of_generation(binding: objects.Binding) -> Patch:
     return {"status": {"schedulerObservedGeneration": binding.metadata.generation}}
 
 
+def joined(*of_status: Patch) -> Patch:
+    """Return one patch of `/status` in the place of several of different fields."""
+    fields = {name: value for each in of_status for name, value in each.get("status", {}).items()}
+    return {"status": fields} if fields else {}
+
+
 def condition(result: algorithm.Result) -> objects.Condition:
     """Return the condition that tells what became of the binding."""
     if isinstance(result, errors.Failure):
@@ -97,12 +103,6 @@ def is_confirmed(binding: objects.Binding) -> bool:
     is_true = any(each.type == SCHEDULED and each.status == "True" for each in status.conditions)
     is_newest = status.scheduler_observed_generation == binding.metadata.generation
     return is_true and is_newest and status.last_scheduled_time is not None
-
-
-def is_failed(binding: objects.Binding) -> bool:
-    """Return whether the status says that the last attempt ended without success."""
-    conditions = binding.status.conditions
-    return any(each.type == SCHEDULED and each.status == "False" for each in conditions)
 
 
 def _decided_generation(binding: objects.Binding, newest: objects.Binding | None) -> int:

@@ -23,6 +23,8 @@ from policysched.karmada import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from policysched import clock as clocks
     from policysched.karmada import algorithm, measurements, objects
 
@@ -77,6 +79,7 @@ class Scheduling:
 
     Attributes:
         measured: what is told of attempts in metrics.
+        listeners: are told of each decision when it has been made.
     """
 
     def __init__(
@@ -89,6 +92,7 @@ class Scheduling:
     ) -> None:
         """Decide by `how` about what the handlers have queued."""
         self.measured = measured
+        self.listeners: list[Callable[[objects.Binding, decide.Decision], None]] = []
         self._algorithm = how
         self._handlers = handlers
         self._store = handlers.store
@@ -214,6 +218,8 @@ class Scheduling:
             return decide.Decision(errors.Failure("other", text), former)
         for number, failure in decision.failed_terms:
             self._warn(binding, _failed_term(binding, number, failure) + provenance)
+        for listener in self.listeners:
+            listener(binding, decision)
         return decision
 
     def _warn(self, binding: objects.Binding, text: str) -> None:

@@ -76,10 +76,6 @@ class WorkQueue:
         """Say whether the key will be looked at without any further reason."""
         return key in self._wanted
 
-    def is_worked_on(self, key: str) -> bool:
-        """Say whether somebody has taken the key and is not done."""
-        return key in self._taken
-
     @property
     def waiting_count(self) -> int:
         """How many keys wait for the end of a pause."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING
 
-from policysched.app import election_config
+from policysched.app import config, election_config
 from policysched.karmada import work_queue
 
 if TYPE_CHECKING:
@@ -30,6 +30,8 @@ class Options:
         retry: how long failures wait.
         writes_at_once: how many bindings may be between decision and last write.
         metrics_address, health_address: where to serve these, None for nowhere.
+        configuration: says where policies and their metrics come from, and nothing else.
+        metrics_file: values of metrics, instead of a server.
     """
 
     kubeconfig: str | None = None
@@ -47,3 +49,11 @@ class Options:
     writes_at_once: int = 64
     metrics_address: http_server.Address | None = None
     health_address: http_server.Address | None = None
+    configuration: config.Config = dataclasses.field(default_factory=config.Config)
+    metrics_file: str | None = None
+
+    @property
+    def has_policies(self) -> bool:
+        """Whether policies are to be followed."""
+        said = self.configuration.policies
+        return bool(said.paths or said.config_map)

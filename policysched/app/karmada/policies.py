@@ -1,4 +1,4 @@
-"""Cluster policies from texts: what `karmada simulate` puts into force."""
+"""Cluster policies from texts: what is put into force."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import datetime
     from collections.abc import Mapping
 
+    from policysched.karmada.policies import cluster_rows
     from policysched.lang import checked
 
 
@@ -76,7 +77,10 @@ def load(inputs: Inputs) -> Loaded:
 
 
 def of_set(
-    policy_set: policy_sets.PolicySet, scheduler_name: str | None, clock: clocks.Clock
+    policy_set: policy_sets.PolicySet,
+    scheduler_name: str | None,
+    clock: clocks.Clock,
+    rows: cluster_rows.ClusterRows | None = None,
 ) -> cluster_policies.ClusterPolicies | None:
     """Return the cluster policies of a profile, ready to be told of samples; None without any.
 
@@ -84,6 +88,7 @@ def of_set(
         policy_set: the policies.
         scheduler_name: the profile; None for the only one with cluster policies.
         clock: tells their time.
+        rows: what former policies may have used, too; see `ClusterPolicies`.
 
     Raises:
         ConfigurationError: several profiles have some, and no name says which is meant.
@@ -97,7 +102,7 @@ def of_set(
             "several profiles have cluster policies",
             help=f"say which one is meant: {names}",
         )
-    return cluster_policies.of(program, scheduler_name, clock) if program else None
+    return cluster_policies.of(program, scheduler_name, clock, rows) if program else None
 
 
 def _with_cluster_policies(program: checked.CheckedProgram) -> list[checked.CheckedProfile]:

@@ -1,4 +1,4 @@
-"""Which bindings without success a change of samples, or of the time, may help.
+"""What cluster policies let a binding do, and whether that has become more.
 
 Karmada tries a binding that fits nowhere again when something else moves it, which nothing does
 where a metric was all that kept clusters off it.
@@ -10,57 +10,32 @@ import dataclasses
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from policysched.karmada import objects, snapshot
-    from policysched.karmada.policies import cluster_policies
+    from collections.abc import Iterable
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Opening:
-    """What cluster policies let a binding do.
+    """What cluster policies let a binding do at one moment.
 
     Attributes:
         is_held: whether it waits for a metric (`onOutage hold`).
-        passes: whether rules let it go to each cluster, by name.
+        names: of the clusters.
+        passes: a byte for each of them, 1 where all rules let the binding go there.
     """
 
     is_held: bool
-    passes: Mapping[str, bool]
+    names: tuple[str, ...]
+    passes: bytes
 
-    def has_widened(self, before: Opening) -> bool:
-        """Return whether it may do something that it might not before, with the same clusters."""
+    def is_wider_than(self, before: Opening) -> bool:
+        """Return whether more is let than before, with clusters that there were then, too."""
         if before.is_held and not self.is_held:
             return True
-        return any(now and not before.passes.get(name, True) for name, now in self.passes.items())
+        return any(now > was for was, now in self._beside(before))
 
-
-class Openings:
-    """Remembers what policies let bindings do when they were last looked at."""
-
-    def __init__(self) -> None:
-        """Start without memory."""
-        self._before: dict[str, Opening] = {}
-
-    def is_helped(
-        self,
-        binding: objects.Binding,
-        policies: cluster_policies.ClusterPolicies,
-        clusters: snapshot.Snapshot,
-    ) -> bool:
-        """Look at a binding; return whether policies may let it do more than at the last look.
-
-        One that has not been looked at may have been refused just before things changed.
-        """
-        before = self._before.get(binding.key)
-        now = policies.opening(binding, clusters)
-        self._before[binding.key] = now
-        return before is None or now.has_widened(before)
-
-    def keep_only(self, keys: set[str]) -> None:
-        """Forget all other bindings."""
-        self._before = {key: self._before[key] for key in keys & self._before.keys()}
-
-    def clear(self) -> None:
-        """Forget everything: there are other policies."""
-        self._before.clear()
+    def _beside(self, before: Opening) -> Iterable[tuple[int, int]]:
+        if self.names == before.names:
+            return zip(before.passes, self.passes, strict=True)
+        was = dict(zip(before.names, before.passes, strict=True))
+        now = zip(self.names, self.passes, strict=True)
+        return ((was[name], passes) for name, passes in now if name in was)

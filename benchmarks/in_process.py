@@ -1,0 +1,164 @@
+"""policysched's scheduling cycle on a workload, in process: no API server, no I/O, one thread.
+
+Every pod takes the way of the real loop from the queue to its place: pop, snapshot, filter, score,
+the record of the decision, assume, reserve, permit. What fits nowhere is asked about preemption,
+and nominated where that helps; victims stay.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import random
+import time
+from collections.abc import Sequence
+from typing import Any, cast
+
+import msgspec
+
+from benchmarks import workload_files
+from policysched import clock as clocks
+from policysched.app import policies
+from policysched.cluster import cache as caches
+from policysched.cluster import objects, pod_shape
+from policysched.framework import interface, profile, queued_pod, runtime, waiting_pods
+from policysched.queue import scheduling_queue
+from policysched.scheduler import decisions, failure, measurements, scheduling_cycle
+
+NAME = "policysched"
+_DECISIONS_KEPT = 1000
+_HIGH_PRIORITY = 1000
+
+
+class _NoBinder:
+    """Stands where a binder must be; no pod is bound here."""
+
+    async def bind(self, pod: pod_shape.PodInfo, node_name: str) -> interface.BindError | None:
+        await asyncio.sleep(0)
+        return interface.BindError(f"{pod.key} is not to be bound to {node_name}")
+
+
+@dataclasses.dataclass(frozen=True)
+class Setting:
+    """What is timed: a workload at a size, under a profile of policy files.
+
+    Attributes:
+        is_different: whether every pod gets a label that no other has, so that nothing which is
+            kept for equal pods helps.
+    """
+
+    workload: str
+    nodes: int
+    pods: int
+    policies: Sequence[str] = ()
+    profile: str = NAME
+    is_different: bool = False
+
+
+@dataclasses.dataclass(frozen=True)
+class Manifests:
+    """A cluster and its backlog as the API server would give them out."""
+
+    nodes: list[dict[str, Any]]
+    initial_pods: list[dict[str, Any]]
+    pods: list[dict[str, Any]]
+
+
+def manifests_of(setting: Setting) -> Manifests:
+    """Return the objects of a setting."""
+    workload = workload_files.load(setting.workload)
+    pods = workload.pods(setting.pods, setting.profile)
+    if setting.is_different:
+        for number, pod in enumerate(pods):
+            pod["metadata"].setdefault("labels", {})["number"] = str(number)
+    running = workload.initial_pods(setting.nodes, setting.profile)
+    return Manifests(
+        workload.nodes(setting.nodes),
+        [_stored(pod, workload_files.INITIAL_NAMESPACE) for pod in running],
+        [_stored(pod, workload_files.NAMESPACE) for pod in pods],
+    )
+
+
+def _stored(pod: dict[str, Any], namespace: str) -> dict[str, Any]:
+    """Return a pod with what the API server and its admission add."""
+    spec = pod["spec"]
+    if "priorityClassName" in spec:
+        spec = {**spec, "priority": _HIGH_PRIORITY}
+    name = pod["metadata"]["name"]
+    own = {"namespace": namespace, "uid": f"{namespace}/{name}"}
+    return {**pod, "metadata": pod["metadata"] | own, "spec": spec}
+
+
+class _Failures:
+    """Nominates where room could be made, and forgets the pod."""
+
+    def __init__(self, queue: scheduling_queue.SchedulingQueue) -> None:
+        self._queue = queue
+
+    def handle(
+        self,
+        queued: queued_pod.QueuedPodInfo,
+        prof: profile.Profile,
+        failed: failure.Failure,
+        decision: decisions.Decision,
+    ) -> None:
+        del prof, decision
+        if failed.nominated_node_name:
+            self._queue.nominator.nominate(queued.info, failed.nominated_node_name)
+        self._queue.done(queued.uid)
+
+
+@dataclasses.dataclass(frozen=True)
+class Timed:
+    """What placing a backlog took; CPU seconds are of the whole process."""
+
+    placed: int
+    seconds: float
+    cpu_seconds: float
+
+
+class Run:
+    """A cluster and its backlog, ready to be scheduled once."""
+
+    def __init__(self, setting: Setting, made: Manifests | None = None) -> None:
+        """Build everything up to the first cycle; `made` saves making the objects again."""
+        made = made or manifests_of(setting)
+        clock = clocks.SystemClock()
+        self.cache = caches.Cache(clock)
+        policy_set = policies.load(setting.policies, {}, NAME)
+        handle = interface.Handle(_NoBinder(), self.cache.owners)
+        profiles = policies.require(policies.make(policy_set, handle))
+        self.framework = runtime.Framework(profiles.by_name[setting.profile], random.Random(1))
+        self.framework.measure_by(clock.monotonic_seconds)
+        self._queue = scheduling_queue.SchedulingQueue(
+            {setting.profile: self.framework}, clock, nominator=self.cache.nominated
+        )
+        log = decisions.DecisionLog(_DECISIONS_KEPT, clock, measurements.Measurements())
+        failures = cast("failure.FailureHandler", _Failures(self._queue))
+        waiting = waiting_pods.WaitingPods(clock)
+        self._cycle = scheduling_cycle.SchedulingCycle(
+            self.cache, self._queue, waiting, failures, log, clock
+        )
+        self._fill(made, pod_shape.PodShapes(profiles.annotation_keys))
+
+    def _fill(self, made: Manifests, shapes: pod_shape.PodShapes) -> None:
+        for node in made.nodes:
+            self.cache.set_node(msgspec.convert(node, objects.Node))
+        self.cache.add_pods(
+            shapes.info(msgspec.convert(pod, objects.Pod)) for pod in made.initial_pods
+        )
+        for pod in made.pods:
+            self._queue.add(shapes.info(msgspec.convert(pod, objects.Pod)))
+
+    def schedule(self) -> int:
+        """Decide about all pods, one after the other; return how many found a place."""
+        placed = 0
+        while (queued := self._queue.pop()) is not None:
+            placed += self._cycle.run(self.framework, queued) is not None
+        return placed
+
+    def timed(self) -> Timed:
+        """Do the same by the clock."""
+        cpu_seconds, seconds = time.process_time(), time.perf_counter()
+        placed = self.schedule()
+        return Timed(placed, time.perf_counter() - seconds, time.process_time() - cpu_seconds)
