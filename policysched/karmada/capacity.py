@@ -1,4 +1,4 @@
-"""How many replicas a cluster has room for, from what its status sums up.
+"""How many replicas a cluster has room for, from what its status sums up and its estimator says.
 
 Source: Karmada v1.18.2 `pkg/estimator/client/general.go` and `pkg/scheduler/core/util.go`
 (`calAvailableReplicas`). CPU counts in milli, everything else in whole units, rounded up.
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 import msgspec
 
 from policysched import quantity
-from policysched.karmada import objects
+from policysched.karmada import estimates, objects
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -33,20 +33,34 @@ _CPU, _PODS = "cpu", "pods"
 _NATIVE = frozenset({_CPU, "memory", "ephemeral-storage"})
 
 
-def room_for(spec: objects.BindingSpec, clusters: snapshot.Snapshot) -> Room:
+def room_for(
+    spec: objects.BindingSpec, clusters: snapshot.Snapshot, feasible: Sequence[int] = ()
+) -> Room:
     """Return how many replicas of the binding each cluster has room for.
 
     What has no replicas is not estimated: it gets the greatest int32. So are clusters without a
     limit, but these get the replicas of the binding, so that sums stay in range.
+
+    Args:
+        spec: that of the binding.
+        clusters: all clusters.
+        feasible: places of those that the binding may go to; only their estimators matter.
+
+    Raises:
+        Unanswered: estimators are to be asked first.
     """
     if spec.replicas == 0 and not spec.components:
         return [MAX_INT32] * len(clusters.clusters)
     requirements = spec.replica_requirements
-    key = b"" if requirements is None else msgspec.json.encode(requirements, order="sorted")
-    estimated = clusters.keep(
+    asked = None if requirements is None else requirements.resource_request
+    key = b"" if asked is None else msgspec.json.encode(asked, order="sorted")
+    rooms: Room = clusters.keep(
         ("room", key), lambda: [_of_cluster(c, requirements) for c in clusters.clusters]
     )
-    return [spec.replicas if room == MAX_INT32 else room for room in estimated]
+    if clusters.estimated is not None:
+        by_name = {clusters.clusters[i].metadata.name: i for i in feasible}
+        rooms = estimates.least(rooms, by_name, clusters.estimated, spec)
+    return [spec.replicas if room == MAX_INT32 else room for room in rooms]
 
 
 def _of_cluster(cluster: objects.Cluster, requirements: objects.ReplicaRequirements | None) -> int:

@@ -207,10 +207,21 @@ class ObjectReference(WireStruct, frozen=True):
     uid: str = ""
 
 
+class NodeClaim(WireStruct, frozen=True):
+    """`replicaRequirements.nodeClaim`: which nodes a replica can be on."""
+
+    hard_node_affinity: objects.NodeSelector | None = None
+    node_selector: dict[str, str] = {}
+    tolerations: tuple[Toleration, ...] = ()
+
+
 class ReplicaRequirements(WireStruct, frozen=True):
     """`spec.replicaRequirements`: what one replica asks for."""
 
+    node_claim: NodeClaim | None = None
     resource_request: ResourceList = {}
+    namespace: str = ""
+    priority_class_name: str = ""
 
 
 class Component(WireStruct, frozen=True):

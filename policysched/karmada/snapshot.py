@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Sequence
 
-    from policysched.karmada import objects
+    from policysched.karmada import estimates, objects
 
 _T = TypeVar("_T")
 
@@ -21,11 +21,14 @@ class Snapshot:
         clusters: those that may be chosen: a cluster that is being deleted is none of them.
         all_count: how many there are with those that are being deleted.
         bindings: other bindings, for what depends on where they are.
+        estimated: what the estimators of clusters have said of the one binding that is decided;
+            None where they are not asked.
     """
 
     clusters: Sequence[objects.Cluster]
     all_count: int
     bindings: Sequence[objects.Binding] = ()
+    estimated: estimates.Answers | None = None
     _kept: dict[Hashable, Any] = dataclasses.field(default_factory=dict)
 
     def keep(self, key: Hashable, compute: Callable[[], _T]) -> _T:
