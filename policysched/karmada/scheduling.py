@@ -1,7 +1,8 @@
 """One binding after another: whether it is to be scheduled, where it goes, what became of that.
 
 Synchronous and free of I/O: `next_attempt` decides, somebody writes what was decided, `end` takes
-in how that went. Several bindings may be between the two at once, but no binding twice.
+in how that went. Several bindings may be between the two at once, but no binding twice. Where a
+decision needs what estimators of clusters say, somebody asks them first, and `answered` decides.
 
 Source: Karmada v1.18.2 `pkg/scheduler/scheduler.go` (`doScheduleBinding`).
 """
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 from policysched.karmada import (
     decide,
     errors,
+    estimates,
     event_handlers,
     patches,
     sanity,
@@ -54,6 +56,8 @@ class Attempt:
         is_hopeless: whether only a change of the binding can help.
         started_seconds: when it began (monotonic clock).
         provenance: the cluster policies that it was decided by, as events tell them.
+        question: what is to be asked before it can be decided; `answered` goes on then.
+        answers: what has been asked already.
     """
 
     binding: objects.Binding
@@ -62,6 +66,8 @@ class Attempt:
     is_hopeless: bool
     started_seconds: float
     provenance: str = ""
+    question: estimates.Question | None = None
+    answers: estimates.Answers = dataclasses.field(default_factory=dict)
 
     @property
     def targets(self) -> objects.Targets | None:
@@ -89,8 +95,10 @@ class Scheduling:
         recorder: Recorder,
         clock: clocks.Clock,
         measured: measurements.Measurements,
+        *,
+        asks_estimators: bool = False,
     ) -> None:
-        """Decide by `how` about what the handlers have queued."""
+        """Decide by `how` about what the handlers have queued, with or without estimators."""
         self.measured = measured
         self.listeners: list[Callable[[objects.Binding, decide.Decision], None]] = []
         self._algorithm = how
@@ -99,6 +107,7 @@ class Scheduling:
         self._queue = handlers.queue
         self._recorder = recorder
         self._clock = clock
+        self._asks_estimators = asks_estimators
 
     def go_by(self, how: algorithm.Algorithm) -> None:
         """Decide by `how` from the next binding on."""
@@ -110,9 +119,9 @@ class Scheduling:
         self._handlers.add_all()
 
     def next_attempt(self) -> Attempt | None:
-        """Return what is to be written next, None where nothing is to be done now.
+        """Return what is to be written or asked next, None where nothing is to be done now.
 
-        `end` or `give_up` has to follow.
+        `answered`, `end` or `give_up` has to follow.
         """
         self._queue.run_timers()
         while (key := self._queue.pop()) is not None:
@@ -123,6 +132,14 @@ class Scheduling:
                 self._skip(binding)
             self._finish(key)
         return None
+
+    def answered(self, attempt: Attempt, answers: estimates.Answers) -> Attempt:
+        """Return the attempt as it is with the answers, decided or with one more question.
+
+        It is decided by what is known by now, not by what was known when it was asked.
+        """
+        known = {**attempt.answers, **answers}
+        return self._decided(dataclasses.replace(attempt, question=None, answers=known))
 
     def tell(self, attempt: Attempt, verdict: verdicts.Verdict) -> None:
         """Say in an event what became of it."""
@@ -195,9 +212,16 @@ class Scheduling:
         trigger = triggers.trigger(binding, self._store.leaving, self._completed(binding))
         if trigger is None and triggers.was_interrupted(binding):
             trigger = triggers.Trigger.RECONCILE
-        provenance = "" if trigger is None else self._provenance(binding)
-        decision = None if trigger is None else self._decide(binding, provenance)
-        attempt = Attempt(binding, trigger, decision, False, started_seconds, provenance)
+        attempt = Attempt(binding, trigger, None, False, started_seconds)
+        return attempt if trigger is None else self._decided(attempt)
+
+    def _decided(self, attempt: Attempt) -> Attempt:
+        binding, provenance = attempt.binding, self._provenance(attempt.binding)
+        try:
+            decision = self._decide(attempt, provenance)
+        except estimates.Unanswered as waits:
+            return dataclasses.replace(attempt, question=waits.question)
+        attempt = dataclasses.replace(attempt, decision=decision, provenance=provenance)
         if attempt.targets is not None:
             self._store.decide(binding.key, attempt.targets)
         return attempt
@@ -208,9 +232,15 @@ class Scheduling:
             return ""
         return policies.provenance(binding, self._store.view_for(binding))
 
-    def _decide(self, binding: objects.Binding, provenance: str) -> decide.Decision:
+    def _decide(self, attempt: Attempt, provenance: str) -> decide.Decision:
+        binding = attempt.binding
+        seen = self._store.view_for(binding)
+        if self._asks_estimators:
+            seen = dataclasses.replace(seen, estimated=attempt.answers)
         try:
-            decision = decide.decide(self._algorithm, binding, self._store.view_for(binding))
+            decision = decide.decide(self._algorithm, binding, seen)
+        except estimates.Unanswered:
+            raise
         except Exception as error:  # noqa: BLE001 - a plugin's bug must not end it for all others
             _log.exception("no decision about %s", binding.key)
             text = f"{type(error).__name__}: {error}"

@@ -3,19 +3,33 @@
 from __future__ import annotations
 
 import asyncio
+import collections
 import contextlib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from policysched.scheduler import ending
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
     from policysched import clock as clocks
     from policysched.app.karmada import writing
-    from policysched.karmada import event_handlers, scheduling
+    from policysched.karmada import estimates, event_handlers, scheduling
+
+Ask: TypeAlias = "Callable[[estimates.Question], Awaitable[estimates.Answers]]"
+"""Asks the estimators of clusters; it never fails, and ends in time."""
+
+
+async def _nobody_answers(question: estimates.Question) -> estimates.Answers:
+    return dict.fromkeys(question.clusters)
 
 
 class Loop:
-    """Schedules bindings; see `app.terms.Loop`."""
+    """Schedules bindings; see `app.terms.Loop`.
+
+    Attributes:
+        ask: asks the estimators of clusters, where decisions have questions to them.
+    """
 
     def __init__(
         self,
@@ -34,13 +48,17 @@ class Loop:
         self._clock = clock
         self._awake = awake
         self._writes_at_once = writes_at_once
+        self.ask: Ask = _nobody_answers
+        self._answered: collections.deque[tuple[scheduling.Attempt, estimates.Answers]] = (
+            collections.deque()
+        )
         self._tasks: set[asyncio.Task[None]] = set()
         self._is_stopping = False
         self._pauses = 0
 
     @property
     def is_full(self) -> bool:
-        """Whether nothing more is decided before something is written."""
+        """Whether nothing more is begun before something is written, or answered."""
         return len(self._tasks) >= self._writes_at_once
 
     async def run(self) -> None:
@@ -57,15 +75,35 @@ class Loop:
         """Do one thing; False where there is nothing to do now."""
         if self._handlers.follow_clusters():
             return True
-        if self.is_full or self._pauses:
+        if self._pauses:
             return False
-        attempt = self._decisions.next_attempt()
+        if self._answered:
+            self._begin(self._decisions.answered(*self._answered.popleft()))
+            return True
+        attempt = None if self.is_full else self._decisions.next_attempt()
         if attempt is None:
             return False
-        task = asyncio.get_running_loop().create_task(self._writer.carry_out(attempt))
+        self._begin(attempt)
+        return True
+
+    def _begin(self, attempt: scheduling.Attempt) -> None:
+        """Have it written, or what it waits for asked."""
+        if attempt.question is None:
+            work = self._writer.carry_out(attempt)
+        else:
+            work = self._asked(attempt, attempt.question)
+        task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._ended)
-        return True
+
+    async def _asked(self, attempt: scheduling.Attempt, question: estimates.Question) -> None:
+        """Ask; the answers are for the next step, so that only steps decide."""
+        try:
+            answers = await self.ask(question)
+        except asyncio.CancelledError:
+            self._decisions.give_up(attempt)
+            raise
+        self._answered.append((attempt, answers))
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
@@ -95,4 +133,8 @@ class Loop:
         """End `run`; say whether everything that was begun has been written."""
         self._is_stopping = True
         self._awake.set()
-        return await ending.finish(self._tasks, grace_seconds)
+        is_done = await ending.finish(self._tasks, grace_seconds)
+        while self._answered:
+            attempt, _ = self._answered.popleft()
+            self._decisions.give_up(attempt)
+        return is_done
