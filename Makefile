@@ -7,6 +7,7 @@ EDITS ?= 1000
 LEASE ?= 3s 2s 500ms
 MINUTES ?= 30
 TROUBLES ?= 16
+PLAN ?= full
 
 BIN := .venv/bin
 READY := .venv/ready
@@ -14,7 +15,7 @@ PIP_COMPILE := $(BIN)/pip-compile --quiet --generate-hashes --allow-unsafe --str
 	--no-header --no-emit-options --no-emit-index-url --no-emit-find-links --no-emit-trusted-host
 
 .PHONY: help demo test check format components conformance fuzz cluster cluster-down chaos soak \
-	bench update-locks clean
+	bench plot update-locks clean
 
 help:
 	@echo "make demo          watch policies place pods on an embedded cluster"
@@ -30,7 +31,9 @@ help:
 	@echo "                   and edit policies EDITS=$(EDITS) times while pods arrive"
 	@echo "                   and take away, damage and slow down the API server TROUBLES=$(TROUBLES) times"
 	@echo "make soak          memory over MINUTES=$(MINUTES) of pods and nodes that come and go"
-	@echo "make bench         compare with kube-scheduler on the same API server"
+	@echo "make bench         compare with kube-scheduler on the same API server: PLAN=$(PLAN) (hours)"
+	@echo "                   or PLAN=quick (minutes); goes on where it was stopped; results in .bench"
+	@echo "make plot          measure and draw docs/throughput.svg (about two hours)"
 	@echo "make components    build the real components that tests need (about 10 minutes, once)"
 	@echo "make update-locks  pin the newest dependencies"
 	@echo "make clean         remove the virtual environment and the caches of the tools"
@@ -78,8 +81,12 @@ chaos: components
 soak: components
 	@$(BIN)/python -m tests.chaos.soak --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
 
-bench: $(READY)
-	@$(BIN)/python -m benchmarks
+bench: components
+	@$(BIN)/python -m benchmarks --plan $(PLAN)
+
+plot: components
+	@$(BIN)/python -m benchmarks --plan plot --results .bench/plot.jsonl
+	@$(BIN)/python -m benchmarks plot --results .bench/plot.jsonl --out docs/throughput.svg
 
 $(READY): requirements/dev.txt pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \

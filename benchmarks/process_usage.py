@@ -23,3 +23,14 @@ def peak_memory_mib(pid: int) -> float:
     status = pathlib.Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
     [peak_kib] = [line.split()[1] for line in status.splitlines() if line.startswith("VmHWM:")]
     return int(peak_kib) / 1024
+
+
+def machine_cpu_seconds() -> float:
+    """Return the CPU time that all processes of the machine have used since it was started.
+
+    Source: proc(5): the line `cpu` of /proc/stat has user, nice, system, idle, iowait, irq, softirq
+    and further fields; time spent for guests is in user already, stolen time is nobody's here.
+    """
+    line = pathlib.Path("/proc/stat").read_text(encoding="utf-8").splitlines()[0]
+    user, nice, system, _idle, _iowait, irq, softirq = (int(word) for word in line.split()[1:8])
+    return (user + nice + system + irq + softirq) / _TICKS_PER_SECOND

@@ -1,99 +1,178 @@
-"""Measurements as a table of ratios, and as JSON."""
+"""Measurements as tables of ratios."""
 
 from __future__ import annotations
 
 import dataclasses
-import itertools
 import statistics
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TypeAlias
 
-import orjson
+from benchmarks import measurements, schedulers, workload_files
 
-from benchmarks import comparison, schedulers
+Value: TypeAlias = Callable[[measurements.Measurement], float]
+_GOAL_NODES = 5000
 
-_HEADER = (
-    f"{'workload':<9}{'nodes':>6}{'pods':>6}  {'scheduler':<16}{'pods/s':>8}{'min-max':>12}"
-    f"{'told/s':>8}{'CPU ms':>8}{'server':>8}{'MiB':>6}{'start s':>9}"
-)
 _LEGEND = """
-pods/s   bindings a second, from the first to the last; median, smallest and largest of all repeats
-told/s   the same until the last event was written
-CPU ms   of the scheduler for each pod; server: of kube-apiserver and etcd
-start s  from the start of the process to the first binding, which nothing else counts\
+pods/s     bindings a second, from the first to the last: median, smallest and largest of all runs
+told/s     the same until the last event was written
+CPU ms     of the scheduler for each pod; servers: of kube-apiserver and etcd
+p50, p99   ms until pods were bound: arriving pods from when they were sent, those of a backlog from
+           the start of the scheduler
+start s    from the start of the process to the first binding, which nothing else counts
+cpu, mem   shares of nodes that pods request: standard deviation and largest of all nodes
+points     how well a pod is placed, 0 to 100 (benchmarks/quality.py); broken: rules in the end
+others     what other processes took of the machine's CPU time meanwhile\
 """
 
 
-def text(measurements: Sequence[comparison.Measurement]) -> str:
-    """Return a table: one line a scheduler and case, medians over the repeats, then ratios."""
-    return "\n".join([*_lines(measurements), _LEGEND])
+@dataclasses.dataclass(frozen=True)
+class _Column:
+    """A figure of a run: its head, its width, how it is shown and where it comes from."""
+
+    head: str
+    width: int
+    form: str
+    value: Value
 
 
-def json(measurements: Sequence[comparison.Measurement]) -> bytes:
-    """Return every measurement."""
-    return orjson.dumps(
-        [dataclasses.asdict(one) for one in measurements], option=orjson.OPT_INDENT_2
-    )
+_COLUMNS = (
+    _Column("told/s", 8, ".0f", lambda one: one.told_per_second),
+    _Column("CPU ms", 8, ".2f", lambda one: 1000 * one.cpu_seconds / one.bound),
+    _Column("servers", 8, ".2f", lambda one: 1000 * one.server_cpu_seconds / one.bound),
+    _Column("MiB", 6, ".0f", lambda one: one.peak_memory_mib),
+    _Column("p50", 7, ".0f", lambda one: one.latency.p50_ms),
+    _Column("p99", 7, ".0f", lambda one: one.latency.p99_ms),
+    _Column("start s", 8, ".1f", lambda one: one.start_seconds),
+    _Column("cpu std", 8, ".4f", lambda one: one.quality.cpu_std),
+    _Column("max", 6, ".2f", lambda one: one.quality.cpu_max),
+    _Column("mem std", 8, ".4f", lambda one: one.quality.memory_std),
+    _Column("max", 6, ".2f", lambda one: one.quality.memory_max),
+    _Column("points", 7, ".2f", lambda one: one.quality.score / one.bound),
+    _Column("broken", 7, ".0f", lambda one: one.quality.broken_rules),
+    _Column("others", 7, ".0%", lambda one: one.others_share),
+)
+_RATIOS: Mapping[str, Value] = {
+    "pods/s": lambda one: one.pods_per_second,
+    "told/s": lambda one: one.told_per_second,
+    "CPU": lambda one: one.cpu_seconds / one.bound,
+    "servers": lambda one: one.server_cpu_seconds / one.bound,
+    "memory": lambda one: one.peak_memory_mib,
+    "p50": lambda one: one.latency.p50_ms,
+    "p99": lambda one: one.latency.p99_ms,
+    "points": lambda one: one.quality.score / one.bound,
+}
 
 
-def _lines(measurements: Sequence[comparison.Measurement]) -> Iterator[str]:
-    yield _HEADER
-    for case, of_case in itertools.groupby(measurements, lambda one: one.case):
-        by_scheduler: dict[str, list[comparison.Measurement]] = {}
-        for one in of_case:
-            by_scheduler.setdefault(one.scheduler, []).append(one)
-        for name, runs in by_scheduler.items():
-            yield _scheduler_line(case, name, runs)
-        yield from _ratio_lines(by_scheduler)
+def text(made: Sequence[measurements.Measurement]) -> str:
+    """Return a table for each case with ratios below, and one of all ratios."""
+    if not made:
+        return "nothing has been measured"
+    lines = []
+    for case, runs in _by_case(made).items():
+        lines += [*_case_lines(case, runs), ""]
+    return "\n".join([*lines, *_summary(made), _LEGEND])
 
 
-def _scheduler_line(
-    case: comparison.Case, name: str, runs: Sequence[comparison.Measurement]
-) -> str:
-    speeds = [one.pods_per_second for one in runs]
-    spread = f"{min(speeds):.0f}-{max(speeds):.0f}"
-    return (
-        f"{case.workload:<9}{case.nodes:>6}{case.pods:>6}  {name:<16}"
-        f"{statistics.median(speeds):>8.0f}{spread:>12}"
-        f"{_median(runs, _told_per_second):>8.0f}"
-        f"{_median(runs, lambda one: 1000 * one.cpu_seconds / case.pods):>8.2f}"
-        f"{_median(runs, lambda one: 1000 * one.server_cpu_seconds / case.pods):>8.2f}"
-        f"{_median(runs, lambda one: one.peak_memory_mib):>6.0f}"
-        f"{_median(runs, lambda one: one.start_seconds):>9.1f}"
-    )
+def markdown(made: Sequence[measurements.Measurement]) -> str:
+    """Return a table of ratios for documents: a line for each case and scheduler."""
+    heads = ["case", "scheduler", "pods/s", "p99 ms", "CPU ms/pod", "MiB"]
+    heads += ["ratio of pods/s", "of CPU", "of p99"]
+    lines = [f"| {' | '.join(heads)} |", f"|{'---|' * len(heads)}"]
+    for case, runs in _by_case(made).items():
+        for name, own in _by_scheduler(case, runs).items():
+            figures = [
+                f"{_median(own, _RATIOS['pods/s']):.0f}",
+                f"{_median(own, _RATIOS['p99']):,.0f}",
+                f"{1000 * _median(own, _RATIOS['CPU']):.2f}",
+                f"{_median(own, _RATIOS['memory']):.0f}",
+            ]
+            shown = [_ratio(case, runs, name, _RATIOS[what]) for what in ("pods/s", "CPU", "p99")]
+            lines.append(f"| {case} | {name} | {' | '.join([*figures, *shown])} |")
+    return "\n".join(lines)
 
 
-def _ratio_lines(by_scheduler: dict[str, list[comparison.Measurement]]) -> Iterator[str]:
-    for what, value in (
-        ("pods/s", lambda one: one.pods_per_second),
-        ("told/s", _told_per_second),
-        ("CPU", lambda one: one.cpu_seconds),
-        ("memory", lambda one: one.peak_memory_mib),
-    ):
-        ratios = _ratios(by_scheduler, value)
-        if ratios:
-            median = statistics.median(ratios)
-            yield (
-                f"{'':23}policysched / kube-scheduler, {what}: {median:.2f}"
-                f" ({min(ratios):.2f}-{max(ratios):.2f})"
-            )
-
-
-def _told_per_second(one: comparison.Measurement) -> float:
-    return one.case.pods / (one.bind_seconds + one.events_behind_seconds)
-
-
-def _median(
-    runs: Sequence[comparison.Measurement], value: Callable[[comparison.Measurement], float]
-) -> float:
-    return statistics.median(value(one) for one in runs)
-
-
-def _ratios(
-    by_scheduler: dict[str, list[comparison.Measurement]],
-    value: Callable[[comparison.Measurement], float],
+def ratios(
+    case: measurements.Case,
+    runs: Sequence[measurements.Measurement],
+    name: str,
+    value: Value,
 ) -> list[float]:
-    """Return policysched's value over kube-scheduler's, one ratio a repeat."""
-    ours = by_scheduler.get(schedulers.POLICYSCHED, [])
-    theirs = by_scheduler.get(schedulers.KUBE_SCHEDULER, [])
-    by_repeat = {one.repeat: value(one) for one in theirs}
-    return [value(one) / by_repeat[one.repeat] for one in ours if one.repeat in by_repeat]
+    """Return a scheduler's value over that of the baseline, one ratio a repeat."""
+    theirs = {one.repeat: value(one) for one in runs if one.scheduler == case.baseline}
+    ours = [one for one in runs if one.scheduler == name]
+    return [value(one) / theirs[one.repeat] for one in ours if theirs.get(one.repeat)]
+
+
+def _by_case(
+    made: Sequence[measurements.Measurement],
+) -> dict[measurements.Case, list[measurements.Measurement]]:
+    by_case: dict[measurements.Case, list[measurements.Measurement]] = {}
+    for one in made:
+        by_case.setdefault(one.case, []).append(one)
+    return by_case
+
+
+def _by_scheduler(
+    case: measurements.Case, runs: Sequence[measurements.Measurement]
+) -> dict[str, list[measurements.Measurement]]:
+    """Return the runs by scheduler, the baseline first."""
+    names = dict.fromkeys(one.scheduler for one in runs)
+    ordered = sorted(names, key=lambda name: name != case.baseline)
+    return {name: [one for one in runs if one.scheduler == name] for name in ordered}
+
+
+def _case_lines(case: measurements.Case, runs: Sequence[measurements.Measurement]) -> Iterator[str]:
+    yield str(case)
+    heads = "".join(f"{column.head:>{column.width}}" for column in _COLUMNS)
+    yield f"  {'':<24}{'runs':>4}{'pods/s':>8}{'min-max':>12}{heads}"
+    by_scheduler = _by_scheduler(case, runs)
+    for name, own in by_scheduler.items():
+        speeds = [one.pods_per_second for one in own]
+        spread = f"{min(speeds):.0f}-{max(speeds):.0f}"
+        cells = "".join(
+            f"{_median(own, column.value):>{column.width}{column.form}}" for column in _COLUMNS
+        )
+        yield f"  {name:<24}{len(own):>4}{statistics.median(speeds):>8.0f}{spread:>12}{cells}"
+    for name in by_scheduler:
+        if name != case.baseline and ratios(case, runs, name, _RATIOS["pods/s"]):
+            shown = [f"{what} {_ratio(case, runs, name, _RATIOS[what])}" for what in _RATIOS]
+            yield f"  {name} / {case.baseline}: {', '.join(shown[:4])},"
+            yield f"    {', '.join(shown[4:])}"
+
+
+def _ratio(
+    case: measurements.Case,
+    runs: Sequence[measurements.Measurement],
+    name: str,
+    value: Value,
+) -> str:
+    """Return `median (smallest-largest)` of the ratios, or nothing for the baseline itself."""
+    found = ratios(case, runs, name, value)
+    if not found or name == case.baseline:
+        return ""
+    return f"{statistics.median(found):.2f} ({min(found):.2f}-{max(found):.2f})"
+
+
+def _summary(made: Sequence[measurements.Measurement]) -> Iterator[str]:
+    """Give a line for each backlog that both schedulers have bound, with the goal at its size."""
+    yield f"{'policysched / kube-scheduler':<54}{'n':>3}{'pods/s':>20}{'CPU':>20}{'p99':>20}  goal"
+    for case, runs in _by_case(made).items():
+        speed = ratios(case, runs, schedulers.POLICYSCHED, _RATIOS["pods/s"])
+        if case.compares != "schedulers" or not speed:
+            continue
+        shown = [
+            f"{_ratio(case, runs, schedulers.POLICYSCHED, _RATIOS[what]):>20}"
+            for what in ("pods/s", "CPU", "p99")
+        ]
+        yield f"{case!s:<54}{len(speed):>3}{''.join(shown)}  {_goal(case, speed)}".rstrip()
+
+
+def _goal(case: measurements.Case, speed: Sequence[float]) -> str:
+    if case.arrivals_per_second or case.nodes != _GOAL_NODES:
+        return ""
+    goal = workload_files.load(case.workload).goal
+    return f"{goal:g} {'met' if statistics.median(speed) >= goal else 'missed'}"
+
+
+def _median(runs: Sequence[measurements.Measurement], value: Value) -> float:
+    return statistics.median(value(one) for one in runs)

@@ -12,19 +12,16 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import contextlib
 import dataclasses
-import json
-import multiprocessing
 import pathlib
 import random
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from multiprocessing import connection
+from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
+from benchmarks import metric_server
 from policysched import clock as clocks
 from policysched.app import policies, process
 from policysched.cluster import cache as caches
@@ -32,9 +29,8 @@ from policysched.cluster import metric_table, metric_windows, objects
 from policysched.framework import interface
 from policysched.promapi import live_source, settings, source
 from tests.e2e import metrics_scene
-from tests.promapi import fake_prometheus
 
-_REFRESH_SECONDS = 10.0
+_REFRESH_SECONDS = metric_server.STEP_SECONDS
 _MAX_AGE_SECONDS = 50.0
 
 
@@ -148,74 +144,6 @@ class Cluster:
             reader.samples.current(snap)
 
 
-def _serve(size: Size, pipe: connection.Connection) -> None:
-    """Be the server until the other end closes."""
-    rng = random.Random(1)
-    labels = [
-        {"instance": name, "job": "node-exporter", "namespace": "monitoring", "endpoint": "metrics"}
-        for name in metrics_scene.instances(size.nodes).values()
-    ]
-    values = [f"{rng.random():.6f}" for _ in labels]
-
-    def answer(request: fake_prometheus.Request) -> fake_prometheus.Answer:
-        now = time.time()
-        if request.path.endswith("query"):
-            body = (
-                instant[0]
-                .replace(b"12345.678", b"%.3f" % now)
-                .replace(b"12343.678", b"%.3f" % (now - 2))
-            )
-        else:
-            end = float(request.form["end"])
-            moments = [end - _REFRESH_SECONDS * step for step in reversed(range(size.steps))]
-            body = _matrix(labels, values, moments)
-        return fake_prometheus.Answer(200, (body,))
-
-    series: list[dict[str, object]] = [
-        {"metric": one, "value": [12345.678, v]} for one, v in zip(labels, values, strict=True)
-    ]
-    series += [
-        {"metric": {**one, "policysched": "measured_at"}, "value": [12345.678, "12343.678"]}
-        for one in labels
-    ]
-    instant = [_body("vector", series)]
-    with fake_prometheus.FakePrometheus() as server:
-        server.answer = answer
-        pipe.send(server.url)
-        with contextlib.suppress(EOFError):
-            pipe.recv()
-
-
-def _matrix(labels: Sequence[dict[str, str]], values: Sequence[str], moments: list[float]) -> bytes:
-    measured = [[at, f"{at - 2:.3f}"] for at in moments]
-    series: list[dict[str, object]] = [
-        {"metric": one, "values": [[at, value] for at in moments]}
-        for one, value in zip(labels, values, strict=True)
-    ]
-    series += [
-        {"metric": {**one, "policysched": "measured_at"}, "values": measured} for one in labels
-    ]
-    return _body("matrix", series)
-
-
-def _body(kind: str, series: object) -> bytes:
-    body = {"status": "success", "data": {"resultType": kind, "result": series}}
-    return json.dumps(body, separators=(",", ":")).encode()
-
-
-@contextlib.contextmanager
-def _server(size: Size) -> Iterator[str]:
-    context = multiprocessing.get_context("spawn")
-    ours, theirs = context.Pipe()
-    serving = context.Process(target=_serve, args=(size, theirs), daemon=True)
-    serving.start()
-    try:
-        yield ours.recv()
-    finally:
-        ours.send(None)
-        serving.join()
-
-
 async def _run(cluster: Cluster, size: Size, url: str) -> None:
     around = source.Surroundings(clocks.SystemClock(), random.Random(1))
     servers = {"default": settings.PrometheusSource(url, timeout_seconds=60)}
@@ -267,7 +195,11 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("--steps", type=int, default=65)
     args = parser.parse_args(argv)
     size = Size(args.nodes, args.metrics, args.steps)
-    with tempfile.TemporaryDirectory(prefix="policysched-bench-") as name, _server(size) as url:
+    instances = list(metrics_scene.instances(size.nodes).values())
+    with (
+        tempfile.TemporaryDirectory(prefix="policysched-bench-") as name,
+        metric_server.serving(instances, steps=size.steps) as url,
+    ):
         cluster = Cluster(size, pathlib.Path(name))
         process.settle_memory()
         asyncio.run(_run(cluster, size, url))

@@ -1,54 +1,150 @@
 """Workloads: the YAML files of `benchmarks/workloads`, made into nodes and pods.
 
-A file has `zones`, and lists of `nodes` and `pods`. Every entry of a list gets its `share` of all
-nodes or pods. The entries are dealt out in turn, so that the kinds are mixed evenly.
+A file has `zones`, and lists of `nodes` and `pods`, and may have `initial` pods that run already.
+Every entry of a list gets its `share`. The entries are dealt out in turn, so that the kinds are
+mixed evenly; zones are dealt to nodes in turn, initial pods too. The pods of an entry are dealt out
+to `apps`; `$app` stands for the name of a pod's app. The classes of this module say the rest.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import pathlib
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal, TypeAlias, TypeVar
 
+import msgspec
 import yaml
 
 from tests.realcluster import manifests
 
 FOLDER = pathlib.Path(__file__).resolve().parent / "workloads"
 NAMESPACE = "benchmark"
+"""Of the pods whose placement is measured."""
+INITIAL_NAMESPACE = "benchmark-initial"
+"""Of the pods that run already."""
+
+Object: TypeAlias = dict[str, Any]
 
 
-@dataclasses.dataclass(frozen=True)
-class Workload:
-    """A kind of cluster and a kind of backlog, of any size."""
+class FileError(Exception):
+    """A workload or a plan cannot be read; the text says which, where and why."""
+
+
+class NodeKind(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Nodes that differ in zone and name alone.
+
+    Attributes:
+        share: of all nodes, against the shares of the other kinds.
+        labels: beside zone and hostname.
+        resources: capacity and allocatable, as quantities.
+        taints: (key, value, effect).
+    """
+
+    share: int
+    labels: dict[str, str] = {}
+    resources: dict[str, str] = {}
+    taints: list[tuple[str, str, str]] = []
+
+
+class PodKind(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Pods that differ in name and app alone.
+
+    Attributes:
+        name: how their names begin.
+        share: of all pods, against the shares of the other kinds.
+        apps: how many apps they belong to.
+        labels: may have `$app` as a value.
+        requests: of the container, as quantities.
+        spec: further fields of the spec.
+        fits: whether there is a node for them at all.
+    """
 
     name: str
-    zones: Sequence[str]
-    node_kinds: Sequence[Mapping[str, Any]]
-    pod_kinds: Sequence[Mapping[str, Any]]
+    share: int = 1
+    apps: int = 1
+    labels: dict[str, str] = {}
+    requests: dict[str, str] = {}
+    spec: Object = {}
+    fits: bool = True
 
-    def nodes(self, count: int) -> list[dict[str, Any]]:
+
+class Churn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Objects that come, or come and go, while pods are scheduled.
+
+    Attributes:
+        interval_ms: between two turns; each creates every object once.
+        mode: `recreate` deletes what the turn before has created, `create` does not.
+        objects: with `apiVersion`, `kind` and `metadata.generateName`; Node, Pod or Service.
+    """
+
+    interval_ms: int
+    mode: Literal["create", "recreate"]
+    objects: list[Object]
+
+
+class Workload(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A kind of cluster and a kind of backlog, of any size.
+
+    Attributes:
+        description: one line.
+        pod_counts: how many pods are measured, by the number of nodes from which on it counts.
+        rough_pods_per_second: what kube-scheduler binds at 5,000 nodes on two cores; only for
+            estimates of how long a case takes.
+        zones: of the nodes.
+        node_kinds: in the file `nodes`.
+        pod_kinds: in the file `pods`; these are measured.
+        initial: the kinds of pods that run already.
+        initial_per_node: how many of them there are.
+        churn: what happens meanwhile.
+        goal: the least ratio of pods a second to kube-scheduler at 5,000 nodes.
+        name: that of the file.
+    """
+
+    description: str
+    pod_counts: dict[int, int]
+    rough_pods_per_second: float
+    zones: list[str]
+    node_kinds: list[NodeKind] = msgspec.field(name="nodes")
+    pod_kinds: list[PodKind] = msgspec.field(name="pods")
+    initial: list[PodKind] = []
+    initial_per_node: float = 0.0
+    churn: Churn | None = None
+    goal: float = 1.5
+    name: str = ""
+
+    def pod_count(self, nodes: int) -> int:
+        """Return how many pods are measured at so many nodes."""
+        smaller = [size for size in self.pod_counts if size <= nodes]
+        return self.pod_counts[max(smaller, default=min(self.pod_counts))]
+
+    def nodes(self, count: int) -> list[Object]:
         """Return `count` nodes."""
         kinds = _dealt(self.node_kinds, count)
         return [self._node(number, kind) for number, kind in enumerate(kinds)]
 
-    def pods(self, count: int, scheduler_name: str) -> list[dict[str, Any]]:
+    def pods(self, count: int, scheduler_name: str) -> list[Object]:
         """Return `count` pods for a scheduler."""
-        numbers = dict.fromkeys((kind["name"] for kind in self.pod_kinds), 0)
-        made = []
-        for kind in _dealt(self.pod_kinds, count):
-            made.append(_pod(kind, numbers[kind["name"]], scheduler_name))
-            numbers[kind["name"]] += 1
-        return made
+        return list(_pods(self.pod_kinds, count, scheduler_name))
 
-    def _node(self, number: int, kind: Mapping[str, Any]) -> dict[str, Any]:
+    def fitting(self, count: int) -> int:
+        """Return for how many of `count` pods there is a node."""
+        return sum(kind.fits for kind in _dealt(self.pod_kinds, count))
+
+    def initial_pods(self, nodes: int, scheduler_name: str) -> list[Object]:
+        """Return the pods that run already on so many nodes, each bound to a node."""
+        count = int(nodes * self.initial_per_node)
+        pods = list(_pods(self.initial, count, scheduler_name))
+        for number, pod in enumerate(pods):
+            pod["spec"]["nodeName"] = _node_name(number % nodes)
+        return pods
+
+    def _node(self, number: int, kind: NodeKind) -> Object:
         zone = self.zones[number % len(self.zones)]
         return manifests.node(
-            f"node-{number:05}",
-            labels={manifests.ZONE: zone} | kind.get("labels", {}),
-            resources=kind.get("resources"),
-            taints=[tuple(taint) for taint in kind.get("taints", [])],
+            _node_name(number),
+            labels={manifests.ZONE: zone} | kind.labels,
+            resources=kind.resources,
+            taints=kind.taints,
         )
 
 
@@ -56,10 +152,12 @@ def load(name: str) -> Workload:
     """Return the workload in `workloads/<name>.yaml`.
 
     Raises:
-        FileNotFoundError: there is no such file.
+        FileError: there is no such file, or it is no workload.
     """
-    document = yaml.safe_load((FOLDER / f"{name}.yaml").read_text(encoding="utf-8"))
-    return Workload(name, document["zones"], document["nodes"], document["pods"])
+    file = FOLDER / f"{name}.yaml"
+    if not file.is_file():
+        raise FileError(f"there is no workload `{name}`; there are {', '.join(names())}")
+    return msgspec.structs.replace(read(file, Workload), name=name)
 
 
 def names() -> list[str]:
@@ -67,26 +165,55 @@ def names() -> list[str]:
     return sorted(path.stem for path in FOLDER.glob("*.yaml"))
 
 
-def _dealt(kinds: Sequence[Mapping[str, Any]], count: int) -> Iterator[Mapping[str, Any]]:
+_Read = TypeVar("_Read")
+
+
+def read(file: pathlib.Path, kind: type[_Read]) -> _Read:
+    """Return what a YAML file holds.
+
+    Raises:
+        FileError: it cannot be read, is no YAML, lacks a field or has one that is not known.
+    """
+    try:
+        return msgspec.convert(yaml.safe_load(file.read_text(encoding="utf-8")), kind)
+    except (OSError, UnicodeDecodeError, yaml.YAMLError, msgspec.ValidationError) as error:
+        raise FileError(f"{file}: {error}") from error
+
+
+_Kind = TypeVar("_Kind", NodeKind, PodKind)
+
+
+def _dealt(kinds: Sequence[_Kind], count: int) -> Iterator[_Kind]:
     """Give `count` entries so that each kind has its share at every moment, as near as can be."""
-    total = sum(kind["share"] for kind in kinds)
+    total = sum(kind.share for kind in kinds)
     given = [0] * len(kinds)
     for number in range(1, count + 1):
-        lacking = [kind["share"] * number / total - given[i] for i, kind in enumerate(kinds)]
+        lacking = [kind.share * number / total - given[i] for i, kind in enumerate(kinds)]
         turn = lacking.index(max(lacking))
         given[turn] += 1
         yield kinds[turn]
 
 
-def _pod(kind: Mapping[str, Any], number: int, scheduler_name: str) -> dict[str, Any]:
-    app = f"{kind['name']}-{number % kind.get('apps', 1)}"
+def _pods(kinds: Sequence[PodKind], count: int, scheduler_name: str) -> Iterator[Object]:
+    numbers = dict.fromkeys((kind.name for kind in kinds), 0)
+    for kind in _dealt(kinds, count):
+        yield _pod(kind, numbers[kind.name], scheduler_name)
+        numbers[kind.name] += 1
+
+
+def _pod(kind: PodKind, number: int, scheduler_name: str) -> Object:
+    app = f"{kind.name}-{number % kind.apps}"
     return manifests.pod(
-        f"{kind['name']}-{number}",
+        f"{kind.name}-{number}",
         scheduler_name=scheduler_name,
-        requests=kind.get("requests"),
-        labels=_filled_in(kind.get("labels", {}), app),
-        spec=_filled_in(kind.get("spec", {}), app),
+        requests=kind.requests,
+        labels=_filled_in(kind.labels, app),
+        spec=_filled_in(kind.spec, app),
     )
+
+
+def _node_name(number: int) -> str:
+    return f"node-{number:05}"
 
 
 def _filled_in(value: Any, app: str) -> Any:  # noqa: ANN401 - any part of a YAML document

@@ -1,8 +1,7 @@
-"""The benchmarks themselves: workloads as data, ratios, profiles, and one small run."""
+"""The benchmarks as commands, on small clusters, and profiles."""
 
 from __future__ import annotations
 
-import collections
 import json
 import subprocess
 import sys
@@ -10,66 +9,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from benchmarks import comparison, profiles, report, schedulers, workload_files
+from benchmarks import __main__ as commands
+from benchmarks import profiles, schedulers
 
 if TYPE_CHECKING:
     import pathlib
-
-CASE = comparison.Case("plain", nodes=10, pods=100)
-
-
-def _measurement(scheduler: str, repeat: int, seconds: float) -> comparison.Measurement:
-    return comparison.Measurement(
-        CASE,
-        scheduler,
-        repeat,
-        start_seconds=1.0,
-        bind_seconds=seconds,
-        pods_per_second=CASE.pods / seconds,
-        events_behind_seconds=seconds,
-        cpu_seconds=seconds / 2,
-        server_cpu_seconds=seconds,
-        total_cpu_seconds=seconds,
-        peak_memory_mib=100.0,
-    )
-
-
-@pytest.mark.parametrize("name", workload_files.names())
-def test_kinds_get_their_shares(name: str) -> None:
-    """Any beginning of a backlog has every kind in its share, give or take one pod."""
-    workload = workload_files.load(name)
-    total = sum(kind["share"] for kind in workload.pod_kinds)
-    for count in (total, 10 * total + 1):
-        made = workload.pods(count, "default-scheduler")
-        kinds = collections.Counter(pod["metadata"]["name"].rpartition("-")[0] for pod in made)
-        for kind in workload.pod_kinds:
-            assert abs(kinds[kind["name"]] - count * kind["share"] / total) <= 1
-    assert len({node["metadata"]["name"] for node in workload.nodes(50)}) == 50
-
-
-def test_pods_know_their_app() -> None:
-    """`$app` stands for the pod's app in labels and selectors alike."""
-    pods = workload_files.load("mixed").pods(60, "default-scheduler")
-    assert "$app" not in json.dumps(pods)
-    together = next(pod for pod in pods if pod["metadata"]["name"] == "pod-affinity-0")
-    [term] = together["spec"]["affinity"]["podAffinity"][
-        "requiredDuringSchedulingIgnoredDuringExecution"
-    ]
-    assert term["labelSelector"]["matchLabels"] == together["metadata"]["labels"]
-
-
-def test_ratios_are_of_the_same_repeat() -> None:
-    """Each repeat gives one ratio; the table shows their median, smallest and largest."""
-    seconds = {schedulers.KUBE_SCHEDULER: (2.0, 4.0, 8.0), schedulers.POLICYSCHED: (1.0, 1.0, 1.0)}
-    made = [
-        _measurement(name, repeat, one)
-        for name, all_seconds in seconds.items()
-        for repeat, one in enumerate(all_seconds)
-    ]
-    shown = report.text(made)
-    assert "pods/s: 4.00 (2.00-8.00)" in shown
-    assert "CPU: 0.25 (0.12-0.50)" in shown
-    assert len(json.loads(report.json(made))) == len(made)
 
 
 def test_samples_are_told_apart_by_purpose_and_library(tmp_path: pathlib.Path) -> None:
@@ -103,20 +47,58 @@ def test_explain_is_timed() -> None:
     assert [row.split(":")[0].strip() for row in rows] == ["default/fits", "default/pending"]
 
 
+def test_every_benchmark_can_be_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+    """The help names all first words, and what stands behind each explains itself."""
+    with pytest.raises(SystemExit):
+        commands.main(["--help"])
+    shown = capsys.readouterr().out
+    for word in commands.COMMANDS:
+        assert f"  {word} " in shown
+        with pytest.raises(SystemExit) as ended:
+            commands.main([word, "--help"])
+        assert ended.value.code == 0
+        assert f"python -m benchmarks {word}" in capsys.readouterr().out
+
+
 @pytest.mark.e2e
-def test_a_small_comparison(tmp_path: pathlib.Path) -> None:
-    """One command binds the same backlog with both schedulers and prints their ratio."""
-    out = tmp_path / "measurements.json"
-    words = ["--nodes", "20", "--pods", "60", "--repeat", "1", "--shapes", "mixed"]
-    command = [sys.executable, "-m", "benchmarks", *words, "--out", str(out)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert "policysched / kube-scheduler, pods/s:" in done.stdout
-    measurements = json.loads(out.read_text(encoding="utf-8"))
-    assert {one["scheduler"] for one in measurements} == set(schedulers.NAMES)
+def test_a_small_comparison_goes_on_where_it_stopped(tmp_path: pathlib.Path) -> None:
+    """Both schedulers bind the same backlog and the same arrivals; a rerun adds what is missing."""
+    results = tmp_path / "results.jsonl"
+    plan = tmp_path / "own.yaml"
+    plan.write_text(_PLAN, encoding="utf-8")
+    words = ["--plan", str(plan), "--results", str(results)]
+    first = _benchmarks(*words)
+    assert first.returncode == 0, first.stderr
+    kept = results.read_text(encoding="utf-8").splitlines(keepends=True)
+    made = [json.loads(line) for line in kept]
+    assert [one["scheduler"] for one in made] == [*_BOTH, *_BOTH]
+    assert {one["quality"]["broken_rules"] for one in made} == {0}
+    assert [one["bound"] for one in made] == [45, 45, 40, 40]
+    results.write_text("".join(kept[:3]), encoding="utf-8")
+    second = _benchmarks(*words)
+    assert second.returncode == 0, second.stderr
+    assert results.read_text(encoding="utf-8").startswith("".join(kept[:3]))
+    assert len(results.read_text(encoding="utf-8").splitlines()) == 4
+    assert "policysched / kube-scheduler: pods/s" in second.stdout
+    assert "unschedulable, 20 nodes" not in second.stderr
 
 
-@pytest.mark.parametrize("shape", workload_files.names())
+_BOTH = [schedulers.KUBE_SCHEDULER, schedulers.POLICYSCHED]
+_PLAN = """
+description: small
+repeats: 1
+cases:
+  - {workloads: [unschedulable], nodes: [20], pods: 50}
+  - {workloads: [mixed], nodes: [20], pods: 40, arrivals_per_second: [40]}
+"""
+
+
+def _benchmarks(*words: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "benchmarks", *words]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("shape", ["plain", "mixed"])
 def test_the_algorithm_alone(shape: str) -> None:
     """Without a server every pod of a workload finds a place."""
     words = ["--nodes", "30", "--pods", "60", "--repeat", "1", "--shapes", shape]

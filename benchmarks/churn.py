@@ -1,0 +1,94 @@
+"""Objects that come, or come and go, while pods are scheduled."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any, Self
+
+from benchmarks import workload_files
+from tests.realcluster import api_client
+
+NAMESPACE = "benchmark-churn"
+_COLLECTIONS = {
+    "Node": "/api/v1/nodes",
+    "Pod": f"/api/v1/namespaces/{NAMESPACE}/pods",
+    "Service": f"/api/v1/namespaces/{NAMESPACE}/services",
+}
+
+
+class Churning:
+    """Creates, or creates and deletes, the objects of a Churn in a thread; a context manager.
+
+    Attributes:
+        turns: how often it has done so.
+    """
+
+    def __init__(
+        self, client: api_client.ApiClient, churn: workload_files.Churn | None, scheduler_name: str
+    ) -> None:
+        """Prepare; without a Churn nothing happens.
+
+        Raises:
+            workload_files.FileError: there is an object of another kind.
+        """
+        self.turns = 0
+        self._client = client
+        self._interval_seconds = churn.interval_ms / 1000 if churn else 0.0
+        self._is_recreating = churn is not None and churn.mode == "recreate"
+        self._objects = [_ready(one, scheduler_name) for one in churn.objects] if churn else []
+        self._created: list[str] = []
+        self._error: Exception | None = None
+        self._is_ended = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+
+    def __enter__(self) -> Self:
+        """Begin."""
+        if self._interval_seconds:
+            self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """End, and delete what is left."""
+        self._is_ended.set()
+        if self._interval_seconds:
+            self._thread.join()
+        self._delete()
+        if self._error is not None:
+            raise self._error
+
+    def _run(self) -> None:
+        try:
+            while not self._is_ended.wait(self._interval_seconds):
+                if self._is_recreating:
+                    self._delete()
+                for collection, body in self._objects:
+                    made = self._client.create(collection, body)
+                    self._created.append(f"{collection}/{made['metadata']['name']}")
+                self.turns += 1
+        except (api_client.ApiError, api_client.TransportError) as error:
+            self._error = error
+
+    def _delete(self) -> None:
+        while self._created:
+            self._client.delete(self._created.pop())
+
+
+def check(churn: workload_files.Churn | None) -> None:
+    """Return where everything can be created.
+
+    Raises:
+        workload_files.FileError: there is an object of another kind.
+    """
+    for body in churn.objects if churn else ():
+        _ready(body, "")
+
+
+def _ready(body: dict[str, Any], scheduler_name: str) -> tuple[str, dict[str, Any]]:
+    """Return the collection of an object, and the object as it is created."""
+    kind = body.get("kind", "")
+    if kind not in _COLLECTIONS:
+        known = ", ".join(_COLLECTIONS)
+        raise workload_files.FileError(f"churn cannot create a `{kind}`, only {known}")
+    if kind == "Pod":
+        body = {**body, "spec": {**body["spec"], "schedulerName": scheduler_name}}
+    return _COLLECTIONS[kind], body

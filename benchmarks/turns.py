@@ -1,0 +1,267 @@
+"""One run of one scheduler: a backlog that lies ready, or pods that arrive."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import datetime
+import os
+import pathlib
+import signal
+import statistics
+import time
+from collections.abc import Iterator, Mapping, Sequence
+
+from benchmarks import arrivals, churn, measurements, process_usage, quality, schedulers
+from benchmarks import workload_files as workloads
+from tests.e2e import cluster_state
+from tests.realcluster import api_client, control_plane, manifests, process, watching
+
+_POLL_SECONDS = 0.02
+_STALL_LIMIT_SECONDS = 90.0
+_READY_LIMIT_SECONDS = 120.0
+_STOP_LIMIT_SECONDS = 30.0
+_DELETED_AT_ONCE = 1000
+_PODS = f"/api/v1/namespaces/{workloads.NAMESPACE}/pods"
+_EVENTS = f"/apis/events.k8s.io/v1/namespaces/{workloads.NAMESPACE}/events"
+_SCHEDULED = {"fieldSelector": "reason=Scheduled"}
+_PROBE = "probe"
+
+
+class BenchmarkError(Exception):
+    """A scheduler did not bind all pods; the text has the end of its log."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Scene:
+    """A control plane with the nodes of a case, on which schedulers take turns."""
+
+    plane: control_plane.ControlPlane
+    case: measurements.Case
+    workload: workloads.Workload
+
+    @property
+    def client(self) -> api_client.ApiClient:
+        """The administrator's."""
+        return self.plane.client
+
+    def restore(self) -> None:
+        """Create the initial pods that are missing, all of them or those that were preempted."""
+        namespace = workloads.INITIAL_NAMESPACE
+        there = {pod["metadata"]["name"] for pod in self.client.pods(namespace)}
+        pods = self.workload.initial_pods(self.case.nodes, schedulers.SCHEDULER_NAME)
+        missing = [pod for pod in pods if pod["metadata"]["name"] not in there]
+        self.client.create_pods(namespace, missing)
+
+    def empty(self) -> None:
+        """Delete the measured pods, and what was told about pods."""
+        _delete_all(self.client, _PODS)
+        for namespace in (workloads.NAMESPACE, workloads.INITIAL_NAMESPACE, churn.NAMESPACE):
+            _delete_all(self.client, f"/api/v1/namespaces/{namespace}/events")
+
+
+@dataclasses.dataclass(frozen=True)
+class _Usage:
+    """CPU seconds so far."""
+
+    scheduler: float
+    servers: float
+    own: float
+    machine: float
+    at_seconds: float
+
+
+@dataclasses.dataclass
+class _Times:
+    """Moments of a run, in seconds since the epoch.
+
+    Attributes:
+        sent: by pod, where pods arrive.
+        usage: at the first binding, and at the last event.
+    """
+
+    started: float = 0.0
+    ended: float = 0.0
+    sent: Mapping[str, float] = dataclasses.field(default_factory=dict)
+    usage: list[_Usage] = dataclasses.field(default_factory=list)
+
+
+class Turn:
+    """One scheduler on a scene, once."""
+
+    def __init__(self, scene: Scene, scheduler: process.ServerProcess) -> None:
+        """Prepare; the scheduler is not started yet."""
+        self._scene = scene
+        self._client = scene.client
+        self._scheduler = scheduler
+        self._pods = scene.workload.pods(scene.case.pods, schedulers.SCHEDULER_NAME)
+        self._expected = scene.workload.fitting(scene.case.pods)
+        self._times = _Times()
+        self._peak_memory_mib = 0.0
+
+    def run(self, name: str, repeat: int) -> measurements.Measurement:
+        """Let the scheduler bind the pods, stop it and return what was measured.
+
+        Raises:
+            BenchmarkError: it has ended, or has not bound all pods that fit.
+        """
+        if not self._scene.case.arrivals_per_second:
+            self._client.create_pods(workloads.NAMESPACE, self._pods)
+        with (
+            watching.Watch(
+                self._client,
+                _PODS,
+                query=watching.BOUND_PODS,
+                on_first=lambda: self._times.usage.append(self._usage()),
+            ) as bound,
+            watching.Watch(self._client, _EVENTS, query=_SCHEDULED) as events,
+            self._running(),
+        ):
+            self._bind(bound, events)
+        return self._measurement(name, repeat)
+
+    @contextlib.contextmanager
+    def _running(self) -> Iterator[None]:
+        """Start the scheduler, and end it in order."""
+        self._times.started = time.time()
+        self._scheduler.start()
+        try:
+            yield
+            self._scheduler.signal(signal.SIGTERM)
+            self._scheduler.wait(_STOP_LIMIT_SECONDS)
+        finally:
+            self._scheduler.kill()
+
+    def _bind(self, bound: watching.Watch, events: watching.Watch) -> None:
+        case, workload = self._scene.case, self._scene.workload
+        with churn.Churning(self._client, workload.churn, schedulers.SCHEDULER_NAME):
+            if case.arrivals_per_second:
+                self._wait_ready()
+                rate = case.arrivals_per_second
+                self._times.sent = arrivals.send(self._client, self._pods, rate)
+            for watch in (bound, events):
+                self._wait_for(watch)
+            self._times.ended = time.time()
+            self._times.usage.append(self._usage())
+            self._peak_memory_mib = process_usage.peak_memory_mib(self._scheduler.pid)
+
+    def _wait_ready(self) -> None:
+        """Return when the scheduler has bound a pod that does not count."""
+        namespace = workloads.INITIAL_NAMESPACE
+        probe = manifests.pod(_PROBE, scheduler_name=schedulers.SCHEDULER_NAME)
+        self._client.create_pods(namespace, [probe])
+        self._scheduler.wait_until(
+            lambda: bool(self._client.pod(namespace, _PROBE)["spec"].get("nodeName")),
+            time_limit_seconds=_READY_LIMIT_SECONDS,
+        )
+        self._client.delete(f"/api/v1/namespaces/{namespace}/pods/{_PROBE}")
+
+    def _wait_for(self, watch: watching.Watch) -> None:
+        """Return when all lines that are expected have come, or none for a while."""
+        seen, since = 0, time.monotonic()
+        while len(watch) < self._expected:
+            if not self._scheduler.is_running():
+                raise BenchmarkError(f"the scheduler has ended\n{self._scheduler.log_tail()}")
+            if len(watch) != seen:
+                seen, since = len(watch), time.monotonic()
+            elif time.monotonic() - since > _STALL_LIMIT_SECONDS:
+                return
+            time.sleep(_POLL_SECONDS)
+
+    def _usage(self) -> _Usage:
+        plane = self._scene.plane
+        return _Usage(
+            process_usage.cpu_seconds(self._scheduler.pid),
+            sum(process_usage.cpu_seconds(one.pid) for one in (plane.api_server, plane.etcd)),
+            time.process_time(),
+            process_usage.machine_cpu_seconds(),
+            time.monotonic(),
+        )
+
+    def _measurement(self, name: str, repeat: int) -> measurements.Measurement:
+        cluster = cluster_state.Cluster.read(self._client)
+        own = [one for one in cluster.pods if one["metadata"]["namespace"] == workloads.NAMESPACE]
+        bound = sum(bool(cluster_state.node_name(one)) for one in own)
+        bound_at = self._scheduled_times()
+        if bound < self._expected or len(bound_at) < 2:
+            text = f"{name} bound {bound} of {self._expected} pods and told of {len(bound_at)}"
+            raise BenchmarkError(f"{text}\n{self._scheduler.log_tail()}")
+        times, (begin, end) = self._times, self._times.usage
+        first, last = min(bound_at.values()), max(bound_at.values())
+        return measurements.Measurement(
+            case=self._scene.case,
+            scheduler=name,
+            repeat=repeat,
+            bound=bound,
+            start_seconds=first - times.started,
+            bind_seconds=last - first,
+            pods_per_second=(len(bound_at) - 1) / (last - first),
+            events_behind_seconds=times.ended - last,
+            cpu_seconds=end.scheduler - begin.scheduler,
+            server_cpu_seconds=end.servers - begin.servers,
+            total_cpu_seconds=end.scheduler,
+            peak_memory_mib=self._peak_memory_mib,
+            others_share=_others_share(begin, end),
+            latency=_latency(bound_at, times),
+            quality=quality.judge(cluster, workloads.NAMESPACE, _pending(cluster)),
+            source=schedulers.source(),
+        )
+
+    def _scheduled_times(self) -> dict[str, float]:
+        """Return when each pod was bound, in seconds since the epoch, from its `Scheduled` event.
+
+        Both schedulers take the time right after the server has accepted a binding, from the same
+        clock. What a watch shows would come late: a loaded API server lets its watchers wait.
+        """
+        return {
+            event["regarding"]["name"]: datetime.datetime.fromisoformat(
+                event["eventTime"]
+            ).timestamp()
+            for event in self._client.items(_EVENTS, **_SCHEDULED)
+        }
+
+
+def _pending(cluster: cluster_state.Cluster) -> list[str]:
+    """Return the keys of pods without a node; that enough have one is known already."""
+    return [cluster_state.key(pod) for pod in cluster.pods if not cluster_state.node_name(pod)]
+
+
+def _latency(bound_at: Mapping[str, float], times: _Times) -> measurements.Latency:
+    waits = [1000 * (at - times.sent.get(name, times.started)) for name, at in bound_at.items()]
+    quantiles = statistics.quantiles(waits, n=100, method="inclusive")
+    return measurements.Latency(quantiles[49], quantiles[89], quantiles[98], max(waits))
+
+
+def _others_share(begin: _Usage, end: _Usage) -> float:
+    """Return the share of the machine's CPU time that went to processes beside the benchmark."""
+    ours = sum((end.scheduler - begin.scheduler, end.servers - begin.servers, end.own - begin.own))
+    all_time = (end.at_seconds - begin.at_seconds) * (os.cpu_count() or 1)
+    return max(0.0, (end.machine - begin.machine - ours) / all_time) if all_time else 0.0
+
+
+def _delete_all(client: api_client.ApiClient, collection: str) -> None:
+    """Delete the objects of a collection, some at a time, as one request has a time limit."""
+    query = {"gracePeriodSeconds": "0", "limit": str(_DELETED_AT_ONCE)}
+    while client.get(collection, limit="1")["items"]:
+        client.raw("DELETE", collection, query=query)
+
+
+def play(
+    scene: Scene, name: str, repeat: int, folder: pathlib.Path, options: schedulers.Options
+) -> measurements.Measurement:
+    """Run a scheduler once on a scene that is then as it was.
+
+    Raises:
+        BenchmarkError: it has ended, or has not bound all pods that fit.
+    """
+    scene.restore()
+    scheduler = schedulers.prepare(name, scene.plane, folder, options)
+    try:
+        return Turn(scene, scheduler).run(name, repeat)
+    finally:
+        scene.empty()
+
+
+def namespaces() -> Sequence[str]:
+    """Return the namespaces that a scene needs."""
+    return workloads.NAMESPACE, workloads.INITIAL_NAMESPACE, churn.NAMESPACE

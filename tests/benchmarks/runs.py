@@ -1,0 +1,38 @@
+"""Measurements as benchmarks make them, for tests of what becomes of them."""
+
+from __future__ import annotations
+
+import msgspec
+
+from benchmarks import measurements
+
+CASE = measurements.Case("plain", nodes=10, pods=100)
+
+
+def run(
+    scheduler: str, repeat: int, seconds: float, case: measurements.Case = CASE
+) -> measurements.Measurement:
+    """Return a run that took so long, and whose other figures go with that."""
+    return measurements.Measurement(
+        case,
+        scheduler,
+        repeat,
+        bound=case.pods,
+        start_seconds=1.0,
+        bind_seconds=seconds,
+        pods_per_second=case.pods / seconds,
+        events_behind_seconds=seconds,
+        cpu_seconds=seconds / 2,
+        server_cpu_seconds=seconds,
+        total_cpu_seconds=seconds,
+        peak_memory_mib=100.0,
+        others_share=0.25,
+        latency=measurements.Latency(seconds, 2 * seconds, 3 * seconds, 4 * seconds),
+        quality=measurements.Quality(0.1, 0.5, 0.1, 0.5, 80.0 * case.pods, 0),
+        source="abc",
+    )
+
+
+def at(nodes: int) -> measurements.Case:
+    """Return the same case at another size."""
+    return msgspec.structs.replace(CASE, nodes=nodes)

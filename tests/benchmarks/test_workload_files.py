@@ -1,0 +1,111 @@
+"""Workloads as data: shares, apps, pods that run already, and errors in files."""
+
+from __future__ import annotations
+
+import collections
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from benchmarks import churn, workload_files
+
+if TYPE_CHECKING:
+    import pathlib
+
+_GOOD = """\
+description: two kinds
+pod_counts: {0: 10, 500: 20, 5000: 30}
+rough_pods_per_second: 100
+zones: [a, b]
+nodes: [{share: 1}]
+pods:
+  - {name: small, share: 3}
+  - {name: big, share: 1, fits: false}
+initial_per_node: 1.5
+initial: [{name: there}]
+"""
+
+
+@pytest.mark.parametrize("name", workload_files.names())
+def test_kinds_get_their_shares(name: str) -> None:
+    """Any beginning of a backlog has every kind in its share, give or take one pod."""
+    workload = workload_files.load(name)
+    total = sum(kind.share for kind in workload.pod_kinds)
+    for count in (total, 10 * total + 1):
+        made = workload.pods(count, "default-scheduler")
+        kinds = collections.Counter(pod["metadata"]["name"].rpartition("-")[0] for pod in made)
+        for kind in workload.pod_kinds:
+            assert abs(kinds[kind.name] - count * kind.share / total) <= 1
+    assert len({node["metadata"]["name"] for node in workload.nodes(50)}) == 50
+
+
+@pytest.mark.parametrize("name", workload_files.names())
+def test_churn_can_be_created(name: str) -> None:
+    """Whatever a workload lets come and go is of a kind that the benchmark can create."""
+    churn.check(workload_files.load(name).churn)
+
+
+def test_pods_know_their_app() -> None:
+    """`$app` stands for the pod's app in labels and selectors alike."""
+    pods = workload_files.load("mixed").pods(60, "default-scheduler")
+    assert "$app" not in json.dumps(pods)
+    together = next(pod for pod in pods if pod["metadata"]["name"] == "pod-affinity-0")
+    [term] = together["spec"]["affinity"]["podAffinity"][
+        "requiredDuringSchedulingIgnoredDuringExecution"
+    ]
+    assert term["labelSelector"]["matchLabels"] == together["metadata"]["labels"]
+
+
+def test_initial_pods_lie_on_nodes_in_turn(tmp_path: pathlib.Path) -> None:
+    """Pods that run already are dealt out to all nodes, round after round."""
+    workload = workload_files.read(_file(tmp_path, _GOOD), workload_files.Workload)
+    nodes = [node["metadata"]["name"] for node in workload.nodes(4)]
+    there = [pod["spec"]["nodeName"] for pod in workload.initial_pods(4, "default-scheduler")]
+    assert there == [*nodes, *nodes[:2]]
+
+
+def test_pods_that_fit_nowhere_are_not_waited_for(tmp_path: pathlib.Path) -> None:
+    """Only the kinds that fit are expected to be bound."""
+    workload = workload_files.read(_file(tmp_path, _GOOD), workload_files.Workload)
+    assert workload.fitting(8) == 6
+
+
+@pytest.mark.parametrize(
+    "nodes, pods", [(1, 10), (499, 10), (500, 20), (4999, 20), (5000, 30), (15000, 30)]
+)
+def test_bigger_clusters_get_more_pods(nodes: int, pods: int, tmp_path: pathlib.Path) -> None:
+    """The number of pods is that of the largest size that the cluster has reached."""
+    workload = workload_files.read(_file(tmp_path, _GOOD), workload_files.Workload)
+    assert workload.pod_count(nodes) == pods
+
+
+@pytest.mark.parametrize(
+    "old, new, told",
+    [
+        ("zones: [a, b]\n", "", "missing required field `zones`"),
+        ("share: 3", "shares: 3", "unknown field `shares` - at `$.pods[0]`"),
+        ("share: 3", "share: many", "Expected `int`, got `str` - at `$.pods[0].share`"),
+        ("zones: [a, b]", "zones: [a, b", "while parsing a flow sequence"),
+    ],
+    ids=["missing", "unknown", "wrong type", "no YAML"],
+)
+def test_a_wrong_file_gets_one_error(old: str, new: str, told: str, tmp_path: pathlib.Path) -> None:
+    """It says which file, where in it, and what is wrong."""
+    file = _file(tmp_path, _GOOD.replace(old, new))
+    with pytest.raises(workload_files.FileError) as caught:
+        workload_files.read(file, workload_files.Workload)
+    assert str(caught.value).startswith(f"{file}: ")
+    assert told in str(caught.value)
+
+
+def test_a_workload_that_is_not_there() -> None:
+    """The error names those that are."""
+    with pytest.raises(workload_files.FileError, match=r"no workload `simple`; there are .*plain"):
+        workload_files.load("simple")
+
+
+def _file(folder: pathlib.Path, content: str) -> pathlib.Path:
+    file = folder / "workload.yaml"
+    file.write_text(content, encoding="utf-8")
+    return file
