@@ -22,7 +22,7 @@ from policysched.app import (
     process,
     terms,
 )
-from policysched.app.karmada import loop, options, recording, telling, writing
+from policysched.app.karmada import echoes, loop, options, recording, telling, writing
 from policysched.app.telling import request_metrics
 from policysched.karmada import event_handlers, measurements, objects, scheduling, store, work_queue
 from policysched.kube import (
@@ -161,6 +161,7 @@ class _Process:
         self._clock = clock
         self._rng = rng
         self._awake = asyncio.Event()
+        self._echoes = echoes.Echoes()
         bucket = rate_limit.TokenBucket(said.retry.per_second, said.retry.burst, clock)
         queue = work_queue.WorkQueue(clock, bucket, said.retry, on_ready=self._awake.set)
         self._handlers = event_handlers.EventHandlers(
@@ -193,8 +194,8 @@ class _Process:
     def _watches(self, api: client.ApiClient) -> dict[str, reflector.Reflector[Any]]:
         sinks: list[tuple[resources.Resource[Any], reflector.Sink[Any]]] = [
             (CLUSTERS, self._handlers.clusters),
-            (BINDINGS, self._handlers.bindings),
-            (CLUSTER_BINDINGS, self._handlers.cluster_bindings),
+            (BINDINGS, self._echoes.through(self._handlers.bindings)),
+            (CLUSTER_BINDINGS, self._echoes.through(self._handlers.cluster_bindings)),
         ]
         return {
             resource.name: reflector.Reflector(api, resource, sink, rng=self._rng)
@@ -217,7 +218,7 @@ class _Process:
         schedules = loop.Loop(
             decisions,
             self._handlers,
-            writing.Writer(connected.api, decisions, self._clock),
+            writing.Writer(connected.api, decisions, self._echoes, self._clock),
             self._clock,
             self._awake,
             writes_at_once=self._options.writes_at_once,

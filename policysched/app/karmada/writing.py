@@ -1,4 +1,4 @@
-"""Carries out what was decided about bindings: two patches or three, and what is told of them."""
+"""Carries out what was decided about bindings: two patches, and what is told of them."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from policysched.kube import client, decoding, errors, paths, status_patch
 
 if TYPE_CHECKING:
     from policysched import clock as clocks
+    from policysched.app.karmada import echoes
     from policysched.karmada import decide, scheduling
 
 _log = logging.getLogger(__name__)
@@ -31,11 +32,16 @@ class Writer:
         self,
         api: client.ApiClient,
         decisions: scheduling.Scheduling,
+        shown: echoes.Echoes,
         clock: clocks.Clock,
     ) -> None:
-        """Write by `api` what `decisions` decides, and tell it how that went."""
+        """Write by `api` what `decisions` decides, and tell it how that went.
+
+        `shown` says what the watches show of it.
+        """
         self._api = api
         self._decisions = decisions
+        self._echoes = shown
         self._clock = clock
 
     async def carry_out(self, attempt: scheduling.Attempt) -> None:
@@ -55,39 +61,45 @@ class Writer:
 
     async def _write(self, attempt: scheduling.Attempt) -> bool:
         """Return whether it has to be tried again."""
-        binding = attempt.binding
-        if attempt.decision is None:
-            failure = await self._patch_status(attempt, patches.of_generation(binding))
+        decision = attempt.decision
+        if decision is None:
+            failure = await self._patch_status(attempt, patches.of_generation(attempt.binding))
             return failure is not None and not failure.is_final
         if not self._decisions.is_news(attempt):
             return False
-        newest, failures = await self._write_decision(attempt, attempt.decision)
-        verdict = verdicts.of(attempt.decision.result, failures)
-        self._decisions.tell(attempt, verdict)
-        now = status_patch.time_text(self._clock.now())
-        patch = patches.of_condition(binding, verdict.condition, now, newest)
+        with self._echoes.of(attempt.binding) as echo:
+            newest, failure = await self._write_clusters(attempt)
+            verdict = verdicts.of(decision.result, [] if failure is None else [failure])
+            self._decisions.tell(attempt, verdict)
+            if newest is not None:
+                await echo.wait_for(newest.metadata.resource_version)
+        patch = self._status(attempt, decision, verdict, newest)
         last = await self._patch_status(attempt, patch)
-        if last is not None:
-            failures = [*failures, last]
-        if any(failure.is_final for failure in failures):
+        if any(each is not None and each.is_final for each in (failure, last)):
             return False
         return last is not None or (verdict.is_retried and not attempt.is_hopeless)
 
-    async def _write_decision(
-        self, attempt: scheduling.Attempt, decision: decide.Decision
-    ) -> tuple[objects.Binding | None, list[verdicts.WriteFailure]]:
-        """Write the clusters and the term of clusterAffinities that they are of.
+    async def _write_clusters(
+        self, attempt: scheduling.Attempt
+    ) -> tuple[objects.Binding | None, verdicts.WriteFailure | None]:
+        """Return the binding as it is now, if that is known, and what went wrong."""
+        if attempt.targets is None:
+            return None, None
+        return await self._patch(attempt, patches.of_result(attempt.binding, attempt.targets))
 
-        Returns:
-            The binding as it is now, if that is known, and what went wrong.
-        """
-        binding, targets = attempt.binding, attempt.targets
-        if targets is None:
-            return None, []
-        newest, failure = await self._patch(attempt, patches.of_result(binding, targets))
-        named = patches.of_affinity(binding, decision.observed_affinity)
-        failures = (failure, await self._patch_status(attempt, named))
-        return newest, [each for each in failures if each is not None]
+    def _status(
+        self,
+        attempt: scheduling.Attempt,
+        decision: decide.Decision,
+        verdict: verdicts.Verdict,
+        newest: objects.Binding | None,
+    ) -> patches.Patch:
+        """Return the patch of the status: what became of it, and by which term of affinities."""
+        binding, now = attempt.binding, status_patch.time_text(self._clock.now())
+        patch = patches.of_condition(binding, verdict.condition, now, newest)
+        if attempt.targets is None:
+            return patch
+        return patches.joined(patch, patches.of_affinity(binding, decision.observed_affinity))
 
     async def _patch_status(
         self, attempt: scheduling.Attempt, patch: patches.Patch

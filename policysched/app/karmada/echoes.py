@@ -1,0 +1,91 @@
+"""Waits until the watch has shown what was written.
+
+An API server begins a write with the object that its watch cache has. Where that does not know the
+write before yet it does everything twice, as the first try conflicts in etcd
+(`apiserver/pkg/storage/etcd3/store.go`, GuaranteedUpdate): with many bindings being written at once
+that is nearly every second patch. What a watch has brought, the cache knows.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from policysched.karmada import objects
+    from policysched.kube import reflector
+
+LIMIT_SECONDS: Final = 5.0
+"""A watch that is further behind is not waited for: the write will do without."""
+
+
+class Echo:
+    """The versions of a binding that the watch brings while it is being written."""
+
+    def __init__(self, limit_seconds: float) -> None:
+        """Begin with none."""
+        self._limit_seconds = limit_seconds
+        self._versions: set[str] = set()
+        self._news = asyncio.Event()
+
+    def take(self, version: str) -> None:
+        """Note a version that was shown."""
+        self._versions.add(version)
+        self._news.set()
+
+    async def wait_for(self, version: str) -> None:
+        """Return when the version has been shown, or the limit is over."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(self._limit_seconds):
+                while version not in self._versions:
+                    self._news.clear()
+                    await self._news.wait()
+
+
+class Echoes:
+    """What the watches of bindings show of those that are being written."""
+
+    def __init__(self, limit_seconds: float = LIMIT_SECONDS) -> None:
+        """Begin with nothing being written."""
+        self._limit_seconds = limit_seconds
+        self._by_uid: dict[str, Echo] = {}
+
+    @contextlib.contextmanager
+    def of(self, binding: objects.Binding) -> Iterator[Echo]:
+        """Note what is shown of a binding, which nobody else writes meanwhile."""
+        echo = self._by_uid[binding.metadata.uid] = Echo(self._limit_seconds)
+        try:
+            yield echo
+        finally:
+            del self._by_uid[binding.metadata.uid]
+
+    def through(self, sink: reflector.Sink[objects.Binding]) -> reflector.Sink[objects.Binding]:
+        """Return a sink that hands everything on, and notes what is shown."""
+        return _Listening(sink, self)
+
+    def take(self, binding: objects.Binding) -> None:
+        """Note what a watch has shown."""
+        echo = self._by_uid.get(binding.metadata.uid)
+        if echo is not None:
+            echo.take(binding.metadata.resource_version)
+
+
+class _Listening:
+    def __init__(self, sink: reflector.Sink[objects.Binding], echoes: Echoes) -> None:
+        self._sink = sink
+        self._echoes = echoes
+
+    def replace(self, bindings: Sequence[objects.Binding]) -> None:
+        self._sink.replace(bindings)
+        for binding in bindings:
+            self._echoes.take(binding)
+
+    def upsert(self, binding: objects.Binding) -> None:
+        self._sink.upsert(binding)
+        self._echoes.take(binding)
+
+    def delete(self, binding: objects.Binding) -> None:
+        self._sink.delete(binding)
