@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import random
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from policysched import clock as clocks
@@ -63,22 +63,43 @@ def read(
     return asyncio.run(_read(cluster, reading or Reading()))
 
 
+def read_lists(
+    cluster: LiveCluster, wanted: Sequence[resources.Resource[Any]], reading: Reading | None = None
+) -> tuple[str, list[list[Any]]]:
+    """Return the address of the API server, and the objects of each of the resources.
+
+    Raises:
+        KubeconfigError: where the cluster is, or who we are, cannot be read.
+        KubeError: the cluster cannot be reached, refuses, or takes too long.
+    """
+    return asyncio.run(_read_lists(cluster, wanted, reading or Reading()))
+
+
 async def _read(cluster: LiveCluster, reading: Reading) -> tuple[str, cluster_file.ClusterObjects]:
     found = cluster_file.ClusterObjects()
+    wanted = _wanted(reading.kinds)
+    server, lists = await _read_lists(cluster, wanted, reading)
+    for resource, items in zip(wanted, lists, strict=True):
+        _add(found, resource, items)
+    return server, found
+
+
+async def _read_lists(
+    cluster: LiveCluster, wanted: Sequence[resources.Resource[Any]], reading: Reading
+) -> tuple[str, list[list[Any]]]:
     connection = await kubeconfig.load(cluster.kubeconfig, cluster.context, reading.clock)
     try:
         async with (
             asyncio.timeout(reading.limit_seconds),
             client.ApiClient(connection, rng=random.Random()) as api,
         ):
-            for resource in _wanted(reading.kinds):
-                _add(found, resource, await _items(api, resource, reading.told))
+            lists = [await _items(api, resource, reading.told) for resource in wanted]
     except TimeoutError:
         problem = f"could not be read within {reading.limit_seconds:g} s"
         raise errors.KubeError(f"{connection.server}: {problem}") from None
     except errors.ApiError as error:
         raise errors.KubeError(f"{connection.server}: {error}") from error
-    return connection.server, found
+    return connection.server, lists
 
 
 async def _items(

@@ -4,6 +4,7 @@ policysched explain --cluster FILE --all
 policysched explain --cluster FILE pod NAMESPACE/NAME [--node NODE | --all-nodes]
 policysched explain --kubeconfig FILE pod NAMESPACE/NAME
 policysched explain --decisions URL|FILE --all, or pod NAMESPACE/NAME
+policysched explain --cluster FILE binding [NAMESPACE/]NAME
 policysched explain rule CODE
 """
 
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING
 from policysched import clock as clocks
 from policysched import errors
 from policysched.cli import (
+    explain_binding,
     explain_decisions,
     explain_pod_text,
     explain_text,
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the options and the forms `pod` and `rule`."""
+    """Add the options and the forms `pod`, `binding` and `rule`."""
     offline_options.add(parser)
     explain_decisions.add_options(parser)
     parser.add_argument("--all", action="store_true", help="explain every pending pod, each alone")
@@ -44,6 +46,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     offline_options.add(pod, is_again=True)
     explain_decisions.add_options(pod, is_again=True)
+    binding = forms.add_parser("binding", help="one binding of a Karmada control plane")
+    offline_options.add(binding, is_again=True)
+    explain_binding.configure(binding)
     rule = forms.add_parser("rule", help="what a diagnostic code means")
     rule.add_argument("code", metavar="CODE", help="such as PS304")
 
@@ -52,6 +57,8 @@ def run(args: argparse.Namespace) -> int:
     """Print the explanation."""
     if args.form == "rule":
         return _explain_rule(args.code)
+    if args.form == "binding":
+        return explain_binding.run(args)
     if args.form == "pod" and args.all:
         raise errors.UsageError("--all and `pod` exclude each other")
     if args.form == "pod" and args.node and args.all_nodes:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from policysched import clock as clocks
 from policysched import errors
-from policysched.cli import run_flags
+from policysched.cli import offline_options, run_flags
 
 if TYPE_CHECKING:
     import argparse
@@ -62,6 +63,36 @@ def algorithm(
         with_empty_clusters=args.enable_empty_workload_propagation,
         policies=policies,
     )
+
+
+def policies(args: argparse.Namespace) -> cluster_policies.ClusterPolicies | None:
+    """Return the cluster policies that the options name, at the time that they name.
+
+    Raises:
+        InputError: a policy or a value of a metric is wrong.
+        UsageError: an option makes no sense.
+    """
+    from policysched.app.karmada import policies as texts  # noqa: PLC0415 - slow
+
+    offline_options.refuse_empty(args, "metrics", "scheduler_name")
+    if args.cluster == "-" and "-" in (args.policies or ()):
+        raise errors.UsageError("stdin is either the cluster or policies; name a file for one")
+    if not args.policies:
+        if args.params or args.metrics:
+            raise errors.UsageError("params and metrics are of policies; name them by --policies")
+        return None
+    loaded = texts.load(
+        texts.Inputs(
+            tuple(args.policies),
+            args.now or clocks.SystemClock().now(),
+            offline_options.params(args.params or ()),
+            args.metrics,
+            args.scheduler_name,
+        )
+    )
+    offline_options.tell(loaded.warnings)
+    offline_options.tell_names_unmeasured(loaded.unmeasured, "cluster")
+    return loaded.policies
 
 
 def _gates(said: str) -> dict[str, bool]:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from policysched import clock as clocks
 from policysched import errors
 from policysched.cli import karmada_options, offline_options, output, progress
 
@@ -16,7 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from policysched.app.karmada import simulating
-    from policysched.karmada.policies import cluster_policies
 
 _DESCRIPTION = """\
 Say for each ResourceBinding and ClusterResourceBinding where it would go if it were scheduled now,
@@ -53,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
     """Print where each binding goes."""
     from policysched.app.karmada import control_plane_file, simulating  # noqa: PLC0415 - slow
 
-    algorithm = karmada_options.algorithm(args, _policies(args))
+    algorithm = karmada_options.algorithm(args, karmada_options.policies(args))
     inputs = control_plane_file.read_all(args.cluster)
     as_json = (args.output or (output.JSON if inputs.is_lines else output.HUMAN)) == output.JSON
     for _, plane in progress.each(inputs.places, "reading the input", [args.cluster]):
@@ -64,36 +62,6 @@ def run(args: argparse.Namespace) -> int:
         else:
             output.write(_text(outcomes))
     return errors.EXIT_OK
-
-
-def _policies(args: argparse.Namespace) -> cluster_policies.ClusterPolicies | None:
-    """Return the cluster policies that the options name, at the time that they name.
-
-    Raises:
-        InputError: a policy or a value of a metric is wrong.
-        UsageError: an option makes no sense.
-    """
-    from policysched.app.karmada import policies  # noqa: PLC0415 - slow
-
-    offline_options.refuse_empty(args, "metrics", "scheduler_name")
-    if args.cluster == "-" and "-" in (args.policies or ()):
-        raise errors.UsageError("stdin is either the cluster or policies; name a file for one")
-    if not args.policies:
-        if args.params or args.metrics:
-            raise errors.UsageError("params and metrics are of policies; name them by --policies")
-        return None
-    loaded = policies.load(
-        policies.Inputs(
-            tuple(args.policies),
-            args.now or clocks.SystemClock().now(),
-            offline_options.params(args.params or ()),
-            args.metrics,
-            args.scheduler_name,
-        )
-    )
-    offline_options.tell(loaded.warnings)
-    offline_options.tell_names_unmeasured(loaded.unmeasured, "cluster")
-    return loaded.policies
 
 
 def _text(outcomes: Sequence[simulating.Outcome]) -> str:

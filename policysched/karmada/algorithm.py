@@ -28,7 +28,9 @@ if TYPE_CHECKING:
     from policysched.karmada.policies import cluster_policies
 
 Result: TypeAlias = "objects.Targets | errors.Failure"
-Estimator: TypeAlias = "Callable[[objects.BindingSpec, snapshot.Snapshot], capacity.Room]"
+Estimator: TypeAlias = (
+    "Callable[[objects.BindingSpec, snapshot.Snapshot, Sequence[int]], capacity.Room]"
+)
 
 
 class Observer(Protocol):
@@ -79,12 +81,14 @@ class Algorithm:
     policies: cluster_policies.ClusterPolicies | None = None
 
     @functools.cached_property
-    def _filters(self) -> list[interface.FilterPlugin]:
+    def filters(self) -> list[interface.FilterPlugin]:
+        """What refuses clusters, in the order in which it is asked."""
         asked = (*self.plugins, *((self.policies,) if self.policies else ()))
         return [each for each in asked if isinstance(each, interface.FilterPlugin)]
 
     @functools.cached_property
-    def _scorers(self) -> list[interface.ScorePlugin]:
+    def scorers(self) -> list[interface.ScorePlugin]:
+        """The plugins that give points; those of policies are asked apart."""
         return [each for each in self.plugins if isinstance(each, interface.ScorePlugin)]
 
     def attempt(
@@ -106,7 +110,7 @@ class Algorithm:
         feasible = [i for i, reason in enumerate(reasons) if reason == interface.PASSES]
         if not feasible:
             return errors.nothing_fits(clusters.all_count, reasons)
-        found = self._candidates(request, clusters, feasible)
+        found = self.candidates_among(request, clusters, feasible)
         self.observer.step_ended("Score")
         chosen = select_clusters.select(found, request.spec, request.placement)
         if isinstance(chosen, errors.Failure):
@@ -123,18 +127,19 @@ class Algorithm:
     def _reasons(self, request: interface.Request, clusters: snapshot.Snapshot) -> Sequence[str]:
         """Return for each cluster what the first filter that refuses it says."""
         told: Sequence[str] = [interface.PASSES] * len(clusters.clusters)
-        for plugin in self._filters:
+        for plugin in self.filters:
             said = plugin.filter(request, clusters)
             self.observer.plugin_ended(plugin.name, "Filter")
             told = [before or now for before, now in zip(told, said, strict=True)]
         return told
 
-    def _candidates(
+    def candidates_among(
         self, request: interface.Request, clusters: snapshot.Snapshot, feasible: Sequence[int]
     ) -> list[candidates.Candidate]:
+        """Return the clusters at the places `feasible` with what choosing among them looks at."""
         scores = self._scores(request, clusters)
         judged = self._judgement(request, clusters, feasible)
-        rooms = self.estimator(request.spec, clusters)
+        rooms = self.estimator(request.spec, clusters, feasible)
         present: dict[str, int] = {}
         for target in request.spec.clusters:
             present.setdefault(target.name, target.replicas)
@@ -152,7 +157,7 @@ class Algorithm:
 
     def _scores(self, request: interface.Request, clusters: snapshot.Snapshot) -> Sequence[int]:
         total = [0] * len(clusters.clusters)
-        for plugin in self._scorers:
+        for plugin in self.scorers:
             points = plugin.score(request, clusters)
             self.observer.plugin_ended(plugin.name, "Score")
             total = [a + b for a, b in zip(total, points, strict=True)]

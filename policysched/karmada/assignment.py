@@ -56,15 +56,21 @@ def assign(
     spec = request.spec
     if not chosen:
         return errors.Failure("other", "no clusters available to schedule")
-    divides = spec.replicas > 0 or spec.replica_requirements is not None
-    if not divides or len(spec.components) > 1:
+    if not divides(spec):
         return {candidate.name: 0 for candidate in chosen}
     strategy = request.placement.replica_scheduling
     whole = Division(chosen, spec.replicas, spec, strategy, afresh)
-    return _by_tiers(whole) if _overflows(request) else _divide(whole)
+    return _by_tiers(whole) if overflows(request) else _divide(whole)
 
 
-def _overflows(request: interface.Request) -> bool:
+def divides(spec: objects.BindingSpec) -> bool:
+    """Return whether there are replicas to divide."""
+    has_replicas = spec.replicas > 0 or spec.replica_requirements is not None
+    return has_replicas and len(spec.components) <= 1
+
+
+def overflows(request: interface.Request) -> bool:
+    """Return whether clusters are filled tier by tier, those that the affinity means first."""
     if request.placement.cluster_affinity is not None or not request.affinity_name:
         return False
     term = request.affinity_term
@@ -104,7 +110,7 @@ def _divide(division: Division) -> Assignment:
         elif weights is not None and weights.dynamic_weight:
             shares = _by_room(division, aggregated=False)
         else:
-            shares = _by_static_weight(division, weights)
+            shares = _by_static_weight(division)
     else:
         return errors.Failure("other", _unsupported(strategy))
     if isinstance(shares, errors.Failure):
@@ -120,8 +126,15 @@ def _unsupported(strategy: objects.ReplicaScheduling) -> str:
     )
 
 
-def _by_static_weight(division: Division, preference: objects.WeightPreference | None) -> Shares:
+def _by_static_weight(division: Division) -> Shares:
     """Divide by weights that are written down; room and present replicas do not matter."""
+    votes = static_weights(division)
+    return webster.divide(division.replicas, votes, division.spec.resource.uid)
+
+
+def static_weights(division: Division) -> dict[str, int]:
+    """Return the written weights of clusters, 1 for all where none has one."""
+    preference = division.strategy.weight_preference if division.strategy else None
     rules = () if preference is None else preference.static_weight_list
     weights = {}
     for candidate in division.clusters:
@@ -132,8 +145,7 @@ def _by_static_weight(division: Division, preference: objects.WeightPreference |
         ]
         if (weight := max(matching, default=0)) > 0:
             weights[candidate.name] = weight
-    votes = weights or {candidate.name: 1 for candidate in division.clusters}
-    return webster.divide(division.replicas, votes, division.spec.resource.uid)
+    return weights or {candidate.name: 1 for candidate in division.clusters}
 
 
 def _by_room(division: Division, *, aggregated: bool) -> Assignment:

@@ -37,28 +37,38 @@ def decide(
     algorithm: algorithm.Algorithm, binding: objects.Binding, clusters: snapshot.Snapshot
 ) -> Decision:
     """Return where the binding goes; never wraps around to terms before the observed one."""
-    placement, former = binding.spec.placement, binding.status.scheduler_observing_affinity_name
+    former = binding.status.scheduler_observing_affinity_name
     afresh = reschedule_is_asked_for(binding)
+    planned = requests(algorithm, binding, clusters)
+    if isinstance(planned, errors.Failure):
+        return Decision(planned, former)
+    terms = planned[0].placement.cluster_affinities
+    if not terms:
+        return Decision(algorithm.attempt(planned[0], clusters, afresh=afresh), former)
+    failed: list[tuple[int, errors.Failure]] = []
+    for number, request in enumerate(planned, len(terms) - len(planned)):
+        result = algorithm.attempt(request, clusters, afresh=afresh)
+        if not isinstance(result, errors.Failure):
+            return Decision(result, request.affinity_name, tuple(failed))
+        failed.append((number, result))
+    return Decision(failed[0][1], former, tuple(failed))
+
+
+def requests(
+    algorithm: algorithm.Algorithm, binding: objects.Binding, clusters: snapshot.Snapshot
+) -> list[interface.Request] | errors.Failure:
+    """Return the attempts to make, each when those before have failed; or why there are none."""
+    placement, former = binding.spec.placement, binding.status.scheduler_observing_affinity_name
     if placement is None:
         kind = "resourceBinding" if binding.metadata.namespace else "clusterResourceBinding"
-        text = _NO_PLACEMENT.format(kind=kind, key=binding.key)
-        return Decision(errors.Failure("other", text), former)
+        return errors.Failure("other", _NO_PLACEMENT.format(kind=kind, key=binding.key))
     if algorithm.policies is not None:
         placement = algorithm.policies.completed(binding, clusters)
     terms = placement.cluster_affinities
     if not terms:
-        request = interface.Request(binding, placement, former)
-        return Decision(algorithm.attempt(request, clusters, afresh=afresh), former)
+        return [interface.Request(binding, placement, former)]
     first = next((i for i, term in enumerate(terms) if term.affinity_name == former), 0)
-    failed: list[tuple[int, errors.Failure]] = []
-    for number in range(first, len(terms)):
-        name = terms[number].affinity_name
-        request = interface.Request(binding, placement, name)
-        result = algorithm.attempt(request, clusters, afresh=afresh)
-        if not isinstance(result, errors.Failure):
-            return Decision(result, name, tuple(failed))
-        failed.append((number, result))
-    return Decision(failed[0][1], former, tuple(failed))
+    return [interface.Request(binding, placement, term.affinity_name) for term in terms[first:]]
 
 
 def reschedule_is_asked_for(binding: objects.Binding) -> bool:

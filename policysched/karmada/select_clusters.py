@@ -23,7 +23,7 @@ def select(
 ) -> Selection:
     """Return the clusters that the binding is to be divided among, best first, or why none."""
     ranked = sorted(found, key=lambda candidate: candidate.rank)
-    if not placement.spread_constraints or _ignores_constraints(placement.replica_scheduling):
+    if not placement.spread_constraints or ignores_constraints(placement.replica_scheduling):
         return ranked
     fields = {constraint.spread_by_field for constraint in placement.spread_constraints}
     if "region" in fields:
@@ -33,7 +33,7 @@ def select(
     return errors.Failure("other", "just support cluster and region spread constraint")
 
 
-def _ignores_constraints(strategy: objects.ReplicaScheduling | None) -> bool:
+def ignores_constraints(strategy: objects.ReplicaScheduling | None) -> bool:
     """Return whether replicas are divided by weights that are written down."""
     if strategy is None or strategy.replica_scheduling_type != objects.DIVIDED:
         return False

@@ -14,14 +14,14 @@ import numpy as np
 
 from policysched.compiler import compiler, node_masks, scope
 from policysched.compiler.rules import base, node_affinity, outage_hold, reject, score
-from policysched.framework import cycle_state, score_table
+from policysched.framework import cycle_state, score_table, status
 from policysched.karmada import errors, interface, judgement
 from policysched.karmada.plugins import targets
-from policysched.karmada.policies import binding_shapes, cluster_rows, completion, openings
+from policysched.karmada.policies import binding_shapes, cluster_rows, completion, openings, seeing
 
 if TYPE_CHECKING:
     import datetime
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from policysched import clock as clocks
     from policysched.cluster import columns, metric_table, metric_windows, pod_shape
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from policysched.karmada import objects, snapshot
     from policysched.lang import checked
 
-_FilterRule: TypeAlias = "reject.Reject | node_affinity.RequiredNodeAffinity"
+FilterRule: TypeAlias = "reject.Reject | node_affinity.RequiredNodeAffinity"
 
 _MAX_NAMES = 4
 _HASH_LENGTH = 8
@@ -79,12 +79,12 @@ class ClusterPolicies:
         in_force.sort(key=lambda policy: policy.name)
         self._policies = [(each, scope.PolicyScope(each.scope)) for each in in_force]
         self._groups = {
-            (each.name, group.name): node_masks.lower(group.selector)
+            (each.name, group.name): (group, node_masks.lower(group.selector))
             for each in in_force
             for group in (each.clusters.groups if each.clusters else ())
         }
         plugins = self._compiled.plugins
-        self._filters: list[_FilterRule] = [
+        self._filters: list[FilterRule] = [
             each
             for each in plugins
             if isinstance(each, reject.Reject | node_affinity.RequiredNodeAffinity)
@@ -148,19 +148,9 @@ class ClusterPolicies:
 
         Like a taint, `reject` keeps off what is not there yet: present targets pass.
         """
-        snap = self._rows.at(clusters)
-        nodes = snap.at_rows(self._rows.rows_of(clusters))
-        pod = self._shapes.info(request.binding)
-        told: Sequence[str] = self._outside_group(request, snap, nodes)
-        for rule in self._filters:
-            state = cycle_state.CycleState()
-            if not rule.applies_to(state, pod.shape, snap):
-                continue
-            passes = rule.filter(state, pod, nodes).passes
-            said: Sequence[str] = [interface.PASSES if p else _reason(rule) for p in passes]
-            if isinstance(rule, reject.Reject):
-                said = targets.keep_passing(said, request, clusters)
-            told = [before or now for before, now in zip(told, said, strict=True)]
+        told: Sequence[str] = [interface.PASSES] * len(clusters.clusters)
+        for answer in self.answers(request, clusters):
+            told = [before or now for before, now in zip(told, answer.reasons, strict=True)]
         return told
 
     def judge(
@@ -170,19 +160,65 @@ class ClusterPolicies:
 
         Points by comparison are made among these clusters.
         """
-        snap = self._rows.at(clusters)
-        nodes = snap.at_rows(self._rows.rows_of(clusters)[np.array(feasible, np.intp)])
-        pod = self._shapes.info(request.binding)
         given = {
-            rule.head.name: _weighted(rule, pod, nodes)
-            for rule in self._scores
-            if rule.applies_to(cycle_state.CycleState(), pod.shape, snap)
+            rule.head.name: rule.weight * hundredths
+            for rule, hundredths in self.points(request, clusters, feasible)
         }
         total = sum(given.values(), np.zeros(len(feasible), np.int64))
         return judgement.Judgement(
             [int(each) for each in total // score_table.HUNDREDTHS],
-            self._votes(request, snap, given),
+            self._votes(request, self._rows.at(clusters), given),
         )
+
+    # --- what each rule says ----------------------------------------------------------------------
+
+    @property
+    def rules(self) -> Sequence[node_interface.Plugin]:
+        """The rules, in the role of plugins."""
+        return self._compiled.plugins
+
+    def view(self, binding: objects.Binding, clusters: snapshot.Snapshot) -> seeing.View:
+        """Return what rules see."""
+        snap = self._rows.at(clusters)
+        return seeing.View(self._shapes.info(binding), snap, self._rows.rows_of(clusters))
+
+    def about(
+        self, binding: objects.Binding, clusters: snapshot.Snapshot
+    ) -> list[checked.CheckedPolicy]:
+        """Return the policies that are about a binding, by name."""
+        return self._about(binding, self._rows.at(clusters))
+
+    def answers(
+        self, request: interface.Request, clusters: snapshot.Snapshot
+    ) -> Iterator[seeing.Answer]:
+        """Yield what each filter that acts on a binding says, in the order in which they count."""
+        seen = self.view(request.binding, clusters)
+        nodes = seen.clusters
+        outside = self._outside_group(request, seen.snap, nodes)
+        if outside is not None:
+            yield outside
+        for rule in self._filters:
+            state = cycle_state.CycleState()
+            if not rule.applies_to(state, seen.pod.shape, seen.snap):
+                continue
+            passes = rule.filter(state, seen.pod, nodes).passes
+            said: Sequence[str] = [interface.PASSES if p else _reason(rule) for p in passes]
+            if isinstance(rule, reject.Reject):
+                said = targets.keep_passing(said, request, clusters)
+            yield seeing.Answer(base.rule_ref(rule.head), said)
+
+    def points(
+        self, request: interface.Request, clusters: snapshot.Snapshot, feasible: Sequence[int]
+    ) -> Iterator[tuple[base.ScoreRule, columns.IntArray]]:
+        """Yield int64 (f,) hundredths of points by each score, not yet times its weight.
+
+        They are of the f clusters at the places `feasible`.
+        """
+        seen = self.view(request.binding, clusters)
+        nodes = seen.at(feasible)
+        for rule in self._scores:
+            if rule.applies_to(cycle_state.CycleState(), seen.pod.shape, seen.snap):
+                yield rule, _hundredths(rule, seen.pod, nodes)
 
     def opening(self, binding: objects.Binding, clusters: snapshot.Snapshot) -> openings.Opening:
         """Return what the rules let a binding do now, whatever clusters it has."""
@@ -224,15 +260,19 @@ class ClusterPolicies:
         request: interface.Request,
         snap: node_snapshots.Snapshot,
         nodes: node_snapshots.NodeView,
-    ) -> list[str]:
+    ) -> seeing.Answer | None:
         """Return the reason of the clusters that are not in the group whose turn it is."""
         placement = cast("objects.Placement", request.spec.placement)
         grouping = completion.groups(placement, self._about(request.binding, snap))
         group = grouping and self._groups.get((grouping.name, request.affinity_name))
         if not grouping or not group:
-            return [interface.PASSES] * len(nodes)
-        reason = f"cluster(s) not in clusterGroup {grouping.name}/{request.affinity_name}"
-        return [interface.PASSES if inside else reason for inside in group.mask(nodes)]
+            return None
+        said, inside = group
+        reason = f"cluster(s) not in clusterGroup {grouping.name}/{said.name}"
+        return seeing.Answer(
+            status.RuleRef(grouping.name, said.name, said.span.line),
+            [interface.PASSES if each else reason for each in inside.mask(nodes)],
+        )
 
     def _votes(
         self,
@@ -270,22 +310,22 @@ def of(
     return None
 
 
-def _reason(rule: _FilterRule) -> str:
+def _reason(rule: FilterRule) -> str:
     if rule.head.message:
         return rule.head.message
     said = "rejected by" if isinstance(rule, reject.Reject) else "didn't match"
     return f"cluster(s) {said} policy {rule.head.name}"
 
 
-def _weighted(
+def _hundredths(
     rule: base.ScoreRule, pod: pod_shape.PodInfo, nodes: node_snapshots.NodeView
 ) -> columns.IntArray:
-    """Return int64 (f,) hundredths times the weight of a rule, of the f feasible clusters."""
+    """Return int64 (f,) hundredths of points by a rule, of the f feasible clusters."""
     state = cycle_state.CycleState()
     raw = cast("node_interface.ScorePlugin", rule).score(state, pod, nodes)
     if isinstance(rule, score.RelativeScore):
-        raw = rule.normalize_score(state, pod, raw)
-    return cast("columns.IntArray", rule.weight * raw)
+        return rule.normalize_score(state, pod, raw)
+    return cast("columns.IntArray", raw)
 
 
 def _sum(each: Iterable[columns.IntArray]) -> Iterable[int]:

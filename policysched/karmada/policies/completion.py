@@ -39,6 +39,21 @@ def division(policies: Sequence[checked.CheckedPolicy]) -> checked.CheckedPolicy
     return next((p for p in policies if p.clusters and p.clusters.division), None)
 
 
+def added(
+    placement: objects.Placement, policies: Sequence[checked.CheckedPolicy]
+) -> dict[str, str]:
+    """Return which policy says what is added to a placement, by statement; not of tolerations."""
+    spreading = next((p for p in policies if p.clusters and p.clusters.spread), None)
+    dividing = division(policies)
+    own = placement.replica_scheduling
+    said = {
+        "clusterGroup": groups(placement, policies),
+        "spreadConstraint": None if placement.spread_constraints else spreading,
+        "replicas": None if _divided(own, dividing) == own else dividing,
+    }
+    return {statement: policy.name for statement, policy in said.items() if policy}
+
+
 def completed(
     placement: objects.Placement,
     policies: Sequence[checked.CheckedPolicy],
