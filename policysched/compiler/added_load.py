@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from policysched.cluster import columns, just_placed, pod_shape, snapshot
 from policysched.compiler import column, physical
-from policysched.compiler.kernels import arithmetic
+from policysched.compiler.kernels import arithmetic, scalar
 from policysched.framework import cycle_state, interface, shape_answers
 from policysched.lang import checked_expr
 
@@ -128,3 +128,11 @@ class Grown:
         """Return the sum."""
         added = self.added.current(batch.nodes.snapshot)[batch.nodes.rows]
         return arithmetic.add(self.metric.evaluate(batch), column.Numbers(added, column.ALWAYS))
+
+    def at(self, one: physical.OneNode) -> float | None:
+        """Return the sum on one node."""
+        measured = self.metric.at(one)
+        if measured is None:
+            return None
+        node = one.node
+        return scalar.add(measured, self.added.current(node.snapshot).item(node.row))

@@ -14,7 +14,14 @@ from collections.abc import Iterator
 from typing import Any, assert_never
 
 from policysched.cluster import selectors
-from policysched.compiler import added_load, compiler, metric_samples, node_masks, physical
+from policysched.compiler import (
+    added_load,
+    compiler,
+    conditions,
+    metric_samples,
+    node_masks,
+    physical,
+)
 from policysched.compiler.rules import (
     base,
     node_affinity,
@@ -75,7 +82,7 @@ def _body(rule: base.PolicyRule) -> Iterator[str]:
             pass
 
 
-def _expression(expr: physical.PhysicalExpr[Any]) -> Iterator[str]:
+def _expression(expr: physical.PhysicalExpr[Any, Any]) -> Iterator[str]:
     note = ""
     if isinstance(expr, physical.Kept):
         expr, note = expr.inner, ", kept across pods"
@@ -130,19 +137,19 @@ def _leaf_name(
             assert_never(expr)
 
 
-def _children(expr: physical.PhysicalExpr[Any]) -> Iterator[Iterator[str]]:
+def _children(expr: physical.PhysicalExpr[Any, Any]) -> Iterator[Iterator[str]]:
     match expr:
         case physical.Arithmetic(left=left, right=right):
             yield from (_expression(left), _expression(right))
-        case physical.Comparison(left=left, right=right):
+        case conditions.Comparison(left=left, right=right):
             yield from (_expression(left), _expression(right))
         case physical.Function(arguments=operands):
             yield from (_expression(operand) for operand in operands)
-        case physical.AllOf(operands=operands) | physical.AnyOf(operands=operands):
+        case conditions.AllOf(operands=operands) | conditions.AnyOf(operands=operands):
             yield from (_expression(operand) for operand in operands)
-        case physical.Negation(operand=operand):
+        case conditions.Negation(operand=operand):
             yield _expression(operand)
-        case physical.NodeMatches(selector=selector):
+        case conditions.NodeMatches(selector=selector):
             yield _mask(selector)
         case physical.Fallback(value=value, fallback=fallback):
             yield from (_expression(value), _expression(fallback))

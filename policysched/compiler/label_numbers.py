@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 
-from policysched.cluster import interning, snapshot
+from policysched.cluster import interning, label_column, node_row, snapshot
 from policysched.compiler import column
 
 _DECIMAL = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)")
@@ -34,12 +34,23 @@ class LabelNumbers:
 
     def on(self, nodes: snapshot.NodeView) -> column.Numbers:
         """Return (n,) numbers, missing where the label is absent or no number."""
-        labels = nodes.snapshot.nodes.label(self._key)
+        labels = self._labels(nodes.snapshot)
+        # Id -1, an absent label, finds the last entry.
+        return column.at_rows(self._table, labels.ids[nodes.rows].astype(np.intp))
+
+    def at(self, node: node_row.NodeRow) -> float | None:
+        """Return the number of one node, None where the label is absent or no number."""
+        number = self._labels(node.snapshot).ids.item(node.row)
+        values, is_valid = self._table
+        return values.item(number) if is_valid[number] else None
+
+    def _labels(self, snap: snapshot.Snapshot) -> label_column.LabelColumn:
+        """Return the label of all nodes, with each of its values read."""
+        labels = snap.nodes.label(self._key)
         if self._values is not labels.values or len(self._table.values) <= len(labels.values):
             self._table = _read(labels.values.values)
             self._values = labels.values
-        # Id -1, an absent label, finds the last entry.
-        return column.at_rows(self._table, labels.ids[nodes.rows].astype(np.intp))
+        return labels
 
 
 def _read(texts: list[str]) -> column.Numbers:

@@ -13,6 +13,7 @@ from policysched.cluster import snapshot
 from policysched.compiler import (
     added_load,
     column,
+    conditions,
     evidence,
     expressions,
     fallbacks,
@@ -25,7 +26,7 @@ from policysched.compiler import (
     pod_predicates,
     readings,
 )
-from policysched.compiler.kernels import arithmetic, compare
+from policysched.compiler.kernels import arithmetic, compare, scalar
 from policysched.lang import checked, checked_expr
 
 _LOOK_UPS = (checked_expr.Const, checked_expr.MetricRef, checked_expr.NodeResource)
@@ -101,11 +102,17 @@ class Lowering:
     def _number(self, expr: checked_expr.TypedExpr) -> physical.NumberExpr:
         match expr:
             case checked_expr.Arithmetic(operator=operator, left=left, right=right):
-                operation = arithmetic.OPERATORS[operator]
-                return physical.Arithmetic(expr, operation, self.number(left), self.number(right))
+                return physical.Arithmetic(
+                    expr,
+                    arithmetic.OPERATORS[operator],
+                    scalar.OPERATORS[operator],
+                    self.number(left),
+                    self.number(right),
+                )
             case checked_expr.Call(function=function, arguments=arguments):
                 lowered = tuple(self.number(argument) for argument in arguments)
-                return physical.Function(expr, arithmetic.FUNCTIONS[function], lowered)
+                many, one = arithmetic.FUNCTIONS[function], scalar.FUNCTIONS[function]
+                return physical.Function(expr, many, one, lowered)
             case checked_expr.Else(value=value, fallback=fallback):
                 return physical.Fallback(expr, self.number(value), self.number(fallback))
             case (
@@ -133,7 +140,7 @@ class Lowering:
     ) -> physical.NumberExpr:
         match expr:
             case checked_expr.Const(value=value):
-                return physical.Literal(expr, column.constant(value))
+                return physical.Literal(expr, float(value), column.constant(value))
             case checked_expr.MetricRef():
                 return self._metric(expr)
             case checked_expr.NodeResource():
@@ -164,18 +171,23 @@ class Lowering:
     def _condition(self, expr: checked_expr.TypedExpr) -> physical.TruthExpr:
         match expr:
             case checked_expr.Compare(comparator=comparator, left=left, right=right):
-                comparison = compare.COMPARISONS[comparator]
-                return physical.Comparison(expr, comparison, self.number(left), self.number(right))
+                return conditions.Comparison(
+                    expr,
+                    compare.COMPARISONS[comparator],
+                    scalar.COMPARISONS[comparator],
+                    self.number(left),
+                    self.number(right),
+                )
             case checked_expr.NodeTest(selector=selector):
-                return physical.NodeMatches(expr, node_masks.lower(selector))
+                return conditions.NodeMatches(expr, node_masks.lower(selector))
             case checked_expr.PodTest(selector=selector):
-                return physical.PodMatches(expr, pod_predicates.lower(selector))
+                return conditions.PodMatches(expr, pod_predicates.lower(selector))
             case checked_expr.And(operands=operands):
-                return physical.AllOf(expr, tuple(self.condition(each) for each in operands))
+                return conditions.AllOf(expr, tuple(self.condition(each) for each in operands))
             case checked_expr.Or(operands=operands):
-                return physical.AnyOf(expr, tuple(self.condition(each) for each in operands))
+                return conditions.AnyOf(expr, tuple(self.condition(each) for each in operands))
             case checked_expr.Not(operand=operand):
-                return physical.Negation(expr, self.condition(operand))
+                return conditions.Negation(expr, self.condition(operand))
             case (
                 checked_expr.Const()
                 | checked_expr.MetricRef()

@@ -34,6 +34,8 @@ class Outage:
 
     def is_on(self, snap: snapshot.Snapshot, state: cycle_state.CycleState) -> bool:
         """Return whether there is one; answers end when the age of a sample may begin one."""
+        if not self._samples:
+            return False
         is_any_out = False
         for samples in self._samples:
             current = samples.current(snap)

@@ -1,25 +1,24 @@
 """Expressions in the form that runs: each node evaluates to a column on the nodes of a batch.
 
-Every node keeps the checked expression it was lowered from, for plans and faults.
+Every node keeps the checked expression it was lowered from, for plans and faults. It says the same
+in two ways: `evaluate` on many nodes at once, `at` on a single one, where arrays do not pay.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from typing import Generic, Protocol, TypeAlias, TypeVar, cast
+from typing import Generic, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 
-from policysched.cluster import columns, pod_requests, pod_shape, snapshot
+from policysched.cluster import columns, node_row, pod_requests, pod_shape, snapshot
 from policysched.compiler import (
     column,
     kept,
     label_numbers,
     metric_samples,
-    node_masks,
-    pod_predicates,
 )
-from policysched.compiler.kernels import arithmetic, compare, logic
+from policysched.compiler.kernels import arithmetic, scalar
 from policysched.framework import cycle_state
 from policysched.lang import checked_expr
 
@@ -27,6 +26,7 @@ _PODS = "pods"
 _FEW_NODES = 8
 """For so few nodes an expression is evaluated as fast as what is kept of it is patched and read."""
 ResultT_co = TypeVar("ResultT_co", covariant=True)
+AtT_co = TypeVar("AtT_co", covariant=True)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -43,7 +43,16 @@ class Batch:
     keeps: bool = True
 
 
-class PhysicalExpr(Protocol, Generic[ResultT_co]):
+@dataclasses.dataclass(slots=True)
+class OneNode:
+    """The same for one node."""
+
+    node: node_row.NodeRow
+    shape: pod_shape.PodShape
+    state: cycle_state.CycleState
+
+
+class PhysicalExpr(Protocol, Generic[ResultT_co, AtT_co]):
     """A node of the plan."""
 
     @property
@@ -55,16 +64,20 @@ class PhysicalExpr(Protocol, Generic[ResultT_co]):
         """Return the column on the nodes of the batch; to be called inside `arithmetic.quiet()`."""
         ...
 
+    def at(self, one: OneNode) -> AtT_co | None:
+        """Return what it is on one node, None where it is missing or unknown."""
+        ...
 
-NumberExpr: TypeAlias = PhysicalExpr[column.Numbers]
-TruthExpr: TypeAlias = PhysicalExpr[column.Truths]
+
+NumberExpr: TypeAlias = PhysicalExpr[column.Numbers, float]
+TruthExpr: TypeAlias = PhysicalExpr[column.Truths, bool]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Kept(Generic[column.ColumnT]):
+class Kept(Generic[column.ColumnT, AtT_co]):
     """An expression that does not read the pod: its column outlives the pod."""
 
-    inner: PhysicalExpr[column.ColumnT]
+    inner: PhysicalExpr[column.ColumnT, AtT_co]
     kept: kept.KeptColumn[column.ColumnT]
 
     @property
@@ -84,14 +97,15 @@ class Kept(Generic[column.ColumnT]):
 
         return self.kept.on(batch.nodes, batch.state, compute)
 
+    def at(self, one: OneNode) -> AtT_co | None:
+        """Return what it is on one node."""
+        return self.inner.at(one)
 
-def evaluate(expr: PhysicalExpr[ResultT_co], batch: Batch) -> ResultT_co:
+
+def evaluate(expr: PhysicalExpr[ResultT_co, AtT_co], batch: Batch) -> ResultT_co:
     """Return the column of a whole expression; NumPy does not warn of what counts as missing."""
     with arithmetic.quiet():
         return expr.evaluate(batch)
-
-
-# --- numbers -------------------------------------------------------------------------------------
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -99,11 +113,16 @@ class Literal:
     """A constant."""
 
     source: checked_expr.TypedExpr
+    number: float
     value: column.Numbers
 
     def evaluate(self, batch: Batch) -> column.Numbers:
         """Return the constant."""
         return self.value
+
+    def at(self, one: OneNode) -> float:
+        """Return the constant."""
+        return self.number
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -120,6 +139,15 @@ class Metric:
             batch.state.expire_at(current.valid_until)
         return column.at_rows(current.numbers, batch.nodes.rows)
 
+    def at(self, one: OneNode) -> float | None:
+        """Return what the metric says about the node."""
+        current = self.samples.current(one.node.snapshot)
+        if current.valid_until is not None:
+            one.state.expire_at(current.valid_until)
+        values, is_valid = current.numbers
+        row = one.node.row
+        return values.item(row) if is_valid is column.ALWAYS or is_valid[row] else None
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Resource:
@@ -130,6 +158,16 @@ class Resource:
     def evaluate(self, batch: Batch) -> column.Numbers:
         """Return the amounts; 0 of a resource that no node and no pod has."""
         return column.Numbers(self._amounts(batch.nodes).astype(np.float64), column.ALWAYS)
+
+    def at(self, one: OneNode) -> float:
+        """Return the amount."""
+        match self.source.kind:
+            case "allocatable":
+                return float(one.node.allocatable_of(self.source.resource))
+            case "requested":
+                return float(one.node.requested_of(self.source.resource))
+            case "free":
+                return float(one.node.free_of(self.source.resource))
 
     def _amounts(self, nodes: snapshot.NodeView) -> columns.IntArray:
         match self.source.kind:
@@ -170,6 +208,10 @@ class PodRequest:
         """Return the amount."""
         return column.constant(batch.shape.requests.amounts.get(self.source.resource, 0))
 
+    def at(self, one: OneNode) -> float:
+        """Return the amount."""
+        return float(one.shape.requests.amounts.get(self.source.resource, 0))
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PodLimit:
@@ -182,6 +224,11 @@ class PodLimit:
         limit = pod_requests.limit(batch.shape.limits, self.source.resource)
         return column.MISSING if limit is None else column.constant(limit)
 
+    def at(self, one: OneNode) -> float | None:
+        """Return the amount, None where there is no limit."""
+        limit = pod_requests.limit(one.shape.limits, self.source.resource)
+        return None if limit is None else float(limit)
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Priority:
@@ -192,6 +239,10 @@ class Priority:
     def evaluate(self, batch: Batch) -> column.Numbers:
         """Return the number."""
         return column.constant(batch.shape.priority)
+
+    def at(self, one: OneNode) -> float:
+        """Return the number."""
+        return float(one.shape.priority)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -205,6 +256,10 @@ class LabelNumber:
         """Return the numbers, missing where there is none."""
         return self.numbers.on(batch.nodes)
 
+    def at(self, one: OneNode) -> float | None:
+        """Return the number, None where there is none."""
+        return self.numbers.at(one.node)
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Arithmetic:
@@ -212,12 +267,21 @@ class Arithmetic:
 
     source: checked_expr.TypedExpr
     operation: arithmetic.Binary
+    on_one: scalar.Binary
     left: NumberExpr
     right: NumberExpr
 
     def evaluate(self, batch: Batch) -> column.Numbers:
         """Return the result."""
         return self.operation(self.left.evaluate(batch), self.right.evaluate(batch))
+
+    def at(self, one: OneNode) -> float | None:
+        """Return the result on one node."""
+        left = self.left.at(one)
+        if left is None:
+            return None
+        right = self.right.at(one)
+        return None if right is None else self.on_one(left, right)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -226,11 +290,18 @@ class Function:
 
     source: checked_expr.TypedExpr
     function: arithmetic.Function
+    on_one: scalar.Function
     arguments: tuple[NumberExpr, ...]
 
     def evaluate(self, batch: Batch) -> column.Numbers:
         """Return the result."""
         return self.function([argument.evaluate(batch) for argument in self.arguments])
+
+    def at(self, one: OneNode) -> float | None:
+        """Return the result on one node."""
+        found = [argument.at(one) for argument in self.arguments]
+        known = [number for number in found if number is not None]
+        return self.on_one(known) if len(known) == len(found) else None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -248,91 +319,7 @@ class Fallback:
             return column.Numbers(value.values, column.ALWAYS)
         return arithmetic.coalesce(value, self.fallback.evaluate(batch))
 
-
-# --- conditions ----------------------------------------------------------------------------------
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Comparison:
-    """A comparison of two numbers."""
-
-    source: checked_expr.TypedExpr
-    comparison: compare.Comparison
-    left: NumberExpr
-    right: NumberExpr
-
-    def evaluate(self, batch: Batch) -> column.Truths:
-        """Return where it holds."""
-        left, right = self.left.evaluate(batch), self.right.evaluate(batch)
-        return compare.compare(self.comparison, left, right)
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class NodeMatches:
-    """A selector on the node."""
-
-    source: checked_expr.TypedExpr
-    selector: node_masks.NodeMask
-
-    def evaluate(self, batch: Batch) -> column.Truths:
-        """Return which nodes match."""
-        return column.definite(self.selector.mask(batch.nodes))
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class PodMatches:
-    """A selector on the incoming pod."""
-
-    source: checked_expr.TypedExpr
-    selector: pod_predicates.PodPredicate
-
-    def evaluate(self, batch: Batch) -> column.Truths:
-        """Return whether the pod matches, the same for all nodes."""
-        matches = np.bool_(self.selector(batch.shape))
-        return column.definite(cast("columns.BoolArray", matches))
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class AllOf:
-    """Kleene and; what is the same on all nodes comes first and may settle it."""
-
-    source: checked_expr.TypedExpr
-    operands: tuple[TruthExpr, ...]
-
-    def evaluate(self, batch: Batch) -> column.Truths:
-        """Return the conjunction."""
-        found = []
-        for operand in self.operands:
-            found.append(operand.evaluate(batch))
-            if found[-1].is_false is column.ALWAYS:
-                return found[-1]
-        return logic.all_of(found)
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class AnyOf:
-    """Kleene or; what is the same on all nodes comes first and may settle it."""
-
-    source: checked_expr.TypedExpr
-    operands: tuple[TruthExpr, ...]
-
-    def evaluate(self, batch: Batch) -> column.Truths:
-        """Return the disjunction."""
-        found = []
-        for operand in self.operands:
-            found.append(operand.evaluate(batch))
-            if found[-1].is_true is column.ALWAYS:
-                return found[-1]
-        return logic.any_of(found)
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Negation:
-    """Kleene not."""
-
-    source: checked_expr.TypedExpr
-    operand: TruthExpr
-
-    def evaluate(self, batch: Batch) -> column.Truths:
-        """Return the negation."""
-        return logic.negation(self.operand.evaluate(batch))
+    def at(self, one: OneNode) -> float | None:
+        """Return the result on one node."""
+        value = self.value.at(one)
+        return self.fallback.at(one) if value is None else value

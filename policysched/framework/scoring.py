@@ -10,7 +10,7 @@ from typing import cast
 import numpy as np
 import numpy.typing as npt
 
-from policysched.cluster import columns, pod_shape, snapshot
+from policysched.cluster import columns, node_row, pod_shape, snapshot
 from policysched.framework import (
     asking,
     cycle_state,
@@ -264,11 +264,17 @@ def _version(scorers: Sequence[Scorer]) -> shape_answers.Version:
 
 def _parts_of(scorers: Sequence[Scorer]) -> shape_answers.ScoreFn:
     """Return a function that gives the weighted scores of k plugins, int64 (k, n)."""
+    knows_rows = any(hasattr(scorer.plugin, "score_row") for scorer in scorers)
 
     def ask(
         state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
     ) -> columns.IntArray:
         parts = np.empty((len(scorers), len(nodes)), np.int64)
+        if knows_rows and len(nodes) <= shape_answers.FEW_ROWS:
+            for index, row in enumerate(nodes.row_numbers.tolist()):
+                node = node_row.NodeRow(nodes.snapshot, row)
+                parts[:, index] = _weighted_at(scorers, state, pod, node)
+            return parts
         is_invalid: columns.BoolArray | None = None
         for index, scorer in enumerate(scorers):
             plugin = scorer.plugin
@@ -283,6 +289,28 @@ def _parts_of(scorers: Sequence[Scorer]) -> shape_answers.ScoreFn:
         return parts
 
     return ask
+
+
+def _weighted_at(
+    scorers: Sequence[Scorer],
+    state: cycle_state.CycleState,
+    pod: pod_shape.PodInfo,
+    node: node_row.NodeRow,
+) -> list[int]:
+    """Return the weighted scores of k plugins for one node; see `_INVALID`."""
+    found = []
+    nodes = node.snapshot.at_rows(np.array([node.row]))
+    for scorer in scorers:
+        plugin = scorer.plugin
+        at_row = getattr(plugin, "score_row", None)
+        if at_row is None:
+            score = int(asking.ask(plugin, "Score", plugin.score, state, pod, nodes)[0])
+        else:
+            score = int(asking.ask(plugin, "Score", at_row, state, pod, node))
+        if not 0 <= score <= _highest(scorer):
+            return [_INVALID, *(0 for _ in scorers[1:])]
+        found.append(score * scorer.factor)
+    return found
 
 
 def _highest(scorer: Scorer) -> int:
@@ -326,7 +354,9 @@ def _kept(scorer: Scorer, cycle: filtering.Cycle) -> shape_answers.KeptScores:
     if kept is None:
         plugin = scorer.plugin
         compute = functools.partial(asking.ask_score, plugin)
-        kept = shape_answers.KeptScores(_version([scorer]), compute)
+        by_row = getattr(plugin, "score_row", None)
+        at_row = functools.partial(asking.ask, plugin, "Score", by_row) if by_row else None
+        kept = shape_answers.KeptScores(_version([scorer]), compute, at_row)
         cycle.answers.scores[scorer.number] = kept
     return kept
 

@@ -16,11 +16,14 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from policysched.cluster import objects, pod_shape, snapshot
-from policysched.framework import asking, cycle_state, interface, status_table
+from policysched.cluster import node_row, objects, pod_shape, snapshot
+from policysched.framework import asking, cycle_state, interface, status, status_table
 
 ScoreFn: TypeAlias = Callable[
     [cycle_state.CycleState, pod_shape.PodInfo, snapshot.NodeView], interface.RawScores
+]
+RowScoreFn: TypeAlias = Callable[
+    [cycle_state.CycleState, pod_shape.PodInfo, node_row.NodeRow], float
 ]
 ScalarT = TypeVar("ScalarT", bound=np.generic)
 PlannedT = TypeVar("PlannedT")
@@ -29,6 +32,8 @@ MAX_SHAPES = 128
 """For how many shapes answers are kept."""
 _PATCH_SHARE = 4
 """Beyond a quarter of the rows, asking about all of them is cheaper than patching."""
+FEW_ROWS = 3
+"""So many rows are asked about one by one, by plugins that can (`interface.RowFilterPlugin`)."""
 _NO_ROWS: npt.NDArray[np.intp] = np.zeros(0, np.intp)
 
 
@@ -78,13 +83,20 @@ class Version:
 
 
 class KeptFilter:
-    """First failures of consecutive Filter plugins that depend on single rows."""
+    """First failures of consecutive Filter plugins that depend on single rows.
+
+    Attributes:
+        current: int16 (N,), the answers as of the last time they were asked for.
+        changed: rows that were asked about then, None for all.
+    """
 
     def __init__(self, plugins: Sequence[interface.FilterPlugin]) -> None:
         """Keep answers of `plugins`, in order."""
         self.plugins = plugins
+        self.current: status_table.StatusIds = np.zeros(0, np.int16)
+        self.changed: npt.NDArray[np.intp] | None = None
         self._version = Version(_union(plugins))
-        self._ids: status_table.StatusIds = np.zeros(0, np.int16)
+        self._knows_rows = any(hasattr(plugin, "filter_row") for plugin in plugins)
 
     def ids(
         self,
@@ -94,13 +106,38 @@ class KeptFilter:
         table: status_table.StatusTable,
     ) -> status_table.StatusIds:
         """Return int16 (N,), current; not to be written to."""
-        rows = self._version.changed_rows(snap)
+        rows = self.changed = self._version.changed_rows(snap)
         if rows is None:
-            self._ids = first_failures(self.plugins, state, pod, snap.all_rows(), table)
+            self.current = first_failures(self.plugins, state, pod, snap.all_rows(), table)
         elif len(rows):
-            self._ids = _lengthened(self._ids, snap.size)
-            self._ids[rows] = first_failures(self.plugins, state, pod, snap.at_rows(rows), table)
-        return self._ids
+            self.current = _lengthened(self.current, snap.size)
+            if self._knows_rows and len(rows) <= FEW_ROWS:
+                for row in rows.tolist():
+                    node = node_row.NodeRow(snap, row)
+                    self.current[row] = self._first_failure(state, pod, node, table)
+            else:
+                nodes = snap.at_rows(rows)
+                self.current[rows] = first_failures(self.plugins, state, pod, nodes, table)
+        return self.current
+
+    def _first_failure(
+        self,
+        state: cycle_state.CycleState,
+        pod: pod_shape.PodInfo,
+        node: node_row.NodeRow,
+        table: status_table.StatusTable,
+    ) -> int:
+        for plugin in self.plugins:
+            at_row = getattr(plugin, "filter_row", None)
+            if at_row is None:
+                nodes = node.snapshot.at_rows(np.array([node.row]))
+                answers = asking.ask_filter(plugin, state, pod, nodes)
+                answer = answers.statuses[answers.ids.item(0)]
+            else:
+                answer = asking.ask(plugin, "Filter", at_row, state, pod, node)
+            if answer is not status.SUCCESS and not answer.is_success:
+                return table.intern(status_table.signed(plugin.name, answer))
+        return 0
 
 
 class KeptScores:
@@ -110,9 +147,15 @@ class KeptScores:
         changes: grows whenever a score comes out different.
     """
 
-    def __init__(self, version: Version, compute: ScoreFn) -> None:
-        """Keep what `compute` says of rows; `version` tells when to ask it again."""
+    def __init__(
+        self, version: Version, compute: ScoreFn, at_row: RowScoreFn | None = None
+    ) -> None:
+        """Keep what `compute` says of rows; `version` tells when to ask it again.
+
+        `at_row` says the same of one row, None where only `compute` does.
+        """
         self._compute = compute
+        self._at_row = at_row
         self._version = version
         self._scores: interface.RawScores = np.zeros(0, np.int64)
         self.changes = 0
@@ -128,7 +171,11 @@ class KeptScores:
         elif len(rows):
             self._scores = _lengthened(self._scores, snap.size)
             before = self._scores[rows].tobytes()  # NaN equals itself in bytes
-            self._scores[rows] = self._compute(state, pod, snap.at_rows(rows))
+            if self._at_row is not None and len(rows) <= FEW_ROWS:
+                for row in rows.tolist():
+                    self._scores[row] = self._at_row(state, pod, node_row.NodeRow(snap, row))
+            else:
+                self._scores[rows] = self._compute(state, pod, snap.at_rows(rows))
             self.changes += before != self._scores[rows].tobytes()
         return self._scores
 
@@ -141,7 +188,6 @@ class ShapeAnswers:
         state: the CycleState of all plugins whose answers are kept.
         table: numbers of all statuses met with this shape.
         pre_filters: answers of PreFilter by plugin number.
-        filters: by stage number.
         scores: raw ones by plugin number.
         left_out: numbers of plugins that do not apply to the shape.
         plan: for each extension point, the plugins that do, in the form its runner likes.
@@ -151,7 +197,6 @@ class ShapeAnswers:
     left_out: frozenset[int] = frozenset()
     table: status_table.StatusTable = dataclasses.field(default_factory=status_table.StatusTable)
     pre_filters: dict[int, interface.PreFilterResult] = dataclasses.field(default_factory=dict)
-    filters: dict[int, KeptFilter] = dataclasses.field(default_factory=dict)
     scores: dict[int, KeptScores] = dataclasses.field(default_factory=dict)
     plan: dict[str, Sequence[Any]] = dataclasses.field(default_factory=dict)
 

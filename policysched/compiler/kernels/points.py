@@ -23,10 +23,11 @@ def _hundredths(shares: columns.FloatArray) -> columns.IntArray:
 def linear(values: columns.FloatArray, low: float, high: float) -> columns.IntArray:
     """Return `(v - low) / (high - low)` of 100 points, inside 0 to 100.
 
-    Example: linear([0.3, 1.2], 0, 0.9) is [3333, 10000]. With equal bounds it is a step. Far
-    outside of close bounds it overflows, which does no harm; NumPy must not warn of it.
+    Example: linear([0.3, 1.2], 0, 0.9) is [3333, 10000]. With equal bounds, or such that are next
+    to each other near 0, it is a step. Far outside of close bounds it overflows, which does no
+    harm; NumPy must not warn of it.
     """
-    if low == high:
+    if low / 2 == high / 2:
         return FULL * (values >= high).astype(np.int64)
     shares = (values / 2 - low / 2) / (high / 2 - low / 2)
     return _hundredths(np.minimum(np.maximum(shares, 0.0), 1.0))  # np.clip is slow on a few rows

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from policysched.cluster import columns, pod_shape, snapshot
+from policysched.cluster import columns, node_row, pod_shape, snapshot
 from policysched.compiler import (
     column,
     expressions,
@@ -80,6 +80,20 @@ class Reject(base.PolicyRule):
         rejecting = self.rejecting(physical.Batch(nodes, pod.shape, state))
         return status.NodeStatuses.where(rejecting, self._rejected)
 
+    @base.evaluates
+    def filter_row(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node: node_row.NodeRow
+    ) -> status.Status:
+        """Return the answer for one node."""
+        if self.outage.is_on(node.snapshot, state):
+            return status.SUCCESS
+        truth = self.condition.at(physical.OneNode(node, pod.shape, state))
+        is_rejecting = truth is True or (truth is None and self._rejects_unknown)
+        if truth is False and self.hysteresis is not None:
+            nodes = node.snapshot.at_rows(np.array([node.row]))
+            is_rejecting = bool(self.hysteresis.is_held(nodes)[0])
+        return self._rejected if is_rejecting else status.SUCCESS
+
     def evidence(
         self, pod: pod_shape.PodInfo, snap: snapshot.Snapshot, diagnosis: interface.Diagnosis
     ) -> str:
@@ -139,4 +153,4 @@ def _pod_parts(condition: checked_expr.TypedExpr) -> list[checked_expr.TypedExpr
 
 
 if TYPE_CHECKING:
-    _filter: type[interface.FilterPlugin] = Reject
+    _filter: type[interface.RowFilterPlugin] = Reject

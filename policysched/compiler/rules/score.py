@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, TypeAlias, assert_never
 
 import numpy as np
 
-from policysched.cluster import columns, pod_shape, snapshot
+from policysched.cluster import columns, node_row, pod_shape, snapshot
 from policysched.compiler import column, lowering, physical, rewrites, scope
-from policysched.compiler.kernels import arithmetic, points
+from policysched.compiler.kernels import arithmetic, points, scalar
 from policysched.compiler.rules import base, reject
 from policysched.framework import cycle_state, interface
 from policysched.lang import checked
@@ -42,6 +43,18 @@ class ConditionScore(base.ScoreRule):
         truths = physical.evaluate(self.value, physical.Batch(nodes, pod.shape, state))
         hundredths = np.where(truths.is_true, points.FULL, self._missing)
         return np.where(column.on_each(truths.is_false, len(nodes)), 0, hundredths)
+
+    @base.evaluates
+    def score_row(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node: node_row.NodeRow
+    ) -> int:
+        """Return the hundredths of one node."""
+        if self.outage.is_on(node.snapshot, state):
+            return 0
+        truth = self.value.at(physical.OneNode(node, pod.shape, state))
+        if truth is None:
+            return self._missing
+        return points.FULL if truth else 0
 
 
 class NumberScore(base.ScoreRule):
@@ -105,6 +118,26 @@ class PointwiseScore(NumberScore):
             known = np.where(is_valid, values, 0.0)
             return np.where(is_valid, self._points(known), self._missing)
 
+    @base.evaluates
+    def score_row(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node: node_row.NodeRow
+    ) -> int:
+        """Return the hundredths of one node."""
+        if self.outage.is_on(node.snapshot, state):
+            return 0
+        value = self.value.at(physical.OneNode(node, pod.shape, state))
+        return self._missing if value is None else self._points_of(value)
+
+    def _points_of(self, value: float) -> int:
+        match self._normalization:
+            case checked.Linear(low=low, high=high):
+                hundredths = scalar.linear(value, low, high)
+                return points.FULL - hundredths if self._prefers_low else hundredths
+            case checked.Shape(points=corners):
+                return scalar.shape(value, corners)
+            case _:
+                assert_never(self._normalization)
+
     def _points(self, values: columns.FloatArray) -> columns.IntArray:
         match self._normalization:
             case checked.Linear(low=low, high=high):
@@ -142,6 +175,16 @@ class RelativeScore(NumberScore):
         return np.where(is_valid, values, np.nan)
 
     @base.evaluates
+    def score_row(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node: node_row.NodeRow
+    ) -> float:
+        """Return the number of one node, NaN where missing; 0 in an outage."""
+        if self.outage.is_on(node.snapshot, state):
+            return 0.0
+        value = self.value.at(physical.OneNode(node, pod.shape, state))
+        return math.nan if value is None else value
+
+    @base.evaluates
     def normalize_score(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, scores: columns.FloatArray
     ) -> columns.IntArray:
@@ -170,7 +213,7 @@ def _missing_hundredths(rule: checked.ScoreRule) -> int:
 
 
 if TYPE_CHECKING:
-    _condition: type[interface.ScorePlugin] = ConditionScore
-    _pointwise: type[interface.ScorePlugin] = PointwiseScore
-    _relative: type[interface.ScorePlugin] = RelativeScore
+    _condition: type[interface.RowScorePlugin] = ConditionScore
+    _pointwise: type[interface.RowScorePlugin] = PointwiseScore
+    _relative: type[interface.RowScorePlugin] = RelativeScore
     _normalize: type[interface.NormalizeScorePlugin] = RelativeScore

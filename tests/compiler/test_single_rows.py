@@ -1,0 +1,124 @@
+"""What a rule says of one node alone is what it says of that node among all."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import hypothesis
+import hypothesis.strategies as st
+import numpy as np
+
+from policysched.cluster import node_row, objects
+from policysched.compiler import column
+from policysched.compiler.kernels import arithmetic, compare, points, scalar
+from policysched.framework import cycle_state
+from policysched.lang import checked
+from tests.compiler import strategies, test_reference
+
+_numbers = st.floats(allow_nan=False, allow_infinity=False)
+_near = st.sampled_from((0.0, -0.0, 1.0, -1.0, 0.1, 0.3, 1e-320, -5e-324, 1e308, -1e308, 2.5))
+_operands = st.one_of(_numbers, _near)
+
+
+@hypothesis.given(
+    strategies.programs(),
+    test_reference.beginnings(),
+    st.lists(strategies.events, max_size=3),
+    strategies.pods("new"),
+)
+def test_a_row_alone_is_answered_as_among_all(
+    program: checked.CheckedProgram,
+    beginning: list[tuple[str, Any]],
+    then: list[tuple[str, Any]],
+    pod: objects.Pod,
+) -> None:
+    """Filters and scores that are asked about a row agree with their arrays, bit by bit."""
+    twin = test_reference.Twin(program)
+    for event in (*beginning, *then):
+        twin.happen(*event)
+    snap = twin.cache.snapshot()
+    info = twin.shapes.info(pod)
+    for framework in twin.frameworks.values():
+        state = cycle_state.CycleState(framework.profile.tolerations(info.shape, snap))
+        for plugin in framework.profile.plugins:
+            _assert_rows_agree(plugin, state, info, snap)
+
+
+def _assert_rows_agree(plugin: Any, state: cycle_state.CycleState, info: Any, snap: Any) -> None:
+    nodes = [node_row.NodeRow(snap, row) for row in np.flatnonzero(snap.is_alive).tolist()]
+    if hasattr(plugin, "filter_row"):
+        answers = plugin.filter(state, info, snap.all_rows())
+        for node in nodes:
+            expected = answers.statuses[answers.ids[node.row]]
+            assert plugin.filter_row(state, info, node) == expected
+    if hasattr(plugin, "score_row"):
+        scores = plugin.score(state, info, snap.all_rows())
+        for node in nodes:
+            alone = plugin.score_row(state, info, node)
+            assert isinstance(alone, int) == (scores.dtype == np.int64)
+            assert np.array_equal(np.array(alone), scores[node.row], equal_nan=True)
+
+
+def _same(one: float | None, many: column.Numbers) -> bool:
+    values, is_valid = many
+    if one is None:
+        return not np.all(is_valid)
+    return bool(np.all(is_valid)) and one == float(np.asarray(values).item())
+
+
+def _column(value: float) -> column.Numbers:
+    return column.Numbers(np.array([value]), np.array([True]))
+
+
+@hypothesis.given(st.sampled_from(sorted(scalar.OPERATORS)), _operands, _operands)
+def test_operators_of_one_number_are_those_of_columns(name: str, left: float, right: float) -> None:
+    """Sums, products and quotients agree, and so does what is missing."""
+    with arithmetic.quiet():
+        many = arithmetic.OPERATORS[name](_column(left), _column(right))
+    assert _same(scalar.OPERATORS[name](left, right), many)
+
+
+@hypothesis.given(st.sampled_from(sorted(scalar.FUNCTIONS)), _operands, _operands)
+def test_functions_of_one_number_are_those_of_columns(name: str, left: float, right: float) -> None:
+    """min, max, abs, floor, ceil and mod agree."""
+    arguments = [left, right] if name in ("min", "max", "mod") else [left]
+    with arithmetic.quiet():
+        many = arithmetic.FUNCTIONS[name]([_column(each) for each in arguments])
+    assert _same(scalar.FUNCTIONS[name](arguments), many)
+
+
+@hypothesis.given(st.sampled_from(sorted(scalar.COMPARISONS)), _operands, _operands)
+def test_comparisons_of_one_number_are_those_of_columns(
+    name: str, left: float, right: float
+) -> None:
+    """Comparisons agree."""
+    many = compare.compare(compare.COMPARISONS[name], _column(left), _column(right))
+    assert scalar.COMPARISONS[name](left, right) == bool(many.is_true[0])
+
+
+@hypothesis.given(_operands, _operands, _operands)
+def test_linear_points_of_one_number_are_those_of_columns(
+    value: float, one: float, other: float
+) -> None:
+    """Straight lines agree, for the closest and the widest bounds too."""
+    low, high = min(one, other), max(one, other)
+    with arithmetic.quiet():
+        many = points.linear(np.array([value]), low, high)
+    assert scalar.linear(value, low, high) == many[0]
+
+
+@hypothesis.given(
+    _operands,
+    st.lists(
+        st.tuples(_operands, st.integers(0, 100)), min_size=1, max_size=4, unique_by=lambda c: c[0]
+    ),
+)
+def test_shapes_of_one_number_are_those_of_columns(
+    value: float, corners: list[tuple[float, int]]
+) -> None:
+    """Broken lines agree."""
+    corners.sort()
+    with arithmetic.quiet():
+        many = points.shape(np.array([value]), corners)
+    hypothesis.assume(corners[-1][0] / 2 - corners[0][0] / 2 > 1e-300 or len(corners) == 1)
+    assert scalar.shape(value, corners) == many[0]
