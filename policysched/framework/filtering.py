@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import cast
+from typing import TypeAlias, cast
 
 import numpy as np
+import numpy.typing as npt
 
 from policysched.cluster import pod_shape, snapshot
 from policysched.framework import (
     asking,
     cycle_state,
     interface,
+    kept_verdicts,
     point_times,
     shape_answers,
     status,
@@ -83,6 +85,10 @@ class Stage:
     reads_usage: bool
 
 
+_Run: TypeAlias = kept_verdicts.KeptVerdicts | Stage
+"""Stages whose answers are kept together, or a plugin that is asked in every cycle."""
+
+
 class FilterRunner:
     """Runs the PreFilter and Filter plugins of a profile."""
 
@@ -114,46 +120,53 @@ class FilterRunner:
                 break
         return outcome
 
-    def filter(
-        self, cycle: Cycle, outcome: PreFilterOutcome, nodes: snapshot.NodeView
-    ) -> status_table.StatusIds:
-        """Return int16 (n,): the first failure on each of `nodes`, in numbers of the shape's table.
+    def filter(self, cycle: Cycle, outcome: PreFilterOutcome) -> status_table.StatusIds:
+        """Return int16 (N,): the first failure on each row, in numbers of the shape's table.
 
-        Dead rows are -1.
+        Dead rows are -1. It is not to be written to.
         """
-        table = cycle.answers.table
+        runs = self._runs(cycle, outcome)
+        if len(runs) == 1 and outcome.node_names is None:
+            return self._run_ids(runs[0], cycle)
+        nodes = cycle.snap.all_rows()
         ids: status_table.StatusIds = np.zeros(len(nodes), np.int16)
-        _exclude_narrowed(ids, nodes, outcome, table)
-        for number, stage in enumerate(self._acting_stages(cycle)):
-            answers = self._stage_ids(number, stage, cycle, outcome, nodes)
-            if answers is not None:
-                ids = np.where(ids == 0, answers, ids)
-        ids[~cycle.snap.is_alive[nodes.rows]] = -1
+        _exclude_narrowed(ids, nodes, outcome, cycle.answers.table)
+        for run in runs:
+            ids = np.where(ids == 0, self._run_ids(run, cycle), ids)
+        ids[~cycle.snap.is_alive] = kept_verdicts.DEAD
         return ids
 
-    def _stage_ids(
-        self,
-        number: int,
-        stage: Stage,
-        cycle: Cycle,
-        outcome: PreFilterOutcome,
-        nodes: snapshot.NodeView,
-    ) -> status_table.StatusIds | None:
-        """Return int16 (n,), None when PreFilter skipped the whole stage."""
-        answers = cycle.answers
-        if not stage.keeps:
-            plugins = [plugin for n, plugin in stage.plugins if n not in outcome.skipped]
-            if not plugins:
-                return None
-            table = answers.table
-            return shape_answers.first_failures(plugins, cycle.state, cycle.pod, nodes, table)
-        kept = answers.filters.get(number)
-        if kept is None:
-            plugins = [plugin for n, plugin in stage.plugins if n not in outcome.skipped]
-            kept = answers.filters[number] = shape_answers.KeptFilter(plugins)
-        if not kept.plugins:
-            return None
-        return kept.ids(answers.state, cycle.pod, cycle.snap, answers.table)[nodes.rows]
+    def feasible_rows(
+        self, cycle: Cycle, outcome: PreFilterOutcome, ids: status_table.StatusIds
+    ) -> npt.NDArray[np.intp]:
+        """Return intp (f,): the rows that pass by `ids`, what `filter` has returned or like it."""
+        runs = self._runs(cycle, outcome)
+        if len(runs) == 1 and isinstance(runs[0], kept_verdicts.KeptVerdicts):
+            return runs[0].feasible_rows(ids)
+        return np.flatnonzero(ids == 0)
+
+    def _run_ids(self, run: _Run, cycle: Cycle) -> status_table.StatusIds:
+        """Return int16 (N,), dead rows as they come."""
+        answers, snap = cycle.answers, cycle.snap
+        if isinstance(run, kept_verdicts.KeptVerdicts):
+            return run.ids(answers.state, cycle.pod, snap, answers.table)
+        plugins = [plugin for _, plugin in run.plugins]
+        return shape_answers.first_failures(
+            plugins, cycle.state, cycle.pod, snap.all_rows(), answers.table
+        )
+
+    def _runs(self, cycle: Cycle, outcome: PreFilterOutcome) -> Sequence[_Run]:
+        """Return what is asked: kept stages, as many in a row as there are, and single plugins."""
+        skipped = outcome.skipped
+        unkept = cycle.answers.planned("unkept filters", self._unkept)
+        asked = tuple([number for number in unkept if number not in skipped])
+        return cycle.answers.planned(
+            f"filter runs {asked}", lambda _: _runs_of(self._acting_stages(cycle), skipped)
+        )
+
+    def _unkept(self, left_out: frozenset[int]) -> Sequence[int]:
+        numbers = (number for number, _ in self._filters)
+        return [n for n in numbers if n not in self._kept_numbers and n not in left_out]
 
     def _pre_filter_one(
         self, number: int, plugin: interface.PreFilterPlugin, cycle: Cycle
@@ -211,6 +224,26 @@ class FilterRunner:
             for number, plugin in stage.plugins
             if number not in outcome.skipped
         ]
+
+
+def _runs_of(stages: Sequence[Stage], skipped: set[int]) -> list[_Run]:
+    """Return what is left of `stages` without the plugins that PreFilter skipped."""
+    runs: list[_Run] = []
+    kept: list[shape_answers.KeptFilter] = []
+    for stage in stages:
+        plugins = [(number, plugin) for number, plugin in stage.plugins if number not in skipped]
+        if not plugins:
+            continue
+        if stage.keeps:
+            kept.append(shape_answers.KeptFilter([plugin for _, plugin in plugins]))
+            continue
+        if kept:
+            runs.append(kept_verdicts.KeptVerdicts(kept))
+            kept = []
+        runs.append(stage)
+    if kept:
+        runs.append(kept_verdicts.KeptVerdicts(kept))
+    return runs
 
 
 def _ask(

@@ -184,17 +184,20 @@ class OwnNomination:
         """Whether the pod can go there."""
         return self.status_id == 0
 
-    def tell(
+    def told(
         self,
         cycle: filtering.Cycle,
         outcome: filtering.PreFilterOutcome,
         ids: status_table.StatusIds,
-    ) -> None:
-        """Put it into int16 (N,) `ids` where PreFilter ruled the node out: it was looked at."""
+    ) -> status_table.StatusIds:
+        """Return int16 (N,) `ids`, with this where PreFilter ruled out the node: it was looked at."""
         chosen = outcome.node_names
         is_error = self.status_id in cycle.answers.table.errors
-        if chosen is not None and cycle.snap.nodes.names[self.row] not in chosen and not is_error:
-            ids[self.row] = self.status_id
+        if chosen is None or cycle.snap.nodes.names[self.row] in chosen or is_error:
+            return ids
+        corrected = ids.copy()
+        corrected[self.row] = self.status_id
+        return corrected
 
 
 def own_nomination(

@@ -176,9 +176,9 @@ class Framework:
         cycle.times.end("Filter", failed.code if failed else status.Code.SUCCESS)
         if failed is not None:
             return self._ends_in_error(cycle, failed)
-        rows = np.flatnonzero(ids == 0)
+        rows = self._filters.feasible_rows(cycle, outcome, ids)
         if len(rows) == 0:
-            return self._does_not_fit(cycle, outcome, ids)
+            return self._does_not_fit(cycle, outcome, ids.copy())
         return self._choose(cycle, rows)
 
     def _filter(
@@ -187,14 +187,15 @@ class Framework:
         outcome: filtering.PreFilterOutcome,
         own: refiltering.OwnNomination | None,
     ) -> status_table.StatusIds:
-        """Return int16 (N,): the first failure on each row, beside nominated pods."""
-        ids = self._filters.filter(cycle, outcome, cycle.snap.all_rows())
+        """Return int16 (N,): the first failure on each row, beside nominated pods.
+
+        It is not to be written to.
+        """
+        ids = self._filters.filter(cycle, outcome)
         if len(cycle.snap.nominated):
             refilter = refiltering.Refilter(cycle, outcome, self._filters)
             ids = refilter.beside_nominated(ids, outcome)
-        if own is not None:
-            own.tell(cycle, outcome, ids)
-        return ids
+        return ids if own is None else own.told(cycle, outcome, ids)
 
     def _begin(self, pod: pod_shape.PodInfo, snap: snapshot.Snapshot) -> filtering.Cycle:
         tolerations = self.profile.tolerations(pod.shape, snap)
@@ -259,8 +260,9 @@ class Framework:
             return np.zeros(0, np.intp)
         own = refiltering.own_nomination(cycle, outcome, self._filters)
         ids = self._filter(cycle, outcome, own)
-        failed = diagnosing.filter_error(cycle, ids)
-        return np.flatnonzero(ids == 0) if failed is None else np.zeros(0, np.intp)
+        if diagnosing.filter_error(cycle, ids) is not None:
+            return np.zeros(0, np.intp)
+        return self._filters.feasible_rows(cycle, outcome, ids)
 
     def explain_pod(
         self, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
