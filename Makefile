@@ -81,10 +81,10 @@ chaos: components
 soak: components
 	@$(BIN)/python -m tests.chaos.soak --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
 
-bench: components
+bench: $(READY)
 	@$(BIN)/python -m benchmarks --plan $(PLAN)
 
-plot: components
+plot: $(READY)
 	@$(BIN)/python -m benchmarks --plan plot --results .bench/plot.jsonl
 	@$(BIN)/python -m benchmarks plot --results .bench/plot.jsonl --out docs/throughput.svg
 
@@ -107,6 +107,8 @@ update-locks: $(READY)
 		--output-file requirements/dev.txt pyproject.toml
 	$(PIP_COMPILE) --upgrade --extra tracing --constraint requirements/dev.txt \
 		--output-file requirements/tracing.txt pyproject.toml
+	$(PIP_COMPILE) --upgrade --extra karmada --constraint requirements/dev.txt \
+		--output-file requirements/karmada.txt pyproject.toml
 	$(PIP_COMPILE) --upgrade --constraint requirements/dev.txt \
 		--output-file requirements/build.txt requirements/build.in
 	$(PIP_COMPILE) --upgrade --output-file requirements/go.txt requirements/go.in

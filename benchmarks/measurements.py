@@ -82,11 +82,11 @@ class Measurement(msgspec.Struct, frozen=True):
         case, scheduler: what ran; `policysched+NAME` with the policy of that name.
         repeat: which turn it was, from 0.
         bound: how many of the measured pods got a node.
-        start_seconds: from the start of the process to the first binding.
-        bind_seconds: from the first to the last binding.
-        pods_per_second: bindings a second between the first and the last.
+        start_seconds: from the start of the process to the first binding or preemption.
+        bind_seconds: from there to the last binding.
+        pods_per_second: bindings a second in this time.
         events_behind_seconds: from the last binding until the last event was written.
-        cpu_seconds: of the scheduler between the first binding and the last event.
+        cpu_seconds: of the scheduler between the first binding or preemption and the last event.
         server_cpu_seconds: of kube-apiserver and etcd in the same time.
         total_cpu_seconds: of the scheduler since its start.
         peak_memory_mib: of the scheduler since its start.

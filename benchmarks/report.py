@@ -13,7 +13,8 @@ Value: TypeAlias = Callable[[measurements.Measurement], float]
 _GOAL_NODES = 5000
 
 _LEGEND = """
-pods/s     bindings a second, from the first to the last: median, smallest and largest of all runs
+pods/s     bindings a second, from the first (with preemption: from the first victim) to the last:
+           median, smallest and largest of all runs
 told/s     the same until the last event was written
 CPU ms     of the scheduler for each pod; servers: of kube-apiserver and etcd
 p50, p99   ms until pods were bound: arriving pods from when they were sent, those of a backlog from

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import datetime
+import math
 import os
 import pathlib
 import signal
@@ -23,6 +24,7 @@ _READY_LIMIT_SECONDS = 120.0
 _STOP_LIMIT_SECONDS = 30.0
 _DELETED_AT_ONCE = 1000
 _PODS = f"/api/v1/namespaces/{workloads.NAMESPACE}/pods"
+_INITIAL_PODS = f"/api/v1/namespaces/{workloads.INITIAL_NAMESPACE}/pods"
 _EVENTS = f"/apis/events.k8s.io/v1/namespaces/{workloads.NAMESPACE}/events"
 _SCHEDULED = {"fieldSelector": "reason=Scheduled"}
 _PROBE = "probe"
@@ -76,11 +78,13 @@ class _Times:
     """Moments of a run, in seconds since the epoch.
 
     Attributes:
+        began: when the first initial pod was preempted, before the first binding.
         sent: by pod, where pods arrive.
-        usage: at the first binding, and at the last event.
+        usage: at the first binding or preemption, and at the last event.
     """
 
     started: float = 0.0
+    began: float = math.inf
     ended: float = 0.0
     sent: Mapping[str, float] = dataclasses.field(default_factory=dict)
     usage: list[_Usage] = dataclasses.field(default_factory=list)
@@ -109,11 +113,11 @@ class Turn:
             self._client.create_pods(workloads.NAMESPACE, self._pods)
         with (
             watching.Watch(
-                self._client,
-                _PODS,
-                query=watching.BOUND_PODS,
-                on_first=lambda: self._times.usage.append(self._usage()),
+                self._client, _PODS, query=watching.BOUND_PODS, on_first=self._begin
             ) as bound,
+            watching.Watch(
+                self._client, _INITIAL_PODS, counted="DELETED", on_first=self._begin_preempting
+            ),
             watching.Watch(self._client, _EVENTS, query=_SCHEDULED) as events,
             self._running(),
         ):
@@ -144,6 +148,16 @@ class Turn:
             self._times.ended = time.time()
             self._times.usage.append(self._usage())
             self._peak_memory_mib = process_usage.peak_memory_mib(self._scheduler.pid)
+
+    def _begin(self) -> None:
+        if not self._times.usage:
+            self._times.usage.append(self._usage())
+
+    def _begin_preempting(self) -> None:
+        """Begin with the first victim; the probe that arriving pods wait for is none."""
+        if not self._scene.case.arrivals_per_second:
+            self._times.began = time.time()
+            self._begin()
 
     def _wait_ready(self) -> None:
         """Return when the scheduler has bound a pod that does not count."""
@@ -188,14 +202,15 @@ class Turn:
             raise BenchmarkError(f"{text}\n{self._scheduler.log_tail()}")
         times, (begin, end) = self._times, self._times.usage
         first, last = min(bound_at.values()), max(bound_at.values())
+        seconds = last - min(first, times.began)
         return measurements.Measurement(
             case=self._scene.case,
             scheduler=name,
             repeat=repeat,
             bound=bound,
-            start_seconds=first - times.started,
-            bind_seconds=last - first,
-            pods_per_second=(len(bound_at) - 1) / (last - first),
+            start_seconds=min(first, times.began) - times.started,
+            bind_seconds=seconds,
+            pods_per_second=(len(bound_at) - 1) / seconds,
             events_behind_seconds=times.ended - last,
             cpu_seconds=end.scheduler - begin.scheduler,
             server_cpu_seconds=end.servers - begin.servers,

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 BOUND_PODS = {"fieldSelector": "spec.nodeName!="}
 """The query of a watch on pods to which a pod is added when it is bound."""
 
-_ADDED = b'{"type":"ADDED"'
 _ERROR = b'{"type":"ERROR"'
 _VERSION = re.compile(rb'"resourceVersion":"(\d+)"')
 _PAUSE_SECONDS = 0.1
@@ -29,7 +28,7 @@ class WatchError(Exception):
 
 
 class Watch:
-    """A watch whose ADDED lines are counted in a thread of its own; `len` says how many there were.
+    """A watch whose lines of one type are counted in a thread of its own; `len` says how many.
 
     Lines are not decoded, so counting costs next to nothing beside what is watched. The API server
     cuts watches that it has no time for when it is loaded; counting goes on where it was cut. That
@@ -42,6 +41,7 @@ class Watch:
         path: str,
         *,
         query: Mapping[str, str] | None = None,
+        counted: str = "ADDED",
         on_first: Callable[[], None] = lambda: None,
     ) -> None:
         """Watch the collection at `path` from now on.
@@ -50,11 +50,13 @@ class Watch:
             client: whose connections are used.
             path: the collection.
             query: selectors.
-            on_first: called once, by the thread, when the first line has arrived.
+            counted: the type of the lines that count.
+            on_first: called once, by the thread, when the first of them has arrived.
         """
         self._client = client
         self._path = path
         self._query = dict(query or {})
+        self._beginning = b'{"type":"%s"' % counted.encode()
         self._on_first = on_first
         self._count = 0
         self._error: str | None = None
@@ -112,7 +114,7 @@ class Watch:
         version = _VERSION.search(line)
         if version is not None:
             self._version = version[1].decode()
-        if line.startswith(_ADDED):
+        if line.startswith(self._beginning):
             self._count += 1
             if self._count == 1:
                 self._on_first()
