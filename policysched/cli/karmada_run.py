@@ -12,7 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 from policysched import errors
 from policysched.app import logs
-from policysched.cli import karmada_options, offline_options, run_flags
+from policysched.cli import (
+    karmada_options,
+    karmada_run_policies,
+    offline_options,
+    run_flags,
+)
 
 if TYPE_CHECKING:
     from policysched.app import election_config, http_server
@@ -74,6 +79,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help=f"whose bindings are scheduled (default: {_DEFAULT_NAME})",
     )
     karmada_options.add(parser)
+    karmada_run_policies.add(parser)
     _add_election(parser)
     _add_limits(parser)
     _add_addresses(parser)
@@ -216,6 +222,8 @@ def options_of(args: argparse.Namespace) -> options.Options:
         writes_at_once=args.writes_at_once,
         metrics_address=_address("--metrics-bind-address", args.metrics_bind_address),
         health_address=_address("--health-probe-bind-address", args.health_probe_bind_address),
+        configuration=karmada_run_policies.configuration(args),
+        metrics_file=args.metrics_file,
     )
 
 

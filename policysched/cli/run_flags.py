@@ -172,22 +172,39 @@ OPTIONS: dict[str, list[Option]] = {
 """By group of `--help`."""
 
 
+_OF_POLICIES = "policies"
+
+
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     for title, options in OPTIONS.items():
         group = parser.add_argument_group(title)
-        if title == "policies":
+        if title == _OF_POLICIES:
             offline_options.add_policies(group)
-        for option in options:
-            names = [f"--{name}" for name in option.name.split()]
-            group.add_argument(*names, dest=option.dest, help=option.help, **option.parsing)
+        _add(group, options)
     parser.add_argument(
         "--feature-gates",
         metavar="NAME=true|false",
         action="append",
         help="switches of `features` in the configuration; repeatable, or joined by commas",
     )
-    group = parser.add_argument_group("metrics")
+    add_prometheus(parser.add_argument_group("metrics"))
+
+
+def add_followed_policies(group: argparse._ActionsContainer) -> None:
+    """Add those options that say which policies are followed, and how."""
+    offline_options.add_policies(group)
+    _add(group, OPTIONS[_OF_POLICIES])
+
+
+def _add(group: argparse._ActionsContainer, options: Iterable[Option]) -> None:
+    for option in options:
+        names = [f"--{name}" for name in option.name.split()]
+        group.add_argument(*names, dest=option.dest, help=option.help, **option.parsing)
+
+
+def add_prometheus(group: argparse._ActionsContainer) -> None:
+    """Add the option that says where metrics come from."""
     group.add_argument(
         "--prometheus",
         metavar="[NAME=]URL",
@@ -204,6 +221,20 @@ def given(args: argparse.Namespace) -> list[config_reading.Flag]:
         UsageError: an option is empty, or its form is wrong.
     """
     from policysched.app import config_reading  # noqa: PLC0415 - `--help` does without
+
+    found = given_about_policies(args)
+    for name, switch in _gates(args.feature_gates or ()):
+        value = _switch(name, switch)
+        found.append(config_reading.Flag("--feature-gates", ("features", name), value))
+    for title, options in OPTIONS.items():
+        if title != _OF_POLICIES:
+            found += _said(args, options)
+    return found
+
+
+def given_about_policies(args: argparse.Namespace) -> list[config_reading.Flag]:
+    """Return what the options say of policies, their params and their metrics; see `given`."""
+    from policysched.app import config_reading  # noqa: PLC0415 - `--help` does without
     from policysched.promapi import settings  # noqa: PLC0415 - as above
 
     flag = config_reading.Flag
@@ -213,14 +244,20 @@ def given(args: argparse.Namespace) -> list[config_reading.Flag]:
     for text in args.prometheus or ():
         name, server = settings.from_option(text)
         found.append(flag("--prometheus", ("prometheus", name), {"url": server.url}))
-    for name, switch in _gates(args.feature_gates or ()):
-        found.append(flag("--feature-gates", ("features", name), _switch(name, switch)))
-    for option in (each for group in OPTIONS.values() for each in group):
+    return found + _said(args, OPTIONS[_OF_POLICIES])
+
+
+def _said(args: argparse.Namespace, options: Iterable[Option]) -> list[config_reading.Flag]:
+    from policysched.app import config_reading  # noqa: PLC0415 - `--help` does without
+
+    found = []
+    for option in options:
         value = getattr(args, option.dest)
         if value == "":
             raise errors.UsageError(f"{option.written} is empty")
         if value is not None:
-            found.append(flag(option.written, tuple(option.path.split(".")), value))
+            path = tuple(option.path.split("."))
+            found.append(config_reading.Flag(option.written, path, value))
     return found
 
 

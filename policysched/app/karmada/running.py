@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Coroutine, Iterable
 
     from policysched import clock as clocks
+    from policysched.app.karmada import following, live_policies
     from policysched.karmada import algorithm
 
 _log = logging.getLogger("policysched")
@@ -76,18 +77,24 @@ class Service:
     def __init__(
         self, said: options.Options, how: algorithm.Algorithm, clock: clocks.Clock
     ) -> None:
-        """Prepare to decide by `how`."""
+        """Prepare to decide by `how`; read policies, as far as they are files.
+
+        Raises:
+            InputError: a policy or a value of a metric cannot be read or is wrong.
+        """
         self._options = said
         self._clock = clock
         self._rng = random.Random()
         self._measured = measurements.Measurements(clock)
         self._algorithm = dataclasses.replace(how, observer=self._measured)
+        self._following = _following(said, clock, self._rng)
 
     async def run(self) -> None:
         """Schedule until the process is asked to stop.
 
         Raises:
-            InputError: the kubeconfig cannot be used, or an address cannot be listened on.
+            InputError: the kubeconfig cannot be used, an address cannot be listened on, or there
+                is no good version of the policies.
             RemoteError: a credential could not be had.
         """
         heap.keep_buffers_out()
@@ -99,21 +106,30 @@ class Service:
             return
         if said.master is not None:
             connection = dataclasses.replace(connection, server=said.master.rstrip("/"))
-        logs.SECRETS.add(known_secrets.of_process(connection.credentials, {}))
+        servers = said.configuration.prometheus
+        logs.SECRETS.add(known_secrets.of_process(connection.credentials, servers))
+        following = self._following
+        async with self._connected(connection) as connected:
+            if following is not None and not await following.begin(connected.api, stopping):
+                return
+            self._tell_start(connection)
+            await _Process(
+                said, self._algorithm, self._measured, self._clock, self._rng, following
+            ).run(connected, stopping)
+        _log.info("stopped")
+
+    def _tell_start(self, connection: kubeconfig.Connection) -> None:
+        policies = {} if self._following is None else self._following.described
         _log.info(
             "starting %s",
             logs.fields(
                 version=policysched.__version__,
                 server=connection.server,
-                scheduler=said.scheduler_name,
+                scheduler=self._options.scheduler_name,
                 plugins=",".join(plugin.name for plugin in self._algorithm.plugins),
+                **policies,
             ),
         )
-        async with self._connected(connection) as connected:
-            await _Process(said, self._algorithm, self._measured, self._clock, self._rng).run(
-                connected, stopping
-            )
-        _log.info("stopped")
 
     @contextlib.asynccontextmanager
     async def _connected(self, connection: kubeconfig.Connection) -> AsyncIterator[_Connected]:
@@ -144,6 +160,16 @@ class Service:
         return rate_limit.TokenBucket(self._options.qps, self._options.burst, self._clock)
 
 
+def _following(
+    said: options.Options, clock: clocks.Clock, rng: random.Random
+) -> following.Following | None:
+    if not said.has_policies:
+        return None
+    from policysched.app.karmada import following  # noqa: PLC0415 - a process without needs none
+
+    return following.Following(said, clock, rng)
+
+
 class _Process:
     """Everything that runs, once there is a connection."""
 
@@ -154,7 +180,10 @@ class _Process:
         measured: measurements.Measurements,
         clock: clocks.Clock,
         rng: random.Random,
+        followed: following.Following | None,
     ) -> None:
+        self._following = followed
+        self._live: live_policies.LivePolicies | None = None
         self._options = said
         self._algorithm = how
         self._measured = measured
@@ -174,9 +203,20 @@ class _Process:
         recorder = event_recorder.ApiEventRecorder(
             connected.events, self._clock, form=event_forms.CoreV1(self._options.scheduler_name)
         )
-        leading = self._terms(connected, watches, recorder)
+        decisions = self._decisions(recorder)
+        schedules = self._loop(connected, decisions)
+        self._follow_policies(connected, watches, recorder, decisions, schedules)
+        leading = self._terms(connected, watches, schedules)
+        followed = self._following.background if self._following is not None else []
+        try:
+            servers = list(self._servers(connected, sync, stopping))
+        except BaseException:
+            for each in followed:
+                each.close()  # else Python complains that nobody has awaited it
+            raise
         background: list[Coroutine[Any, Any, None]] = [
-            *self._servers(connected, sync, stopping),
+            *servers,
+            *followed,
             *(watch.run() for watch in watches.values()),
             recorder.run(),
             heap.keep_small(),
@@ -202,20 +242,37 @@ class _Process:
             for resource, sink in sinks
         }
 
-    def _terms(
-        self,
-        connected: _Connected,
-        watches: dict[str, reflector.Reflector[Any]],
-        recorder: event_recorder.ApiEventRecorder,
-    ) -> terms.Terms:
-        decisions = scheduling.Scheduling(
+    def _decisions(self, recorder: event_recorder.ApiEventRecorder) -> scheduling.Scheduling:
+        return scheduling.Scheduling(
             self._algorithm,
             self._handlers,
             recording.BindingRecorder(recorder),
             self._clock,
             self._measured,
         )
-        schedules = loop.Loop(
+
+    def _follow_policies(
+        self,
+        connected: _Connected,
+        watches: dict[str, reflector.Reflector[Any]],
+        recorder: event_recorder.ApiEventRecorder,
+        decisions: scheduling.Scheduling,
+        schedules: loop.Loop,
+    ) -> None:
+        """Let decisions go by cluster policies, if there are any to be followed."""
+        if self._following is None:
+            return
+        from policysched.app.karmada import following, live_policies  # noqa: PLC0415 - see above
+
+        goes_by = live_policies.Loop(self._algorithm, decisions, self._handlers, schedules)
+        self._live = self._following.join(
+            following.Surroundings(
+                connected.api, connected.elector, recorder, goes_by, watches[CLUSTERS.name].synced
+            )
+        )
+
+    def _loop(self, connected: _Connected, decisions: scheduling.Scheduling) -> loop.Loop:
+        return loop.Loop(
             decisions,
             self._handlers,
             writing.Writer(connected.api, decisions, self._echoes, self._clock),
@@ -223,6 +280,13 @@ class _Process:
             self._awake,
             writes_at_once=self._options.writes_at_once,
         )
+
+    def _terms(
+        self,
+        connected: _Connected,
+        watches: dict[str, reflector.Reflector[Any]],
+        schedules: loop.Loop,
+    ) -> terms.Terms:
         if not self._options.election.leader_elect:
             return terms.Terms(connected.elector, schedules)
 
@@ -240,6 +304,8 @@ class _Process:
     async def _schedule(self, sync: cluster_sync.Sync, leading: terms.Terms) -> None:
         """Schedule bindings whenever this process leads, once everything has been listed."""
         await sync.wait_for(lambda: _READERS)
+        if self._live is not None:
+            await self._live.wait_for_metrics()
         process.settle_memory()
         known = self._handlers.store
         _log.info(
@@ -257,6 +323,8 @@ class _Process:
         """
         own = own_metrics.OwnMetrics()
         own.add(lambda: telling.metrics(self._measured, self._handlers))
+        for collect in self._following.collectors if self._following is not None else ():
+            own.add(collect)
         own.add(lambda: election.status(self._options.election, connected.elector))
         host = urllib.parse.urlsplit(connected.to.server).netloc
         own.add(lambda: request_metrics.collect(connected.api.stats, host))
