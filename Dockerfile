@@ -5,14 +5,16 @@
 #   docker build --build-arg PYTHON_IMAGE=python@sha256:... --tag policysched:0.1.0 .
 # Everything installed on top of it is pinned by hash, in requirements/: `runtime.txt`, or with
 #   docker build --build-arg LOCK=tracing --tag policysched:0.1.0 .
-# `tracing.txt`, which also has what sends spans to OpenTelemetry.
+# `tracing.txt`, which also has what sends spans to OpenTelemetry, or with LOCK=karmada
+# `karmada.txt`, which also has what asks the estimators of Karmada's member clusters.
 ARG PYTHON_IMAGE=python:3.11.14-slim-bookworm
 
 FROM ${PYTHON_IMAGE} AS build
 ARG LOCK=runtime
 ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1
 WORKDIR /src
-COPY requirements/runtime.txt requirements/tracing.txt requirements/build.txt requirements/
+COPY requirements/runtime.txt requirements/tracing.txt requirements/karmada.txt \
+     requirements/build.txt requirements/
 RUN python -m venv --without-pip /opt/policysched \
  && pip --python /opt/policysched install --require-hashes --only-binary :all: \
       -r "requirements/${LOCK}.txt" \

@@ -10,7 +10,7 @@ import pytest
 from packaging import requirements, utils
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-LOCKS = ("runtime.txt", "tracing.txt", "dev.txt", "build.txt", "go.txt")
+LOCKS = ("runtime.txt", "tracing.txt", "karmada.txt", "dev.txt", "build.txt", "go.txt")
 
 _PIN = re.compile(r"^(?P<name>[A-Za-z0-9._-]+)==(?P<version>\S+)", re.MULTILINE)
 
@@ -49,12 +49,19 @@ def test_no_lock_names_an_address_or_an_option(lock: str) -> None:
 def test_the_locks_agree() -> None:
     """What runs, what builds the image and what develops use the same versions."""
     development = _pins("dev.txt")
-    assert _pins("runtime.txt").items() <= _pins("tracing.txt").items() <= development.items()
+    for extra in ("tracing.txt", "karmada.txt"):
+        assert _pins("runtime.txt").items() <= _pins(extra).items() <= development.items()
     assert _pins("build.txt").items() <= development.items()
 
 
 @pytest.mark.parametrize(
-    "lock, extra", [("runtime.txt", None), ("tracing.txt", "tracing"), ("dev.txt", "dev")]
+    "lock, extra",
+    [
+        ("runtime.txt", None),
+        ("tracing.txt", "tracing"),
+        ("karmada.txt", "karmada"),
+        ("dev.txt", "dev"),
+    ],
 )
 def test_what_pyproject_declares_is_locked(lock: str, extra: str | None) -> None:
     """Every declared dependency is pinned, at a version that the declaration allows."""

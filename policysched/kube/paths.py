@@ -62,6 +62,11 @@ def config_map(namespace: str, name: str) -> str:
     return f"{config_maps(namespace)}/{_segment(name)}"
 
 
+def service(namespace: str, name: str) -> str:
+    """Return the path of a Service."""
+    return f"/api/v1/namespaces/{_segment(namespace)}/services/{_segment(name)}"
+
+
 def persistent_volume(name: str) -> str:
     """Return the path of a PersistentVolume."""
     return f"/api/v1/persistentvolumes/{_segment(name)}"

@@ -17,6 +17,32 @@ DEFAULT_SCHEDULER = "default-scheduler"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class EstimatorOptions:
+    """How to find the estimators of member clusters, and how to ask them.
+
+    Attributes:
+        timeout_seconds: for all answers about a binding together; with 0 nobody is asked.
+        service_namespace: where their Services are.
+        service_prefix: what stands before the name of the cluster in the name of its Service.
+        port: of the Services.
+        with_pull_clusters: whether clusters in pull mode have estimators.
+        ca_file: certificates of those who vouch for estimators; "" for no encryption.
+        cert_file, key_file: what we show.
+        is_verified: whether estimators have to be vouched for.
+    """
+
+    timeout_seconds: float = 3.0
+    service_namespace: str = "karmada-system"
+    service_prefix: str = "karmada-scheduler-estimator"
+    port: int = 10352
+    with_pull_clusters: bool = True
+    ca_file: str = ""
+    cert_file: str = ""
+    key_file: str = ""
+    is_verified: bool = True
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class Options:
     """Options of the command line; defaults are those of karmada-scheduler v1.18.2.
 
@@ -32,6 +58,7 @@ class Options:
         metrics_address, health_address: where to serve these, None for nowhere.
         configuration: says where policies and their metrics come from, and nothing else.
         metrics_file: values of metrics, instead of a server.
+        estimators: how to ask those of member clusters; None for not at all.
     """
 
     kubeconfig: str | None = None
@@ -51,6 +78,7 @@ class Options:
     health_address: http_server.Address | None = None
     configuration: config.Config = dataclasses.field(default_factory=config.Config)
     metrics_file: str | None = None
+    estimators: EstimatorOptions | None = None
 
     @property
     def has_policies(self) -> bool:

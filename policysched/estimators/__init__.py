@@ -1,0 +1,1 @@
+"""Calls to karmada-scheduler-estimator over gRPC; the only package that knows grpclib."""
