@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import pathlib
+import signal
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -22,14 +23,15 @@ from tests.realcluster import components
 
 RESULTS = pathlib.Path(".bench")
 """Where results are kept by default, one file for each plan."""
+_REPEATS = 3
 
 
 def main(words: Sequence[str], epilog: str) -> int:
     """Compare, list or report what the command line asks for."""
     parser = _parser(epilog)
     args = parser.parse_args(words)
-    if args.profile and args.policies:
-        parser.error("--profile is for policysched without a policy of --policies; use --flag")
+    if args.plan and _is_own_case(args):
+        parser.error("a plan says itself which workloads it measures, at which sizes")
     try:
         plan = _plan(args)
         only = [schedulers.POLICYSCHED] if args.profile else args.schedulers
@@ -58,6 +60,7 @@ def _compare(
     comparisons: Sequence[plans.Comparison],
     results: measurements.Results,
 ) -> int:
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that servers are ended, too
     _warn_of_other_sources(results)
     run_options = schedulers.Options(args.flag, args.profile)
     with tempfile.TemporaryDirectory(prefix="policysched-bench-") as folder:
@@ -82,28 +85,35 @@ def _warn_of_other_sources(results: measurements.Results) -> None:
 
 def _plan(args: argparse.Namespace) -> plans.Plan:
     """Return the plan that is named, or the one that the options make."""
-    if args.shapes is None:
+    if not _is_own_case(args):
         return plans.load(_plan_name(args))
     entry = plans.Entry(
-        workloads=args.shapes,
-        nodes=args.nodes,
+        workloads=args.shapes or ["plain", "mixed"],
+        nodes=args.nodes or [1000, 5000],
         pods=args.pods,
-        arrivals_per_second=args.arrivals,
-        policies=args.policies,
+        arrivals_per_second=args.arrivals or [],
+        policies=args.policies or [],
     )
-    return plans.Plan("as the options say", [entry], args.repeat)
+    return plans.Plan("as the options say", [entry], args.repeat or _REPEATS)
+
+
+def _is_own_case(args: argparse.Namespace) -> bool:
+    own = (args.shapes, args.nodes, args.pods, args.arrivals, args.policies, args.repeat)
+    return any(one is not None for one in own)
 
 
 def _plan_name(args: argparse.Namespace) -> str:
-    return "quick" if args.quick else args.plan
+    return args.plan or "full"
 
 
 def _results_file(args: argparse.Namespace) -> pathlib.Path | None:
     """Return where results are kept; profiled runs are slower and are not kept."""
     if args.profile:
         return None
-    if args.results is not None or args.shapes is not None:
-        return pathlib.Path(args.results) if args.results is not None else None
+    if args.results is not None:
+        return pathlib.Path(args.results)
+    if _is_own_case(args):
+        return None
     return RESULTS / f"{pathlib.Path(_plan_name(args)).stem}.jsonl"
 
 
@@ -139,24 +149,47 @@ def _parser(epilog: str) -> argparse.ArgumentParser:
     )
     what = parser.add_argument_group("what is measured")
     shipped = ", ".join(plans.names())
-    what.add_argument("--plan", default="full", metavar="NAME", help=f"{shipped}, or a file")
-    what.add_argument("--quick", action="store_true", help="the plan `quick`: a few minutes")
+    what.add_argument(
+        "--plan", metavar="NAME", help=f"{shipped}, or a file; default: full, which takes hours"
+    )
+    what.add_argument(
+        "--quick",
+        action="store_const",
+        const="quick",
+        dest="plan",
+        help="the plan `quick`: a few minutes",
+    )
     what.add_argument("--list", action="store_true", help="list cases, and how long they take")
     what.add_argument("--report", action="store_true", help="print what has been measured")
     what.add_argument("--markdown", action="store_true", help="print a table for documents")
-    what.add_argument("--results", metavar="FILE", help=f"default: {RESULTS}/PLAN.jsonl")
-    own = parser.add_argument_group("one case instead of a plan")
-    workloads = ", ".join(workload_files.names())
-    own.add_argument("--shapes", type=options.words, metavar="A,B", help=f"workloads: {workloads}")
-    own.add_argument("--nodes", type=options.numbers, default=[1000, 5000], metavar="N,N")
-    own.add_argument("--pods", type=int, help="default: what the workload says for the size")
-    own.add_argument("--repeat", type=int, default=3)
-    own.add_argument(
-        "--arrivals", type=options.numbers, default=[], metavar="N,N", help="pods a second"
+    what.add_argument(
+        "--results",
+        metavar="FILE",
+        help=f"where results are kept; default: {RESULTS}/PLAN.jsonl, nowhere for own cases",
     )
-    own.add_argument("--policies", type=options.words, default=[], metavar="A,B")
+    own = parser.add_argument_group("own cases instead of a plan")
+    workloads = ", ".join(workload_files.names())
+    own.add_argument(
+        "--shapes", type=options.words, metavar="A,B", help=f"of {workloads}; default: plain,mixed"
+    )
+    own.add_argument("--nodes", type=options.numbers, metavar="N,N", help="default: 1000,5000")
+    own.add_argument(
+        "--pods", type=int, metavar="N", help="default: what the workload says for the size"
+    )
+    own.add_argument("--repeat", type=int, metavar="N", help=f"default: {_REPEATS}")
+    own.add_argument(
+        "--arrivals", type=options.numbers, metavar="N,N", help="pods a second, not a backlog"
+    )
+    own.add_argument(
+        "--policies",
+        type=options.words,
+        metavar="A,B",
+        help="compare policysched with itself under policies of benchmarks/policies",
+    )
     how = parser.add_argument_group("how")
-    how.add_argument("--schedulers", type=options.words, default=[], metavar="A,B")
+    how.add_argument(
+        "--schedulers", type=options.words, default=[], metavar="A,B", help="only some of them"
+    )
     how.add_argument(
         "--flag", action="append", default=[], help="a further flag for policysched; repeatable"
     )

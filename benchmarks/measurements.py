@@ -94,6 +94,7 @@ class Measurement(msgspec.Struct, frozen=True):
         latency: until pods were bound.
         quality: where they were bound.
         source: hash of the sources of policysched.
+        machine: how many cores, which Python.
     """
 
     case: Case
@@ -112,6 +113,7 @@ class Measurement(msgspec.Struct, frozen=True):
     latency: Latency
     quality: Quality
     source: str = ""
+    machine: str = ""
 
     @property
     def key(self) -> tuple[Case, str, int]:

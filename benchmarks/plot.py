@@ -158,8 +158,8 @@ def caption(made: Sequence[measurements.Measurement]) -> str:
     counts = sorted({one.case.pods for one in made})
     pods = " to ".join(f"{count:,}" for count in dict.fromkeys((counts[0], counts[-1])))
     return (
-        f"Backlogs of {pods} pods on a real API server, medians of {min(repeats.values())}; the "
-        f"API server and etcd share the cores; other processes took {others:.0%} of them"
+        f"Backlogs of {pods} pods, medians of {min(repeats.values())}; {made[0].machine}, which "
+        f"kube-apiserver and etcd share; other processes took {others:.0%} of them"
     )
 
 

@@ -7,10 +7,10 @@ import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
-from benchmarks import measurements, schedulers, workload_files
+from benchmarks import goals, measurements
 
 Value: TypeAlias = Callable[[measurements.Measurement], float]
-_GOAL_NODES = 5000
+_SUMMED_UP = ("pods/s", "CPU", "memory", "p99")
 
 _LEGEND = """
 pods/s     bindings a second, from the first (with preemption: from the first victim) to the last:
@@ -52,7 +52,7 @@ _COLUMNS = (
     _Column("broken", 7, ".0f", lambda one: one.quality.broken_rules),
     _Column("others", 7, ".0%", lambda one: one.others_share),
 )
-_RATIOS: Mapping[str, Value] = {
+RATIOS: Mapping[str, Value] = {
     "pods/s": lambda one: one.pods_per_second,
     "told/s": lambda one: one.told_per_second,
     "CPU": lambda one: one.cpu_seconds / one.bound,
@@ -82,12 +82,12 @@ def markdown(made: Sequence[measurements.Measurement]) -> str:
     for case, runs in _by_case(made).items():
         for name, own in _by_scheduler(case, runs).items():
             figures = [
-                f"{_median(own, _RATIOS['pods/s']):.0f}",
-                f"{_median(own, _RATIOS['p99']):,.0f}",
-                f"{1000 * _median(own, _RATIOS['CPU']):.2f}",
-                f"{_median(own, _RATIOS['memory']):.0f}",
+                f"{_median(own, RATIOS['pods/s']):.0f}",
+                f"{_median(own, RATIOS['p99']):,.0f}",
+                f"{1000 * _median(own, RATIOS['CPU']):.2f}",
+                f"{_median(own, RATIOS['memory']):.0f}",
             ]
-            shown = [_ratio(case, runs, name, _RATIOS[what]) for what in ("pods/s", "CPU", "p99")]
+            shown = [_ratio(case, runs, name, RATIOS[what]) for what in ("pods/s", "CPU", "p99")]
             lines.append(f"| {case} | {name} | {' | '.join([*figures, *shown])} |")
     return "\n".join(lines)
 
@@ -135,8 +135,8 @@ def _case_lines(case: measurements.Case, runs: Sequence[measurements.Measurement
         )
         yield f"  {name:<24}{len(own):>4}{statistics.median(speeds):>8.0f}{spread:>12}{cells}"
     for name in by_scheduler:
-        if name != case.baseline and ratios(case, runs, name, _RATIOS["pods/s"]):
-            shown = [f"{what} {_ratio(case, runs, name, _RATIOS[what])}" for what in _RATIOS]
+        if name != case.baseline and ratios(case, runs, name, RATIOS["pods/s"]):
+            shown = [f"{what} {_ratio(case, runs, name, RATIOS[what])}" for what in RATIOS]
             yield f"  {name} / {case.baseline}: {', '.join(shown[:4])},"
             yield f"    {', '.join(shown[4:])}"
 
@@ -155,24 +155,26 @@ def _ratio(
 
 
 def _summary(made: Sequence[measurements.Measurement]) -> Iterator[str]:
-    """Give a line for each backlog that both schedulers have bound, with the goal at its size."""
-    yield f"{'policysched / kube-scheduler':<54}{'n':>3}{'pods/s':>20}{'CPU':>20}{'p99':>20}  goal"
+    """Give a line for each case and scheduler that has been compared, with its goals."""
+    heads = "".join(f"{what:>20}" for what in _SUMMED_UP)
+    yield f"{'medians of ratios':<72}{'n':>3}{heads}  goals"
     for case, runs in _by_case(made).items():
-        speed = ratios(case, runs, schedulers.POLICYSCHED, _RATIOS["pods/s"])
-        if case.compares != "schedulers" or not speed:
-            continue
-        shown = [
-            f"{_ratio(case, runs, schedulers.POLICYSCHED, _RATIOS[what]):>20}"
-            for what in ("pods/s", "CPU", "p99")
-        ]
-        yield f"{case!s:<54}{len(speed):>3}{''.join(shown)}  {_goal(case, speed)}".rstrip()
+        for name in _by_scheduler(case, runs):
+            repeats = len(ratios(case, runs, name, RATIOS["pods/s"]))
+            if name == case.baseline or not repeats:
+                continue
+            shown = [f"{_ratio(case, runs, name, RATIOS[what]):>20}" for what in _SUMMED_UP]
+            told = ", ".join(_told_goals(case, runs, name))
+            yield f"{f'{case}: {name}':<72}{repeats:>3}{''.join(shown)}  {told}".rstrip()
 
 
-def _goal(case: measurements.Case, speed: Sequence[float]) -> str:
-    if case.arrivals_per_second or case.nodes != _GOAL_NODES:
-        return ""
-    goal = workload_files.load(case.workload).goal
-    return f"{goal:g} {'met' if statistics.median(speed) >= goal else 'missed'}"
+def _told_goals(
+    case: measurements.Case, runs: Sequence[measurements.Measurement], name: str
+) -> Iterator[str]:
+    for goal in goals.of(case, name):
+        found = ratios(case, runs, name, RATIOS[goal.figure])
+        if found:
+            yield f"{goal} {'met' if goal.is_met(statistics.median(found)) else 'MISSED'}"
 
 
 def _median(runs: Sequence[measurements.Measurement], value: Value) -> float:

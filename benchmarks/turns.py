@@ -8,6 +8,7 @@ import datetime
 import math
 import os
 import pathlib
+import platform
 import signal
 import statistics
 import time
@@ -220,6 +221,7 @@ class Turn:
             latency=_latency(bound_at, times),
             quality=quality.judge(cluster, workloads.NAMESPACE, _pending(cluster)),
             source=schedulers.source(),
+            machine=f"{os.cpu_count()} cores, Python {platform.python_version()}",
         )
 
     def _scheduled_times(self) -> dict[str, float]:

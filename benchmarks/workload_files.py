@@ -96,7 +96,6 @@ class Workload(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         initial: the kinds of pods that run already.
         initial_per_node: how many of them there are.
         churn: what happens meanwhile.
-        goal: the least ratio of pods a second to kube-scheduler at 5,000 nodes.
         name: that of the file.
     """
 
@@ -109,7 +108,6 @@ class Workload(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     initial: list[PodKind] = []
     initial_per_node: float = 0.0
     churn: Churn | None = None
-    goal: float = 1.5
     name: str = ""
 
     def pod_count(self, nodes: int) -> int:

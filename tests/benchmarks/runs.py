@@ -30,6 +30,7 @@ def run(
         latency=measurements.Latency(seconds, 2 * seconds, 3 * seconds, 4 * seconds),
         quality=measurements.Quality(0.1, 0.5, 0.1, 0.5, 80.0 * case.pods, 0),
         source="abc",
+        machine="2 cores",
     )
 
 

@@ -8,7 +8,16 @@ from xml.etree import ElementTree
 import msgspec
 import pytest
 
-from benchmarks import comparison, estimates, measurements, plans, plot, report, schedulers
+from benchmarks import (
+    comparison,
+    estimates,
+    goals,
+    measurements,
+    plans,
+    plot,
+    report,
+    schedulers,
+)
 from tests.benchmarks import runs
 
 if TYPE_CHECKING:
@@ -80,13 +89,12 @@ def test_policies_are_compared_with_none() -> None:
     name = schedulers.with_policy("rules-100")
     shown = report.text([runs.run(name, 0, 3.0, case), runs.run(OURS, 0, 2.0, case)])
     assert "policysched+rules-100 / policysched: pods/s 0.67 (0.67-0.67)" in shown
-    assert "met" not in shown
-    assert "missed" not in shown
+    assert "≥" not in shown
 
 
-@pytest.mark.parametrize("seconds, told", [(1.0, "2.5 met"), (1.3, "2.5 missed")])
+@pytest.mark.parametrize("seconds, told", [(1.0, "met"), (1.3, "MISSED")])
 def test_goals_are_of_5000_nodes(seconds: float, told: str) -> None:
-    """Plain pods have a goal at 5,000 nodes, and the table says whether it is met."""
+    """Plain pods have goals at 5,000 nodes, and the table says whether they are met."""
     shown = report.text(
         [
             runs.run(KUBE, 0, 2.6, runs.at(5000)),
@@ -95,9 +103,29 @@ def test_goals_are_of_5000_nodes(seconds: float, told: str) -> None:
             runs.run(OURS, 0, 1.0, runs.at(500)),
         ]
     )
-    [line] = [line for line in shown.splitlines() if line.endswith(("met", "missed"))]
+    [line] = [line for line in shown.splitlines() if "≥" in line]
     assert line.startswith("plain, 5,000 nodes")
-    assert line.endswith(told)
+    assert line.endswith(f"pods/s ≥ 2.5 {told}, CPU ≤ 0.4 {told}, memory ≤ 1.2 met")
+
+
+def test_goals_are_of_what_is_measured() -> None:
+    """Every goal is about a figure, a workload and a size of the full plan, and has one bound."""
+    compared = plans.comparisons(plans.load("full"))
+    for goal in goals.load():
+        assert goal.figure in report.RATIOS
+        assert (goal.at_least is None) != (goal.at_most is None)
+        assert any(goal.means(one.case, name) for one in compared for name in one.names), goal
+
+
+def test_the_first_goal_counts() -> None:
+    """A workload's own goal stands over the one of all workloads."""
+    case = measurements.Case("zone-spread", 5000, 100)
+    assert [str(goal) for goal in goals.of(case, OURS)] == [
+        "pods/s ≥ 4",
+        "CPU ≤ 0.4",
+        "memory ≤ 1.2",
+    ]
+    assert goals.of(case, KUBE) == []
 
 
 def test_tables_for_documents() -> None:
