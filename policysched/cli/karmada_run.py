@@ -14,6 +14,7 @@ from policysched import errors
 from policysched.app import logs
 from policysched.cli import (
     karmada_options,
+    karmada_run_estimators,
     karmada_run_policies,
     offline_options,
     run_flags,
@@ -44,18 +45,6 @@ _DEBUG_VERBOSITY = 4  # klog's convention
 _REMOVED = ("bind-address", "secure-port")
 """Options that karmada-scheduler had until v1.11."""
 _OF_GO = ("enable-pprof", "profiling-bind-address")
-_ESTIMATOR = (
-    "disable-scheduler-estimator-in-pull-mode",
-    "insecure-skip-estimator-verify",
-    "scheduler-estimator-ca-file",
-    "scheduler-estimator-cert-file",
-    "scheduler-estimator-key-file",
-    "scheduler-estimator-port",
-    "scheduler-estimator-service-namespace",
-    "scheduler-estimator-service-prefix",
-    "scheduler-estimator-timeout",
-)
-"""They say nothing as long as the estimator is off, there and here."""
 
 _NAME = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?")
 _MAX_NAME_CHARACTERS = 128  # of an event's source, as far as all versions of the API take it
@@ -80,6 +69,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     karmada_options.add(parser)
     karmada_run_policies.add(parser)
+    karmada_run_estimators.add(parser)
     _add_election(parser)
     _add_limits(parser)
     _add_addresses(parser)
@@ -158,13 +148,7 @@ def _add_addresses(parser: argparse.ArgumentParser) -> None:
 
 def _add_ignored(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("of karmada-scheduler, not of use here")
-    group.add_argument(
-        "--enable-scheduler-estimator",
-        default=False,
-        help="refused: only the general estimator is built in",
-        **run_flags.SWITCH,
-    )
-    for name in (*_REMOVED, *_OF_GO, *_ESTIMATOR):
+    for name in (*_REMOVED, *_OF_GO):
         group.add_argument(f"--{name}", nargs="?", const="true", help=argparse.SUPPRESS)
 
 
@@ -195,11 +179,6 @@ def options_of(args: argparse.Namespace) -> options.Options:
     """
     from policysched.app.karmada import options  # noqa: PLC0415 - `--help` does without
 
-    if args.enable_scheduler_estimator:
-        raise errors.UsageError(
-            "--enable-scheduler-estimator: there is no accurate estimator here; leave it out, and "
-            "free capacity is read from the status of clusters"
-        )
     name = args.scheduler_name
     if len(name) > _MAX_NAME_CHARACTERS or not _NAME.fullmatch(name):
         raise errors.UsageError(
@@ -224,6 +203,7 @@ def options_of(args: argparse.Namespace) -> options.Options:
         health_address=_address("--health-probe-bind-address", args.health_probe_bind_address),
         configuration=karmada_run_policies.configuration(args),
         metrics_file=args.metrics_file,
+        estimators=karmada_run_estimators.options_of(args),
     )
 
 
@@ -287,6 +267,7 @@ def warnings(args: argparse.Namespace) -> list[str]:
     said += [
         f"--{name} is ignored: it is about the profiler of Go" for name in _OF_GO if name in given
     ]
+    said += karmada_run_estimators.warnings(args)
     is_second = args.scheduler_name != _DEFAULT_NAME
     if args.leader_elect and is_second and args.leader_elect_resource_name == _DEFAULT_LEASE:
         said.append(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import importlib.util
 
 import pytest
 
@@ -29,6 +30,40 @@ def test_defaults_are_karmadas() -> None:
     assert (said.retry.per_second, said.retry.burst) == (10.0, 100)
 
 
+def test_estimators_are_asked_as_karmada_is_told_to() -> None:
+    """Off by default; when on, the other options have karmada-scheduler's names and defaults."""
+    assert karmada_run.options_of(_parsed()).estimators is None
+    said = karmada_run.options_of(_parsed("--enable-scheduler-estimator=true")).estimators
+    assert said == options.EstimatorOptions(
+        timeout_seconds=3.0,
+        service_namespace="karmada-system",
+        service_prefix="karmada-scheduler-estimator",
+        port=10352,
+    )
+    said = karmada_run.options_of(
+        _parsed(
+            "--enable-scheduler-estimator",
+            "--disable-scheduler-estimator-in-pull-mode",
+            "--scheduler-estimator-timeout=500ms",
+            "--scheduler-estimator-port=1",
+            "--scheduler-estimator-ca-file=ca.crt",
+            "--insecure-skip-estimator-verify=true",
+        )
+    ).estimators
+    assert said == options.EstimatorOptions(
+        timeout_seconds=0.5, port=1, with_pull_clusters=False, ca_file="ca.crt", is_verified=False
+    )
+
+
+def test_without_the_extra_it_says_how_to_install_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One error, before anything is connected."""
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
+    assert main.main(["karmada", "run", "--enable-scheduler-estimator"]) == 2
+    assert 'pip install "policysched[karmada]"' in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     "word, expected",
     [
@@ -53,7 +88,17 @@ def test_addresses_are_written_as_in_go(word: str, expected: http_server.Address
         (["--scheduler-name=x"], ["the Lease karmada-scheduler is that of default-scheduler"]),
         (["--scheduler-name=x", "--leader-elect-resource-name=x"], []),
         (["--scheduler-name=x", "--leader-elect=false"], []),
-        (["--scheduler-estimator-port=10352"], []),
+        (["--scheduler-estimator-port=10353"], []),
+        (["--enable-scheduler-estimator"], ["without --scheduler-estimator-ca-file"]),
+        (["--enable-scheduler-estimator", "--scheduler-estimator-ca-file=ca.crt"], []),
+        (
+            [
+                "--enable-scheduler-estimator",
+                "--insecure-skip-estimator-verify",
+                "--scheduler-estimator-cert-file=tls.crt",
+            ],
+            ["--insecure-skip-estimator-verify: whoever", "no certificate is shown"],
+        ),
     ],
     ids=lambda value: " ".join(value) if value and value[0].startswith("--") else "",
 )
@@ -69,7 +114,9 @@ def test_what_changes_nothing_is_said(words: list[str], expected: list[str]) -> 
 @pytest.mark.parametrize(
     "word, expected",
     [
-        ("--enable-scheduler-estimator=true", "there is no accurate estimator here"),
+        ("--scheduler-estimator-port=65536", "is not from 0 to 65535"),
+        ("--scheduler-estimator-port=-1", "is not from 0 to 65535"),
+        ("--scheduler-estimator-timeout=3", "is not a duration such as"),
         ("--scheduler-name=", "is no name"),
         ("--scheduler-name=a/b", "is no name"),
         ("--kube-api-qps=0", "must be more than 0"),

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Coroutine, Iterable
 
     from policysched import clock as clocks
-    from policysched.app.karmada import following, live_policies
+    from policysched.app.karmada import estimators, following, live_policies
     from policysched.karmada import algorithm
 
 _log = logging.getLogger("policysched")
@@ -93,8 +93,9 @@ class Service:
         """Schedule until the process is asked to stop.
 
         Raises:
-            InputError: the kubeconfig cannot be used, an address cannot be listened on, or there
-                is no good version of the policies.
+            InputError: the kubeconfig cannot be used, an address cannot be listened on, a
+                certificate for estimators cannot be used, or there is no good version of the
+                policies.
             RemoteError: a credential could not be had.
         """
         heap.keep_buffers_out()
@@ -170,6 +171,16 @@ def _following(
     return following.Following(said, clock, rng)
 
 
+def _estimators(
+    said: options.Options, api: client.ApiClient, rng: random.Random
+) -> estimators.Estimators | None:
+    if said.estimators is None:
+        return None
+    from policysched.app.karmada import estimators  # noqa: PLC0415 - gRPC is an extra
+
+    return estimators.Estimators(said.estimators, api, rng)
+
+
 class _Process:
     """Everything that runs, once there is a connection."""
 
@@ -184,6 +195,7 @@ class _Process:
     ) -> None:
         self._following = followed
         self._live: live_policies.LivePolicies | None = None
+        self._estimators: estimators.Estimators | None = None
         self._options = said
         self._algorithm = how
         self._measured = measured
@@ -198,6 +210,7 @@ class _Process:
         )
 
     async def run(self, connected: _Connected, stopping: asyncio.Event) -> None:
+        self._estimators = _estimators(self._options, connected.api, self._rng)
         watches = self._watches(connected.api)
         sync = cluster_sync.Sync(watches.values(), "binding")
         recorder = event_recorder.ApiEventRecorder(
@@ -221,6 +234,7 @@ class _Process:
             recorder.run(),
             heap.keep_small(),
             self._schedule(sync, leading),
+            *([] if self._estimators is None else [self._estimators.run()]),
         ]
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(each) for each in background]
@@ -232,8 +246,11 @@ class _Process:
         await leading.hand_over()
 
     def _watches(self, api: client.ApiClient) -> dict[str, reflector.Reflector[Any]]:
+        clusters: reflector.Sink[objects.Cluster] = self._handlers.clusters
+        if self._estimators is not None:
+            clusters = self._estimators.following(clusters)
         sinks: list[tuple[resources.Resource[Any], reflector.Sink[Any]]] = [
-            (CLUSTERS, self._handlers.clusters),
+            (CLUSTERS, clusters),
             (BINDINGS, self._echoes.through(self._handlers.bindings)),
             (CLUSTER_BINDINGS, self._echoes.through(self._handlers.cluster_bindings)),
         ]
@@ -249,6 +266,7 @@ class _Process:
             recording.BindingRecorder(recorder),
             self._clock,
             self._measured,
+            asks_estimators=self._estimators is not None,
         )
 
     def _follow_policies(
@@ -272,7 +290,7 @@ class _Process:
         )
 
     def _loop(self, connected: _Connected, decisions: scheduling.Scheduling) -> loop.Loop:
-        return loop.Loop(
+        schedules = loop.Loop(
             decisions,
             self._handlers,
             writing.Writer(connected.api, decisions, self._echoes, self._clock),
@@ -280,6 +298,9 @@ class _Process:
             self._awake,
             writes_at_once=self._options.writes_at_once,
         )
+        if self._estimators is not None:
+            schedules.ask = self._estimators.ask
+        return schedules
 
     def _terms(
         self,
@@ -306,6 +327,8 @@ class _Process:
         await sync.wait_for(lambda: _READERS)
         if self._live is not None:
             await self._live.wait_for_metrics()
+        if self._estimators is not None:
+            await self._estimators.all_tried()
         process.settle_memory()
         known = self._handlers.store
         _log.info(
@@ -325,6 +348,8 @@ class _Process:
         own.add(lambda: telling.metrics(self._measured, self._handlers))
         for collect in self._following.collectors if self._following is not None else ():
             own.add(collect)
+        if self._estimators is not None:
+            own.add(self._estimators.metrics)
         own.add(lambda: election.status(self._options.election, connected.elector))
         host = urllib.parse.urlsplit(connected.to.server).netloc
         own.add(lambda: request_metrics.collect(connected.api.stats, host))
