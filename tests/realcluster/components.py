@@ -1,9 +1,9 @@
 """Builds the real components that tests and benchmarks run against, once, and finds them again.
 
-etcd, kube-apiserver, kube-scheduler, kubectl, prometheus, promtool and karmada-scheduler are Go
-programs. The go.mod files under tests/components pin them and everything they are made of; several,
-because their Kubernetes libraries differ. The project's own Go programs, the oracles of
-tests/conformance and tests/karmada, have their go.mod beside their source.
+etcd, kube-apiserver, kube-scheduler, kubectl, prometheus, promtool, karmada-scheduler and its
+estimator are Go programs. The go.mod files under tests/components pin them and everything they are
+made of; several, because their Kubernetes libraries differ. The project's own Go programs, the
+oracles of tests/conformance and tests/karmada, have their go.mod beside their source.
 `python -m tests.realcluster.components` builds all of them.
 
 The binaries of a go.mod lie in `<cache>/components/<module>-<key>/`, where the key is a hash of
@@ -129,7 +129,10 @@ KARMADA_ORACLE = Module(
 )
 KARMADA = Module(
     name="karmada",
-    programs={"karmada-scheduler": "github.com/karmada-io/karmada/cmd/scheduler"},
+    programs={
+        "karmada-scheduler": "github.com/karmada-io/karmada/cmd/scheduler",
+        "karmada-scheduler-estimator": "github.com/karmada-io/karmada/cmd/scheduler-estimator",
+    },
     linker_flags=_STRIP,
 )
 MODULES = (KUBERNETES, PROMETHEUS, ORACLE, KARMADA_ORACLE, KARMADA)

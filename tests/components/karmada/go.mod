@@ -4,7 +4,10 @@ go 1.26.0
 
 godebug default=go1.26
 
-tool github.com/karmada-io/karmada/cmd/scheduler
+tool (
+	github.com/karmada-io/karmada/cmd/scheduler
+	github.com/karmada-io/karmada/cmd/scheduler-estimator
+)
 
 require (
 	github.com/Azure/go-ansiterm v0.0.0-20250102033503-faa5f7b0171c // indirect
