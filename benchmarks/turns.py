@@ -13,6 +13,7 @@ import signal
 import statistics
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from benchmarks import arrivals, churn, measurements, process_usage, quality, schedulers
 from benchmarks import workload_files as workloads
@@ -200,7 +201,8 @@ class Turn:
         bound_at = self._scheduled_times()
         if bound < self._expected or len(bound_at) < 2:
             text = f"{name} bound {bound} of {self._expected} pods and told of {len(bound_at)}"
-            raise BenchmarkError(f"{text}\n{self._scheduler.log_tail()}")
+            why = _message(own)
+            raise BenchmarkError(f"{text}; {why}\n{self._scheduler.log_tail()}")
         times, (begin, end) = self._times, self._times.usage
         first, last = min(bound_at.values()), max(bound_at.values())
         seconds = last - min(first, times.began)
@@ -241,6 +243,15 @@ class Turn:
 def _pending(cluster: cluster_state.Cluster) -> list[str]:
     """Return the keys of pods without a node; that enough have one is known already."""
     return [cluster_state.key(pod) for pod in cluster.pods if not cluster_state.node_name(pod)]
+
+
+def _message(pods: Sequence[Mapping[str, Any]]) -> str:
+    """Return why the first pod without a node has none, as its condition says."""
+    for pod in pods:
+        for condition in (pod.get("status") or {}).get("conditions") or []:
+            if condition["type"] == "PodScheduled" and condition["status"] == "False":
+                return str(condition.get("message", ""))
+    return "no condition says why"
 
 
 def _latency(bound_at: Mapping[str, float], times: _Times) -> measurements.Latency:

@@ -2,7 +2,7 @@
 
 A file has `zones`, and lists of `nodes` and `pods`, and may have `initial` pods that run already.
 Every entry of a list gets its `share`. The entries are dealt out in turn, so that the kinds are
-mixed evenly; zones are dealt to nodes in turn, initial pods too. The pods of an entry are dealt out
+mixed evenly; zones and initial pods are dealt to nodes in turn. The pods of an entry are dealt out
 to `apps`; `$app` stands for the name of a pod's app. The classes of this module say the rest.
 """
 
@@ -91,6 +91,7 @@ class Workload(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         rough_pods_per_second: what kube-scheduler binds at 5,000 nodes on two cores; only for
             estimates of how long a case takes.
         zones: of the nodes.
+        dealt_labels: values of further labels, dealt to nodes in turn like zones.
         node_kinds: in the file `nodes`.
         pod_kinds: in the file `pods`; these are measured.
         initial: the kinds of pods that run already.
@@ -105,6 +106,7 @@ class Workload(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     zones: list[str]
     node_kinds: list[NodeKind] = msgspec.field(name="nodes")
     pod_kinds: list[PodKind] = msgspec.field(name="pods")
+    dealt_labels: dict[str, list[str]] = {}
     initial: list[PodKind] = []
     initial_per_node: float = 0.0
     churn: Churn | None = None
@@ -137,10 +139,11 @@ class Workload(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return pods
 
     def _node(self, number: int, kind: NodeKind) -> Object:
-        zone = self.zones[number % len(self.zones)]
+        dealt = {manifests.ZONE: self.zones} | self.dealt_labels
+        labels = {key: values[number % len(values)] for key, values in dealt.items()}
         return manifests.node(
             _node_name(number),
-            labels={manifests.ZONE: zone} | kind.labels,
+            labels=labels | kind.labels,
             resources=kind.resources,
             taints=kind.taints,
         )
