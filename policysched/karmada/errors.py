@@ -23,10 +23,12 @@ class Failure:
         kind: `fit`: no cluster passes; clears what was there and waits for a change.
             `unschedulable`: no room; keeps what is there and is tried again. `other`: the same.
         text: what condition and event say.
+        is_held: whether a cluster policy waits for a metric, and nothing was decided.
     """
 
     kind: Kind
     text: str
+    is_held: bool = False
 
     def within(self, step: str) -> Failure:
         """Return the failure as the step tells it, which failed because of it."""

@@ -157,16 +157,28 @@ class Scheduling:
         """Return whether there is anything to write or to tell.
 
         A binding that is looked at again, because a cluster has changed or the process has started,
-        mostly is where it should be, and says so. Karmada writes the time all the same.
+        mostly is where it should be, and says so. Karmada writes the time all the same. One that
+        nobody asks to be changed does not say that it waits for a metric.
         """
         binding, decision = attempt.binding, attempt.decision
-        if decision is None or isinstance(decision.result, errors.Failure):
+        if decision is None:
             return True
+        if isinstance(decision.result, errors.Failure):
+            return not (decision.result.is_held and self._may_stay(binding))
         return bool(
             patches.of_result(binding, decision.result)
             or patches.of_affinity(binding, decision.observed_affinity)
             or not patches.is_confirmed(binding)
             or decide.reschedule_is_asked_for(binding)
+        )
+
+    def _may_stay(self, binding: objects.Binding) -> bool:
+        """Return whether it has been scheduled as it is, and may stay where it is."""
+        leaving = self._store.leaving
+        return (
+            patches.is_confirmed(binding)
+            and not decide.reschedule_is_asked_for(binding)
+            and not any(target.name in leaving for target in binding.spec.clusters)
         )
 
     def written(self, attempt: Attempt, answer: objects.Binding | None) -> None:

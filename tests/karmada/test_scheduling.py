@@ -58,9 +58,9 @@ class World:
         self.handlers = event_handlers.EventHandlers(self.store, self.queue, OURS)
         built_in = registry.chosen(registry.built_in(with_workload_affinity=True), ["*"])
         measured = measurements.Measurements(self.clock)
-        how = algorithm.Algorithm([*built_in, *plugins], observer=measured)
+        self.how = algorithm.Algorithm([*built_in, *plugins], observer=measured)
         self.decisions = scheduling.Scheduling(
-            how, self.handlers, self.events, self.clock, measured
+            self.how, self.handlers, self.events, self.clock, measured
         )
 
     def cluster(self, name: str, version: int = 1, **spec: Any) -> None:

@@ -141,6 +141,7 @@ class ClusterPolicies:
             "unschedulable",
             f"binding waits for metric {samples.metric.name}, which policy {rule.head.name} "
             f"reads: no cluster has a valid sample",
+            is_held=True,
         )
 
     def filter(self, request: interface.Request, clusters: snapshot.Snapshot) -> Sequence[str]:
