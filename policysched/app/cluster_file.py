@@ -51,7 +51,7 @@ _NAMESPACED = (
     *storage_objects.NAMESPACED,
 )
 
-_FORM = object_lists.Form(
+FORM = object_lists.Form(
     {kind: api_version for kind, (api_version, _) in _KINDS.items()},
     "a cluster file is what `kubectl get nodes,pods -A -o json` prints",
 )
@@ -93,7 +93,7 @@ def read_all(path: str) -> object_lists.Inputs[ClusterObjects]:
     Raises:
         InputError: there is no input, or, from `places`, a file or line that is no cluster.
     """
-    return object_lists.read_all(path, _FORM, _collect)
+    return object_lists.read_all(path, FORM, collect)
 
 
 def parse(content: bytes, where: str, *, is_line: bool = False) -> ClusterObjects:
@@ -102,16 +102,24 @@ def parse(content: bytes, where: str, *, is_line: bool = False) -> ClusterObject
     Raises:
         InputError: it is no cluster file.
     """
-    return _collect(object_lists.split(content, where, _FORM, is_line=is_line), where)
+    return collect(object_lists.split(content, where, FORM, is_line=is_line), where)
 
 
-def _collect(placed: Iterable[object_lists.Placed], where: str) -> ClusterObjects:
+def collect(
+    placed: Iterable[object_lists.Placed], where: str, *, may_be_empty: bool = False
+) -> ClusterObjects:
+    """Return the cluster that these objects make.
+
+    Raises:
+        InputError: one makes no sense, or there is no node and no pod where there has to be.
+    """
     found = ClusterObjects()
     for place, kind, source in placed:
         _add(found, kind, source, place)
-    if found.skipped and not (found.nodes or found.pods or found.namespaces):
+    is_empty = not (found.nodes or found.pods or found.namespaces)
+    if found.skipped and is_empty and not may_be_empty:
         kinds = ", ".join(sorted(found.skipped))
-        raise _FORM.error(where, f"has no Node and no Pod, only {kinds}")
+        raise FORM.error(where, f"has no Node and no Pod, only {kinds}")
     return found
 
 

@@ -16,7 +16,7 @@ from policysched import errors
 from policysched.cli import cluster_options, offline_options, output, plan_sweep, progress
 
 if TYPE_CHECKING:
-    from policysched.app import cluster_file
+    from policysched.app.karmada import dump_file
     from policysched.planning import world
 
 _TEXT, _MARKDOWN = "text", "markdown"
@@ -27,7 +27,15 @@ _GRAVITY = {
     "moved": ("unschedulable", "moved"),
     "any": ("unschedulable", "moved", "schedulable", "nodes", "reason"),
 }
+_GRAVITY_OF_BINDINGS = {
+    "never": (),
+    _UNSCHEDULABLE: ("unschedulable",),
+    "moved": ("unschedulable", "clusters", "replicas", "present"),
+    "any": ("unschedulable", "clusters", "replicas", "present", "schedulable", "reason"),
+}
 _EPILOG = """\
+Of a Karmada control plane (Clusters and bindings in FILE) it tells what becomes of bindings.
+
 OLD and NEW are a .policy file, a folder of such files, or a ConfigMap manifest; `none` for no
 policy; or `git:REVISION:PATH`, the same at a revision of this git repository, in which `:PATH` may
 be left out where the other side names it. Exit code 1 if there is what --fail-on names, else 0.
@@ -43,7 +51,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--fail-on",
         choices=tuple(_GRAVITY),
-        help="exit 1 if pods become unschedulable (the default), move too, differ in any way",
+        help="exit 1 if pods or bindings become unschedulable (the default), move too, differ in "
+        "any way",
     )
     parser.add_argument(
         "-o",
@@ -76,7 +85,9 @@ def _add_sides(parser: argparse.ArgumentParser) -> None:
 def _add_cluster(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("what to decide on")
     cluster_options.add(
-        group, "what `kubectl get nodes,pods -A -o json` (or yaml) prints; `-` reads it from stdin"
+        group,
+        "what `kubectl get nodes,pods -A -o json` (or yaml) prints, of a Karmada API server "
+        "clusters,resourcebindings,clusterresourcebindings; `-` reads it from stdin",
     )
     group.add_argument("--metrics", metavar="FILE", help="values of metrics, as for `simulate`")
     offline_options.add_now(group)
@@ -92,12 +103,18 @@ def run(args: argparse.Namespace) -> int:
     for warning in basis.new.policies.warnings:
         output.write(warning, sys.stderr)
     offline_options.tell_names_unmeasured(basis.unmeasured())
-    where, objects = _cluster(args)
+    where, dump = _dump(args)
     if varied:
-        return plan_sweep.run(args, varied, basis, objects, where)
-    report = _report(basis, objects, where)
+        if dump.plane.clusters and not (dump.cluster.nodes or dump.cluster.pods):
+            raise errors.InputError(where, "has no Node and no Pod; --sweep is about pods")
+        return plan_sweep.run(args, varied, basis, dump.cluster, where)
+    report = _report(basis, dump, where)
     _write(report, args.output)
-    graves = _GRAVITY[args.fail_on or _UNSCHEDULABLE]
+    fail_on = args.fail_on or _UNSCHEDULABLE
+    of_bindings = report.get("bindings", {}).get("summary", {})
+    if any(of_bindings.get(each) for each in _GRAVITY_OF_BINDINGS[fail_on]):
+        return errors.EXIT_FINDINGS
+    graves = _GRAVITY[fail_on]
     is_grave = any(report["summary"][phase][each] for phase in _PHASES for each in graves)
     return errors.EXIT_FINDINGS if is_grave else errors.EXIT_OK
 
@@ -137,9 +154,9 @@ def _basis(args: argparse.Namespace) -> world.Basis:
     return basis
 
 
-def _cluster(args: argparse.Namespace) -> tuple[str, cluster_file.ClusterObjects]:
-    """Return the one cluster, and what to call it."""
-    from policysched.app import cluster_file  # noqa: PLC0415 - as above
+def _dump(args: argparse.Namespace) -> tuple[str, dump_file.Dump]:
+    """Return what to decide on, and what to call it."""
+    from policysched.app.karmada import control_plane_file, dump_file  # noqa: PLC0415 - as above
 
     named = cluster_options.chosen(args)
     if named is None:
@@ -149,19 +166,20 @@ def _cluster(args: argparse.Namespace) -> tuple[str, cluster_file.ClusterObjects
     if not isinstance(named, str):
         from policysched.app import live_cluster  # noqa: PLC0415 - with all that speaks HTTP
 
-        return live_cluster.read(named)
+        server, found = live_cluster.read(named)
+        return server, dump_file.Dump(found, control_plane_file.ControlPlane())
     try:
         with progress.reading("reading the cluster", [named]):
-            places = cluster_file.read_all(named).places
-            where, objects = next(places)
+            places = dump_file.read_all(named).places
+            where, dump = next(places)
     except StopIteration:
         raise errors.InputError("<stdin>", "holds no cluster") from None
     if next(places, None) is not None:
         raise errors.InputError("<stdin>", "holds several clusters; a plan is about one")
-    return where, objects
+    return where, dump
 
 
-def _report(basis: world.Basis, objects: cluster_file.ClusterObjects, where: str) -> dict[str, Any]:
+def _report(basis: world.Basis, dump: dump_file.Dump, where: str) -> dict[str, Any]:
     from policysched.app import process  # noqa: PLC0415 - as above
     from policysched.planning import planning, report  # noqa: PLC0415 - as above
 
@@ -171,8 +189,22 @@ def _report(basis: world.Basis, objects: cluster_file.ClusterObjects, where: str
             bar.begin(what, total)
             return bar.advance
 
-        plan = planning.make(basis, objects, where, begin)
-        return report.as_json(plan, basis, where)
+        plan = planning.make(basis, dump.cluster, where, begin)
+        told = report.as_json(plan, basis, where)
+        if dump.plane.clusters or dump.plane.bindings:
+            told["bindings"] = _of_bindings(basis, dump, begin)
+    return told
+
+
+def _of_bindings(
+    basis: world.Basis, dump: dump_file.Dump, begin: Callable[[str, int], Callable[[int], None]]
+) -> dict[str, Any]:
+    from policysched.planning import bindings, bindings_report  # noqa: PLC0415 - as above
+
+    advance = begin("bindings", len(dump.plane.bindings))
+    found = bindings.compare(basis, dump.plane, advance)
+    offline_options.tell_names_unmeasured(found.unmeasured, "cluster")
+    return bindings_report.as_json(found, basis)
 
 
 def _write(report: dict[str, Any], form: str) -> None:

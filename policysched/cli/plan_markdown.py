@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
-from policysched.cli import output, plan_text
+from policysched.cli import output, plan_bindings_text, plan_text, plan_words
 
 Report: TypeAlias = dict[str, Any]
 
@@ -21,7 +21,10 @@ def text(report: Report) -> str:
     """Return what a plan says; the lists of pods are folded, and cut short where they are long."""
     counts = report["summary"]
     sides = f"{_code(report['from'])} → {_code(report['to'])}"
-    blocks = ["## policysched plan", f"{sides}, {plan_text.numbers(report)}", _counts(counts)]
+    numbers = ". ".join(plan_text.all_numbers(report))
+    blocks = ["## policysched plan", f"{sides}, {numbers}"]
+    if "bindings" not in report or any(counts[phase]["pods"] for phase in ("running", "pending")):
+        blocks.append(_counts(counts))
     if report["edits"]:
         blocks.append(_edits(report["edits"]))
     for key, words in (("rejects", "newly keep"), ("admits", "no longer keep")):
@@ -31,7 +34,36 @@ def text(report: Report) -> str:
         changed = [each for each in report["changes"] if each["outcome"] == outcome]
         if changed:
             blocks.append(_changes(outcome, changed))
+    if "bindings" in report:
+        blocks += _of_bindings(report["bindings"])
     return _bounded(blocks)
+
+
+def _of_bindings(bindings: Report) -> list[str]:
+    blocks = []
+    if bindings["edits"]:
+        rows = [
+            (
+                each["change"],
+                _code(each["name"]),
+                _code(plan_words.edit_words(each, _MAX_CELL)),
+                f"{sum(each['bindings'].values()):,}",
+            )
+            for each in bindings["edits"][:_ROWS]
+        ]
+        table = _table(("", "what", "how", "bindings"), rows, len(bindings["edits"]))
+        blocks.append(f"### Edits of cluster policies\n\n{table}")
+    for outcome, changed in plan_bindings_text.by_outcome(bindings):
+        listed = [_binding(each) for each in changed[:_ROWS]]
+        head = plan_bindings_text.head(outcome, len(changed))
+        table = _table(("binding", "now", "from", "to", "cause"), listed, len(changed))
+        blocks.append(f"<details><summary>{head}</summary>\n\n{table}\n\n</details>")
+    return blocks
+
+
+def _binding(change: Report) -> tuple[str, ...]:
+    places = (_code(each) for each in plan_bindings_text.cells(change))
+    return (_code(change["binding"]), *places, _cause(change["cause"]))
 
 
 def _bounded(blocks: list[str]) -> str:
@@ -63,7 +95,7 @@ def _edits(edits: list[Report]) -> str:
         (
             each["change"],
             _code(each["name"]),
-            _code(plan_text.edit_words(each, _MAX_CELL)),
+            _code(plan_words.edit_words(each, _MAX_CELL)),
             *(f"{each['pods'][outcome]:,}" for outcome in ("unschedulable", "moved")),
         )
         for each in edits[:_ROWS]
@@ -116,13 +148,13 @@ def _cause(cause: Report | None) -> str:
     """Return a cause; what is told of a node stands on its own line."""
     if cause is None:
         return ""
-    said = _code(plan_text.cause_words({**cause, "how": ""}))
+    said = _code(plan_words.cause_words({**cause, "how": ""}))
     return f"{said}<br>{_code(cause['how'])}" if cause["how"] else said
 
 
 def _code(words: str) -> str:
     """Return text as code, in which nothing is a link, a mention or a tag, also within a table."""
-    shown = plan_text.cut(" ".join(words.split()), _MAX_CELL).replace("|", "\\|")
+    shown = plan_words.cut(" ".join(words.split()), _MAX_CELL).replace("|", "\\|")
     longest = max((len(run) for run in _FENCES.findall(shown)), default=0)
     fence = "`" * (longest + 1)
     pad = " " if longest else ""

@@ -5,15 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, TypeAlias
 
-from policysched.cli import output
+from policysched.cli import output, plan_bindings_text, plan_words
 
 Report: TypeAlias = dict[str, Any]
 
-SHOWN = 10
-_WIDTH = 78
-_ARROW = " → "
-_CONTEXT = 2
-"""Words that are shown before those that differ."""
 _HEADS = {
     "unschedulable": ("pod becomes unschedulable", "pods become unschedulable"),
     "moved": ("pod would move", "pods would move"),
@@ -29,7 +24,8 @@ def text(report: Report) -> str:
     parts = [summary(report)]
     if report["edits"]:
         rows = [
-            (each["change"], each["name"], edit_words(each, _WIDTH)) for each in report["edits"]
+            (each["change"], each["name"], plan_words.edit_words(each, plan_words.WIDTH))
+            for each in report["edits"]
         ]
         parts.append("edits\n" + output.table(("", "", ""), rows, "  ").split("\n", 1)[1])
     parts += [_verdicts(report[key], words) for key, words in _VERDICTS if report[key]]
@@ -37,6 +33,8 @@ def text(report: Report) -> str:
         changed = [each for each in report["changes"] if each["outcome"] == outcome]
         if changed:
             parts.append(_changes(outcome, changed))
+    if "bindings" in report:
+        parts += plan_bindings_text.text(report["bindings"])
     return "\n\n".join(parts)
 
 
@@ -45,7 +43,15 @@ _VERDICTS = (("rejects", "newly keeps pods off"), ("admits", "no longer keeps po
 
 def summary(report: Report) -> str:
     """Return one sentence about both sides."""
-    return f"{report['from']} → {report['to']}, {numbers(report)}"
+    return f"{report['from']} → {report['to']}, {'. '.join(all_numbers(report))}"
+
+
+def all_numbers(report: Report) -> list[str]:
+    """Return what changes for pods, and for bindings where the cluster has any of Karmada."""
+    counts, bindings = report["summary"], report.get("bindings")
+    has_pods = counts["running"]["pods"] or counts["pending"]["pods"] or counts["unserved"]
+    said = [numbers(report)] if has_pods or bindings is None else []
+    return said if bindings is None else [*said, plan_bindings_text.numbers(bindings)]
 
 
 def numbers(report: Report) -> str:
@@ -76,66 +82,11 @@ def _totals(counts: Report) -> Iterable[tuple[str, int]]:
             yield outcome, number
 
 
-def edit_words(edit: Report, width: int) -> str:
-    """Return what an edit did; what is long is cut, but not the words that differ."""
-    if edit["note"]:
-        note = cut(f"({edit['note']})", width)
-        rule = edit["new"] or edit["old"]
-        return f"{cut(rule, max(width - len(note), width // 3))} {note}"
-    if edit["change"] != "changed":
-        return cut(edit["new"] or edit["old"], width)
-    said = _ARROW.join((edit["old"], edit["new"]))
-    if len(said) <= width:
-        return said
-    half = (width - len(_ARROW)) // 2
-    return _ARROW.join(cut(each, half) for each in _differing(edit["old"], edit["new"]))
-
-
-def _differing(old: str, new: str) -> tuple[str, str]:
-    """Return the words that two texts do not share at their ends, with some before them."""
-    before, after = old.split(), new.split()
-    shortest = min(len(before), len(after))
-    pairs = zip(before, after, strict=False)
-    head = next((at for at, pair in enumerate(pairs) if pair[0] != pair[1]), shortest)
-    backwards = zip(reversed(before), reversed(after), strict=False)
-    tail = next((at for at, pair in enumerate(backwards) if pair[0] != pair[1]), shortest)
-    tail = min(tail, shortest - head)
-    first = max(head - _CONTEXT, 0)
-    start, end = ["…"] if first else [], ["…"] if tail else []
-    shown = ([*start, *each[first : len(each) - tail], *end] for each in (before, after))
-    was, now = (" ".join(each) for each in shown)
-    return was, now
-
-
 def rule_name(verdict: Report) -> str:
     """Return who says a verdict."""
     if verdict["rule"] is not None:
         return f"{verdict['policy']}/{verdict['rule']}"
     return str(verdict["plugin"]) or "scheduler"
-
-
-def cause_words(cause: Report | None) -> str:
-    """Return a cause in a few words."""
-    if cause is None:
-        return ""
-    names = ", ".join(cause["edits"])
-    match cause["kind"]:
-        case "edit":
-            said = names
-        case "together":
-            said = f"{names} together"
-        case "several":
-            said = f"each of {names}"
-        case "earlierPods":
-            said = "pods placed before it"
-        case _:
-            said = "another profile"
-    return f"{said}: {cause['how']}" if cause["how"] else said
-
-
-def cut(line: str, width: int = _WIDTH) -> str:
-    """Return a line, a long one cut short."""
-    return line if len(line) <= width else line[: width - 1] + "…"
 
 
 def place(name: str | None) -> str:
@@ -147,7 +98,7 @@ def _verdicts(verdicts: list[Report], head: str) -> str:
     lines = [
         f"  {rule_name(each)} {head} {output.names(each['nodes'])} "
         f"({output.count(each['pods'], 'pod')}): {each['reason']}"
-        for each in verdicts[:SHOWN]
+        for each in verdicts[: plan_words.SHOWN]
     ]
     return "\n".join(["nodes", *lines, *_more(len(verdicts))])
 
@@ -159,9 +110,9 @@ def _changes(outcome: str, changed: list[Report]) -> str:
             each["phase"] if each["node"] is None else each["node"],
             place(each["from"]["node"]),
             place(each["to"]["node"]),
-            cause_words(each["cause"]),
+            plan_words.cause_words(each["cause"]),
         )
-        for each in changed[:SHOWN]
+        for each in changed[: plan_words.SHOWN]
     ]
     head = f"{len(changed):,} {words(outcome, len(changed))}"
     table = output.table(("POD", "NOW", "FROM", "TO", "CAUSE"), rows, "  ")
@@ -169,5 +120,5 @@ def _changes(outcome: str, changed: list[Report]) -> str:
 
 
 def _more(number: int) -> list[str]:
-    rest = number - SHOWN
+    rest = number - plan_words.SHOWN
     return [f"  and {rest:,} more; `-o json` tells all"] if rest > 0 else []

@@ -38,13 +38,42 @@ class _Known:
         return self.explained >= _SURE and self.explained % _SAMPLE != 0
 
 
+class KnownCauses:
+    """The causes of differences that were looked into, for those that are like them."""
+
+    def __init__(self) -> None:
+        """Know nothing."""
+        self._known: dict[Hashable, _Known] = {}
+
+    def find(
+        self,
+        alike: Hashable,
+        relevant: Sequence[edits.Edit],
+        explains: Callable[[Sequence[edits.Edit]], bool],
+    ) -> changes.Cause:
+        """Return the cause of a difference.
+
+        Args:
+            alike: the same for differences that have one cause, as far as that shows.
+            relevant: edits, of which each may be the cause.
+            explains: tells whether the new policies without some edits lead to the old outcome.
+        """
+        known = self._known.get(alike)
+        if known is not None and (known.is_sure() or _holds(known.cause, explains)):
+            known.explained += 1
+            return known.cause
+        found = _find(relevant, explains)
+        self._known[alike] = _Known(found)
+        return found
+
+
 class Causes:
     """Finds causes of differences in a world as it is at that moment."""
 
     def __init__(self, where: world.World) -> None:
         """Decide in `where`."""
         self._world = where
-        self._known: dict[tuple[Hashable, ...], _Known] = {}
+        self._known = KnownCauses()
 
     def find(
         self,
@@ -67,14 +96,7 @@ class Causes:
             framework = self._world.without(pair, taken_back)
             return is_old(deciding.decide(framework, info, self._world.snapshot()))
 
-        key = (pair, info.shape.index, outcome, alike)
-        known = self._known.get(key)
-        if known is not None and (known.is_sure() or _holds(known.cause, explains)):
-            known.explained += 1
-            return known.cause
-        found = _find(relevant, explains)
-        self._known[key] = _Known(found)
-        return found
+        return self._known.find((pair, info.shape.index, outcome, alike), relevant, explains)
 
 
 def _holds(cause: changes.Cause, explains: Callable[[Sequence[edits.Edit]], bool]) -> bool:

@@ -9,11 +9,11 @@ from typing import Any, Literal, TypeAlias
 
 from policysched.cluster import pod_counts, pod_shape
 from policysched.compiler import scope
-from policysched.lang import checked, source
+from policysched.lang import checked, checked_cluster, source
 from policysched.planning import notes, wording
 from policysched.plugins import defaults
 
-Kind: TypeAlias = Literal["rule", "scope", "disable", "plugin", "profile"]
+Kind: TypeAlias = Literal["rule", "scope", "disable", "placement", "plugin", "profile"]
 Key: TypeAlias = tuple[str, str, str, str]
 Undo: TypeAlias = Callable[[checked.CheckedProfile], checked.CheckedProfile]
 _PROFILE_FIELDS: dict[str, tuple[str, Callable[[Any], str]]] = {
@@ -81,7 +81,7 @@ def between(
     A shadow policy decides nothing, so it counts as not being there. `said` is how the old and the
     new side are written.
     """
-    before, after = _in_force(old), _in_force(new)
+    before, after = in_force(old), in_force(new)
     found: list[Edit] = []
     for name in dict.fromkeys((*after, *before)):
         was, now = before.get(name), after.get(name)
@@ -106,7 +106,8 @@ def undone(profile: checked.CheckedProfile, taken_back: Sequence[Edit]) -> check
     return profile
 
 
-def _in_force(profile: checked.CheckedProfile) -> dict[str, checked.CheckedPolicy]:
+def in_force(profile: checked.CheckedProfile) -> dict[str, checked.CheckedPolicy]:
+    """Return the policies that decide, by name."""
     return {each.name: each for each in profile.policies if each.mode == "enforce"}
 
 
@@ -120,19 +121,22 @@ def _of_policy(
 ) -> Iterator[Edit]:
     some = new or old
     assert some is not None  # noqa: S101 - the name comes from one of them
-    scopes = _scopes(old, new)
-    shell = dataclasses.replace(some, rules=(), disables=()) if old is None else _shell(old)
+    scopes = scopes_of(old, new)
+    shell = shell_of(old or some)
     for was, now in _paired(old.rules if old else (), new.rules if new else ()):
         yield _rule_edit(shell, was, now, scopes, through)
     for each in _disables(old, new):
         yield dataclasses.replace(each, scopes=scopes)
 
 
-def _shell(policy: checked.CheckedPolicy) -> checked.CheckedPolicy:
-    return dataclasses.replace(policy, rules=(), disables=())
+def shell_of(policy: checked.CheckedPolicy) -> checked.CheckedPolicy:
+    """Return a policy that says for what it is, and nothing else."""
+    clusters = policy.clusters and checked_cluster.ClusterPlacement()
+    return dataclasses.replace(policy, rules=(), disables=(), clusters=clusters)
 
 
-def _scopes(*policies: checked.CheckedPolicy | None) -> tuple[scope.PolicyScope, ...] | None:
+def scopes_of(*policies: checked.CheckedPolicy | None) -> tuple[scope.PolicyScope, ...] | None:
+    """Return what policies are about; None where a rule of them concerns every pod."""
     present = [each for each in policies if each is not None]
     if any(_repels(rule) for each in present for rule in each.rules):
         return None
@@ -187,7 +191,7 @@ def _rule_edit(
             kept = tuple(rule for rule in policy.rules if rule.head.name != gone)
             return dataclasses.replace(policy, rules=(*kept, *((old,) if old else ())))
 
-        return _with_policy(profile, shell, changed, is_needed=old is not None)
+        return with_policy(profile, shell, changed, is_needed=old is not None)
 
     return Edit(
         "rule",
@@ -207,14 +211,14 @@ def _scope_edit(
     said: tuple[str, str],
 ) -> Edit:
     def undo(profile: checked.CheckedProfile) -> checked.CheckedProfile:
-        return _with_policy(
+        return with_policy(
             profile,
             old,
             lambda policy: dataclasses.replace(policy, scope=old.scope),
             is_needed=False,
         )
 
-    return Edit("scope", new.name, *said, undo, span=new.span, scopes=_scopes(old, new))
+    return Edit("scope", new.name, *said, undo, span=new.span, scopes=scopes_of(old, new))
 
 
 def _disables(
@@ -229,7 +233,7 @@ def _disables(
         if was == now:
             continue
         words = f"disable {rule.replace('/', '.')}"
-        undo = _undo_disable(_shell(some), was, rule)
+        undo = _undo_disable(shell_of(some), was, rule)
         old_text, new_text = (words if was else ""), (words if now else "")
         span = now.span if now else was.span if was else None
         yield Edit("disable", f"{some.name}: {words}", old_text, new_text, undo, span=span)
@@ -243,19 +247,26 @@ def _undo_disable(
             kept = tuple(each for each in policy.disables if each.rule != rule)
             return dataclasses.replace(policy, disables=(*kept, *((old,) if old else ())))
 
-        return _with_policy(profile, shell, changed, is_needed=old is not None)
+        return with_policy(profile, shell, changed, is_needed=old is not None)
 
     return undo
 
 
-def _with_policy(
+def with_policy(
     profile: checked.CheckedProfile,
     shell: checked.CheckedPolicy,
     change: Callable[[checked.CheckedPolicy], checked.CheckedPolicy],
     *,
     is_needed: bool,
 ) -> checked.CheckedProfile:
-    """Return a profile in which a policy is changed, one that is needed and missing added."""
+    """Return a profile in which a policy is changed, one that is needed and missing added.
+
+    Args:
+        profile: to be changed.
+        shell: what is added where the policy is missing.
+        change: of the policy.
+        is_needed: whether it is added at all.
+    """
     is_there = any(each.name == shell.name and each.mode == "enforce" for each in profile.policies)
     if not is_there and not is_needed:
         return profile

@@ -15,10 +15,10 @@ _SUFFIX = "@from"
 
 def told_apart(old: policies.PolicySet, new: policies.PolicySet) -> policies.PolicySet:
     """Return the old set, its metrics under keys of their own where the new set's differ."""
-    known = {metric.key: _meaning(metric) for metric in new.metrics}
+    known = {metric.key: _meaning(metric) for metric in new.all_metrics}
     keys = {
         metric.key: metric.key + _SUFFIX
-        for metric in old.metrics
+        for metric in old.all_metrics
         if metric.key in known and known[metric.key] != _meaning(metric)
     }
     if not keys or old.program is None:

@@ -28,7 +28,7 @@ def samples(basis: world.Basis, path: str) -> metrics_file.Samples:
     Raises:
         InputError: the file cannot be read, or names what neither side declares.
     """
-    declared = [*basis.new.policies.metrics, *basis.old.policies.metrics]
+    declared = [*basis.new.policies.all_metrics, *basis.old.policies.all_metrics]
     return metrics_file.read(path, {each.key: each for each in declared}.values(), basis.now)
 
 

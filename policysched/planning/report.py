@@ -27,7 +27,7 @@ def as_json(plan: planning.Plan, basis: world.Basis, where: str) -> Report:
             "nodeLost": sum(each.node_lost for each in found.pods),
             "unserved": found.unserved.total(),
         },
-        "edits": [{**_edit(each, caused), "where": _place(each, basis)} for each in found.edits],
+        "edits": [{**_edit(each, caused), "where": place(each, basis)} for each in found.edits],
         "rejects": [_verdict(each, names) for each in found.rejects.sorted()],
         "admits": [_verdict(each, names) for each in found.admits.sorted()],
         "changes": [_change(each) for each in found.pods],
@@ -70,7 +70,7 @@ def _edit(edit: edits.Edit, caused: Counter[tuple[edits.Key, changes.Outcome]]) 
     }
 
 
-def _place(edit: edits.Edit, basis: world.Basis) -> str | None:
+def place(edit: edits.Edit, basis: world.Basis) -> str | None:
     """Return where an edit stands, or stood where it is gone."""
     if edit.span is None:
         return None
@@ -102,7 +102,7 @@ def _change(change: changes.PodChange) -> Report:
         "lost": change.lost,
         "gained": change.gained,
         "nodeLost": change.node_lost,
-        "cause": None if change.cause is None else _cause(change.cause),
+        "cause": None if change.cause is None else cause(change.cause),
     }
 
 
@@ -115,7 +115,8 @@ def _fate(fate: changes.Fate) -> Report:
     }
 
 
-def _cause(cause: changes.Cause) -> Report:
+def cause(cause: changes.Cause) -> Report:
+    """Return a cause."""
     return {"kind": cause.kind.value, "edits": _names(cause.edits), "how": cause.how}
 
 

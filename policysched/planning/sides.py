@@ -54,6 +54,11 @@ class Side:
         text = next((each for each in self.texts if each.name == span.file), None)
         return None if text is None else ":".join(map(str, text.place(span.start)))
 
+    def words(self, span: source.Span) -> str:
+        """Return what stands at a span, on one line; "" for a span of another side."""
+        text = next((each for each in self.texts if each.name == span.file), None)
+        return "" if text is None else " ".join(text.slice(span).split())
+
     @property
     def metrics_read(self) -> dict[str, str]:
         """Key → name of the metrics that rules read."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import datetime
 from collections.abc import Iterable
+from typing import Final
 
 import msgspec
 
@@ -167,10 +168,10 @@ class World:
         implied = _implied_name(self._basis)
         before, after = _by_name(old, implied), _by_name(new, implied)
         said = self._wordings
-        own = edits.between(before.get(pair.old, _NOTHING), after.get(pair.new, _NOTHING), said)
+        own = edits.between(before.get(pair.old, NO_PROFILE), after.get(pair.new, NO_PROFILE), said)
         found = [(pair.new, each) for each in own]
         for name in after:
-            elsewhere = edits.between(before.get(name, _NOTHING), after[name], said)
+            elsewhere = edits.between(before.get(name, NO_PROFILE), after[name], said)
             found += [(name, each) for each in edits.repelling(elsewhere)]
         homes: dict[edits.Edit, set[str | None]] = {}
         for name, each in found:
@@ -245,7 +246,7 @@ def without_node(pod: objects.Pod) -> objects.Pod:
     return msgspec.structs.replace(pod, spec=spec, status=said)
 
 
-_NOTHING = checked.CheckedProfile(
+NO_PROFILE: Final = checked.CheckedProfile(
     name=None,
     policies=(),
     metrics=(),
@@ -258,6 +259,7 @@ _NOTHING = checked.CheckedProfile(
     params=(),
     span=None,
 )
+"""A profile that says nothing."""
 
 
 def _programs(basis: Basis) -> tuple[checked.CheckedProgram, checked.CheckedProgram]:

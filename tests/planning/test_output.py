@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from policysched.cli import plan_markdown, plan_text
+from policysched.cli import plan_markdown, plan_words
 from tests.cli import clusters
 from tests.planning import plans
 
@@ -204,12 +204,12 @@ def test_clusters_at_the_edge_are_planned_and_swept(
 def test_the_words_that_differ_are_shown(old: str, new: str, shown: str) -> None:
     """However long a rule is, what was edited in it can be read."""
     edit = {"change": "changed", "old": old.strip(), "new": new.strip(), "note": ""}
-    assert plan_text.edit_words(edit, 78) == shown
+    assert plan_words.edit_words(edit, 78) == shown
 
 
 def test_a_long_rule_keeps_its_note() -> None:
     """What makes the difference stands behind the rule, and is not what is cut."""
     edit = {"change": "changed", "old": "a " * 60, "new": "a " * 60, "note": "let hot: 1 → 2"}
-    words = plan_text.edit_words(edit, 78)
+    words = plan_words.edit_words(edit, 78)
     assert words.endswith("… (let hot: 1 → 2)")
     assert len(words) <= 79

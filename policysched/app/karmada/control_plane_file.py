@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _CLUSTER, _CLUSTER_BINDING = "Cluster", "ClusterResourceBinding"
-_KINDS: dict[str, tuple[str, type[objects.Cluster | objects.Binding]]] = {
+KINDS: dict[str, tuple[str, type[objects.Cluster | objects.Binding]]] = {
     _CLUSTER: ("cluster.karmada.io/v1alpha1", objects.Cluster),
     "ResourceBinding": ("work.karmada.io/v1alpha2", objects.Binding),
     _CLUSTER_BINDING: ("work.karmada.io/v1alpha2", objects.Binding),
 }
-_FORM = object_lists.Form(
-    {kind: api_version for kind, (api_version, _) in _KINDS.items()},
+FORM = object_lists.Form(
+    {kind: api_version for kind, (api_version, _) in KINDS.items()},
     "a file of a control plane is what `kubectl get clusters,resourcebindings,"
     "clusterresourcebindings -A -o json` prints at the Karmada API server",
 )
@@ -47,23 +47,28 @@ def read_all(path: str) -> object_lists.Inputs[ControlPlane]:
     Raises:
         InputError: there is no input, or, from `places`, a file or line that is none.
     """
-    return object_lists.read_all(path, _FORM, _collect)
+    return object_lists.read_all(path, FORM, collect)
 
 
-def _collect(placed: Iterable[object_lists.Placed], where: str) -> ControlPlane:
+def collect(placed: Iterable[object_lists.Placed], where: str) -> ControlPlane:
+    """Return the control plane that these objects make.
+
+    Raises:
+        InputError: one makes no sense, or there is no cluster and no binding.
+    """
     found = ControlPlane()
     names: set[tuple[str, str]] = set()
     for place, kind, source in placed:
-        if kind not in _KINDS:
+        if kind not in KINDS:
             found.skipped[kind] += 1
             continue
         decoded = object_lists.in_namespace(
-            object_lists.decode(source, _KINDS[kind][1], kind, place),
+            object_lists.decode(source, KINDS[kind][1], kind, place),
             is_namespaced=kind == "ResourceBinding",
         )
         name = f"{decoded.metadata.namespace}/{decoded.metadata.name}".removeprefix("/")
         if (kind, name) in names:
-            raise _FORM.error(place, f"has the name of another {kind}: `{name}`")
+            raise FORM.error(place, f"has the name of another {kind}: `{name}`")
         names.add((kind, name))
         problem = sanity.problem(decoded)
         if problem:
@@ -74,5 +79,5 @@ def _collect(placed: Iterable[object_lists.Placed], where: str) -> ControlPlane:
             found.bindings.append(msgspec.structs.replace(decoded, kind=kind))
     if found.skipped and not names:
         kinds = ", ".join(sorted(found.skipped))
-        raise _FORM.error(where, f"has no Cluster and no binding, only {kinds}")
+        raise FORM.error(where, f"has no Cluster and no binding, only {kinds}")
     return found

@@ -94,7 +94,19 @@ def of_set(
         ConfigurationError: several profiles have some, and no name says which is meant.
     """
     program = policy_set.program
-    profiles = _with_cluster_policies(program) if program else []
+    if program is None:
+        return None
+    require_one_profile(program, scheduler_name)
+    return cluster_policies.of(program, scheduler_name, clock, rows)
+
+
+def require_one_profile(program: checked.CheckedProgram, scheduler_name: str | None) -> None:
+    """Refuse a program of which it is not said which profile is meant.
+
+    Raises:
+        ConfigurationError: several profiles have cluster policies, and there is no name.
+    """
+    profiles = [each for each in program.profiles if each.cluster_policies]
     if scheduler_name is None and len(profiles) > 1:
         names = spelling.alternatives(f"`{each.name}`" for each in profiles)
         raise errors.ConfigurationError(
@@ -102,8 +114,3 @@ def of_set(
             "several profiles have cluster policies",
             help=f"say which one is meant: {names}",
         )
-    return cluster_policies.of(program, scheduler_name, clock, rows) if program else None
-
-
-def _with_cluster_policies(program: checked.CheckedProgram) -> list[checked.CheckedProfile]:
-    return [each for each in program.profiles if each.cluster_policies]

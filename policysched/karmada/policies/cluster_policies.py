@@ -89,6 +89,8 @@ class ClusterPolicies:
             for each in plugins
             if isinstance(each, reject.Reject | node_affinity.RequiredNodeAffinity)
         ]
+        # The first one that refuses a cluster is told, whatever the order of the texts.
+        self._filters.sort(key=lambda rule: rule.head.name)
         self._scores = [each for each in plugins if isinstance(each, base.ScoreRule)]
         self._hold = next((p for p in plugins if isinstance(p, outage_hold.OutageHold)), None)
 
@@ -299,15 +301,23 @@ def of(
     clock: clocks.Clock,
     rows: cluster_rows.ClusterRows | None = None,
 ) -> ClusterPolicies | None:
-    """Return the cluster policies that are in force under a scheduler name; None for none.
+    """Return the cluster policies that are in force under a scheduler name; None for none."""
+    profile = profile_of(program, scheduler_name)
+    return ClusterPolicies(profile, program, clock, rows) if profile else None
 
-    Those of the profile of that name, or of the one that a text without profiles implies. None as
-    the name stands for the only profile that has any.
+
+def profile_of(
+    program: checked.CheckedProgram, scheduler_name: str | None
+) -> checked.CheckedProfile | None:
+    """Return the profile whose cluster policies are in force; None for none.
+
+    It is the one of that name, or the one that a text without profiles implies. None as the name
+    stands for the only profile that has any.
     """
     for profile in program.profiles:
         is_meant = scheduler_name is None or profile.name in (None, scheduler_name)
         if is_meant and profile.cluster_policies:
-            return ClusterPolicies(profile, program, clock, rows)
+            return profile
     return None
 
 

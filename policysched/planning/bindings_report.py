@@ -1,0 +1,69 @@
+"""What a plan says of bindings, in the form of schemas/plan.schema.json."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from policysched.planning import bindings, report
+
+if TYPE_CHECKING:
+    from policysched.planning import edits, world
+
+Report: TypeAlias = dict[str, Any]
+
+_DIFFERENT = [each for each in bindings.Outcome if each is not bindings.Outcome.SAME]
+
+
+def as_json(found: bindings.BindingChanges, basis: world.Basis) -> Report:
+    """Return the changes of bindings in the documented form."""
+    counts = found.counts()
+    caused = Counter(
+        (edit.key, change.outcome) for change in found.bindings for edit in change.cause.edits
+    )
+    return {
+        "summary": {
+            "bindings": found.considered,
+            **{each.value: counts[each] for each in _DIFFERENT},
+            "movesNow": sum(each.moves_now for each in found.bindings),
+        },
+        "edits": [_edit(each, caused, basis) for each in found.edits],
+        "changes": [_change(each) for each in found.bindings],
+    }
+
+
+def _edit(
+    edit: edits.Edit, caused: Counter[tuple[edits.Key, bindings.Outcome]], basis: world.Basis
+) -> Report:
+    return {
+        "kind": edit.kind,
+        "name": edit.name,
+        "change": edit.change,
+        "old": edit.old,
+        "new": edit.new,
+        "note": edit.note,
+        "where": report.place(edit, basis),
+        "bindings": {each.value: caused[edit.key, each] for each in _DIFFERENT},
+    }
+
+
+def _change(change: bindings.BindingChange) -> Report:
+    return {
+        "binding": change.binding,
+        "outcome": change.outcome.value,
+        "present": _targets(change.present),
+        "from": _fate(change.old),
+        "to": _fate(change.new),
+        "lost": list(change.lost),
+        "gained": list(change.gained),
+        "movesNow": change.moves_now,
+        "cause": report.cause(change.cause),
+    }
+
+
+def _fate(fate: bindings.Fate) -> Report:
+    return {"clusters": _targets(fate.shares or {}), "message": fate.message}
+
+
+def _targets(shares: bindings.Shares) -> list[Report]:
+    return [{"name": name, "replicas": count} for name, count in sorted(shares.items())]
