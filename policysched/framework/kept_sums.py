@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from policysched.cluster import columns, pod_shape, snapshot
 from policysched.framework import cycle_state, score_table, shape_answers
@@ -12,6 +13,10 @@ class KeptSums:
     """Weighted scores of k plugins that read the same, for every row, and their sum.
 
     A cycle adds the sum alone; what each plugin gave is there to be told of the nodes that matter.
+
+    Attributes:
+        sums: int64 (N,) hundredths, as of the last time they were asked for; not to be written to.
+        changed: rows that were asked about then, None for all.
     """
 
     def __init__(
@@ -28,33 +33,34 @@ class KeptSums:
         self._compute = compute
         self._version = version
         self._parts: columns.IntArray = np.zeros((len(names), 0), np.int64)
-        self._sums: columns.IntArray = np.zeros(0, np.int64)
+        self.sums: columns.IntArray = np.zeros(0, np.int64)
+        self.changed: npt.NDArray[np.intp] | None = None
 
-    def totals(
+    def refresh(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
-    ) -> columns.IntArray:
-        """Return int64 (N,) hundredths, current; not to be written to."""
-        rows = self._version.changed_rows(snap)
+    ) -> None:
+        """Bring the sums up to date."""
+        rows = self.changed = self._version.changed_rows(snap)
         if rows is None:
             self._parts = self._compute(state, pod, snap.all_rows())
-            self._sums = _sum(self._parts)
+            self.sums = _sum(self._parts)
         elif len(rows):
             self._lengthen(snap.size)
             changed = self._compute(state, pod, snap.at_rows(rows))
             self._parts[:, rows] = changed
             if len(self._names) > 1:
-                self._sums[rows] = _sum(changed)
-        return self._sums
+                self.sums[rows] = _sum(changed)
 
     def part(self) -> score_table.Part:
         """Return what the plugins gave; it is valid until the next cycle."""
         return score_table.Part(self._names, self._parts, is_by_row=True)
 
     def _lengthen(self, size: int) -> None:
-        missing = size - len(self._sums)
+        missing = size - len(self.sums)
         if missing > 0:
             self._parts = np.pad(self._parts, ((0, 0), (0, missing)))
-            self._sums = _sum(self._parts)
+            self.sums = _sum(self._parts)
+            self.changed = None  # for whoever keeps the arrays
 
 
 def _sum(parts: columns.IntArray) -> columns.IntArray:

@@ -190,7 +190,7 @@ class OwnNomination:
         outcome: filtering.PreFilterOutcome,
         ids: status_table.StatusIds,
     ) -> status_table.StatusIds:
-        """Return int16 (N,) `ids`, with this where PreFilter ruled out the node: it was looked at."""
+        """Return int16 (N,) `ids` with this, if PreFilter ruled the node out: it was looked at."""
         chosen = outcome.node_names
         is_error = self.status_id in cycle.answers.table.errors
         if chosen is None or cycle.snap.nodes.names[self.row] in chosen or is_error:

@@ -17,6 +17,7 @@ from policysched.framework import (
     filtering,
     interface,
     kept_sums,
+    kept_totals,
     score_table,
     shape_answers,
     status,
@@ -51,14 +52,14 @@ class Plan:
     """How the totals of equal pods are made.
 
     Attributes:
-        sums: kept sums of the scores that follow from the node's own row.
-        others: the rest, each with what it gave the last time if that may be given again.
-        rows: intp (f,), the nodes that were feasible the last time.
+        kept: adds up what is kept.
+        given: plugins that may give again what they gave the last time.
+        asked: the rest.
     """
 
-    sums: Sequence[kept_sums.KeptSums]
-    others: Sequence[tuple[Scorer, _Given | None]]
-    rows: npt.NDArray[np.intp]
+    kept: kept_totals.KeptTotals
+    given: Sequence[tuple[Scorer, _Given]]
+    asked: Sequence[Scorer]
 
 
 @dataclasses.dataclass(slots=True)
@@ -129,26 +130,26 @@ class ScoreRunner:
             return error.answer
 
     def _totals(self, cycle: filtering.Cycle, rows: npt.NDArray[np.intp]) -> score_table.ScoreTable:
-        feasible = cycle.snap.at_rows(rows)
+        snap = cycle.snap
         (plan,) = cycle.answers.planned("score", lambda _: [self._plan(cycle)])
-        totals = np.zeros(cycle.snap.size, np.int64)
-        parts = []
-        for kept in plan.sums:
-            totals += kept.totals(cycle.answers.state, cycle.pod, cycle.snap)
-            parts.append(kept.part())
-        totals = totals[rows]
-        if totals.min(initial=0) < 0:
-            return self._points(cycle, rows)  # which knows whose score it is
-        if not np.array_equal(rows, plan.rows):
-            plan.rows = rows
-        for scorer, given in plan.others:
-            if given is None:
+        rows = plan.kept.known(rows)
+        changed = plan.kept.refresh(cycle.answers.state, cycle.pod, snap)
+        try:
+            given = [self._given(each, scorer, cycle, rows) for scorer, each in plan.given]
+        except _ScoringError:
+            return self._points(cycle, rows)  # which knows whose score comes first
+        totals = plan.kept.totals(rows, changed, given, snap.size)
+        if totals is None:
+            return self._points(cycle, rows)
+        parts = plan.kept.parts()
+        if plan.asked:
+            feasible = snap.all_rows() if len(rows) == snap.size else snap.at_rows(rows)
+            for scorer in plan.asked:
                 weighted = self._weighted(scorer, cycle, feasible)
-            else:
-                weighted = self._given(given, scorer, cycle, plan.rows)
-            if weighted is not None:
-                totals += weighted
-                parts.append(score_table.Part((scorer.score_name,), weighted, is_by_row=False))
+                if weighted is not None:
+                    totals = totals + weighted
+                    one = score_table.Part((scorer.score_name,), weighted, is_by_row=False)
+                    parts = (*parts, one)
         return score_table.ScoreTable(rows, {}, totals, parts)
 
     def _points(self, cycle: filtering.Cycle, rows: npt.NDArray[np.intp]) -> score_table.ScoreTable:
@@ -179,12 +180,13 @@ class ScoreRunner:
             )
             for scorers in summed.values()
         ]
-        others = [
-            (s, _Given(None, 0, np.zeros(0, np.int64)) if _gives_again(s) else None)
-            for s in acting
-            if not _adds_up(s)
-        ]
-        return Plan(sums, others, np.zeros(0, np.intp))
+        given = [s for s in acting if _gives_again(s)]
+        asked = [s for s in acting if not (_adds_up(s) or _gives_again(s))]
+        return Plan(
+            kept_totals.KeptTotals(sums, [s.score_name for s in given]),
+            [(s, _Given(None, 0, np.zeros(0, np.int64))) for s in given],
+            asked,
+        )
 
     def _acting(self, cycle: filtering.Cycle) -> Sequence[Scorer]:
         """Return the plugins that score pods of this shape: PreScore of kept ones is asked once."""
