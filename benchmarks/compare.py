@@ -51,7 +51,8 @@ def main(words: Sequence[str], epilog: str) -> int:
         _note(str(error))
         return 1
     except KeyboardInterrupt:
-        _note("interrupted; the same command goes on with what is missing")
+        is_kept = _results_file(args) is not None
+        _note(f"interrupted{'; the same command goes on with what is missing' if is_kept else ''}")
         return 130
 
 
