@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from policysched.cluster import metric_table, metric_windows
     from policysched.cluster import objects as node_objects
     from policysched.compiler import readings
-    from policysched.karmada import algorithm, decide, objects, scheduling, store
+    from policysched.karmada import algorithm, decide, objects, scheduling, snapshot, store
     from policysched.karmada.policies import cluster_policies, openings
 
 _log = logging.getLogger("policysched")
@@ -194,8 +194,8 @@ class LivePolicies:
             if binding is None:
                 self._refused.pop(key, None)
                 continue
-            policies = self.current
-            if policies and before and policies.opening(binding, clusters).is_wider_than(before):
+            now = self._opening(binding, clusters)
+            if before is not None and now is not None and now.is_wider_than(before):
                 yield key
 
     def _try_again(self, keys: list[str], event: str) -> None:
@@ -209,10 +209,20 @@ class LivePolicies:
         """Remember what policies let a binding do that had no success."""
         if not isinstance(decision.result, errors.Failure):
             self._refused.pop(binding.key, None)
-        elif self.current is None:
-            self._refused[binding.key] = None
         else:
-            self._refused[binding.key] = self.current.opening(binding, self._store.clusters_now())
+            self._refused[binding.key] = self._opening(binding, self._store.clusters_now())
+
+    def _opening(
+        self, binding: objects.Binding, clusters: snapshot.Snapshot
+    ) -> openings.Opening | None:
+        """Return what policies let a binding do now, None where there are none."""
+        if self.current is None:
+            return None
+        try:
+            return self.current.opening(binding, clusters)
+        except Exception:  # noqa: BLE001 - a bug must not end it for all other bindings
+            _log.exception("it is not known what policies let binding %s do", binding.key)
+            return None
 
     @property
     def _store(self) -> store.Store:
