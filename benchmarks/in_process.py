@@ -126,7 +126,13 @@ class Run:
         clock = clocks.SystemClock()
         self.cache = caches.Cache(clock)
         policy_set = policies.load(setting.policies, {}, NAME)
-        handle = interface.Handle(_NoBinder(), self.cache.owners)
+        handle = interface.Handle(
+            _NoBinder(),
+            self.cache.owners,
+            storage=self.cache.storage,
+            budgets=self.cache.budgets,
+            rng=random.Random(2),
+        )
         profiles = policies.require(policies.make(policy_set, handle))
         self.framework = runtime.Framework(profiles.by_name[setting.profile], random.Random(1))
         self.framework.measure_by(clock.monotonic_seconds)

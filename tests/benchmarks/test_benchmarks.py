@@ -107,3 +107,17 @@ def test_the_algorithm_alone(shape: str) -> None:
     assert done.returncode == 0, done.stderr
     [row] = [line.split() for line in done.stdout.splitlines() if line.startswith(shape)]
     assert row[:4] == [shape, "30", "60", "60"]
+
+
+def test_the_algorithm_beside_kube_schedulers_own() -> None:
+    """Both place the pods that fit: each of 40 pods repels the others, and there are 30 nodes."""
+    words = ["--nodes", "30", "--pods", "40", "--repeat", "1", "--shapes", "pod-anti-affinity"]
+    command = [sys.executable, "-m", "benchmarks", "algorithm", "--all-nodes", *words]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    rows = [line.split() for line in done.stdout.splitlines()[1:]]
+    free = str(30 - 6)  # a fifth of the nodes has such a pod from the beginning
+    assert [row[:5] for row in rows] == [
+        ["pod-anti-affinity", "30", "40", free, name]
+        for name in ("kube-scheduler", "kube-scheduler", "policysched")
+    ]
