@@ -16,12 +16,14 @@ class CountColumn:
     Attributes:
         total: sum over all rows.
         generation: grows with every change.
+        is_current: False once nobody counts in it any more.
     """
 
     def __init__(self) -> None:
         """Start with zero everywhere."""
         self.total = 0
         self.generation = 0
+        self.is_current = True
         self._counts: npt.NDArray[np.int64] = np.zeros(_FIRST_CAPACITY, np.int64)
 
     def add(self, row: int, change: int) -> None:

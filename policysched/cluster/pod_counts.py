@@ -243,6 +243,7 @@ class PodCounts:
 
     def _forget(self, query: PodQuery) -> None:
         column = self._queries.pop(query)
+        column.is_current = False
         for placement in self._placements.values():
             columns = _columns_for(placement, query)
             if any(c is column for c in columns):

@@ -57,6 +57,8 @@ def reads(rule: base.PolicyRule) -> str:
     flags: interface.Reads = getattr(rule, "reads", interface.Reads.ANYTHING)
     if interface.Reads.ANYTHING in flags:
         return "pods on all nodes: asked for every pod"
+    if interface.Reads.PODS in flags:
+        return "node, pods on all nodes"
     return ", ".join((flag.name or "").lower().replace("_", " ") for flag in flags)
 
 

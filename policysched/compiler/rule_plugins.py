@@ -147,7 +147,7 @@ def in_order(filters: Sequence[rule_changes.FilterRule]) -> list[rule_changes.Fi
     """Return filters in the order that makes the fewest stages of kept answers."""
 
     def stage(rule: rule_changes.FilterRule) -> int:
-        if interface.Reads.ANYTHING in rule.reads:
+        if interface.Reads.PODS in rule.reads:
             return 2
         return 1 if interface.Reads.USAGE in rule.reads else 0
 

@@ -78,11 +78,18 @@ class Stage:
         plugins: numbered, in order.
         keeps: whether their answers are kept.
         reads_usage: whether they are asked again about nodes on which a pod came or went.
+        follows: whether it is a single one that tells itself about which nodes to ask it again.
     """
 
     plugins: list[tuple[int, interface.FilterPlugin]]
     keeps: bool
     reads_usage: bool
+    follows: bool
+
+    @property
+    def takes_more(self) -> bool:
+        """Whether plugins that read the same may be asked together with these."""
+        return self.keeps and not self.follows
 
 
 _Run: TypeAlias = kept_verdicts.KeptVerdicts | Stage
@@ -198,7 +205,8 @@ class FilterRunner:
         """Group neighbours whose answers are kept; every other plugin stands alone.
 
         Those that follow the pods of a node stand apart from those that do not: after a pod was
-        placed, only the former are asked again about its node.
+        placed, only the former are asked again about its node. So does each that tells itself when
+        its answers change.
         """
         stages: list[Stage] = []
         for number, plugin in self._filters:
@@ -207,10 +215,11 @@ class FilterRunner:
             keeps = number in self._kept_numbers
             usage = keeps and interface.Reads.USAGE in plugin.reads
             last = stages[-1] if stages else None
-            if last and keeps and (last.keeps, last.reads_usage) == (True, usage):
+            kind = (keeps, usage, shape_answers.follows(plugin))
+            if last and kind == (True, last.reads_usage, False) and last.takes_more:
                 last.plugins.append((number, plugin))
             else:
-                stages.append(Stage([(number, plugin)], keeps, usage))
+                stages.append(Stage([(number, plugin)], *kind))
         return stages
 
     def explain(

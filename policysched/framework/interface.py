@@ -61,6 +61,8 @@ class Reads(enum.Flag):
     """Node objects of other rows too: any change of any node asks again about all."""
     METRICS = enum.auto()
     """Metric samples: every refresh asks again about all nodes."""
+    PODS = enum.auto()
+    """Pods on other nodes, of which the plugin itself tells what changes mean (`comparing`)."""
     ANYTHING = enum.auto()
     """Anything else, such as pods on other nodes: the answer is never kept."""
 

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from policysched.cluster import columns, pod_shape, snapshot
-from policysched.framework import cycle_state, kept_sums, score_table
+from policysched.framework import cycle_state, kept_points, kept_sums, score_table
 
 _NO_ROWS: npt.NDArray[np.intp] = np.zeros(0, np.intp)
 
@@ -20,27 +20,46 @@ _NO_ROWS: npt.NDArray[np.intp] = np.zeros(0, np.intp)
 class KeptTotals:
     """Kept sums, and scores that were normalised over the feasible nodes, added up."""
 
-    def __init__(self, sums: Sequence[kept_sums.KeptSums], given_names: Sequence[str]) -> None:
-        """Add up `sums`, and scores under `given_names` that come with each question."""
+    def __init__(
+        self,
+        sums: Sequence[kept_sums.KeptSums],
+        given_names: Sequence[str],
+        points: kept_points.KeptPoints | None = None,
+    ) -> None:
+        """Add up `sums`, `points`, and scores under `given_names` that come with each question."""
+        self._kept: Sequence[kept_sums.KeptSums | kept_points.KeptPoints] = sums
+        if points is not None:
+            self._kept = (*sums, points)
         self._sums = sums
+        self._points = points
         self._given_names = given_names
         self._rows = _NO_ROWS
         self._has_all_rows = False
         self._given: Sequence[columns.IntArray] = ()
         self._totals: columns.IntArray | None = None
-        self._parts: tuple[score_table.Part, ...] = ()
+        self._parts: tuple[score_table.Part | score_table.SlotPart, ...] = ()
 
     def known(self, rows: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
         """Return intp (f,) `rows` as the object of the last time, where they are the same."""
         return self._rows if rows is self._rows or np.array_equal(rows, self._rows) else rows
 
     def refresh(
-        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
+        self,
+        state: cycle_state.CycleState,
+        pod: pod_shape.PodInfo,
+        snap: snapshot.Snapshot,
+        rows: npt.NDArray[np.intp],
     ) -> set[int] | None:
-        """Bring the sums up to date; return the rows with other ones, None for all."""
+        """Bring the sums up to date; return the rows with other ones, None for all.
+
+        `rows`, intp (f,), are what `known` returned.
+        """
         changed: set[int] | None = set()
-        for kept in self._sums:
-            kept.refresh(state, pod, snap)
+        for kept_sum in self._sums:
+            kept_sum.refresh(state, pod, snap)
+        if self._points is not None:
+            self._points.refresh(state, pod, snap, rows)
+        for kept in self._kept:
             if kept.changed is None:
                 changed = None
             elif changed is not None and len(kept.changed):
@@ -72,14 +91,14 @@ class KeptTotals:
                 self._patch(row)
         return self._totals
 
-    def parts(self) -> tuple[score_table.Part, ...]:
+    def parts(self) -> tuple[score_table.Part | score_table.SlotPart, ...]:
         """Return what each plugin gave; it is valid until the next cycle."""
         return self._parts
 
     def _added_up(self) -> columns.IntArray | None:
         rows = slice(None) if self._has_all_rows else self._rows
         totals = np.zeros(len(self._rows), np.int64)
-        for kept in self._sums:
+        for kept in self._kept:
             totals += kept.sums[rows]
         if totals.min(initial=0) < 0:
             return None
@@ -89,7 +108,7 @@ class KeptTotals:
             score_table.Part((name,), weighted, is_by_row=False)
             for name, weighted in zip(self._given_names, self._given, strict=True)
         )
-        self._parts = (*(kept.part() for kept in self._sums), *given)
+        self._parts = (*(kept.part() for kept in self._kept), *given)
         return totals
 
     def _patch(self, row: int) -> None:
@@ -99,7 +118,7 @@ class KeptTotals:
             position = int(self._rows.searchsorted(row))
             if position == len(self._rows) or self._rows.item(position) != row:
                 return
-        total = sum([kept.sums.item(row) for kept in self._sums])
+        total = sum([kept.sums.item(row) for kept in self._kept])
         if total < 0 or self._totals is None:
             self._totals = None
             return

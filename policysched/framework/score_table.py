@@ -30,6 +30,29 @@ class Part:
     weighted: columns.IntArray
     is_by_row: bool
 
+    def at(self, rows: npt.NDArray[np.intp], positions: npt.NDArray[np.intp]) -> columns.IntArray:
+        """Return int64 (k, m) or (m,) for `rows`, intp (m,), at `positions` among the feasible."""
+        found: columns.IntArray = self.weighted.take(rows if self.is_by_row else positions, axis=-1)
+        return found
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class SlotPart:
+    """What some plugins gave, by slots that rows share; valid within the cycle alone.
+
+    Attributes:
+        names: score names of the k plugins.
+        tables: for each plugin int64 (S,) hundredths, and intp (N,), the slot of each row.
+    """
+
+    names: tuple[str, ...]
+    tables: Sequence[tuple[columns.IntArray, npt.NDArray[np.intp]]]
+
+    def at(self, rows: npt.NDArray[np.intp], positions: npt.NDArray[np.intp]) -> columns.IntArray:
+        """Return int64 (k, m) for `rows`, intp (m,)."""
+        del positions
+        return np.array([table[slots[rows]] for table, slots in self.tables])
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Detail:
@@ -61,7 +84,7 @@ class ScoreTable:
     rows: npt.NDArray[np.intp]
     by_plugin: dict[str, columns.IntArray]
     totals: columns.IntArray
-    parts: Sequence[Part] = ()
+    parts: Sequence[Part | SlotPart] = ()
     details: Mapping[str, Detail] = dataclasses.field(default_factory=dict)
 
     def best_rows(self) -> npt.NDArray[np.intp]:

@@ -13,9 +13,11 @@ import numpy.typing as npt
 from policysched.cluster import columns, node_row, pod_shape, snapshot
 from policysched.framework import (
     asking,
+    comparing,
     cycle_state,
     filtering,
     interface,
+    kept_points,
     kept_sums,
     kept_totals,
     score_table,
@@ -133,7 +135,7 @@ class ScoreRunner:
         snap = cycle.snap
         (plan,) = cycle.answers.planned("score", lambda _: [self._plan(cycle)])
         rows = plan.kept.known(rows)
-        changed = plan.kept.refresh(cycle.answers.state, cycle.pod, snap)
+        changed = plan.kept.refresh(cycle.answers.state, cycle.pod, snap, rows)
         try:
             given = [self._given(each, scorer, cycle, rows) for scorer, each in plan.given]
         except _ScoringError:
@@ -181,9 +183,10 @@ class ScoreRunner:
             for scorers in summed.values()
         ]
         given = [s for s in acting if _gives_again(s)]
-        asked = [s for s in acting if not (_adds_up(s) or _gives_again(s))]
+        asked = [s for s in acting if not (_adds_up(s) or _gives_again(s) or _compares(s))]
+        points = _points_of([s for s in acting if _compares(s)], cycle)
         return Plan(
-            kept_totals.KeptTotals(sums, [s.score_name for s in given]),
+            kept_totals.KeptTotals(sums, [s.score_name for s in given], points),
             [(s, _Given(None, 0, np.zeros(0, np.int64))) for s in given],
             asked,
         )
@@ -225,7 +228,9 @@ class ScoreRunner:
         self, scorer: Scorer, cycle: filtering.Cycle, feasible: snapshot.NodeView
     ) -> score_table.Detail | None:
         """Return raw and final scores, None when the plugin has nothing to say about the pod."""
-        if scorer.keeps:
+        if _scores_domains(scorer):
+            raw = asking.ask_score(scorer.plugin, cycle.answers.state, cycle.pod, feasible)
+        elif scorer.keeps:
             kept = _kept(scorer, cycle)
             raw = kept.scores(cycle.answers.state, cycle.pod, cycle.snap)[feasible.rows]
         elif _pre_score_skips(scorer.plugin, cycle, feasible):
@@ -248,7 +253,17 @@ def _adds_up(scorer: Scorer) -> bool:
 
 def _gives_again(scorer: Scorer) -> bool:
     """Return whether final scores follow from kept raw ones and the feasible nodes alone."""
-    return scorer.keeps and scorer.normalizes and not scorer.is_third_party
+    is_alike = scorer.keeps and scorer.normalizes and not scorer.is_third_party
+    return is_alike and not _compares(scorer)
+
+
+def _compares(scorer: Scorer) -> bool:
+    """Return whether final scores are patched where raw ones or feasible nodes changed."""
+    return scorer.keeps and not scorer.is_third_party and hasattr(scorer.plugin, "frame")
+
+
+def _scores_domains(scorer: Scorer) -> bool:
+    return _compares(scorer) and hasattr(scorer.plugin, "by_domain")
 
 
 def _ignores_usage(scorer: Scorer) -> Callable[[snapshot.Snapshot], bool] | None:
@@ -354,13 +369,60 @@ def score_name(plugin: interface.Plugin) -> str:
 def _kept(scorer: Scorer, cycle: filtering.Cycle) -> shape_answers.KeptScores:
     kept = cycle.answers.scores.get(scorer.number)
     if kept is None:
-        plugin = scorer.plugin
-        compute = functools.partial(asking.ask_score, plugin)
-        by_row = getattr(plugin, "score_row", None)
-        at_row = functools.partial(asking.ask, plugin, "Score", by_row) if by_row else None
-        kept = shape_answers.KeptScores(_version([scorer]), compute, at_row)
+        kept = _raw_scores(scorer)
         cycle.answers.scores[scorer.number] = kept
     return kept
+
+
+def _raw_scores(scorer: Scorer) -> shape_answers.KeptScores:
+    plugin = scorer.plugin
+    compute = functools.partial(asking.ask_score, plugin)
+    by_row = getattr(plugin, "score_row", None)
+    at_row = functools.partial(asking.ask, plugin, "Score", by_row) if by_row else None
+    return shape_answers.KeptScores(_version([scorer]), compute, at_row)
+
+
+def _points_of(scorers: Sequence[Scorer], cycle: filtering.Cycle) -> kept_points.KeptPoints | None:
+    """Return the points of plugins that compare nodes; they share nothing with `_kept`."""
+    if not scorers:
+        return None
+    row_slots = kept_points.RowSlots()
+    compared = [
+        kept_points.Compared(
+            _by_domain(scorer, cycle)
+            if _scores_domains(scorer)
+            else _by_row(_raw_scores(scorer), row_slots),
+            cast("comparing.ComparingPlugin", scorer.plugin).frame(),
+            scorer.factor,
+        )
+        for scorer in scorers
+    ]
+    return kept_points.KeptPoints([s.score_name for s in scorers], compared)
+
+
+def _by_row(kept: shape_answers.KeptScores, row_slots: kept_points.RowSlots) -> kept_points.Refresh:
+    def refresh(
+        state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
+    ) -> kept_points.Refreshed:
+        values = kept.scores(state, pod, snap)
+        changed = None if kept.changed is None else kept.changed.tolist()
+        return values[: snap.size], row_slots.of(snap.size), changed
+
+    return refresh
+
+
+def _by_domain(scorer: Scorer, cycle: filtering.Cycle) -> kept_points.Refresh:
+    plugin = cast("comparing.DomainScorePlugin", scorer.plugin)
+    domains = plugin.by_domain(cycle.answers.state, cycle.pod, cycle.snap)
+
+    def refresh(
+        state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
+    ) -> kept_points.Refreshed:
+        del state, pod
+        changed = domains.refresh(snap)
+        return domains.values, domains.slots, changed
+
+    return refresh
 
 
 def _pre_score_skips(

@@ -11,13 +11,20 @@ import dataclasses
 import datetime
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from policysched.cluster import node_row, objects, pod_shape, snapshot
-from policysched.framework import asking, cycle_state, interface, status, status_table
+from policysched.framework import (
+    asking,
+    comparing,
+    cycle_state,
+    interface,
+    status,
+    status_table,
+)
 
 ScoreFn: TypeAlias = Callable[
     [cycle_state.CycleState, pod_shape.PodInfo, snapshot.NodeView], interface.RawScores
@@ -91,11 +98,13 @@ class KeptFilter:
     """
 
     def __init__(self, plugins: Sequence[interface.FilterPlugin]) -> None:
-        """Keep answers of `plugins`, in order."""
+        """Keep answers of `plugins`, in order; one that `follows` must be alone."""
         self.plugins = plugins
         self.current: status_table.StatusIds = np.zeros(0, np.int16)
         self.changed: npt.NDArray[np.intp] | None = None
-        self._version = Version(_union(plugins))
+        self._version: comparing.Follower | None = None
+        if not any(follows(plugin) for plugin in plugins):
+            self._version = Version(_union(plugins))
         self._knows_rows = any(hasattr(plugin, "filter_row") for plugin in plugins)
 
     def ids(
@@ -106,6 +115,9 @@ class KeptFilter:
         table: status_table.StatusTable,
     ) -> status_table.StatusIds:
         """Return int16 (N,), current; not to be written to."""
+        if self._version is None:
+            following = cast("comparing.FollowingPlugin", self.plugins[0])
+            self._version = following.follow(state, pod, snap)
         rows = self.changed = self._version.changed_rows(snap)
         if rows is None:
             self.current = first_failures(self.plugins, state, pod, snap.all_rows(), table)
@@ -145,6 +157,7 @@ class KeptScores:
 
     Attributes:
         changes: grows whenever a score comes out different.
+        changed: rows that were asked about the last time, None for all.
     """
 
     def __init__(
@@ -159,12 +172,13 @@ class KeptScores:
         self._version = version
         self._scores: interface.RawScores = np.zeros(0, np.int64)
         self.changes = 0
+        self.changed: npt.NDArray[np.intp] | None = None
 
     def scores(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
     ) -> interface.RawScores:
         """Return (N,) scores, current and in the dtype of `compute`; not to be written to."""
-        rows = self._version.changed_rows(snap)
+        rows = self.changed = self._version.changed_rows(snap)
         if rows is None:
             self._scores = self._compute(state, pod, snap.all_rows())
             self.changes += 1
@@ -264,6 +278,11 @@ class ShapeAnswersCache:
             if not asking.ask(p, "applies_to", p.applies_to, state, shape, snap)
         )
         return ShapeAnswers(state, left_out)
+
+
+def follows(plugin: interface.Plugin) -> bool:
+    """Return whether a Filter plugin tells itself when its answers change."""
+    return hasattr(plugin, "follow")
 
 
 def first_failures(

@@ -120,7 +120,7 @@ def standing(
     first = 0
     for part in table.parts:
         end = first + len(part.names)
-        weighted[first:end] = part.weighted.take(rows if part.is_by_row else positions, axis=-1)
+        weighted[first:end] = part.at(rows, positions)
         first = end
     nodes = tuple(names[row] for row in rows.tolist())
     return Standing(nodes, table.totals[positions], score_names, weighted)

@@ -79,7 +79,7 @@ def test_rules_say_what_they_read(program: compiler.CompiledProgram) -> None:
         "web/disks": reads.NODE,
         "web/room": reads.NODE | reads.USAGE,
         "web/hot": reads.NODE | reads.METRICS | reads.ALL_NODES,
-        "web/apart": reads.ANYTHING,
+        "web/apart": reads.NODE | reads.PODS,
         "web/cool": reads.NODE | reads.METRICS | reads.ALL_NODES,
         "web/near": reads.NODE,
     }

@@ -16,7 +16,8 @@ FULL = 10_000
 """100 points."""
 
 
-def _hundredths(shares: columns.FloatArray) -> columns.IntArray:
+def hundredths(shares: columns.FloatArray) -> columns.IntArray:
+    """Return shares of 100 points, 0 to 1, as hundredths."""
     return np.rint(shares * float(FULL)).astype(np.int64)
 
 
@@ -30,7 +31,7 @@ def linear(values: columns.FloatArray, low: float, high: float) -> columns.IntAr
     if low / 2 == high / 2:
         return FULL * (values >= high).astype(np.int64)
     shares = (values / 2 - low / 2) / (high / 2 - low / 2)
-    return _hundredths(np.minimum(np.maximum(shares, 0.0), 1.0))  # np.clip is slow on a few rows
+    return hundredths(np.minimum(np.maximum(shares, 0.0), 1.0))  # np.clip is slow on a few rows
 
 
 def shape(values: columns.FloatArray, corners: Sequence[tuple[float, int]]) -> columns.IntArray:
@@ -45,7 +46,7 @@ def shape(values: columns.FloatArray, corners: Sequence[tuple[float, int]]) -> c
     inside = np.clip(values, xs[0], xs[-1])
     left = np.clip(np.searchsorted(xs, inside, side="right") - 1, 0, len(xs) - 2)
     share = (inside / 2 - xs[left] / 2) / (xs[left + 1] / 2 - xs[left] / 2)
-    return _hundredths((ys[left] + (ys[left + 1] - ys[left]) * share) / 100)
+    return hundredths((ys[left] + (ys[left + 1] - ys[left]) * share) / 100)
 
 
 def minmax(values: columns.FloatArray, floor: float, *, prefer_low: bool) -> columns.IntArray:
@@ -64,7 +65,7 @@ def minmax(values: columns.FloatArray, floor: float, *, prefer_low: bool) -> col
     low, high = (halves, largest) if prefer_low else (smallest, halves)
     shares: columns.FloatArray = np.subtract(high, low, out=halves)
     shares /= span
-    return _hundredths(shares)
+    return hundredths(shares)
 
 
 def rank(values: columns.FloatArray, *, prefer_low: bool) -> columns.IntArray:
@@ -76,7 +77,7 @@ def rank(values: columns.FloatArray, *, prefer_low: bool) -> columns.IntArray:
     last = len(distinct) - 1
     if last <= 0:
         return np.zeros(len(values), np.int64)
-    return _hundredths((last - position if prefer_low else position) / last)
+    return hundredths((last - position if prefer_low else position) / last)
 
 
 def by_largest(values: columns.FloatArray, *, prefer_low: bool) -> columns.IntArray:
@@ -87,5 +88,5 @@ def by_largest(values: columns.FloatArray, *, prefer_low: bool) -> columns.IntAr
     largest = values.max(initial=0.0)
     if largest == 0:
         return np.zeros(len(values), np.int64)
-    hundredths = _hundredths(np.maximum(values, 0.0) / largest)
-    return FULL - hundredths if prefer_low else hundredths
+    found = hundredths(np.maximum(values, 0.0) / largest)
+    return FULL - found if prefer_low else found

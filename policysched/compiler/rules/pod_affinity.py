@@ -10,12 +10,13 @@ import dataclasses
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
 from policysched.cluster import columns, pod_counts, pod_shape, snapshot
-from policysched.compiler import pod_sets, scope
-from policysched.compiler.kernels import points
+from policysched.compiler import domain_counts, pod_sets, scope
+from policysched.compiler.kernels import frames, points
 from policysched.compiler.rules import base
-from policysched.framework import apart, cycle_state, interface, status
+from policysched.framework import apart, comparing, cycle_state, interface, status
 from policysched.lang import checked
 from policysched.plugins.kernels import domains
 
@@ -49,19 +50,29 @@ class Term:
         counted = snap.counts.matching(query)
         if counted.total == 0:
             return None
-        found = self.by_key.get(snap, self.topology_key)
+        found = self._domains(snap)
         totals = found.sums(counted.by_row(snap.size))
         return totals[found.slots[nodes.rows]] if totals.any() else None
+
+    def by_domain(self, query: pod_counts.PodQuery) -> domain_counts.DomainCounts:
+        """Return the pods that `query` selects by domain, patched where pods come and go."""
+        return domain_counts.DomainCounts(query, self._domains)
+
+    def slots(self, snap: snapshot.Snapshot) -> npt.NDArray[np.intp]:
+        """Return intp (N,): the domain of each node, 0 for none."""
+        return self._domains(snap).slots
+
+    def _domains(self, snap: snapshot.Snapshot) -> domains.Domains:
+        return self.by_key.get(snap, self.topology_key)
 
     def counted(self, query: pod_counts.PodQuery, snap: snapshot.Snapshot) -> domains.Counted:
         """Return the pods that `query` selects, before anything is supposed."""
         counts = snap.counts.matching(query).by_row(snap.size)
-        return domains.Counted(self.by_key.get(snap, self.topology_key), counts)
+        return domains.Counted(self._domains(snap), counts)
 
     def lacks_label(self, nodes: snapshot.NodeView) -> columns.NodeMask:
         """Return bool (n,): the nodes that are in no domain."""
-        found = self.by_key.get(nodes.snapshot, self.topology_key)
-        outside: columns.NodeMask = found.slots[nodes.rows] == 0
+        outside: columns.NodeMask = self.slots(nodes.snapshot)[nodes.rows] == 0
         return outside
 
 
@@ -72,7 +83,7 @@ class RequiredPodAffinity(base.PolicyRule):
     node that has the label (`interpodaffinity/filtering.go`, satisfyPodAffinity).
     """
 
-    reads: ClassVar = interface.Reads.ANYTHING
+    reads: ClassVar = interface.Reads.NODE | interface.Reads.PODS
 
     def __init__(
         self, rule: checked.PodAffinityRule, rule_scope: scope.RuleScope, term: Term
@@ -98,6 +109,21 @@ class RequiredPodAffinity(base.PolicyRule):
         elif not self._belongs(pod.shape, nodes.snapshot):
             cases.append((np.ones(len(nodes), np.bool_), self._rejected))
         return status.NodeStatuses.first_of(len(nodes), cases)
+
+    def follow(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
+    ) -> domain_counts.DomainVerdicts:
+        """Return what follows the pods of the set for pods equal to `pod`."""
+        del state
+        belongs = self._belongs(pod.shape, snap)
+
+        def judge(totals: columns.FloatArray) -> columns.BoolArray:
+            if belongs and not totals.any():
+                return np.zeros(len(totals), np.bool_)
+            return np.equal(totals, 0)
+
+        counts = self.term.by_domain(self.query(pod.shape))
+        return domain_counts.DomainVerdicts(counts, self.term.slots, judge)
 
     def remember(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
@@ -130,7 +156,7 @@ class RequiredPodAffinity(base.PolicyRule):
 class _RejectingOccupied(base.PolicyRule):
     """Rejects nodes in whose domain one of the pods runs that `query` asks for."""
 
-    reads: ClassVar = interface.Reads.ANYTHING
+    reads: ClassVar = interface.Reads.NODE | interface.Reads.PODS
 
     def __init__(
         self, rule: checked.PodAffinityRule, rule_scope: scope.RuleScope, term: Term, reason: str
@@ -150,6 +176,14 @@ class _RejectingOccupied(base.PolicyRule):
         if here is None:
             return status.NodeStatuses.passing(len(nodes))
         return status.NodeStatuses.where(here > 0, self._rejected)
+
+    def follow(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
+    ) -> domain_counts.DomainVerdicts:
+        """Return what follows the pods that keep pods equal to `pod` away."""
+        del state, snap
+        counts = self.term.by_domain(self.query(pod.shape))
+        return domain_counts.DomainVerdicts(counts, self.term.slots, lambda totals: totals > 0)
 
     def remember(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
@@ -230,7 +264,7 @@ class PreferredPodAffinity(base.ScoreRule):
     is in no domain and counts 0.
     """
 
-    reads: ClassVar = interface.Reads.ANYTHING
+    reads: ClassVar = interface.Reads.NODE | interface.Reads.PODS
 
     def __init__(
         self,
@@ -260,6 +294,18 @@ class PreferredPodAffinity(base.ScoreRule):
         """Return int64 (f,) hundredths for the feasible nodes."""
         return points.minmax(scores, 0.0, prefer_low=self._prefers_low)
 
+    def frame(self) -> comparing.Frame:
+        """Return what the pods of domains are compared with."""
+        return frames.MinMax(0.0, 0, prefer_low=self._prefers_low)
+
+    def by_domain(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
+    ) -> comparing.DomainValues:
+        """Return the pods of the set by domain, for pods equal to `pod`."""
+        del state, snap
+        counts = self.term.by_domain(self.term.query(pod.shape))
+        return domain_counts.DomainValues(counts, self.term.slots, outside=0.0)
+
 
 if TYPE_CHECKING:
     _affinity: type[interface.FilterPlugin] = RequiredPodAffinity
@@ -270,3 +316,7 @@ if TYPE_CHECKING:
     _repelling_apart: type[apart.ApartFilterPlugin] = RepellingPods
     _score: type[interface.ScorePlugin] = PreferredPodAffinity
     _normalize: type[interface.NormalizeScorePlugin] = PreferredPodAffinity
+    _by_domain: type[comparing.DomainScorePlugin] = PreferredPodAffinity
+    _following: type[comparing.FollowingPlugin] = RequiredPodAffinity
+    _following_anti: type[comparing.FollowingPlugin] = RequiredPodAntiAffinity
+    _following_repelling: type[comparing.FollowingPlugin] = RepellingPods

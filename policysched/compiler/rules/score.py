@@ -9,9 +9,9 @@ import numpy as np
 
 from policysched.cluster import columns, node_row, pod_shape, snapshot
 from policysched.compiler import column, lowering, physical, rewrites, scope
-from policysched.compiler.kernels import arithmetic, points, scalar
+from policysched.compiler.kernels import arithmetic, frames, points, scalar
 from policysched.compiler.rules import base, reject
-from policysched.framework import cycle_state, interface
+from policysched.framework import comparing, cycle_state, interface
 from policysched.lang import checked
 
 PointwiseNormalization: TypeAlias = checked.Linear | checked.Shape
@@ -196,6 +196,18 @@ class RelativeScore(NumberScore):
         hundredths[is_known] = self._points(scores[is_known])
         return hundredths
 
+    def frame(self) -> comparing.Frame:
+        """Return what numbers are compared with."""
+        match self._normalization:
+            case checked.MinMax(floor=floor):
+                return frames.MinMax(floor, self._missing, prefer_low=self._prefers_low)
+            case checked.Rank():
+                return frames.Rank(self._missing, prefer_low=self._prefers_low)
+            case checked.Max():
+                return frames.Largest(self._missing, prefer_low=self._prefers_low)
+            case _:
+                assert_never(self._normalization)
+
     def _points(self, values: columns.FloatArray) -> columns.IntArray:
         match self._normalization:
             case checked.MinMax(floor=floor):
@@ -217,3 +229,4 @@ if TYPE_CHECKING:
     _pointwise: type[interface.RowScorePlugin] = PointwiseScore
     _relative: type[interface.RowScorePlugin] = RelativeScore
     _normalize: type[interface.NormalizeScorePlugin] = RelativeScore
+    _comparing: type[comparing.ComparingPlugin] = RelativeScore

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections import OrderedDict
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from policysched.cluster import columns, objects, pod_counts, pod_shape, snapshot
-from policysched.compiler import column, kept, physical, pod_sets, scope
-from policysched.compiler.kernels import points
+from policysched.compiler import column, domain_counts, kept, physical, pod_sets, scope
+from policysched.compiler.kernels import frames, points
 from policysched.compiler.rules import base, node_affinity
-from policysched.framework import cycle_state, interface, status
+from policysched.framework import comparing, cycle_state, interface, status
 from policysched.lang import checked
 from policysched.plugins.kernels import domains, node_selection, spreading, tolerations
 
@@ -167,6 +169,20 @@ class Spread:
         """Return the domains of the nodes on which pods count."""
         return self.domains_of(snap).only(self.eligible.mask(state, shape, snap))
 
+    def by_domain(
+        self, state: cycle_state.CycleState, shape: pod_shape.PodShape
+    ) -> domain_counts.DomainCounts:
+        """Return the pods of the set in each domain, patched where pods come and go."""
+
+        def eligible(snap: snapshot.Snapshot) -> domains.Domains:
+            return self.eligible_domains(state, shape, snap)
+
+        return domain_counts.DomainCounts(self.query(shape), eligible)
+
+    def slots(self, snap: snapshot.Snapshot) -> npt.NDArray[np.intp]:
+        """Return intp (N,): the domain of each node, eligible or not, 0 for none."""
+        return self.domains_of(snap).slots
+
     def counts(self, shape: pod_shape.PodShape, snap: snapshot.Snapshot) -> columns.IntArray:
         """Return int64 (N,): the pods of the set by row."""
         return snap.counts.matching(self.query(shape)).by_row(snap.size)
@@ -179,7 +195,7 @@ class HardSpread(base.PolicyRule):
     (0 while there are fewer than minDomains domains). Source: `podtopologyspread/filtering.go`.
     """
 
-    reads: ClassVar = interface.Reads.ANYTHING
+    reads: ClassVar = interface.Reads.NODE | interface.Reads.PODS
 
     def __init__(
         self, rule: checked.TopologySpreadRule, rule_scope: scope.RuleScope, spread: Spread
@@ -224,6 +240,24 @@ class HardSpread(base.PolicyRule):
             len(nodes), [(slots == 0, self._lacks_label), (violating[slots], self._rejected)]
         )
 
+    def follow(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
+    ) -> domain_counts.DomainVerdicts:
+        """Return what follows the spread for pods equal to `pod`."""
+        counts = self.spread.by_domain(state, pod.shape)
+        is_in_set = self.spread.pods.includes(pod.shape, pod.shape, snap.counts.namespaces)
+
+        def judge(totals: columns.FloatArray) -> columns.BoolArray:
+            return spreading.violating_domains(
+                totals,
+                counts.present,
+                own=int(is_in_set),
+                max_skew=self._max_skew,
+                min_domains=self._min_domains,
+            )
+
+        return domain_counts.DomainVerdicts(counts, self.spread.slots, judge)
+
     def remember(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
     ) -> None:
@@ -259,7 +293,7 @@ class SoftSpread(base.ScoreRule):
     A node that lacks the label of this or of another soft spread rule gets 0.
     """
 
-    reads: ClassVar = interface.Reads.ANYTHING
+    reads: ClassVar = interface.Reads.NODE | interface.Reads.PODS
 
     def __init__(
         self,
@@ -302,8 +336,30 @@ class SoftSpread(base.ScoreRule):
         hundredths[has_label] = points.minmax(scores[has_label], 0.0, prefer_low=True)
         return hundredths
 
+    def frame(self) -> comparing.Frame:
+        """Return what the pods of domains are compared with."""
+        return frames.MinMax(0.0, 0, prefer_low=True)
+
+    def by_domain(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
+    ) -> comparing.DomainValues:
+        """Return the pods of the set by domain, for pods equal to `pod`."""
+        del snap
+        shape = pod.shape
+
+        def slots(snap: snapshot.Snapshot) -> npt.NDArray[np.intp]:
+            own = self.spread.slots(snap)
+            has_keys = self.spread.eligible.has_keys(state, shape, snap.all_rows())
+            without = ~has_keys & (own > 0)
+            return np.where(without, 0, own) if without.any() else own
+
+        counts = self.spread.by_domain(state, shape)
+        return domain_counts.DomainValues(counts, slots, outside=math.nan)
+
 
 if TYPE_CHECKING:
     _filter: type[interface.FilterPlugin] = HardSpread
     _score: type[interface.ScorePlugin] = SoftSpread
     _normalize: type[interface.NormalizeScorePlugin] = SoftSpread
+    _by_domain: type[comparing.DomainScorePlugin] = SoftSpread
+    _following: type[comparing.FollowingPlugin] = HardSpread

@@ -1,0 +1,165 @@
+"""How many pods of a set each topology domain holds, patched where pods came or went."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from policysched.cluster import change_log, columns, count_column, pod_counts, snapshot
+from policysched.plugins.kernels import domains
+
+_NO_ROWS: npt.NDArray[np.intp] = np.zeros(0, np.intp)
+
+
+class DomainCounts:
+    """The pods that a query selects, by domain.
+
+    Attributes:
+        totals: float64 (D + 1,), live; entry 0 answers for nodes in no domain and is 0.
+        domains: of which the pods count.
+        present: bool (D + 1,), the domains that have a node.
+        epoch: grows when everything was counted anew, as when a node changed.
+        changes: the domains whose total changed since.
+    """
+
+    def __init__(
+        self,
+        query: pod_counts.PodQuery,
+        domains_of: Callable[[snapshot.Snapshot], domains.Domains],
+    ) -> None:
+        """Count what `query` selects in `domains_of`, which may change when nodes do."""
+        self._query = query
+        self._domains_of = domains_of
+        self._stamp: tuple[object, int, int] | None = None
+        self._column = count_column.CountColumn()
+        self._counted = -1
+        self._usage = -1
+        self._by_row: columns.IntArray = np.zeros(0, np.int64)
+        self.totals: columns.FloatArray = np.zeros(1)
+        self.domains = domains.Domains(_NO_ROWS, 0)
+        self.present: columns.BoolArray = np.zeros(1, np.bool_)
+        self.epoch = 0
+        self.changes = change_log.ChangeLog[int]()
+
+    def refresh(self, snap: snapshot.Snapshot) -> None:
+        """Bring the totals up to date."""
+        nodes = snap.nodes
+        stamp = (nodes, nodes.node_changes.generation, nodes.size)
+        column = self._column
+        if stamp == self._stamp and column.is_current:
+            if column.generation == self._counted:
+                self._usage = nodes.usage_changes.generation
+                return
+            rows = nodes.usage_changes.since(self._usage)
+            if rows is not None:
+                self._patch(set(rows), column.by_row(nodes.size))
+                self._seen(snap)
+                return
+        self._stamp = stamp
+        self._count(snap)
+        self._seen(snap)
+
+    def _seen(self, snap: snapshot.Snapshot) -> None:
+        self._counted = self._column.generation
+        self._usage = snap.nodes.usage_changes.generation
+
+    def _count(self, snap: snapshot.Snapshot) -> None:
+        self._column = snap.counts.matching(self._query)
+        self.domains = self._domains_of(snap)
+        self.present = self.domains.present()
+        self._by_row = self._column.by_row(snap.size).copy()
+        self.totals = self.domains.sums(self._by_row)
+        self.epoch += 1
+        self.changes = change_log.ChangeLog[int]()
+
+    def _patch(self, rows: set[int], now: columns.IntArray) -> None:
+        for row in rows:
+            count = now.item(row)
+            change = count - self._by_row.item(row)
+            if change:
+                self._by_row[row] = count
+                slot = self.domains.slots.item(row)
+                if slot:
+                    self.totals[slot] += change
+                    self.changes.touch(slot)
+
+
+class DomainValues:
+    """Raw scores of nodes by the pods in their domain (`comparing.DomainValues`)."""
+
+    def __init__(
+        self,
+        counts: DomainCounts,
+        slots_of: Callable[[snapshot.Snapshot], npt.NDArray[np.intp]],
+        outside: float,
+    ) -> None:
+        """Give nodes in no domain `outside`, where `slots_of` says which are in one."""
+        self._counts = counts
+        self._slots_of = slots_of
+        self._outside = outside
+        self._epoch = -1
+        self._seen = 0
+        self.slots: npt.NDArray[np.intp] = _NO_ROWS
+        self.values: columns.FloatArray = np.zeros(1)
+
+    def refresh(self, snap: snapshot.Snapshot) -> list[int] | None:
+        """Bring them up to date; return the domains with other ones, None for all."""
+        counts = self._counts
+        counts.refresh(snap)
+        changed = counts.changes.since(self._seen) if counts.epoch == self._epoch else None
+        self._seen = counts.changes.generation
+        if changed is None:
+            self._epoch = counts.epoch
+            self.slots = self._slots_of(snap)
+            self.values = counts.totals.copy()
+            self.values[0] = self._outside
+        else:
+            for slot in changed:
+                self.values[slot] = counts.totals[slot]
+        return changed
+
+
+class DomainVerdicts:
+    """Which domains fail by the pods in them, and about which rows that has changed.
+
+    Attributes:
+        fails: bool (D + 1,), as of the last time.
+        slots: intp (N,), the domain of each node.
+    """
+
+    def __init__(
+        self,
+        counts: DomainCounts,
+        slots_of: Callable[[snapshot.Snapshot], npt.NDArray[np.intp]],
+        judge: Callable[[columns.FloatArray], columns.BoolArray],
+    ) -> None:
+        """Let `judge` say of totals by domain, float64 (D + 1,), which fail."""
+        self._counts = counts
+        self._slots_of = slots_of
+        self._judge = judge
+        self._epoch = -1
+        self._seen = 0
+        self.slots: npt.NDArray[np.intp] = _NO_ROWS
+        self.fails: columns.BoolArray = np.zeros(1, np.bool_)
+
+    def changed_rows(self, snap: snapshot.Snapshot) -> npt.NDArray[np.intp] | None:
+        """Return intp (n,): the rows to be asked about again, None for all."""
+        counts = self._counts
+        counts.refresh(snap)
+        changed = counts.changes.since(self._seen) if counts.epoch == self._epoch else None
+        self._seen = counts.changes.generation
+        if changed is None:
+            self._epoch = counts.epoch
+            self.slots = self._slots_of(snap)
+            self.fails = self._judge(counts.totals)
+            return None
+        return self._flipped() if changed else _NO_ROWS
+
+    def _flipped(self) -> npt.NDArray[np.intp]:
+        before, self.fails = self.fails, self._judge(self._counts.totals)
+        flipped: Sequence[int] | npt.NDArray[np.intp] = np.flatnonzero(before != self.fails)
+        if len(flipped) == 0:
+            return _NO_ROWS
+        return np.flatnonzero((before != self.fails)[self.slots])

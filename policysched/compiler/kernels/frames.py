@@ -1,0 +1,207 @@
+"""What numbers are compared with, kept while single numbers come and go (`comparing.Frame`).
+
+`points` has the same comparisons over all numbers at once; both round alike.
+"""
+
+from __future__ import annotations
+
+import abc
+import bisect
+from collections.abc import Sequence
+
+import numpy as np
+
+from policysched.cluster import columns
+from policysched.compiler.kernels import points
+from policysched.framework import comparing
+
+
+class _Frame(abc.ABC):
+    """Points of numbers, NaN for missing ones."""
+
+    def __init__(self, missing: int) -> None:
+        """Give `missing` hundredths to nodes without a number."""
+        self._missing = missing
+
+    def points(self, values: columns.FloatArray) -> columns.IntArray:
+        """Return int64 (n,) hundredths."""
+        is_missing = np.isnan(values)
+        with np.errstate(over="ignore"):  # far outside of close bounds, where no node is feasible
+            if not is_missing.any():
+                return self._of_known(values)
+            found = self._of_known(np.where(is_missing, 0.0, values))
+        found[is_missing] = self._missing
+        return found
+
+    def point(self, value: float) -> int:
+        """Return the same of one number."""
+        return self._of_one(value) if value == value else self._missing  # noqa: PLR0124 - NaN is not
+
+    @abc.abstractmethod
+    def _of_known(self, values: columns.FloatArray) -> columns.IntArray:
+        """Return int64 (n,), an array of its own."""
+
+    @abc.abstractmethod
+    def _of_one(self, value: float) -> int: ...
+
+
+class MinMax(_Frame):
+    """`points.minmax`: the position between the smallest and the largest number."""
+
+    def __init__(self, floor: float, missing: int, *, prefer_low: bool) -> None:
+        """Take the arguments of `points.minmax`."""
+        super().__init__(missing)
+        self._floor = floor
+        self._prefers_low = prefer_low
+        self._bounds = (0.0, 0.0)
+        self._at_bounds = [0, 0]
+
+    def begin(self, values: columns.FloatArray) -> comparing.Effect:
+        """Compare with `values`."""
+        before = self._bounds
+        if len(values) == 0:
+            self._bounds, self._at_bounds = (0.0, 0.0), [0, 0]
+        else:
+            smallest, largest = values.min(), values.max()
+            self._bounds = (float(smallest), float(largest))
+            self._at_bounds = [
+                int(np.count_nonzero(values == smallest)),
+                int(np.count_nonzero(values == largest)),
+            ]
+        return comparing.effect(before != self._bounds)
+
+    def move(self, come: Sequence[float], gone: Sequence[float]) -> comparing.Effect:
+        """Let numbers come, then others go."""
+        if self._at_bounds[0] <= 0:
+            return comparing.Effect.UNKNOWN
+        (smallest, largest), (lowest, highest) = self._bounds, self._at_bounds
+        for value in come:
+            if value <= smallest:
+                lowest = lowest + 1 if value == smallest else 1
+                smallest = value
+            if value >= largest:
+                highest = highest + 1 if value == largest else 1
+                largest = value
+        for value in gone:
+            lowest -= value == smallest
+            highest -= value == largest
+        if not (lowest and highest):
+            return comparing.Effect.UNKNOWN
+        before, self._bounds = self._bounds, (smallest, largest)
+        self._at_bounds = [lowest, highest]
+        return comparing.effect(before != self._bounds)
+
+    def _of_known(self, values: columns.FloatArray) -> columns.IntArray:
+        smallest, largest, span = self._halves()
+        if span == 0:
+            return np.zeros(len(values), np.int64)
+        halves = values / 2
+        shares = (largest - halves if self._prefers_low else halves - smallest) / span
+        return points.hundredths(np.minimum(np.maximum(shares, 0.0), 1.0))
+
+    def _of_one(self, value: float) -> int:
+        smallest, largest, span = self._halves()
+        if span == 0:
+            return 0
+        share = (largest - value / 2 if self._prefers_low else value / 2 - smallest) / span
+        return round(min(max(share, 0.0), 1.0) * float(points.FULL))
+
+    def _halves(self) -> tuple[float, float, float]:
+        smallest, largest = self._bounds[0] / 2, self._bounds[1] / 2
+        return smallest, largest, max(largest - smallest, self._floor / 2)
+
+
+class Largest(_Frame):
+    """`points.by_largest`: shares of the largest number."""
+
+    def __init__(self, missing: int, *, prefer_low: bool) -> None:
+        """Take the arguments of `points.by_largest`."""
+        super().__init__(missing)
+        self._prefers_low = prefer_low
+        self._largest = 0.0
+        self._count = 0
+
+    def begin(self, values: columns.FloatArray) -> comparing.Effect:
+        """Compare with `values`."""
+        before = self._largest
+        self._largest = float(values.max(initial=0.0))
+        self._count = int(np.count_nonzero(values == self._largest))
+        return comparing.effect(before != self._largest)
+
+    def move(self, come: Sequence[float], gone: Sequence[float]) -> comparing.Effect:
+        """Let numbers come, then others go."""
+        largest, count = self._largest, self._count
+        for value in come:
+            if value >= largest:
+                count = count + 1 if value == largest else 1
+                largest = value
+        count -= sum(value == largest for value in gone)
+        if largest > 0 and count <= 0:
+            return comparing.Effect.UNKNOWN
+        before, self._largest, self._count = self._largest, largest, count
+        return comparing.effect(before != largest)
+
+    def _of_known(self, values: columns.FloatArray) -> columns.IntArray:
+        if self._largest == 0:
+            return np.zeros(len(values), np.int64)
+        shares = np.minimum(np.maximum(values, 0.0) / self._largest, 1.0)
+        found = points.hundredths(shares)
+        return points.FULL - found if self._prefers_low else found
+
+    def _of_one(self, value: float) -> int:
+        if self._largest == 0:
+            return 0
+        found = round(min(max(value, 0.0) / self._largest, 1.0) * float(points.FULL))
+        return points.FULL - found if self._prefers_low else found
+
+
+class Rank(_Frame):
+    """`points.rank`: the position among the distinct numbers."""
+
+    def __init__(self, missing: int, *, prefer_low: bool) -> None:
+        """Take the arguments of `points.rank`."""
+        super().__init__(missing)
+        self._prefers_low = prefer_low
+        self._distinct: list[float] = []
+        self._counts: dict[float, int] = {}
+
+    def begin(self, values: columns.FloatArray) -> comparing.Effect:
+        """Compare with `values`."""
+        before = self._distinct
+        distinct, counts = np.unique(values, return_counts=True)
+        self._distinct = distinct.tolist()
+        self._counts = dict(zip(self._distinct, counts.tolist(), strict=True))
+        return comparing.effect(before != self._distinct)
+
+    def move(self, come: Sequence[float], gone: Sequence[float]) -> comparing.Effect:
+        """Let numbers come, then others go."""
+        is_other = False
+        for value in come:
+            if value not in self._counts:
+                bisect.insort(self._distinct, value)
+                is_other = True
+            self._counts[value] = self._counts.get(value, 0) + 1
+        for value in gone:
+            self._counts[value] -= 1
+            if not self._counts[value]:
+                del self._counts[value]
+                del self._distinct[bisect.bisect_left(self._distinct, value)]
+                is_other = True
+        return comparing.effect(is_other)
+
+    def _of_known(self, values: columns.FloatArray) -> columns.IntArray:
+        last = len(self._distinct) - 1
+        if last <= 0:
+            return np.zeros(len(values), np.int64)
+        positions = np.arange(last + 1)
+        steps = points.hundredths((last - positions if self._prefers_low else positions) / last)
+        found = np.searchsorted(np.array(self._distinct), values)
+        return steps[np.minimum(found, last)]
+
+    def _of_one(self, value: float) -> int:
+        last = len(self._distinct) - 1
+        if last <= 0:
+            return 0
+        position = min(bisect.bisect_left(self._distinct, value), last)
+        share = (last - position if self._prefers_low else position) / last
+        return round(share * float(points.FULL))
