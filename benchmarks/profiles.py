@@ -26,7 +26,9 @@ _START = "start and imports"
 _INSTALLED = re.compile(r"site-packages/([^/]+?)(\.py)?/")
 _STANDARD = re.compile(r"lib/python3\.\d+/([^/]+?)(\.py)?(/|$)")
 _OWN = re.compile(r"/policysched/([^/]+?)(\.py)?(/|$)")
+_OWN_PATH = re.compile(r"/policysched/(.+)")
 _SHARE_SHOWN = 0.005
+_FUNCTIONS_SHOWN = 25
 
 
 def command(file: pathlib.Path, words: Sequence[str]) -> list[str]:
@@ -35,23 +37,29 @@ def command(file: pathlib.Path, words: Sequence[str]) -> list[str]:
 
 
 def tables(file: pathlib.Path, pods: int, cpu_seconds: float) -> str:
-    """Return two tables of shares and of microseconds a pod, of `cpu_seconds` in all."""
+    """Return tables of shares and of microseconds a pod, of `cpu_seconds` in all.
+
+    By purpose, by library, and by the innermost functions of policysched with all that they call of
+    others.
+    """
     purposes: collections.Counter[str] = collections.Counter()
     libraries: collections.Counter[str] = collections.Counter()
+    functions: collections.Counter[str] = collections.Counter()
     for count, stack in _samples(file):
         purposes[_purpose(stack)] += count
         libraries[_library(stack[-1])] += count
-    microseconds = 1e6 * cpu_seconds / pods
-    return f"{_table(purposes, microseconds)}\n\n{_table(libraries, microseconds)}"
+        functions[_own_function(stack)] += count
+    total, microseconds = sum(purposes.values()), 1e6 * cpu_seconds / pods
+    counted = (purposes, libraries, dict(functions.most_common(_FUNCTIONS_SHOWN)))
+    return "\n\n".join(_table(counts, total, microseconds) for counts in counted)
 
 
-def _table(counts: Mapping[str, int], microseconds: float) -> str:
-    total = sum(counts.values())
-    lines = [f"{'':<44}{'share':>7}{'µs/pod':>8}"]
+def _table(counts: Mapping[str, int], total: int, microseconds: float) -> str:
+    lines = [f"{'':<64}{'share':>7}{'µs/pod':>8}"]
     for part, count in sorted(counts.items(), key=lambda item: -item[1]):
         share = count / total
         if share >= _SHARE_SHOWN:
-            lines.append(f"{part:<44}{share:>7.1%}{share * microseconds:>8.0f}")
+            lines.append(f"{part:<64}{share:>7.1%}{share * microseconds:>8.0f}")
     return "\n".join(lines)
 
 
@@ -68,6 +76,14 @@ def _purpose(stack: Sequence[str]) -> str:
         if any(part in function for function in stack):
             return purpose
     return "other"
+
+
+def _own_function(stack: Sequence[str]) -> str:
+    for function in reversed(stack):
+        found = _OWN_PATH.search(function)
+        if found is not None and "site-packages" not in function:
+            return found[1]
+    return "none of policysched"
 
 
 def _library(function: str) -> str:

@@ -34,6 +34,8 @@ def test_samples_are_told_apart_by_purpose_and_library(tmp_path: pathlib.Path) -
     assert shares["start and imports"] == ("10.0%", "10000")
     assert shares["aiohttp"] == ("60.0%", "60000")
     assert shares["policysched.plugins"] == ("30.0%", "30000")
+    assert shares["kube/binding.py:ApiBinder.bind"] == ("60.0%", "60000")
+    assert shares["plugins/node_name.py:NodeName.filter"] == ("30.0%", "30000")
 
 
 def test_explain_is_timed() -> None:
