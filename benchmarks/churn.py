@@ -21,6 +21,7 @@ class Churning:
 
     Attributes:
         turns: how often it has done so.
+        ended: set when it no longer does, as it was told or because of an error.
     """
 
     def __init__(
@@ -39,6 +40,7 @@ class Churning:
         self._created: list[str] = []
         self._error: Exception | None = None
         self._is_ended = threading.Event()
+        self.ended = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
 
     def __enter__(self) -> Self:
@@ -67,6 +69,8 @@ class Churning:
                 self.turns += 1
         except (api_client.ApiError, api_client.TransportError) as error:
             self._error = error
+        finally:
+            self.ended.set()
 
     def _delete(self) -> None:
         while self._created:

@@ -76,7 +76,7 @@ class _Usage:
 
 
 @dataclasses.dataclass
-class _Times:
+class Times:
     """Moments of a run, in seconds since the epoch.
 
     Attributes:
@@ -102,7 +102,7 @@ class Turn:
         self._scheduler = scheduler
         self._pods = scene.workload.pods(scene.case.pods, schedulers.SCHEDULER_NAME)
         self._expected = scene.workload.fitting(scene.case.pods)
-        self._times = _Times()
+        self._times = Times()
         self._peak_memory_mib = 0.0
 
     def run(self, name: str, repeat: int) -> measurements.Measurement:
@@ -220,7 +220,7 @@ class Turn:
             total_cpu_seconds=end.scheduler,
             peak_memory_mib=self._peak_memory_mib,
             others_share=_others_share(begin, end),
-            latency=_latency(bound_at, times),
+            latency=latency(bound_at, times),
             quality=quality.judge(cluster, workloads.NAMESPACE, _pending(cluster)),
             source=schedulers.source(),
             machine=f"{os.cpu_count()} cores, Python {platform.python_version()}",
@@ -254,7 +254,13 @@ def _message(pods: Sequence[Mapping[str, Any]]) -> str:
     return "no condition says why"
 
 
-def _latency(bound_at: Mapping[str, float], times: _Times) -> measurements.Latency:
+def latency(bound_at: Mapping[str, float], times: Times) -> measurements.Latency:
+    """Return how long pods waited from when they were sent, or from the scheduler's start.
+
+    Args:
+        bound_at: seconds since the epoch, by pod; two pods at least.
+        times: of the run.
+    """
     waits = [1000 * (at - times.sent.get(name, times.started)) for name, at in bound_at.items()]
     quantiles = statistics.quantiles(waits, n=100, method="inclusive")
     return measurements.Latency(quantiles[49], quantiles[89], quantiles[98], max(waits))
