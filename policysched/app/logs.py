@@ -19,7 +19,16 @@ from policysched.app import redaction
 LEVELS = ("debug", "info", "warning", "error")
 Form: TypeAlias = Literal["text", "json"]
 
-_LIBRARIES = ("aiohttp", "asyncio", "kubernetes", "opentelemetry", "requests", "urllib3")
+_LIBRARIES = (
+    "aiohttp",
+    "asyncio",
+    "grpclib",
+    "hpack",
+    "kubernetes",
+    "opentelemetry",
+    "requests",
+    "urllib3",
+)
 """At level debug they write down requests, with headers, and bodies: nothing for a log."""
 
 _UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")

@@ -78,6 +78,7 @@ class Connection:
         """Connect with the first call, or with `open`."""
         self._where = (host, port, tls)
         self._channel = self._new_channel()
+        self._left: set[client.Channel] = set()
 
     async def open(self, limit_seconds: float) -> None:
         """Connect.
@@ -113,17 +114,32 @@ class Connection:
 
     def close(self) -> None:
         """Close it; calls that are under way fail."""
-        self._channel.close()
+        for channel in (self._channel, *self._left):
+            channel.close()
+        self._left.clear()
 
     def _leave(self, channel: client.Channel, limit_seconds: float) -> None:
-        """Let the next call connect anew: who answered late may be gone without a word."""
-        if self._channel is channel:
-            self._channel = self._new_channel()
-            asyncio.get_running_loop().call_later(limit_seconds, channel.close)
+        """Let the next call connect anew: who answered late may be gone without a word.
+
+        Other calls over the old connection have as long as they may take.
+        """
+        if self._channel is not channel:
+            return
+        self._channel = self._new_channel()
+        self._left.add(channel)
+
+        def close() -> None:
+            self._left.discard(channel)
+            channel.close()
+
+        asyncio.get_running_loop().call_later(limit_seconds, close)
 
     def _new_channel(self) -> client.Channel:
         host, port, tls = self._where
-        return client.Channel(host, port, codec=_Bytes(), ssl=tls)
+        channel = client.Channel(host, port, codec=_Bytes(), ssl=tls)
+        # Else a header that is not ASCII is an error that nobody catches.
+        channel._h2_config.header_encoding = "latin-1"  # noqa: SLF001 - there is no option for it
+        return channel
 
 
 class _Bytes(base.CodecBase):
