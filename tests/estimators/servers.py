@@ -90,7 +90,6 @@ async def grpc(service: Service, tls: ssl.SSLContext | None = None) -> AsyncIter
 @contextlib.asynccontextmanager
 async def raw(*parts: bytes, ends: bool) -> AsyncIterator[int]:
     """Send these bytes to whoever connects, whatever is said; then close, or wait for the end."""
-
     ended: set[asyncio.Future[None]] = set()
 
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

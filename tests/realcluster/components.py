@@ -64,12 +64,14 @@ class Module:
         programs: Go package by the name that its binary gets.
         linker_flags: what `go build -ldflags` gets.
         own_folder: its folder, for one that lies elsewhere.
+        tags: what `go build -tags` gets.
     """
 
     name: str
     programs: Mapping[str, str]
     linker_flags: str
     own_folder: pathlib.Path | None = None
+    tags: str = ""
 
     @property
     def folder(self) -> pathlib.Path:
@@ -87,7 +89,7 @@ class Module:
                 for path in sorted(self.folder.rglob("*.go"))
             ),
             repr(sorted(self.programs.items())).encode(),
-            repr((_BUILD_FLAGS, self.linker_flags)).encode(),
+            repr((_BUILD_FLAGS, self.linker_flags, *filter(None, [self.tags]))).encode(),
             go_version.encode(),
         ):
             digest.update(hashlib.sha256(part).digest())
@@ -134,6 +136,7 @@ KARMADA = Module(
         "karmada-scheduler-estimator": "github.com/karmada-io/karmada/cmd/scheduler-estimator",
     },
     linker_flags=_STRIP,
+    tags="kubernetes_protomessage_one_more_release",  # as its hack/build.sh: else gRPC panics
 )
 MODULES = (KUBERNETES, PROMETHEUS, ORACLE, KARMADA_ORACLE, KARMADA)
 
@@ -209,6 +212,7 @@ def _build_into(folder: pathlib.Path, module: Module, go_binary: pathlib.Path) -
 
 def _go_build(go_binary: pathlib.Path, module: Module, package: str, output: pathlib.Path) -> None:
     command = [str(go_binary), "build", "-v", *_BUILD_FLAGS]
+    command += ["-tags", module.tags] if module.tags else []
     command += ["-ldflags", module.linker_flags, "-o", str(output), package]
     process = subprocess.Popen(
         command,

@@ -34,6 +34,7 @@ def _fake_go(folder: pathlib.Path, script: str) -> None:
     "change, go_version",
     [
         pytest.param({"linker_flags": "-s -w"}, "go1.26.0", id="linker-flags"),
+        pytest.param({"tags": "netgo"}, "go1.26.0", id="tags"),
         pytest.param({"programs": {"other": "example.test/tiny"}}, "go1.26.0", id="programs"),
         pytest.param({}, "go1.26.1", id="go-version"),
     ],
