@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+import policysched
 from tests.karmada import twins
 from tests.realcluster import api_client, karmada, process
 
@@ -133,6 +134,8 @@ def test_it_tells_of_itself(
         'karmada_scheduler_framework_extension_point_duration_seconds_bucket{extension_point="Score',
         'karmada_scheduler_plugin_execution_duration_seconds_bucket{extension_point="Filter",le="1e',
         'plugin="TaintToleration",result="Success"}',
+        'karmada_build_info{build_date="",compiler="CPython",',
+        f'policysched_build_info{{version="{policysched.__version__}"}} 1.0',
     ):
         assert name in metrics
 

@@ -20,6 +20,14 @@ Ask: TypeAlias = "Callable[[estimates.Question], Awaitable[estimates.Answers]]"
 """Asks the estimators of clusters; it never fails, and ends in time."""
 
 
+_LOOK_SECONDS = 0.05
+"""How often to look whether decisions are still held back."""
+
+
+def _never() -> bool:
+    return False
+
+
 async def _nobody_answers(question: estimates.Question) -> estimates.Answers:
     return dict.fromkeys(question.clusters)
 
@@ -29,6 +37,9 @@ class Loop:
 
     Attributes:
         ask: asks the estimators of clusters, where decisions have questions to them.
+        is_held_back: while it says so nothing more is decided.
+        steps: how often something was begun or has ended.
+        is_running: whether `run` is at work.
     """
 
     def __init__(
@@ -48,6 +59,9 @@ class Loop:
         self._clock = clock
         self._awake = awake
         self._writes_at_once = writes_at_once
+        self.is_held_back: Callable[[], bool] = _never
+        self.steps = 0
+        self.is_running = False
         self.ask: Ask = _nobody_answers
         self._answered: collections.deque[tuple[scheduling.Attempt, estimates.Answers]] = (
             collections.deque()
@@ -65,11 +79,15 @@ class Loop:
         """Schedule until `stop` is called; after that it may be run again."""
         self._is_stopping = False
         self._decisions.start_over()
-        while not self._is_stopping:
-            if self._step():
-                await asyncio.sleep(0)
-            else:
-                await self._wait()
+        self.is_running = True
+        try:
+            while not self._is_stopping:
+                if self._step():
+                    await asyncio.sleep(0)
+                else:
+                    await self._wait()
+        finally:
+            self.is_running = False
 
     def _step(self) -> bool:
         """Do one thing; False where there is nothing to do now."""
@@ -80,7 +98,9 @@ class Loop:
         if self._answered:
             self._begin(self._decisions.answered(*self._answered.popleft()))
             return True
-        attempt = None if self.is_full else self._decisions.next_attempt()
+        if self.is_full or self.is_held_back():
+            return False
+        attempt = self._decisions.next_attempt()
         if attempt is None:
             return False
         self._begin(attempt)
@@ -88,6 +108,7 @@ class Loop:
 
     def _begin(self, attempt: scheduling.Attempt) -> None:
         """Have it written, or what it waits for asked."""
+        self.steps += 1
         if attempt.question is None:
             work = self._writer.carry_out(attempt)
         else:
@@ -107,18 +128,26 @@ class Loop:
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
+        self.steps += 1
         self._awake.set()
 
     async def _wait(self) -> None:
         """Wait until something happens, or a pause ends."""
         self._awake.clear()
-        due_seconds = self._handlers.queue.next_timer_seconds()
-        seconds = None
-        if due_seconds is not None and not self.is_full and not self._pauses:
-            seconds = max(0.0, due_seconds - self._clock.monotonic_seconds())
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(seconds):
+            async with asyncio.timeout(self._wait_seconds()):
                 await self._awake.wait()
+
+    def _wait_seconds(self) -> float | None:
+        """Return after how long there may be something to do of itself, None for never."""
+        if self.is_full or self._pauses:
+            return None
+        if self.is_held_back():
+            return _LOOK_SECONDS
+        due_seconds = self._handlers.queue.next_timer_seconds()
+        if due_seconds is None:
+            return None
+        return max(0.0, due_seconds - self._clock.monotonic_seconds())
 
     def pause(self) -> None:
         """Decide nothing until as many `resume`; what was begun goes on."""

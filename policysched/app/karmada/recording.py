@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
 from typing import TYPE_CHECKING
 
 from policysched.kube import event_series
@@ -9,9 +11,13 @@ from policysched.kube import event_series
 if TYPE_CHECKING:
     from policysched.app import recorders
     from policysched.karmada import objects
+    from policysched.kube import event_recorder
+
+_log = logging.getLogger("policysched")
 
 _API_VERSION = "work.karmada.io/v1alpha2"
 _ACTION = "Scheduling"
+_FLUSH_SECONDS = 5.0
 
 
 class BindingRecorder:
@@ -43,3 +49,12 @@ def _template(resource: objects.ObjectReference) -> event_series.ObjectReference
         api_version=resource.api_version,
         kind=resource.kind,
     )
+
+
+async def flush(recorder: event_recorder.ApiEventRecorder) -> None:
+    """Let what was decided be told, as far as the API server takes it in time."""
+    try:
+        async with asyncio.timeout(_FLUSH_SECONDS):
+            await recorder.flush()
+    except TimeoutError:
+        _log.warning("some events were not written before the end")

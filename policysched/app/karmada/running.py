@@ -22,7 +22,17 @@ from policysched.app import (
     process,
     terms,
 )
-from policysched.app.karmada import echoes, loop, options, recording, telling, writing
+from policysched.app.karmada import (
+    checks,
+    echoes,
+    loop,
+    options,
+    pace,
+    pages,
+    recording,
+    telling,
+    writing,
+)
 from policysched.app.telling import request_metrics
 from policysched.karmada import event_handlers, measurements, objects, scheduling, store, work_queue
 from policysched.kube import (
@@ -58,7 +68,6 @@ _READERS = {
 
 _OTHER_CONNECTIONS = 8
 _EVENT_CONNECTIONS = event_recorder.LANES + 1
-_FLUSH_SECONDS = 5.0
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -217,12 +226,13 @@ class _Process:
             connected.events, self._clock, form=event_forms.CoreV1(self._options.scheduler_name)
         )
         decisions = self._decisions(recorder)
-        schedules = self._loop(connected, decisions)
+        schedules = self._loop(connected, decisions, recorder)
         self._follow_policies(connected, watches, recorder, decisions, schedules)
         leading = self._terms(connected, watches, schedules)
         followed = self._following.background if self._following is not None else []
         try:
-            servers = list(self._servers(connected, sync, stopping))
+            health = self._health(connected, sync, stopping, schedules)
+            servers = list(self._servers(connected, health))
         except BaseException:
             for each in followed:
                 each.close()  # else Python complains that nobody has awaited it
@@ -240,7 +250,7 @@ class _Process:
             tasks = [group.create_task(each) for each in background]
             await stopping.wait()
             _log.info("stopping")
-            await leading.end(lambda: _flush(recorder))
+            await leading.end(lambda: recording.flush(recorder))
             for task in tasks:
                 task.cancel()
         await leading.hand_over()
@@ -289,7 +299,12 @@ class _Process:
             )
         )
 
-    def _loop(self, connected: _Connected, decisions: scheduling.Scheduling) -> loop.Loop:
+    def _loop(
+        self,
+        connected: _Connected,
+        decisions: scheduling.Scheduling,
+        recorder: event_recorder.ApiEventRecorder,
+    ) -> loop.Loop:
         schedules = loop.Loop(
             decisions,
             self._handlers,
@@ -298,6 +313,7 @@ class _Process:
             self._awake,
             writes_at_once=self._options.writes_at_once,
         )
+        schedules.is_held_back = pace.Pace(lambda: recorder.waiting, self._clock).is_held_back
         if self._estimators is not None:
             schedules.ask = self._estimators.ask
         return schedules
@@ -336,8 +352,26 @@ class _Process:
         )
         await leading.run()
 
+    def _health(
+        self,
+        connected: _Connected,
+        sync: cluster_sync.Sync,
+        stopping: asyncio.Event,
+        schedules: loop.Loop,
+    ) -> dict[str, http_server.MakePage]:
+        checked = checks.Checked(
+            connected.elector,
+            sync,
+            tuple(_READERS),
+            stopping,
+            schedules,
+            self._handlers.queue,
+            self._clock,
+        )
+        return checks.of_process(checked).pages()
+
     def _servers(
-        self, connected: _Connected, sync: cluster_sync.Sync, stopping: asyncio.Event
+        self, connected: _Connected, health: dict[str, http_server.MakePage]
     ) -> Iterable[Coroutine[Any, Any, None]]:
         """Return what serves the pages; one server where both have the same address.
 
@@ -346,6 +380,7 @@ class _Process:
         """
         own = own_metrics.OwnMetrics()
         own.add(lambda: telling.metrics(self._measured, self._handlers))
+        own.add(telling.build_info)
         for collect in self._following.collectors if self._following is not None else ():
             own.add(collect)
         if self._estimators is not None:
@@ -353,23 +388,7 @@ class _Process:
         own.add(lambda: election.status(self._options.election, connected.elector))
         host = urllib.parse.urlsplit(connected.to.server).netloc
         own.add(lambda: request_metrics.collect(connected.api.stats, host))
-        metrics: dict[str, http_server.MakePage] = {own_metrics.PATH: own.page}
-        health = telling.checks(connected.elector, sync, _READERS, stopping).pages()
-        pages: dict[http_server.Address, dict[str, http_server.MakePage]] = {}
-        for address, of_address in (
-            (self._options.health_address, health),
-            (self._options.metrics_address, metrics),
-        ):
-            if address is not None:
-                pages.setdefault(address, {}).update(of_address)
-        servers = [http_server.HttpServer(address, made) for address, made in pages.items()]
-        return [server.run() for server in servers]
-
-
-async def _flush(recorder: event_recorder.ApiEventRecorder) -> None:
-    """Let what was decided be told, as far as the API server takes it in time."""
-    try:
-        async with asyncio.timeout(_FLUSH_SECONDS):
-            await recorder.flush()
-    except TimeoutError:
-        _log.warning("some events were not written before the end")
+        said = self._options
+        return pages.servers(
+            (said.health_address, health), (said.metrics_address, {own_metrics.PATH: own.page})
+        )

@@ -1,25 +1,22 @@
-"""What `karmada run` tells of itself: health, and metrics under Karmada's names."""
+"""What `karmada run` tells of itself: metrics under Karmada's names."""
 
 from __future__ import annotations
 
+import platform
 from typing import TYPE_CHECKING
 
 from prometheus_client import core
 
-from policysched.app.serving import health
+import policysched
 from policysched.app.telling import scheduler_metrics
 
 if TYPE_CHECKING:
-    import asyncio
     from collections.abc import Iterable, Mapping
 
     from policysched import histogram
-    from policysched.app import cluster_sync, terms
     from policysched.karmada import event_handlers, measurements
 
 _PREFIX = "karmada_scheduler_"
-_OVERDUE_SECONDS = 20.0
-"""As for pods (`app/serving/checks.py`)."""
 
 
 def metrics(
@@ -70,21 +67,20 @@ def _durations(measured: measurements.Measurements) -> Iterable[core.Metric]:
         yield scheduler_metrics.histograms(f"{_PREFIX}{name}", text, kept)
 
 
-def checks(
-    elector: terms.Elector, sync: cluster_sync.Sync, names: Iterable[str], stopping: asyncio.Event
-) -> health.Health:
-    """Return what /healthz, /livez and /readyz check; `names` are those of what is watched."""
-
-    def election() -> str:
-        if elector.overdue_seconds() > _OVERDUE_SECONDS:
-            return "the lease has run out, and the election has not noticed"
-        return ""
-
-    return health.Health(
-        {"leaderElection": election},
-        {
-            "leaderElection": election,
-            "informer-sync": lambda: sync.problem_of(names),
-            "shutdown": lambda: "the process is about to end" if stopping.is_set() else "",
-        },
+def build_info() -> Iterable[core.Metric]:
+    """Yield Karmada's metric of which program this is; what is Go's alone is empty."""
+    labels = {
+        "git_version": f"v{policysched.__version__}",
+        "git_commit": "",
+        "git_short_commit": "",
+        "git_tree_state": "",
+        "build_date": "",
+        "go_version": "",
+        "compiler": platform.python_implementation(),
+        "platform": f"{platform.system().lower()}/{platform.machine()}",
+    }
+    told = core.GaugeMetricFamily(
+        "karmada_build_info", "Which policysched this is.", labels=tuple(labels)
     )
+    told.add_metric(tuple(labels.values()), 1)
+    yield told
