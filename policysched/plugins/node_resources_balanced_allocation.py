@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from policysched.cluster import columns, pod_requests, pod_shape, snapshot
+from policysched.cluster import columns, node_row, pod_requests, pod_shape, snapshot
 from policysched.framework import cycle_state, interface, status
 from policysched.plugins import arguments, names, resource_arguments
 from policysched.plugins.kernels import allocation
@@ -57,7 +57,22 @@ class NodeResourcesBalancedAllocation:
             allocated + wanted, allocated, nodes.allocatable[:, ids].T
         )
 
+    def score_row(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node: node_row.NodeRow
+    ) -> int:
+        """Return the points of one node."""
+        amounts = pod.shape.requests.amounts
+        counted = [r for r in self._resources if r in _NATIVE or amounts.get(r, 0)]
+        ids = [node.snapshot.nodes.resource_column(r) for r in counted]
+        allocated = [node.requested[i] for i in ids]
+        requested = [a + amounts.get(r, 0) for a, r in zip(allocated, counted, strict=True)]
+        allocatable = [node.allocatable[i] for i in ids]
+        found = allocation.balance_of_one_node(requested, allocated, allocatable)
+        if found is None:
+            return int(self.score(state, pod, node.snapshot.at_rows(np.array([node.row])))[0])
+        return found
+
 
 if TYPE_CHECKING:
     _pre_score: type[interface.PreScorePlugin] = NodeResourcesBalancedAllocation
-    _score: type[interface.ScorePlugin] = NodeResourcesBalancedAllocation
+    _score: type[interface.RowScorePlugin] = NodeResourcesBalancedAllocation

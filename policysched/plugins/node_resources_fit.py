@@ -6,6 +6,7 @@ Source: `plugins/noderesources/fit.go` and `resource_allocation.go`.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import weakref
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
@@ -13,23 +14,30 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from policysched.cluster import columns, objects, pod_requests, pod_shape, snapshot
+from policysched.cluster import columns, node_row, objects, pod_requests, pod_shape, snapshot
 from policysched.framework import cycle_state, events, interface, status
 from policysched.plugins import arguments, hints, names, resource_arguments
-from policysched.plugins.kernels import allocation
+from policysched.plugins.kernels import allocation, go_math
 
 TOO_MANY_PODS = "Too many pods"
 _PODS = "pods"
 _NATIVE = (pod_requests.CPU, pod_requests.MEMORY, pod_requests.EPHEMERAL_STORAGE)
+_WITH_DEFAULTS = (columns.CPU, columns.MEMORY)
+"""Columns of which containers without a request count at their default."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True)
 class _Needs:
     """What the Filter compares for one shape: r resources, in the order of their reasons."""
 
     ids: npt.NDArray[np.intp]
     amounts: columns.IntArray
     reasons: tuple[str, ...]
+
+    @functools.cached_property
+    def by_resource(self) -> list[tuple[int, int, str]]:
+        """The same one after the other."""
+        return list(zip(self.ids.tolist(), self.amounts.tolist(), self.reasons, strict=True))
 
 
 class NodeResourcesFit:
@@ -85,6 +93,26 @@ class NodeResourcesFit:
             return status.NodeStatuses.passing(len(nodes))
         never = (lacks & (needs.amounts > allocatable)).any(axis=1)
         return self._statuses(needs, fails, np.column_stack((never, no_slot, lacks)))
+
+    def filter_row(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node: node_row.NodeRow
+    ) -> status.Status:
+        """Return the answer for one node."""
+        needs = self._needs(state, pod.shape, node.snapshot)
+        allocatable, requested = node.allocatable, node.requested
+        lacking, never = [], False
+        for column, amount, reason in needs.by_resource:
+            if amount > go_math.wrapped(allocatable[column] - requested[column]):
+                lacking.append(reason)
+                never = never or amount > allocatable[column]
+        if node.pod_count + 1 > node.allowed_pods:
+            lacking.insert(0, TOO_MANY_PODS)
+            if node.snapshot.is_alive[node.row]:
+                self._lacks_pod_slots[pod.shape] = True
+        if not lacking:
+            return status.SUCCESS
+        reject = status.unresolvable if never else status.unschedulable
+        return reject(self.name, *lacking)
 
     def _needs(
         self, state: cycle_state.CycleState, shape: pod_shape.PodShape, snap: snapshot.Snapshot
@@ -149,6 +177,26 @@ class NodeResourcesFit:
         allocatable = nodes.allocatable[:, ids].T
         return self._strategy(requested, allocatable, np.array([w for _, w in rows], np.int64))
 
+    def score_row(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node: node_row.NodeRow
+    ) -> int:
+        """Return the score of one node."""
+        del state
+        scored = pod.shape.requests.scored
+        amounts: list[tuple[int, int, int]] = []
+        for resource, weight in self._resources:
+            asked = scored.get(resource, 0)
+            if asked or resource in _NATIVE:
+                column = node.snapshot.nodes.resource_column(resource)
+                is_native = column in _WITH_DEFAULTS
+                used = (node.nonzero_requested if is_native else node.requested)[column]
+                amounts.append((used + asked, node.allocatable[column], weight))
+        found = allocation.of_one_node(self._strategy, amounts) if amounts else 0
+        if found is not None:
+            return found
+        nodes = node.snapshot.at_rows(np.array([node.row]))
+        return int(self.score(cycle_state.CycleState(), pod, nodes)[0])
+
     # --- events ----------------------------------------------------------------------------------
 
     def events_to_register(self) -> Sequence[events.ClusterEventWithHint]:
@@ -208,7 +256,7 @@ class NodeResourcesFit:
 
 def _used(nodes: snapshot.NodeView, column: int) -> columns.IntArray:
     """Return int64 (n,): what placed pods request, cpu and memory with defaults."""
-    if column in (columns.CPU, columns.MEMORY):
+    if column in _WITH_DEFAULTS:
         return nodes.nonzero_requested[:, column]
     return nodes.requested[:, column]
 
@@ -219,5 +267,5 @@ def _allocatable(node: objects.Node, resource: str) -> int:
 
 if TYPE_CHECKING:
     _filter: type[interface.FilterPlugin] = NodeResourcesFit
-    _score: type[interface.ScorePlugin] = NodeResourcesFit
+    _score: type[interface.RowScorePlugin] = NodeResourcesFit
     _events: type[interface.EventsPlugin] = NodeResourcesFit

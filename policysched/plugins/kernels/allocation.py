@@ -17,6 +17,8 @@ from policysched.framework import interface
 from policysched.plugins.kernels import go_math
 
 FULL_UTILIZATION = 100
+_LARGE = 2**55
+"""A hundred times less is far from 2⁶³."""
 _PAIR = 2
 """Two resources have a formula of their own."""
 
@@ -57,6 +59,26 @@ def most_allocated(
     used = np.minimum(requested, allocatable)
     points = go_math.divide(used * interface.MAX_NODE_SCORE, np.maximum(allocatable, 1))
     return _weighted_mean(points, allocatable != 0, weights)
+
+
+def of_one_node(strategy: Strategy, amounts: Sequence[tuple[int, int, int]]) -> int | None:
+    """Return what least or most allocated gives for (requested, allocatable, weight) of one node.
+
+    None where the arrays must be asked: for other strategies, and amounts near an overflow.
+    """
+    is_least = strategy is least_allocated
+    if not is_least and strategy is not most_allocated:
+        return None
+    total = weights = 0
+    for requested, allocatable, weight in amounts:
+        if not (0 <= requested < _LARGE and 0 <= allocatable < _LARGE):
+            return None
+        if allocatable:
+            used = min(requested, allocatable)
+            points = (allocatable - used if is_least else used) * interface.MAX_NODE_SCORE
+            total += weight * (points // allocatable)
+            weights += weight
+    return total // max(weights, 1)
 
 
 class RequestedToCapacityRatio:
@@ -119,6 +141,30 @@ def balanced_allocation(
     half = interface.MAX_NODE_SCORE // 2
     gain = balance(requested, allocatable) - balance(allocated, allocatable)
     return half + go_math.divide(half + gain, np.array(2))
+
+
+def balance_of_one_node(
+    requested: Sequence[int], allocated: Sequence[int], allocatable: Sequence[int]
+) -> int | None:
+    """Return what `balanced_allocation` gives for two resources of one node.
+
+    None where the arrays must be asked: for other numbers of them, and amounts near an overflow.
+    """
+    if len(allocatable) != _PAIR or not -_LARGE < min(allocated) <= max(requested) < _LARGE:
+        return None
+    half = interface.MAX_NODE_SCORE // 2
+    gain = _balance_of_pair(requested, allocatable) - _balance_of_pair(allocated, allocatable)
+    return half + int((half + gain) / 2)
+
+
+def _balance_of_pair(requested: Sequence[int], allocatable: Sequence[int]) -> int:
+    if not all(allocatable):
+        return interface.MAX_NODE_SCORE
+    one, other = (
+        min(float(used) / float(size), 1.0)
+        for used, size in zip(requested, allocatable, strict=True)
+    )
+    return int((1 - abs((one - other) / 2)) * float(interface.MAX_NODE_SCORE))
 
 
 def balance(requested: columns.IntArray, allocatable: columns.IntArray) -> columns.IntArray:
