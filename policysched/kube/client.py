@@ -20,40 +20,37 @@ import math
 import random
 import types
 from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import NamedTuple, Self
+from typing import NamedTuple, Self, TypeVar
 
 import aiohttp
 import yarl
 
-import policysched
 from policysched import backoff
 from policysched.kube import (
+    call_connections,
     errors,
     fence,
     fenced_sending,
     kubeconfig,
     rate_limit,
+    request_headers,
     request_stats,
     sockets,
+    transport_failures,
 )
 
-JSON = "application/json"
+JSON = request_headers.JSON
 MERGE_PATCH = "application/merge-patch+json"
 STRATEGIC_MERGE_PATCH = "application/strategic-merge-patch+json"
-
-CONNECT_TIMEOUT_SECONDS = 10.0
-KEEPALIVE_SECONDS = 60.0
-"""Shorter than the 90 s after which kube-apiserver closes an idle connection (net/http server)."""
 
 BACKOFF = backoff.Backoff(first_seconds=0.1, max_seconds=10.0)
 MAX_RETRY_AFTER_SECONDS = 60.0
 """A server that asks for a longer pause is asked again nevertheless."""
 
 _FIRST_FAILURE_STATUS = 300  # redirects are refused too: a credential goes to one server only
-_FAILURES = (aiohttp.ClientError, OSError)  # timeouts are OSErrors
-_READ_FAILURES = (*_FAILURES, RuntimeError)  # aiohttp's word for a connection closed on our side
 
 Sleep = Callable[[float], Awaitable[None]]
+T = TypeVar("T")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -79,7 +76,8 @@ class _Call(NamedTuple):
     path: str
     body: bytes
     content_type: str
-    timeout: aiohttp.ClientTimeout
+    timeout_seconds: float | None
+    stall_seconds: float | None = None
 
 
 class ApiClient:
@@ -118,13 +116,13 @@ class ApiClient:
         self._fence = fence
         self._session: aiohttp.ClientSession | None = None
         self._certificate_generation = self._credentials.certificate_generation
-        self._headers: dict[str, dict[str, str]] = {}
-        self._headers_authorization = ""
+        self._calls: call_connections.CallConnections | None = None
+        self._headers = request_headers.RequestHeaders()
         self.stats = request_stats.RequestStats()
 
     async def __aenter__(self) -> Self:
-        """Open the session."""
-        self._session = self._new_session()
+        """Prepare; a closed one may be opened again."""
+        self._open_connections()
         return self
 
     async def __aexit__(
@@ -134,6 +132,8 @@ class ApiClient:
         trace: types.TracebackType | None,
     ) -> None:
         """Close all connections."""
+        if self._calls is not None:
+            self._calls.close()
         await self._opened_session().close()
 
     async def request(
@@ -159,15 +159,12 @@ class ApiClient:
             TransportError: no answer came, in the last attempt.
             FencedError: this process may not write any more; the last attempt was not sent.
         """
-        timeout = aiohttp.ClientTimeout(
-            total=policy.timeout_seconds, sock_connect=CONNECT_TIMEOUT_SECONDS
-        )
-        call = _Call(method, path, body, content_type, timeout)
+        call = _Call(method, path, body, content_type, policy.timeout_seconds)
         failures = 0
         while True:
             await self._wait_for_token()
             try:
-                return await self._read(await self._open(call), call)
+                return await self._authorized(self._exchange, call)
             except errors.KubeError as error:
                 failures += 1
                 wait_seconds = self._wait_seconds(error, failures, policy)
@@ -194,12 +191,9 @@ class ApiClient:
             SilenceError: it has begun, and brings nothing any more.
             TransportError: it did not begin, or was cut.
         """
-        timeout = aiohttp.ClientTimeout(
-            total=None, sock_connect=CONNECT_TIMEOUT_SECONDS, sock_read=stall_seconds
-        )
-        call = _Call("GET", path, b"", JSON, timeout)
+        call = _Call("GET", path, b"", JSON, None, stall_seconds)
         await self._wait_for_token()
-        response = await self._open(call)
+        response = await self._authorized(self._send, call)
         try:
             yield self._chunks(response, call)
         finally:
@@ -211,19 +205,47 @@ class ApiClient:
             if wait_seconds > 0:
                 await self._sleep(wait_seconds)
 
-    async def _open(self, call: _Call) -> aiohttp.ClientResponse:
-        """Send the call and return an answer that is not a failure."""
+    async def _authorized(self, send: Callable[[_Call], Awaitable[T]], call: _Call) -> T:
+        """Send the call; once more with another credential, where one was refused."""
         if self._credentials.is_due():
             await self._credentials.renew()
         await self._drop_old_certificate()
         authorization = self._credentials.authorization
         try:
-            return await self._send(call)
+            return await send(call)
         except errors.UnauthorizedError:
             if not await self._credentials.replace(authorization):
                 raise
         await self._drop_old_certificate()
-        return await self._send(call)
+        return await send(call)
+
+    async def _exchange(self, call: _Call) -> bytes:
+        """Return the body of an answer that is not a failure."""
+        if self._calls is None:
+            return await self._read(await self._send(call), call)
+        return await self._exchange_directly(call, self._calls)
+
+    async def _exchange_directly(
+        self, call: _Call, calls: call_connections.CallConnections
+    ) -> bytes:
+        look: Callable[[], object] | None = None
+        if self._fence is not None and call.method != "GET":
+            call = _limited(call, self._fence.write_seconds())
+            look = self._fence.write_seconds
+        time_seconds = asyncio.get_running_loop().time
+        started_seconds, code = time_seconds(), request_stats.NO_ANSWER
+        try:
+            async with asyncio.timeout(call.timeout_seconds):
+                lines = self._headers_of(call).lines
+                answer = await calls.call(call.method, call.path, lines, call.body, look)
+            code = str(answer.status)
+        except transport_failures.FAILURES as error:
+            raise self._transport_error(error, call) from error
+        finally:
+            self.stats.count(call.method, code, time_seconds() - started_seconds)
+        if answer.status < _FIRST_FAILURE_STATUS:
+            return answer.body
+        raise errors.from_response(answer.status, answer.body, answer.retry_after)
 
     async def _send(self, call: _Call) -> aiohttp.ClientResponse:
         if self._fence is not None and call.method != "GET":
@@ -238,15 +260,15 @@ class ApiClient:
                 call.method,
                 yarl.URL(connection.server + call.path, encoded=True),
                 data=call.body or None,
-                headers=self._headers_for(call.content_type),
-                timeout=call.timeout,
+                headers=self._headers_of(call).by_name,
+                timeout=_timeout(call),
                 allow_redirects=False,
                 proxy=connection.proxy,
                 server_hostname=connection.server_hostname,
                 trace_request_ctx=write,
             )
             code = str(response.status)
-        except _FAILURES as error:
+        except transport_failures.FAILURES as error:
             if write.is_held_back:
                 raise errors.FencedError("the right to write ended before it was sent") from error
             raise self._transport_error(error, call) from error
@@ -261,7 +283,7 @@ class ApiClient:
         try:
             async with response:
                 return await response.read()
-        except _READ_FAILURES as error:
+        except transport_failures.READ_FAILURES as error:
             raise self._transport_error(error, call) from error
 
     async def _chunks(self, response: aiohttp.ClientResponse, call: _Call) -> AsyncIterator[bytes]:
@@ -271,7 +293,7 @@ class ApiClient:
         except TimeoutError as error:
             text = str(self._transport_error(error, call))
             raise errors.SilenceError(text, may_have_arrived=True) from error
-        except _READ_FAILURES as error:
+        except transport_failures.READ_FAILURES as error:
             raise self._transport_error(error, call) from error
 
     def _wait_seconds(
@@ -293,23 +315,8 @@ class ApiClient:
         asked_seconds = min(error.retry_after_seconds or 0.0, MAX_RETRY_AFTER_SECONDS)
         return asked_seconds + wait_seconds
 
-    def _headers_for(self, content_type: str) -> dict[str, str]:
-        authorization = self._credentials.authorization
-        if authorization != self._headers_authorization:
-            self._headers.clear()
-            self._headers_authorization = authorization
-        headers = self._headers.get(content_type)
-        if headers is None:
-            headers = {
-                "Accept": JSON,
-                "Accept-Encoding": "identity",  # compressing costs both sides more than sending
-                "Content-Type": content_type,
-                "User-Agent": f"policysched/{policysched.__version__}",
-            }
-            if authorization:
-                headers["Authorization"] = authorization
-            self._headers[content_type] = headers
-        return headers
+    def _headers_of(self, call: _Call) -> request_headers.Headers:
+        return self._headers.of(call.content_type, self._credentials.authorization)
 
     async def _drop_old_certificate(self) -> None:
         """Leave the connections that were opened with another client certificate."""
@@ -317,18 +324,30 @@ class ApiClient:
         if generation == self._certificate_generation:
             return
         self._certificate_generation = generation
-        old, self._session = self._opened_session(), self._new_session()
+        old, old_calls = self._opened_session(), self._calls
+        self._open_connections()
+        if old_calls is not None:
+            old_calls.close()
         await old.close()
+
+    def _open_connections(self) -> None:
+        """Prepare for calls and streams; through a proxy aiohttp makes both."""
+        self._session = self._new_session()
+        if self._connection.proxy is None:
+            self._calls = call_connections.CallConnections(
+                self._connection, self._max_connections, self._last_writes_seconds()
+            )
+
+    def _last_writes_seconds(self) -> float | None:
+        return None if self._fence is None else self._fence.last_writes_seconds
 
     def _new_session(self) -> aiohttp.ClientSession:
         context = self._connection.ssl_context
         connector = aiohttp.TCPConnector(
             ssl=True if context is None else context,
             limit=self._max_connections,
-            keepalive_timeout=KEEPALIVE_SECONDS,
-            socket_factory=sockets.attentive()
-            if self._fence is None
-            else sockets.attentive(self._fence.last_writes_seconds),
+            keepalive_timeout=call_connections.KEEPALIVE_SECONDS,
+            socket_factory=sockets.attentive(self._last_writes_seconds()),
         )
         return aiohttp.ClientSession(
             connector=connector,
@@ -343,30 +362,23 @@ class ApiClient:
 
     def _transport_error(self, error: Exception, call: _Call) -> errors.TransportError:
         what = f"{call.method} {call.path.partition('?')[0]} at {self._connection.server}"
-        match error:
-            case aiohttp.ClientConnectorCertificateError():
-                text = f"{what}: the server's certificate is not trusted: {error.certificate_error}"
-                return errors.CertificateError(text, may_have_arrived=False)
-            case aiohttp.ClientConnectorError() | aiohttp.ConnectionTimeoutError():
-                text = f"{what}: no connection: {error}"
-                return errors.TransportError(text, may_have_arrived=False)
-            case TimeoutError():
-                text = f"{what}: no answer in time"
-            case _:
-                text = f"{what}: the connection was lost: {str(error) or type(error).__name__}"
-        return errors.TransportError(text, may_have_arrived=True)
+        return transport_failures.transport_error(error, what)
 
 
 def _limited(call: _Call, limit_seconds: float) -> _Call:
     """Return the call so that it ends in time, in the server too (`timeout`, a Go duration)."""
-    seconds = min(limit_seconds, call.timeout.total or limit_seconds)
+    seconds = min(limit_seconds, call.timeout_seconds or limit_seconds)
     sign = "&" if "?" in call.path else "?"
-    timeout = aiohttp.ClientTimeout(
-        total=seconds,
-        sock_connect=CONNECT_TIMEOUT_SECONDS,
+    return call._replace(path=f"{call.path}{sign}timeout={seconds:.3f}s", timeout_seconds=seconds)
+
+
+def _timeout(call: _Call) -> aiohttp.ClientTimeout:
+    return aiohttp.ClientTimeout(
+        total=call.timeout_seconds,
+        sock_connect=call_connections.CONNECT_TIMEOUT_SECONDS,
+        sock_read=call.stall_seconds,
         ceil_threshold=math.inf,  # else it is rounded up to a whole second
     )
-    return call._replace(path=f"{call.path}{sign}timeout={seconds:.3f}s", timeout=timeout)
 
 
 def _abandon(response: aiohttp.ClientResponse) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Callable
+from typing import Protocol
 
 import aiohttp
 
@@ -20,28 +21,44 @@ IDLE_SECONDS, INTERVAL_SECONDS, PROBES = 15, 5, 3
 _DEAD_SECONDS = float(IDLE_SECONDS + PROBES * INTERVAL_SECONDS)
 
 
-def attentive(
-    unacknowledged_seconds: float = _DEAD_SECONDS,
-) -> Callable[[aiohttp.AddrInfoType], socket.socket]:
-    """Return what makes such sockets.
+class Settable(Protocol):
+    """A socket, or what asyncio gives out of one."""
 
-    Args:
-        unacknowledged_seconds: how long bytes that were sent may wait to be acknowledged (Linux).
-    """
-    options = {
-        "TCP_KEEPIDLE": IDLE_SECONDS,
-        "TCP_KEEPINTVL": INTERVAL_SECONDS,
-        "TCP_KEEPCNT": PROBES,
-        "TCP_USER_TIMEOUT": int(min(unacknowledged_seconds, _DEAD_SECONDS) * 1000),
-    }
+    def setsockopt(self, level: int, optname: int, value: int, /) -> None:
+        """Set an option."""
+        ...
+
+
+def attentive(
+    unacknowledged_seconds: float | None = None,
+) -> Callable[[aiohttp.AddrInfoType], socket.socket]:
+    """Return what makes such sockets; see `attend`."""
 
     def make(address: aiohttp.AddrInfoType) -> socket.socket:
         family, kind, protocol, *_ = address
         made = socket.socket(family, kind, protocol)
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-        for name, value in options.items():
-            if hasattr(socket, name):  # not every system has all of them
-                made.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
+        attend(made, unacknowledged_seconds)
         return made
 
     return make
+
+
+def attend(made: Settable, unacknowledged_seconds: float | None = None) -> None:
+    """Let the kernel look after a socket.
+
+    Args:
+        made: the socket.
+        unacknowledged_seconds: how long bytes that were sent may wait to be acknowledged (Linux);
+            None for as long as a silent one has.
+    """
+    limit_seconds = min(unacknowledged_seconds or _DEAD_SECONDS, _DEAD_SECONDS)
+    options = {
+        "TCP_KEEPIDLE": IDLE_SECONDS,
+        "TCP_KEEPINTVL": INTERVAL_SECONDS,
+        "TCP_KEEPCNT": PROBES,
+        "TCP_USER_TIMEOUT": int(limit_seconds * 1000),
+    }
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for name, value in options.items():
+        if hasattr(socket, name):  # not every system has all of them
+            made.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)

@@ -1,0 +1,60 @@
+"""What every request tells besides what it asks for: who we are, and the form of bodies."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import policysched
+
+JSON = "application/json"
+
+_LINE_BREAKS = frozenset("\r\n\0")
+
+
+class Headers(NamedTuple):
+    """The headers of a request.
+
+    Attributes:
+        by_name: as aiohttp takes them.
+        lines: as they are sent, each with CR LF at its end.
+    """
+
+    by_name: Mapping[str, str]
+    lines: str
+
+
+class RequestHeaders:
+    """Headers by type of the body, kept while the credential stays the same."""
+
+    def __init__(self) -> None:
+        self._authorization = ""
+        self._by_type: dict[str, Headers] = {}
+
+    def of(self, content_type: str, authorization: str) -> Headers:
+        """Return the headers.
+
+        Raises:
+            ValueError: the credential is none that can be sent.
+        """
+        if authorization != self._authorization:
+            self._by_type.clear()
+            self._authorization = authorization
+        headers = self._by_type.get(content_type)
+        if headers is None:
+            headers = self._by_type[content_type] = _made(content_type, authorization)
+        return headers
+
+
+def _made(content_type: str, authorization: str) -> Headers:
+    if not _LINE_BREAKS.isdisjoint(authorization):
+        raise ValueError("a credential has more than one line")
+    by_name = {
+        "Accept": JSON,
+        "Accept-Encoding": "identity",  # compressing costs both sides more than sending
+        "Content-Type": content_type,
+        "User-Agent": f"policysched/{policysched.__version__}",
+    }
+    if authorization:
+        by_name["Authorization"] = authorization
+    return Headers(by_name, "".join(f"{name}: {value}\r\n" for name, value in by_name.items()))
