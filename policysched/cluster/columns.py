@@ -14,9 +14,8 @@ masks them out once at the end.
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Mapping, Sequence
-from typing import Self, TypeAlias
+from collections.abc import Sequence
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -31,6 +30,7 @@ from policysched.cluster import (
     pod_requests,
     pod_shape,
     port_columns,
+    request_vectors,
 )
 
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
@@ -98,7 +98,7 @@ class NodeColumns:
         self.ports = port_columns.PortColumns()
         self._labels: dict[str, label_column.LabelColumn] = {}
         self._free_rows: list[int] = []
-        self._request_vectors: dict[int, _RequestVector] = {}
+        self._request_vectors: dict[int, request_vectors.RequestVector] = {}
         capacity = _FIRST_CAPACITY
         self.is_alive: BoolArray = np.zeros(capacity, np.bool_)
         self.is_unschedulable: BoolArray = np.zeros(capacity, np.bool_)
@@ -169,13 +169,12 @@ class NodeColumns:
 
     def _count_pod(self, row: int, shape: pod_shape.PodShape, sign: int) -> None:
         vector = self._request_vector(shape)
-        self.requested[row, vector.ids] += sign * vector.amounts
+        change = vector.added if sign > 0 else vector.removed
+        # Sums of arrays, other than those of single numbers, overflow without a warning, like Go's.
+        self.requested[row] += change.requested
+        self.nonzero_requested[row] += change.nonzero
         if vector.absent:
             self.absent_resources.count(row, vector.absent, sign)
-        requests = shape.requests
-        nonzero = (requests.nonzero_cpu_milli, requests.nonzero_memory_bytes)
-        # Sums of arrays, other than those of single numbers, overflow without a warning, like Go's.
-        self.nonzero_requested[row] += sign * np.array(nonzero, np.int64)
         self.pod_count[row] += sign
         if shape.host_ports:
             self.ports.count(row, shape.host_ports, sign)
@@ -216,23 +215,21 @@ class NodeColumns:
 
     def _sum_up(self, pods: Sequence[tuple[pod_shape.PodInfo, int]], change: int) -> None:
         shapes = {info.shape: None for info, _ in pods}
-        requested = np.zeros((len(shapes), self.requested.shape[1]), np.int64)
-        for one, shape in zip(requested, shapes, strict=True):
-            vector = self._request_vector(shape)
-            one[vector.ids] = vector.amounts
-        nonzero = [(s.requests.nonzero_cpu_milli, s.requests.nonzero_memory_bytes) for s in shapes]
+        vectors = [self._request_vector(shape) for shape in shapes]
+        changes = [v.added if change > 0 else v.removed for v in vectors]
         number_of = {shape: number for number, shape in enumerate(shapes)}
         numbers = [number_of[info.shape] for info, _ in pods]
         rows = [row for _, row in pods]
-        np.add.at(self.requested, rows, change * requested[numbers])
-        np.add.at(self.nonzero_requested, rows, change * np.array(nonzero, np.int64)[numbers])
+        np.add.at(self.requested, rows, np.array([c.requested for c in changes])[numbers])
+        np.add.at(self.nonzero_requested, rows, np.array([c.nonzero for c in changes])[numbers])
         np.add.at(self.pod_count, rows, change)
         self.usage_changes.touch_all(rows)
 
-    def _request_vector(self, shape: pod_shape.PodShape) -> _RequestVector:
+    def _request_vector(self, shape: pod_shape.PodShape) -> request_vectors.RequestVector:
         vector = self._request_vectors.get(shape.index)
         if vector is None:
-            vector = _RequestVector.of(shape.requests.amounts, self.resources)
+            width = self.requested.shape[1]
+            vector = request_vectors.RequestVector.of(shape.requests, self.resources, width)
             if len(self._request_vectors) > _MAX_REQUEST_VECTORS:
                 self._request_vectors.clear()
             self._request_vectors[shape.index] = vector
@@ -365,32 +362,6 @@ def _lengthened(array: npt.NDArray[np.generic], capacity: int) -> npt.NDArray[np
     longer = np.zeros((capacity, *array.shape[1:]), array.dtype)
     longer[: len(array)] = array
     return longer
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class _RequestVector:
-    """What pods of a shape request.
-
-    Attributes:
-        ids: intp (r,), columns of resources.
-        amounts: int64 (r,), of each.
-        absent: the amounts of resources that no node has.
-    """
-
-    ids: npt.NDArray[np.intp]
-    amounts: IntArray
-    absent: dict[str, int]
-
-    @classmethod
-    def of(cls, amounts: Mapping[str, int], resources: interning.Interner[str]) -> Self:
-        """Return `amounts` with the numbers that `resources` have now."""
-        numbers = {name: resources.find(name) for name in amounts}
-        known = [name for name, number in numbers.items() if number is not None]
-        return cls(
-            np.array([numbers[name] for name in known], np.intp),
-            np.array([amounts[name] for name in known], np.int64),
-            {n: a for n, a in amounts.items() if a and numbers[n] is None},
-        )
 
 
 def _new_taint_sets() -> interning.Interner[tuple[objects.Taint, ...]]:
