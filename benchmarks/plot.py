@@ -9,6 +9,7 @@ largest run. Both axes are logarithmic: equal ratios are equal distances.
 from __future__ import annotations
 
 import argparse
+import bisect
 import collections
 import dataclasses
 import math
@@ -20,8 +21,8 @@ from xml.sax import saxutils
 
 from benchmarks import measurements, schedulers
 
-_WIDTH, _HEIGHT = 760, 420
-_LEFT, _RIGHT, _TOP, _BOTTOM = 64, 190, 44, 52
+_WIDTH, _HEIGHT = 760, 434
+_LEFT, _RIGHT, _TOP, _BOTTOM = 64, 190, 44, 66
 _COLOURS = {schedulers.KUBE_SCHEDULER: "#d9480f", schedulers.POLICYSCHED: "#1864ab"}
 _DASHES = ("", "6 4", "2 3", "9 3 2 3")
 _BEGIN = (
@@ -76,44 +77,45 @@ def svg(drawn: Sequence[Line], caption: str) -> str:
 
     Args:
         drawn: at least one line with at least two sizes.
-        caption: a line below, such as what machine this was.
+        caption: two lines below, such as what machine this was.
     """
     sizes = sorted({nodes for line in drawn for nodes in line.speeds})
     speeds = [speed for line in drawn for all_runs in line.speeds.values() for speed in all_runs]
     x = _Scale(sizes[0], sizes[-1], _LEFT, _WIDTH - _RIGHT)
-    y = _Scale(min(speeds) / 1.15, max(speeds) * 1.15, _HEIGHT - _BOTTOM, _TOP)
+    ticks = _ticks(min(speeds), max(speeds))
+    y = _Scale(ticks[0], ticks[-1], _HEIGHT - _BOTTOM, _TOP)
     workloads = sorted({line.workload for line in drawn}, reverse=True)
     parts = [
         _BEGIN,
         f"<title>pods bound a second against nodes: {_escaped(', '.join(_COLOURS))}</title>",
         f'<rect width="{_WIDTH}" height="{_HEIGHT}" fill="#ffffff"/>',
         _text(_LEFT, 22, "Pods bound a second, by nodes in the cluster", size=15),
-        *_axes(x, y, sizes),
+        *_axes(x, y, sizes, ticks),
     ]
     for line in drawn:
         parts += _drawn(line, x, y, _DASHES[workloads.index(line.workload) % len(_DASHES)])
     parts += _labels(drawn, y)
-    parts.append(_text(_LEFT, _HEIGHT - 10, caption, size=10))
+    for number, line_of_text in enumerate(caption.splitlines()):
+        parts.append(_text(_LEFT, _HEIGHT - 24 + 14 * number, line_of_text, size=10))
     return "\n".join([*parts, "</svg>", ""])
 
 
-def _axes(x: _Scale, y: _Scale, sizes: Sequence[int]) -> Iterator[str]:
-    for speed in _ticks(y.low, y.high):
+def _axes(x: _Scale, y: _Scale, sizes: Sequence[int], ticks: Sequence[float]) -> Iterator[str]:
+    for speed in ticks:
         at = y.at(speed)
         yield f'<path d="M{x.begin} {at}H{x.end}" stroke="{_GRID}" fill="none"/>'
-        yield _text(x.begin - 8, at + 4, f"{speed:,}", anchor="end")
+        yield _text(x.begin - 8, at + 4, f"{speed:,g}", anchor="end")
     for nodes in sizes:
         at = x.at(nodes)
         yield f'<path d="M{at} {y.begin}V{y.end}" stroke="{_GRID}" fill="none"/>'
         yield _text(at, y.begin + 18, f"{nodes:,}", anchor="middle")
 
 
-def _ticks(low: float, high: float) -> Iterator[int]:
-    """Give 1, 2 and 5 times the powers of ten within the bounds."""
-    for exponent in range(7):
-        for digit in (1, 2, 5):
-            if low <= digit * 10**exponent <= high:
-                yield digit * 10**exponent
+def _ticks(low: float, high: float) -> Sequence[float]:
+    """Return 1, 2 and 5 times powers of ten: those between the bounds, and one outside of each."""
+    steps = [digit * 10.0**exponent for exponent in range(-3, 7) for digit in (1, 2, 5)]
+    begin = bisect.bisect_left(steps, low) - 1
+    return steps[begin : bisect.bisect_right(steps, high) + 1]
 
 
 def _drawn(line: Line, x: _Scale, y: _Scale, dash: str) -> Iterator[str]:
@@ -158,8 +160,8 @@ def caption(made: Sequence[measurements.Measurement]) -> str:
     counts = sorted({one.case.pods for one in made})
     pods = " to ".join(f"{count:,}" for count in dict.fromkeys((counts[0], counts[-1])))
     return (
-        f"Backlogs of {pods} pods, medians of {min(repeats.values())}; {made[0].machine}, which "
-        f"kube-apiserver and etcd share; other processes took {others:.0%} of them"
+        f"Backlogs of {pods} pods; medians of {min(repeats.values())}, bars from least to most.\n"
+        f"{made[0].machine}; kube-apiserver and etcd share the cores, others took {others:.0%}."
     )
 
 
