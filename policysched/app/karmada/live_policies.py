@@ -211,6 +211,9 @@ class LivePolicies:
             self._refused.pop(binding.key, None)
         else:
             self._refused[binding.key] = self._opening(binding, self._store.clusters_now())
+            if len(self._refused) > len(self._store.bindings):
+                known = self._store.bindings
+                self._refused = {k: v for k, v in self._refused.items() if k in known}
 
     def _opening(
         self, binding: objects.Binding, clusters: snapshot.Snapshot

@@ -234,10 +234,7 @@ class ClusterPolicies:
             if rule.applies_to(state, pod.shape, snap):
                 passes &= rule.filter(state, pod, nodes).passes
         is_held = self._hold is not None and self._hold.outage_of(pod.shape, snap) is not None
-        names = clusters.keep(
-            "names", lambda: tuple(each.metadata.name for each in clusters.clusters)
-        )
-        return openings.Opening(is_held, names, passes.tobytes())
+        return openings.Opening(is_held, self._rows.names, passes.tobytes())
 
     def provenance(self, binding: objects.Binding, clusters: snapshot.Snapshot) -> str:
         """Return ` (policies: NAMES; HASH)` of those that are about a binding, "" for none."""

@@ -32,11 +32,16 @@ class ClusterRows:
     """The rows of the clusters that were seen last, and the samples of their metrics.
 
     They outlive a version of the policies: the next one goes on with the same samples.
+
+    Attributes:
+        names: of the clusters that were seen last, in their order; the same object as long as they
+            are the same names.
     """
 
     def __init__(self, clock: clocks.Clock) -> None:
         """Start without clusters and samples."""
         self._cache = cache.Cache(clock)
+        self.names: tuple[str, ...] = ()
         self._clusters: dict[str, karmada_objects.Cluster] = {}
         self._requested: dict[str, Mapping[str, int]] = {}
         self._last: snapshot.Snapshot | None = None
@@ -80,6 +85,9 @@ class ClusterRows:
                 self._cache.set_node(as_node(cluster))
                 self._request(name, requested(cluster))
                 self._clusters[name] = cluster
+        names = tuple(living)
+        if names != self.names:
+            self.names = names
 
     def _request(self, name: str, amounts: Mapping[str, int]) -> None:
         """Make a row's usage what it is now."""
