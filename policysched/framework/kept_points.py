@@ -23,7 +23,61 @@ Refresh: TypeAlias = Callable[
 ]
 _NO_ROWS: Rows = np.zeros(0, np.intp)
 _FEW = 16
-"""Beyond so many rows that became feasible or not, everything is made anew."""
+"""Beyond so many rows that became feasible or not, or got other points, all are looked at."""
+
+
+class Presence:
+    """How many feasible rows each slot has, for all plugins with the same slots.
+
+    Attributes:
+        slots: intp (N,), the slot of each row.
+        moved: slots that got their first feasible row the last time and those that lost all of
+            them; None where there may be many.
+    """
+
+    def __init__(self, slots: Rows, count: int, feasible: Rows) -> None:
+        """Count `feasible` rows, intp (f,), by one of `count` slots."""
+        self.slots = slots
+        self._count = count
+        self.moved: tuple[list[int], list[int]] | None = None
+        self._rows_in: columns.IntArray = np.zeros(0, np.int64)
+        self._present: Rows | None = None
+        self._count_all(feasible)
+
+    def refresh(self, feasible: Rows, moved: tuple[Rows, Rows] | None) -> None:
+        """Go by the feasible rows; `moved` are the new ones and those that left, None for many."""
+        if moved is None:
+            self._count_all(feasible)
+            return
+        come_rows, gone_rows = moved
+        come, gone = list[int](), list[int]()
+        if len(come_rows) or len(gone_rows):
+            self._present = None
+            self._move(come_rows, 1, 1, come)
+            self._move(gone_rows, -1, 0, gone)
+        self.moved = come, gone
+
+    def is_present(self, slot: int) -> bool:
+        """Return whether the slot has a feasible row."""
+        return self._rows_in.item(slot) > 0
+
+    @property
+    def present(self) -> Rows:
+        """Intp: the slots with a feasible row."""
+        if self._present is None:
+            self._present = np.flatnonzero(self._rows_in)
+        return self._present
+
+    def _count_all(self, feasible: Rows) -> None:
+        self._rows_in = np.bincount(self.slots[feasible], minlength=self._count)
+        self._present = None
+        self.moved = None
+
+    def _move(self, rows: Rows, change: int, at: int, found: list[int]) -> None:
+        for slot in self.slots[rows].tolist():
+            self._rows_in[slot] += change
+            if self._rows_in[slot] == at:
+                found.append(slot)
 
 
 class Compared:
@@ -41,33 +95,33 @@ class Compared:
         self._frame = frame
         self._factor = factor
         self._values: columns.FloatArray = np.zeros(0)
-        self._present: columns.IntArray = np.zeros(0, np.int64)
         self.table: columns.IntArray = np.zeros(0, np.int64)
         self.slots: Rows = _NO_ROWS
         self.changed: list[int] | None = None
 
-    def refresh(
-        self,
-        state: cycle_state.CycleState,
-        pod: pod_shape.PodInfo,
-        snap: snapshot.Snapshot,
-        feasible: Rows,
-        moved: tuple[Rows, Rows] | None,
-    ) -> None:
-        """Bring the points up to date.
+    def ask(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
+    ) -> Refreshed:
+        """Return current numbers."""
+        return self._refresh(state, pod, snap)
 
-        `feasible` rows are compared; `moved` are those that are new among them and those that left,
-        None where everything is to be made anew.
-        """
-        values, slots, changed = self._refresh(state, pod, snap)
-        if changed is None or moved is None or slots is not self.slots:
-            self._begin(values, slots, feasible)
+    def refresh(self, refreshed: Refreshed, presence: Presence) -> None:
+        """Bring the points up to date with what `ask` returned."""
+        values, slots, changed = refreshed
+        if changed is None or slots is not self.slots:
+            self._begin(values, slots, presence)
             return
-        come, gone = self._moved(*moved)
-        dirty = self._changed(values, changed, come, gone)
-        effect = self._frame.move(come, gone) if come or gone else comparing.Effect.SAME
+        come, gone = list[float](), list[float]()
+        if presence.moved is not None:
+            come, gone = (_known(self._values[moved].tolist()) for moved in presence.moved)
+        dirty = self._changed(values, changed, presence, come, gone)
+        effect = comparing.Effect.SAME
+        if presence.moved is None:
+            effect = comparing.Effect.UNKNOWN
+        elif come or gone:
+            effect = self._frame.move(come, gone)
         if effect is comparing.Effect.UNKNOWN:
-            effect = self._frame.begin(self._compared())
+            effect = self._frame.begin(self._compared(presence))
         if effect is comparing.Effect.OTHER:
             self._make()
             return
@@ -75,40 +129,29 @@ class Compared:
             self.table[slot] = self._frame.point(self._values.item(slot)) * self._factor
         self.changed = dirty
 
-    def _begin(self, values: columns.FloatArray, slots: Rows, feasible: Rows) -> None:
+    def _begin(self, values: columns.FloatArray, slots: Rows, presence: Presence) -> None:
         self._values = values.astype(np.float64)
         self.slots = slots
-        self._present = np.bincount(slots[feasible], minlength=len(values))
-        self._frame.begin(self._compared())
+        self._frame.begin(self._compared(presence))
         self._make()
 
     def _make(self) -> None:
         self.table = self._frame.points(self._values) * self._factor
         self.changed = None
 
-    def _compared(self) -> columns.FloatArray:
+    def _compared(self, presence: Presence) -> columns.FloatArray:
         """Return the numbers of slots with a feasible row."""
-        values = self._values[self._present > 0]
+        values: columns.FloatArray = self._values[presence.present]
+        if not np.isnan(values.min(initial=np.inf)):  # which is NaN if any is
+            return values
         known: columns.FloatArray = values[~np.isnan(values)]
         return known
-
-    def _moved(self, come_rows: Rows, gone_rows: Rows) -> tuple[list[float], list[float]]:
-        """Count feasible rows; return the numbers of slots that got their first, or lost all."""
-        come, gone = [], []
-        for slot in self.slots[come_rows].tolist():
-            self._present[slot] += 1
-            if self._present[slot] == 1:
-                come.append(self._values.item(slot))
-        for slot in self.slots[gone_rows].tolist():
-            self._present[slot] -= 1
-            if not self._present[slot]:
-                gone.append(self._values.item(slot))
-        return _known(come), _known(gone)
 
     def _changed(
         self,
         values: columns.FloatArray,
         changed: list[int],
+        presence: Presence,
         come: list[float],
         gone: list[float],
     ) -> list[int]:
@@ -119,7 +162,7 @@ class Compared:
             if new != old and not (new != new and old != old):  # noqa: PLR0124 - NaN is not itself
                 dirty.append(slot)
                 self._values[slot] = new
-                if self._present[slot]:
+                if presence.is_present(slot):
                     come.extend(_known([new]))
                     gone.extend(_known([old]))
         return dirty
@@ -135,8 +178,8 @@ class _Group:
     def __init__(self, members: Sequence[Compared]) -> None:
         self._members = members
         self._slots = members[0].slots
-        self._table: columns.IntArray = np.sum([each.table for each in members], axis=0)
-        self.by_row: columns.IntArray = self._table[self._slots]
+        self._table = _sum([each.table for each in members])
+        self.by_row: columns.IntArray = self._table.take(self._slots)
         self._sizes = np.bincount(self._slots, minlength=len(self._table))
         self._last_row = np.zeros(len(self._table), np.intp)
         self._last_row[self._slots] = np.arange(len(self._slots))
@@ -149,8 +192,8 @@ class _Group:
     def patch(self) -> list[tuple[Rows, int]] | None:
         """Take over changed points; return rows and by how much they changed, None for all."""
         if any(each.changed is None for each in self._members):
-            self._table = np.sum([each.table for each in self._members], axis=0)
-            self.by_row = self._table[self._slots]
+            self._table = _sum([each.table for each in self._members])
+            self.by_row = self._table.take(self._slots)
             return None
         changes = []
         for slot in {slot for each in self._members for slot in each.changed or ()}:
@@ -187,6 +230,7 @@ class KeptPoints:
         self._names = tuple(names)
         self._compared = compared
         self._groups: list[_Group] = []
+        self._presences: dict[int, Presence] = {}
         self._feasible: Rows | None = None
         self._is_feasible: columns.BoolArray = np.zeros(0, np.bool_)
         self.sums: columns.IntArray = np.zeros(0, np.int64)
@@ -200,9 +244,10 @@ class KeptPoints:
         feasible: Rows,
     ) -> None:
         """Bring the sums up to date for the feasible rows, intp (f,)."""
-        moved = self._moved(feasible, snap.size)
-        for each in self._compared:
-            each.refresh(state, pod, snap, feasible, moved)
+        asked = [each.ask(state, pod, snap) for each in self._compared]
+        self._look_at(feasible, asked, self._moved(feasible, snap.size))
+        for each, refreshed in zip(self._compared, asked, strict=True):
+            each.refresh(refreshed, self._presences[id(refreshed[1])])
         groups: dict[int, list[Compared]] = {}
         for each in self._compared:
             groups.setdefault(id(each.slots), []).append(each)
@@ -221,6 +266,21 @@ class KeptPoints:
         return score_table.SlotPart(
             self._names, tuple((each.table, each.slots) for each in self._compared)
         )
+
+    def _look_at(
+        self, feasible: Rows, asked: Sequence[Refreshed], moved: tuple[Rows, Rows] | None
+    ) -> None:
+        """Count feasible rows by slot, once for all plugins with the same slots."""
+        before, self._presences = self._presences, {}
+        for values, slots, _ in asked:
+            if id(slots) in self._presences:
+                continue
+            known = before.get(id(slots))
+            if known is None:
+                known = Presence(slots, len(values), feasible)
+            else:
+                known.refresh(feasible, moved)
+            self._presences[id(slots)] = known
 
     def _moved(self, feasible: Rows, size: int) -> tuple[Rows, Rows] | None:
         if feasible is self._feasible:
@@ -251,8 +311,17 @@ class KeptPoints:
             self.changed = None
 
     def _add_up(self) -> None:
-        self.sums = np.sum([group.by_row for group in self._groups], axis=0)
+        self.sums = _sum([group.by_row for group in self._groups])
         self.changed = None
+
+
+def _sum(arrays: Sequence[columns.IntArray]) -> columns.IntArray:
+    """Return the sum, an array of its own."""
+    first, *others = arrays
+    total = first.copy()
+    for each in others:
+        total += each
+    return total
 
 
 def _known(values: list[float]) -> list[float]:

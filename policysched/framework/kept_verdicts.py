@@ -16,6 +16,8 @@ from policysched.framework import cycle_state, shape_answers, status_table
 
 DEAD = -1
 """What stands for a row that is no node."""
+_FEW_ROWS = 16
+"""Beyond so many changed rows merging all of them is cheaper."""
 
 
 class KeptVerdicts:
@@ -41,9 +43,11 @@ class KeptVerdicts:
             stage.ids(state, pod, snap, table)
             if stage.changed is None:
                 is_new = True
-            elif len(stage.changed):
+            elif 0 < len(stage.changed) <= _FEW_ROWS:
                 rows.update(stage.changed.tolist())
-        if is_new:
+            elif len(stage.changed):
+                is_new = True
+        if is_new or len(rows) > _FEW_ROWS:
             self._ids = self._merged(snap)
             self._feasible = None
         else:

@@ -54,25 +54,27 @@ class MinMax(_Frame):
         self._floor = floor
         self._prefers_low = prefer_low
         self._bounds = (0.0, 0.0)
-        self._at_bounds = [0, 0]
+        self._values: columns.FloatArray | None = None
+        self._at_bounds = (0, 0)
 
     def begin(self, values: columns.FloatArray) -> comparing.Effect:
         """Compare with `values`."""
-        before = self._bounds
-        if len(values) == 0:
-            self._bounds, self._at_bounds = (0.0, 0.0), [0, 0]
-        else:
-            smallest, largest = values.min(), values.max()
-            self._bounds = (float(smallest), float(largest))
-            self._at_bounds = [
-                int(np.count_nonzero(values == smallest)),
-                int(np.count_nonzero(values == largest)),
-            ]
+        before, self._values = self._bounds, values
+        self._bounds = (float(values.min()), float(values.max())) if len(values) else (0.0, 0.0)
         return comparing.effect(before != self._bounds)
+
+    def _count(self, values: columns.FloatArray) -> None:
+        """Count the numbers at the bounds, when that is first needed."""
+        smallest, largest = self._bounds
+        at_bounds = np.count_nonzero(values == smallest), np.count_nonzero(values == largest)
+        self._at_bounds = (int(at_bounds[0]), int(at_bounds[1]))
+        self._values = None
 
     def move(self, come: Sequence[float], gone: Sequence[float]) -> comparing.Effect:
         """Let numbers come, then others go."""
-        if self._at_bounds[0] <= 0:
+        if self._values is not None:
+            self._count(self._values)
+        if not self._at_bounds[0]:
             return comparing.Effect.UNKNOWN
         (smallest, largest), (lowest, highest) = self._bounds, self._at_bounds
         for value in come:
@@ -88,7 +90,7 @@ class MinMax(_Frame):
         if not (lowest and highest):
             return comparing.Effect.UNKNOWN
         before, self._bounds = self._bounds, (smallest, largest)
-        self._at_bounds = [lowest, highest]
+        self._at_bounds = (lowest, highest)
         return comparing.effect(before != self._bounds)
 
     def _of_known(self, values: columns.FloatArray) -> columns.IntArray:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from policysched.cluster import columns, pod_shape, snapshot
+from policysched.cluster import columns, node_row, pod_shape, snapshot
 from policysched.compiler import scope
 from policysched.compiler.kernels import points
 from policysched.compiler.rules import base
@@ -12,6 +12,8 @@ from policysched.framework import cycle_state, interface
 from policysched.lang import checked
 from policysched.plugins import node_resources_fit
 from policysched.plugins.kernels import allocation
+
+_HUNDREDTHS = points.FULL // interface.MAX_NODE_SCORE
 
 
 class ResourceScore(base.ScoreRule):
@@ -29,7 +31,14 @@ class ResourceScore(base.ScoreRule):
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
     ) -> columns.IntArray:
         """Return int64 (n,) hundredths."""
-        return self._fit.score(state, pod, nodes) * (points.FULL // interface.MAX_NODE_SCORE)
+        return self._fit.score(state, pod, nodes) * _HUNDREDTHS
+
+    @base.evaluates
+    def score_row(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node: node_row.NodeRow
+    ) -> int:
+        """Return the hundredths of one node."""
+        return self._fit.score_row(state, pod, node) * _HUNDREDTHS
 
 
 def _strategy(rule: checked.ResourceScoreRule) -> allocation.Strategy:
@@ -43,4 +52,4 @@ def _strategy(rule: checked.ResourceScoreRule) -> allocation.Strategy:
 
 
 if TYPE_CHECKING:
-    _score: type[interface.ScorePlugin] = ResourceScore
+    _score: type[interface.RowScorePlugin] = ResourceScore
