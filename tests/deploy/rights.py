@@ -16,9 +16,24 @@ if TYPE_CHECKING:
     import pathlib
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Account:
+    """A service account."""
+
+    namespace: str
+    name: str
+
+    @property
+    def user(self) -> str:
+        """Whom it is to the API server."""
+        return f"system:serviceaccount:{self.namespace}:{self.name}"
+
+
 NAMESPACE = "kube-system"
 ACCOUNT = "policysched"
-USER = f"system:serviceaccount:{NAMESPACE}:{ACCOUNT}"
+SCHEDULER = Account(NAMESPACE, ACCOUNT)
+USER = SCHEDULER.user
 READER = "prometheus"
 USERS: Mapping[str, Sequence[str]] = {READER: [], "nobody": []}
 
@@ -49,8 +64,8 @@ class Right:
         )
 
 
-def granted(objects: Iterable[Mapping[str, Any]]) -> dict[Right, int]:
-    """Return the rights that manifests give to policysched's account, and how often each."""
+def granted(objects: Iterable[Mapping[str, Any]], account: Account = SCHEDULER) -> dict[Right, int]:
+    """Return the rights that manifests give to an account, and how often each."""
     manifests = list(objects)
     roles = {
         (one["kind"], one["metadata"].get("namespace"), one["metadata"]["name"]): one
@@ -59,7 +74,9 @@ def granted(objects: Iterable[Mapping[str, Any]]) -> dict[Right, int]:
     }
     found: dict[Right, int] = {}
     for binding in manifests:
-        if binding["kind"] not in ("RoleBinding", "ClusterRoleBinding") or not _is_ours(binding):
+        if binding["kind"] not in ("RoleBinding", "ClusterRoleBinding"):
+            continue
+        if not _is_of(account, binding):
             continue
         namespace = binding["metadata"].get("namespace")
         kind = binding["roleRef"]["kind"]
@@ -93,13 +110,13 @@ def without(rules: Iterable[Mapping[str, Any]], right: Right) -> list[dict[str, 
     ]
 
 
-def audit_flags(folder: pathlib.Path) -> tuple[str, ...]:
-    """Return flags of kube-apiserver that let it write down what our account asks for."""
+def audit_flags(folder: pathlib.Path, account: Account = SCHEDULER) -> tuple[str, ...]:
+    """Return flags of kube-apiserver that let it write down what an account asks for."""
     policy = {
         "apiVersion": "audit.k8s.io/v1",
         "kind": "Policy",
         "omitStages": ["RequestReceived"],
-        "rules": [{"level": "Metadata", "users": [USER]}, {"level": "None"}],
+        "rules": [{"level": "Metadata", "users": [account.user]}, {"level": "None"}],
     }
     file = folder / "audit-policy.yaml"
     file.write_text(yaml.safe_dump(policy), encoding="utf-8")
@@ -163,9 +180,9 @@ def _right(entry: Mapping[str, Any]) -> Right:
     )
 
 
-def _is_ours(binding: Mapping[str, Any]) -> bool:
+def _is_of(account: Account, binding: Mapping[str, Any]) -> bool:
     return any(
         (subject["kind"], subject.get("namespace"), subject["name"])
-        == ("ServiceAccount", NAMESPACE, ACCOUNT)
+        == ("ServiceAccount", account.namespace, account.name)
         for subject in binding["subjects"]
     )

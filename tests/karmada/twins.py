@@ -10,6 +10,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from tests.e2e import scheduler_process
+from tests.realcluster import control_plane as control_planes
 from tests.realcluster import karmada
 
 if TYPE_CHECKING:
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from tests.realcluster import api_client
-    from tests.realcluster import control_plane as control_planes
 
 Object = dict[str, Any]
 
@@ -34,12 +34,16 @@ FLAGS = (
 
 
 def ours(
-    plane: control_planes.ControlPlane, folder: pathlib.Path, flags: Sequence[str] = ()
+    plane: control_planes.ControlPlane,
+    folder: pathlib.Path,
+    flags: Sequence[str] = (),
+    *,
+    user: str = control_planes.ADMIN,
 ) -> scheduler_process.PolicyScheduler:
-    """Return a `policysched karmada run` that is not started yet."""
+    """Return a `policysched karmada run` that is not started yet, and speaks as `user`."""
     program = (sys.executable, "-m", "policysched", "karmada")
     said = ["--scheduler-name", OURS, *FLAGS, *flags]
-    return scheduler_process.PolicyScheduler(plane, folder, flags=said, program=program)
+    return scheduler_process.PolicyScheduler(plane, folder, flags=said, user=user, program=program)
 
 
 def cluster(name: str, *, cpu: str = "100", pods: str = "1000", **spec: Any) -> Object:
