@@ -1,148 +1,107 @@
-"""Bindings a second of `karmada run` and of the real karmada-scheduler, on one API server.
+"""Bindings a second of `karmada run` and of the real karmada-scheduler, one after the other.
 
-python -m benchmarks karmada [--clusters 100] [--bindings 10000] [--repeat 1]
+python -m benchmarks karmada [--clusters 100] [--bindings 10000] [--bindings-real 2000] [--repeat 1]
 
-Both find the same backlog when they start, one after the other, without client limits. Time counts
-from the first binding that gets clusters to the last one whose status confirms them.
+Each finds its backlog when it starts, on an API server of its own, without client limits.
+karmada-scheduler is slower and gets the first of the same bindings; what is compared is how many
+they place a second. policysched is killed midway, with SIGKILL, and started again, which counts.
 """
 
 from __future__ import annotations
 
 import argparse
-import contextlib
-import dataclasses
 import pathlib
-import random
+import statistics
 import sys
 import tempfile
-import threading
-import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import orjson
-
+from benchmarks import karmada_runs
 from tests.karmada import twins
-from tests.realcluster import api_client, control_plane, karmada
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Sequence
 
-_LIMIT_SECONDS = 3600.0
-_BINDINGS = f"{karmada.WORK}/namespaces/default/resourcebindings"
-
-
-@dataclasses.dataclass
-class Progress:
-    """What a watch has seen of the bindings.
-
-    Attributes:
-        first_seconds: when the first one had clusters.
-        last_seconds: when the last one so far was confirmed.
-        confirmed: names of those whose status is that of their newest generation.
-        generations: by name; the first is what was created, each further one a write of clusters.
-    """
-
-    first_seconds: float = 0.0
-    last_seconds: float = 0.0
-    confirmed: set[str] = dataclasses.field(default_factory=set)
-    generations: dict[str, int] = dataclasses.field(default_factory=dict)
-
-    def take(self, item: dict[str, Any], now_seconds: float) -> None:
-        """Take a state of a binding."""
-        meta, status = item["metadata"], item.get("status", {})
-        self.generations[meta["name"]] = meta["generation"]
-        if not item["spec"].get("clusters"):
-            return
-        self.first_seconds = self.first_seconds or now_seconds
-        is_confirmed = status.get("schedulerObservedGeneration") == meta["generation"]
-        if is_confirmed and meta["name"] not in self.confirmed:
-            self.confirmed.add(meta["name"])
-            self.last_seconds = now_seconds
+_HEADER = (
+    f"{'scheduler':<18}{'bindings':>9}{'placed/s':>10}{'settled/s':>10}{'CPU-ms':>8}{'servers':>9}"
+    f"{'MiB':>6}{'start-s':>9}{'events':>8}{'half':>6}{'lost':>6}{'twice':>7}{'others':>8}"
+)
+_LEGEND = """
+placed/s   bindings a second, from the first one with clusters to the last one whose condition
+           says so
+settled/s  the same until every status confirmed the newest generation, which other controllers
+           wait for
+CPU-ms     of the scheduler for each binding, from its start to its last event; servers: of
+           kube-apiserver and etcd
+start-s    from the start of the process to the first binding, which no rate counts
+half       bindings with clusters and without a condition when policysched was killed
+events     two a binding, for the binding and what it is of; a kill loses those that wait
+lost       bindings without a cluster for every replica, or whose status does not say so, in the end
+twice      bindings whose clusters were written once more after they had been written
+others     what other processes took of the machine's CPU time meanwhile
+"""
 
 
-def _follow(client: api_client.ApiClient, progress: Progress) -> None:
-    """Feed the progress from lists and watches, which a loaded API server cuts, until it ends."""
-    with contextlib.suppress(api_client.TransportError, api_client.ApiError):
-        while True:
-            page = client.get(karmada.BINDINGS)
-            for item in page["items"]:
-                progress.take(item, time.monotonic())
-            version = page["metadata"]["resourceVersion"]
-            with contextlib.suppress(api_client.TransportError):
-                _watch(client, progress, version)
-
-
-def _watch(client: api_client.ApiClient, progress: Progress, version: str) -> None:
-    stream = client.open(karmada.BINDINGS, watch="1", resourceVersion=version)
-    rest = b""
-    for chunk in stream.stream(amt=None):
-        *lines, rest = (rest + chunk).split(b"\n")
-        for line in lines:
-            event = orjson.loads(line)
-            if event["type"] == "MODIFIED":
-                progress.take(event["object"], time.monotonic())
-
-
-def _bindings(count: int) -> Iterator[dict[str, Any]]:
-    """Yield bindings of five strategies, in equal parts, on clusters chosen by label."""
-    rng = random.Random(1)
-    placements = (
-        twins.dynamic(),
-        twins.divided("Aggregated"),
-        {"clusterAffinity": {"labelSelector": {"matchLabels": {"tier": "gold"}}}},
-        twins.divided("Weighted"),
-        twins.dynamic()
-        | {"spreadConstraints": [{"spreadByField": "cluster", "minGroups": 2, "maxGroups": 5}]},
+def _line(one: karmada_runs.Measurement) -> str:
+    count = one.case.bindings
+    name = "karmada-scheduler" if one.scheduler == twins.THEIRS else one.scheduler
+    half = str(one.half_written) if one.case.kill_at else "-"
+    return (
+        f"{name:<18}{count:>9}{one.placed_per_second:>10.0f}{one.settled_per_second:>10.0f}"
+        f"{1000 * one.cpu_seconds / count:>8.2f}{1000 * one.server_cpu_seconds / count:>9.2f}"
+        f"{one.peak_memory_mib:>6.0f}{one.start_seconds:>9.1f}{one.events:>8}{half:>6}"
+        f"{one.unfinished:>6}{one.written_twice:>7}{one.others_share:>8.0%}"
     )
-    for number in range(count):
-        yield twins.binding(f"app{number}", placements[number % 5], replicas=rng.randint(1, 20))
 
 
-def _run(name: str, folder: pathlib.Path, clusters: int, count: int) -> tuple[float, int]:
-    """Return bindings a second, and how many had their clusters written more than once."""
-    flags = control_plane.THROUGHPUT_FLAGS
-    with control_plane.ControlPlane(folder / "plane", flags=flags) as plane:
-        karmada.install(plane)
-        client = plane.client
-        for number in range(clusters):
-            labels = {"tier": "gold" if number % 4 == 0 else "silver"}
-            karmada.create(client, twins.cluster(f"m{number:03}", cpu="4000", labels=labels))
-        made = list(_bindings(count))
-        for one in made:
-            one["spec"]["schedulerName"] = name
-        client.create_many(_BINDINGS, made)
-        progress = Progress()
-        threading.Thread(target=_follow, args=(client, progress), daemon=True).start()
-        scheduler: Any = (
-            twins.ours(plane, folder)
-            if name == twins.OURS
-            else karmada.KarmadaScheduler(plane, folder)
-        )
-        with scheduler:
-            scheduler.process.wait_until(
-                lambda: len(progress.confirmed) >= count, time_limit_seconds=_LIMIT_SECONDS
-            )
-        seconds = progress.last_seconds - progress.first_seconds
-        twice = sum(generation > 2 for generation in progress.generations.values())
-        return count / seconds, twice
+def _ratios(pairs: Sequence[dict[str, karmada_runs.Measurement]]) -> str:
+    """Return policysched's values over karmada-scheduler's, the median of all turns."""
+    values: dict[str, Callable[[karmada_runs.Measurement], float]] = {
+        "placed/s": lambda one: one.placed_per_second,
+        "settled/s": lambda one: one.settled_per_second,
+        "CPU": lambda one: one.cpu_seconds / one.case.bindings,
+        "servers": lambda one: one.server_cpu_seconds / one.case.bindings,
+    }
+    said = []
+    for what, value in values.items():
+        ratios = [value(pair[twins.OURS]) / value(pair[twins.THEIRS]) for pair in pairs]
+        said.append(f"{what} {statistics.median(ratios):.2f}")
+    return f"policysched / karmada-scheduler: {', '.join(said)}"
 
 
 def main(argv: list[str]) -> int:
-    """Compare both and print a line each."""
+    """Run both in turn, and print a table."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks karmada")
     parser.add_argument("--clusters", type=int, default=100)
     parser.add_argument("--bindings", type=int, default=10_000)
+    parser.add_argument(
+        "--bindings-real", type=int, default=2_000, help="how many karmada-scheduler gets of them"
+    )
+    parser.add_argument(
+        "--kill-at", type=float, default=0.5, help="share of bindings; 0 for no kill"
+    )
     parser.add_argument("--repeat", type=int, default=1)
     args = parser.parse_args(argv)
-    for _ in range(args.repeat):
-        rates = {}
-        for name in (twins.THEIRS, twins.OURS):
+    cases = {
+        twins.THEIRS: karmada_runs.Case(args.clusters, min(args.bindings_real, args.bindings)),
+        twins.OURS: karmada_runs.Case(args.clusters, args.bindings, args.kill_at),
+    }
+    pairs = []
+    sys.stdout.write(f"{_HEADER}\n")
+    for repeat in range(args.repeat):
+        pair = {}
+        for name in karmada_runs.NAMES if repeat % 2 == 0 else karmada_runs.NAMES[::-1]:
             with tempfile.TemporaryDirectory(prefix="policysched-bench-") as folder:
-                rate, twice = _run(name, pathlib.Path(folder), args.clusters, args.bindings)
-            rates[name] = rate
-            sys.stdout.write(
-                f"{name}: {rate:.0f} bindings/s, {twice} of {args.bindings} written twice\n"
-            )
+                pair[name] = karmada_runs.run(name, cases[name], pathlib.Path(folder))
+            sys.stdout.write(f"{_line(pair[name])}\n")
             sys.stdout.flush()
-        sys.stdout.write(f"{rates[twins.OURS] / rates[twins.THEIRS]:.1f} times\n")
-    return 0
+        pairs.append(pair)
+    sys.stdout.write(f"{_ratios(pairs)}\n{_LEGEND}")
+    is_right = all(one.unfinished == one.written_twice == 0 for one in _ours(pairs))
+    return 0 if is_right else 1
+
+
+def _ours(
+    pairs: Sequence[dict[str, karmada_runs.Measurement]],
+) -> list[karmada_runs.Measurement]:
+    return [pair[twins.OURS] for pair in pairs]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from benchmarks import __main__ as commands
-from benchmarks import profiles, schedulers
+from benchmarks import measurements, profiles, schedulers
 
 if TYPE_CHECKING:
     import pathlib
@@ -64,35 +64,51 @@ def test_every_benchmark_can_be_asked_for(capsys: pytest.CaptureFixture[str]) ->
 
 @pytest.mark.e2e
 def test_a_small_comparison_goes_on_where_it_stopped(tmp_path: pathlib.Path) -> None:
-    """Both schedulers bind the same backlog and the same arrivals; a rerun adds what is missing."""
+    """Both schedulers bind the same backlog; a rerun adds what is missing and nothing else."""
     results = tmp_path / "results.jsonl"
-    plan = tmp_path / "own.yaml"
-    plan.write_text(_PLAN, encoding="utf-8")
-    words = ["--plan", str(plan), "--results", str(results)]
+    words = ["--plan", _plan(tmp_path, "{workloads: [unschedulable], nodes: [20], pods: 50}")]
+    words += ["--results", str(results)]
     first = _benchmarks(*words)
     assert first.returncode == 0, first.stderr
+    assert "policysched / kube-scheduler: pods/s" in first.stdout
     kept = results.read_text(encoding="utf-8").splitlines(keepends=True)
     made = [json.loads(line) for line in kept]
-    assert [one["scheduler"] for one in made] == [*_BOTH, *_BOTH]
+    names = [schedulers.KUBE_SCHEDULER, schedulers.POLICYSCHED]
+    assert [(one["scheduler"], one["bound"]) for one in made] == [(name, 45) for name in names]
     assert {one["quality"]["broken_rules"] for one in made} == {0}
-    assert [one["bound"] for one in made] == [45, 45, 40, 40]
-    results.write_text("".join(kept[:3]), encoding="utf-8")
+    results.write_text(kept[0], encoding="utf-8")
     second = _benchmarks(*words)
     assert second.returncode == 0, second.stderr
-    assert results.read_text(encoding="utf-8").startswith("".join(kept[:3]))
-    assert len(results.read_text(encoding="utf-8").splitlines()) == 4
-    assert "policysched / kube-scheduler: pods/s" in second.stdout
-    assert "unschedulable, 20 nodes" not in second.stderr
+    again = results.read_text(encoding="utf-8").splitlines(keepends=True)
+    assert again[0] == kept[0]
+    assert [json.loads(line)["scheduler"] for line in again] == names
 
 
-_BOTH = [schedulers.KUBE_SCHEDULER, schedulers.POLICYSCHED]
-_PLAN = """
-description: small
-repeats: 1
-cases:
-  - {workloads: [unschedulable], nodes: [20], pods: 50}
-  - {workloads: [mixed], nodes: [20], pods: 40, arrivals_per_second: [40]}
-"""
+@pytest.mark.e2e
+def test_pods_arrive_and_preempt(tmp_path: pathlib.Path) -> None:
+    """Arriving pods are measured from when they are sent, preemption from the first victim."""
+    results = tmp_path / "results.jsonl"
+    plan = _plan(
+        tmp_path,
+        "{workloads: [mixed], nodes: [20], pods: 40, arrivals_per_second: [40]}",
+        "{workloads: [preemption], nodes: [8], pods: 4}",
+    )
+    words = ["--plan", plan, "--results", str(results), "--schedulers", "policysched"]
+    done = _benchmarks(*words)
+    assert done.returncode == 0, done.stderr
+    arrived, preempted = measurements.read(results)
+    assert (arrived.bound, preempted.bound) == (40, 4)
+    assert (arrived.quality.broken_rules, preempted.quality.broken_rules) == (0, 0)
+    # Binding had to wait for victims: from the first of them it took longer than the bindings did.
+    assert preempted.pods_per_second == pytest.approx(3 / preempted.bind_seconds)
+    assert preempted.latency.max_ms > 1000 * preempted.start_seconds
+
+
+def _plan(folder: pathlib.Path, *cases: str) -> str:
+    file = folder / "own.yaml"
+    text = "".join(f"  - {case}\n" for case in cases)
+    file.write_text(f"description: small\nrepeats: 1\ncases:\n{text}", encoding="utf-8")
+    return str(file)
 
 
 def _benchmarks(*words: str) -> subprocess.CompletedProcess[str]:
@@ -123,3 +139,18 @@ def test_the_algorithm_beside_kube_schedulers_own() -> None:
         ["pod-anti-affinity", "30", "40", free, name]
         for name in ("kube-scheduler", "kube-scheduler", "policysched")
     ]
+
+
+@pytest.mark.e2e
+def test_bindings_are_compared_and_none_is_lost() -> None:
+    """Killed midway, policysched places each binding once; what is told of both is a line each."""
+    words = ["karmada", "--clusters", "5", "--bindings", "60", "--bindings-real", "10"]
+    command = [sys.executable, "-m", "benchmarks", *words]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    head, theirs, ours, ratios, *_ = (line.split() for line in done.stdout.splitlines())
+    told = [dict(zip(head, line, strict=True)) for line in (theirs, ours)]
+    assert [each["scheduler"] for each in told] == ["karmada-scheduler", "policysched"]
+    assert [each["bindings"] for each in told] == ["10", "60"]
+    assert [(each["lost"], each["twice"]) for each in told] == [("0", "0"), ("0", "0")]
+    assert ratios[:3] == ["policysched", "/", "karmada-scheduler:"]
