@@ -48,8 +48,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     policy_texts.add_paths(parser)
     cluster_options.add(
         parser,
-        "what `kubectl get nodes,pods,namespaces -A -o json` prints, or `-`: rules that begin with "
-        "PS5 compare policies with it",
+        "what `kubectl get nodes,pods,namespaces -A -o json` prints, of a Karmada API server "
+        "clusters,resourcebindings, or `-`: rules that begin with PS5 compare policies with it",
     )
     parser.add_argument(
         "--prometheus",

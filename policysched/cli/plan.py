@@ -156,7 +156,7 @@ def _basis(args: argparse.Namespace) -> world.Basis:
 
 def _dump(args: argparse.Namespace) -> tuple[str, dump_file.Dump]:
     """Return what to decide on, and what to call it."""
-    from policysched.app.karmada import control_plane_file, dump_file  # noqa: PLC0415 - as above
+    from policysched.app.karmada import dump_file  # noqa: PLC0415 - as above
 
     named = cluster_options.chosen(args)
     if named is None:
@@ -167,7 +167,7 @@ def _dump(args: argparse.Namespace) -> tuple[str, dump_file.Dump]:
         from policysched.app import live_cluster  # noqa: PLC0415 - with all that speaks HTTP
 
         server, found = live_cluster.read(named)
-        return server, dump_file.Dump(found, control_plane_file.ControlPlane())
+        return server, dump_file.Dump(found)
     try:
         with progress.reading("reading the cluster", [named]):
             places = dump_file.read_all(named).places

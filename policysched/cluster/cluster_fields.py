@@ -25,6 +25,12 @@ def member_key(field: str, value: str) -> str:
     return f"{_MARK}{field}{_MARK}{value}"
 
 
+def members(field: str, known: Iterable[str]) -> frozenset[str]:
+    """Return the values of a field that has several, of objects with these keys."""
+    beginning = member_key(field, "")
+    return frozenset(each.removeprefix(beginning) for each in known if each.startswith(beginning))
+
+
 def labels(
     own: Mapping[str, str], fields: Mapping[str, str], several: Mapping[str, Iterable[str]]
 ) -> dict[str, str]:

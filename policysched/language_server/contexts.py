@@ -17,7 +17,7 @@ _MAX_WORD = 300
 _BLOCKS = ("policy", "clusterPolicy", "profile")
 _CLAUSE_WORDS = frozenset(word for words in syntax_words.CLAUSES.values() for word in words)
 _CONNECTIVES = ("and", "or", "not", "where")
-_TESTS: dict[str, Domain] = {"node": "node", "pod": "pod"}
+_TESTS: dict[str, Domain] = {"node": "node", "pod": "pod", "cluster": "cluster"}
 _SELECTOR_HEADS: dict[str, Domain] = {
     "nodeAffinity": "node",
     "clusterAffinity": "cluster",

@@ -7,7 +7,8 @@ import datetime
 import pathlib
 
 from policysched import errors
-from policysched.app import cluster_file, lint_cluster
+from policysched.app import lint_cluster
+from policysched.app.karmada import dump_file
 from policysched.language_server import options, vocabulary
 from policysched.lint import cluster_facts
 
@@ -26,7 +27,7 @@ class Loaded:
     """
 
     name: str = ""
-    objects: cluster_file.ClusterObjects | None = None
+    objects: dump_file.Dump | None = None
     words: vocabulary.Vocabulary = dataclasses.field(default_factory=vocabulary.Vocabulary)
     problems: tuple[str, ...] = ()
 
@@ -65,17 +66,16 @@ def _path(written: str, root: pathlib.Path) -> str:
     return str(root / pathlib.Path(written).expanduser())
 
 
-def _cluster(
-    wanted: options.Options, root: pathlib.Path
-) -> tuple[str, cluster_file.ClusterObjects | None]:
+def _cluster(wanted: options.Options, root: pathlib.Path) -> tuple[str, dump_file.Dump | None]:
     if wanted.cluster:
-        return wanted.cluster, cluster_file.read(_path(wanted.cluster, root))
+        return wanted.cluster, dump_file.read(_path(wanted.cluster, root))
     if wanted.kubeconfig or wanted.context:
         from policysched.app import live_cluster  # noqa: PLC0415 - brings HTTP, which files do without
 
         named = wanted.kubeconfig and _path(wanted.kubeconfig, root)
         chosen = live_cluster.LiveCluster(named, wanted.context)
-        return live_cluster.read(chosen, live_cluster.Reading(kinds=_KINDS))
+        server, found = live_cluster.read(chosen, live_cluster.Reading(kinds=_KINDS))
+        return server, dump_file.Dump(found)
     return "", None
 
 

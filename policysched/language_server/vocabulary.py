@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from policysched.lang import parser, promql_tokens, syntax, syntax_clause, syntax_expr
 
 if TYPE_CHECKING:
-    from policysched.app import cluster_file  # brings NumPy
+    from policysched.app.karmada import dump_file  # brings NumPy
+    from policysched.karmada import objects
 
 Domain: TypeAlias = Literal["node", "pod", "namespace", "cluster"]
 Labels: TypeAlias = Mapping[str, frozenset[str]]
@@ -34,7 +35,7 @@ class Vocabulary:
     """Words to propose.
 
     Attributes:
-        labels: of nodes, pods and namespaces.
+        labels: of nodes, pods, namespaces and member clusters.
         taints: as `tolerate` writes them, `key=value:Effect`.
         resources: what nodes have to give.
         series: names of series, and of recording rules, that Prometheus has.
@@ -49,7 +50,7 @@ class Vocabulary:
     meanings: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
     def of(self, domain: Domain) -> Labels:
-        """Return the labels of nodes, pods or namespaces."""
+        """Return the labels of nodes, pods, namespaces or member clusters."""
         return self.labels.get(domain, {})
 
     def joined(self, other: Vocabulary) -> Vocabulary:
@@ -69,27 +70,50 @@ def _joined(one: Labels, other: Labels) -> Labels:
     return {key: one.get(key, frozenset()) | other.get(key, frozenset()) for key in {*one, *other}}
 
 
-def of_cluster(found: cluster_file.ClusterObjects) -> Vocabulary:
-    """Return the words of a cluster."""
+def of_cluster(dump: dump_file.Dump) -> Vocabulary:
+    """Return the words of a cluster, and of a Karmada control plane.
+
+    Resources that are propagated stand with pods: what is said of them is said in the same places.
+    """
+    found, plane = dump.cluster, dump.plane
+    bindings = plane.bindings
+    taints = [taint for node in found.nodes for taint in node.spec.taints]
+    taints += [taint for cluster in plane.clusters for taint in cluster.spec.taints]
+    resources = {name for node in found.nodes for name in node.status.allocatable}
+    for cluster in plane.clusters:
+        summary = cluster.status.resource_summary
+        resources |= set(summary.allocatable) if summary else set()
     return Vocabulary(
         {
             "node": _labels(node.metadata.labels for node in found.nodes),
-            "pod": _labels(pod.metadata.labels for pod in found.pods),
+            "pod": _labels(
+                each.labels
+                for each in (*(p.metadata for p in found.pods), *(b.metadata for b in bindings))
+            ),
             "namespace": _labels(each.metadata.labels for each in found.namespaces),
+            "cluster": _labels(_of_member(cluster) for cluster in plane.clusters),
         },
         namespaces=frozenset(
             {each.metadata.name for each in found.namespaces}
             | {pod.metadata.namespace for pod in found.pods}
+            | {binding.spec.resource.namespace for binding in bindings} - {""}
         ),
         taints=frozenset(
             f"{taint.key}={taint.value}:{taint.effect}"
             if taint.value
             else f"{taint.key}:{taint.effect}"
-            for node in found.nodes
-            for taint in node.spec.taints
+            for taint in taints
         ),
-        resources=frozenset(name for node in found.nodes for name in node.status.allocatable),
+        resources=frozenset(resources),
     )
+
+
+def _of_member(cluster: objects.Cluster) -> Mapping[str, str]:
+    """Return labels of a member cluster, and its fields under their names."""
+    spec, name = cluster.spec, cluster.metadata.name
+    fields = {"clusterName": name, "provider": spec.provider, "region": spec.region}
+    fields["zone"] = spec.zones[0] if spec.zones else ""
+    return {**cluster.metadata.labels, **{key: value for key, value in fields.items() if value}}
 
 
 def _labels(all_labels: Iterable[Mapping[str, str]]) -> Labels:
@@ -107,7 +131,8 @@ def _labels(all_labels: Iterable[Mapping[str, str]]) -> Labels:
 
 def of_policies(parsed: Iterable[parser.ParseResult]) -> Vocabulary:
     """Return the words that policies say: what stands in one rule is often meant in the next."""
-    labels: dict[Domain, dict[str, set[str]]] = {"node": {}, "pod": {}, "namespace": {}}
+    domains: tuple[Domain, ...] = ("node", "pod", "namespace", "cluster")
+    labels: dict[Domain, dict[str, set[str]]] = {domain: {} for domain in domains}
     namespaces: set[str] = set()
     series: set[str] = set()
     for result in parsed:
@@ -144,6 +169,8 @@ def _requirements(
     match statement:
         case syntax.NodeAffinity(selector=selector):
             yield from (("node", each) for each in _in(selector))
+        case syntax.ClusterAffinity(selector=selector) | syntax.ClusterGroup(selector=selector):
+            yield from (("cluster", each) for each in _in(selector))
         case syntax.Scope(where=where, namespaces=namespaces):
             if where is not None:
                 yield from (("pod", each) for each in _in(where))

@@ -21,12 +21,15 @@ class ClusterFacts:
         nodes: all of them.
         pods: with their shapes; those that have ended are left out.
         snapshot: of the same nodes.
+        members: of a Karmada control plane: its clusters in the place of nodes, its bindings in
+            that of pods; None where it has none.
     """
 
     name: str
     nodes: tuple[objects.Node, ...]
     pods: tuple[tuple[objects.Pod, pod_shape.PodShape], ...]
     snapshot: snapshot.Snapshot
+    members: ClusterFacts | None = None
 
     @functools.cached_property
     def node_labels(self) -> Mapping[str, frozenset[str]]:

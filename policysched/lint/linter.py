@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from policysched.lang import checker, diagnostics, source
-from policysched.lint import ignores, registry, rule, settings, subject
+from policysched.lint import across_clusters, ignores, registry, rule, settings, subject
 
 if TYPE_CHECKING:
     from policysched.lint import (
@@ -73,10 +73,17 @@ def _found(
     active: Sequence[rule.Rule],
     chosen: settings.Settings,
 ) -> Iterator[diagnostics.Diagnostic]:
+    across = across_clusters.exchanged(about)
     for each in active:
         level = chosen.level(each.code, each.severity)
         for finding in each.check(about):
-            yield dataclasses.replace(finding, severity=level)
+            told = finding
+            if across is not None and across_clusters.is_of_cluster_metric(finding, about):
+                told = across_clusters.said(finding)
+            yield dataclasses.replace(told, severity=level)
+        if across is not None and each.code in across_clusters.CODES:
+            for finding in each.check(across):
+                yield dataclasses.replace(across_clusters.said(finding), severity=level)
 
 
 def _faults(

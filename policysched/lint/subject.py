@@ -31,7 +31,8 @@ class Occurrence:
     """A selector and what it stands for.
 
     Attributes:
-        about: `pods`, `nodes` or `namespaces`, of a clusterPolicy `resources` or `clusters`.
+        about: `pods`, `nodes` or `namespaces`, of a clusterPolicy `resources` or `clusters`; the
+            former where these have been exchanged (`across_clusters`).
         policy: the policy that it stands in.
         rule: the rule; None where it says for which pods the policy is.
     """
@@ -65,8 +66,9 @@ class Subject:
     @functools.cached_property
     def occurrences(self) -> tuple[Occurrence, ...]:
         """Every selector of every policy and clusterPolicy."""
-        policies = (*self.program.policies, *self.program.cluster_policies)
-        return tuple(each for policy in policies for each in of_policy(policy))
+        own = [each for policy in self.program.policies for each in of_policy(policy)]
+        others = [each for p in self.program.cluster_policies for each in of_policy(p)]
+        return (*(_as_about_nodes(each) for each in own), *others)
 
     @functools.cached_property
     def impossible(self) -> tuple[tuple[Occurrence, contradictions.Contradiction], ...]:
@@ -126,6 +128,12 @@ def of_policy(policy: checked.CheckedPolicy) -> Iterator[Occurrence]:
         yield Occurrence(group.selector, "clusters", policy, None)
 
 
+def _as_about_nodes(occurrence: Occurrence) -> Occurrence:
+    about = _ABOUT_NODES.get(occurrence.about)
+    return dataclasses.replace(occurrence, about=about) if about else occurrence
+
+
+_ABOUT_NODES = {"resources": "pods", "clusters": "nodes"}
 _ACROSS_CLUSTERS = {"pods": "resources", "nodes": "clusters", "namespaces": "namespaces"}
 
 

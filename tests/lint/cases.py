@@ -46,7 +46,8 @@ def cluster(code: str, result: checker.CheckResult) -> cluster_facts.ClusterFact
     assert result.program is not None
     file = own if own.exists() else CLUSTER
     found = lint_cluster.read(str(file), result.program, NOW)
-    return dataclasses.replace(found, name=file.name)
+    members = found.members and dataclasses.replace(found.members, name=file.name)
+    return dataclasses.replace(found, name=file.name, members=members)
 
 
 class _Said(msgspec.Struct):

@@ -27,7 +27,18 @@ class Dump:
     """
 
     cluster: cluster_file.ClusterObjects
-    plane: control_plane_file.ControlPlane
+    plane: control_plane_file.ControlPlane = dataclasses.field(
+        default_factory=control_plane_file.ControlPlane
+    )
+
+
+def read(path: str) -> Dump:
+    """Return what the file `path` has.
+
+    Raises:
+        InputError: it cannot be read, or has nothing of both.
+    """
+    return _collect(object_lists.split(object_lists.read_bytes(path), path, _FORM), path)
 
 
 def read_all(path: str) -> object_lists.Inputs[Dump]:

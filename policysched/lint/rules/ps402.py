@@ -13,7 +13,7 @@ from policysched.lint import promql_labels, queries, rule, subject
 def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
     for each in about.metric_queries:
         labels = promql_labels.of(each.expr)
-        if labels is None or each.metric.target != "node":
+        if labels is None:
             continue
         label = each.metric.label
         known = {label} | promql_labels.pinned(each.expr) | promql_labels.sources(each.expr, label)
@@ -35,7 +35,9 @@ def _finding(each: queries.MetricQuery, more: list[str]) -> diagnostics.Diagnost
         "PS402",
         f"`{each.metric.name}` has a sample for each value of `{shown}`, not one for each node",
         each.span_of(outer),
-        notes=(f"`node {label}` says that `{label}` alone tells the samples apart",),
+        notes=(
+            f"`{each.metric.target} {label}` says that `{label}` alone tells the samples apart",
+        ),
         help=f"put them together: `max by ({label}) (…)`",
         fix=_fix(each, label),
     )

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TypeAlias
 
+from policysched.cluster import cluster_fields
 from policysched.lang import checked_selector, diagnostics, spelling
-from policysched.lint import rule, selector_sets, subject
+from policysched.lint import cluster_facts, rule, selector_sets, subject
 
 
 def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
@@ -16,25 +18,41 @@ def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
         if occurrence.about != "nodes":
             continue
         for each in selector_sets.requirements(occurrence.selector):
-            if not isinstance(each, checked_selector.LabelRequirement) or each.operator != "In":
+            if not isinstance(each, _Named) or each.operator != "In":
                 continue
-            known = cluster.node_labels.get(each.key, frozenset())
+            known = _known(each, cluster)
             unknown = [value for value in each.values if known and value not in known]
             if unknown:
                 yield _finding(cluster.name, each, unknown, known)
 
 
+def _known(each: _Requirement, cluster: cluster_facts.ClusterFacts) -> frozenset[str]:
+    """Return the values that nodes have; none where no node has any."""
+    if isinstance(each, checked_selector.LabelRequirement):
+        return cluster.node_labels.get(each.key, frozenset())
+    if each.field in _NAMES:
+        return frozenset(node.name for node in cluster.nodes)
+    several = cluster_fields.members(each.field, cluster.node_labels)
+    return (cluster.node_labels.get(cluster_fields.key(each.field), several) | several) - {""}
+
+
+_Requirement: TypeAlias = checked_selector.LabelRequirement | checked_selector.FieldRequirement
+_Named = (checked_selector.LabelRequirement, checked_selector.FieldRequirement)
+_NAMES = ("nodeName", "clusterName")
+
+
 def _finding(
     name: str,
-    each: checked_selector.LabelRequirement,
+    each: _Requirement,
     unknown: list[str],
     known: frozenset[str],
 ) -> diagnostics.Diagnostic:
+    key = each.key if isinstance(each, checked_selector.LabelRequirement) else each.field
     shown = ", ".join(f"`{value}`" for value in unknown)
     hints = (spelling.did_you_mean(value, known) for value in unknown)
     return diagnostics.Diagnostic(
         "PS503",
-        f"no node of {name} has {shown} as its `{each.key}`",
+        f"no node of {name} has {shown} as its `{key}`",
         each.span,
         help=next((hint for hint in hints if hint), ""),
     )

@@ -18,11 +18,14 @@ def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
         return
     for each in about.metric_queries:
         answer = facts.queries.get(each.query.text)
-        if answer is None or not answer.series or each.metric.target != "node":
+        if answer is None or not answer.series:
             continue
         problem = _of_labels(each, answer)
-        if not problem and about.cluster is not None:
-            problem = _of_nodes(each, answer, about.cluster)
+        cluster = about.cluster
+        if cluster is not None and each.metric.target == "cluster":
+            cluster = cluster.members
+        if not problem and cluster is not None:
+            problem = _of_nodes(each, answer, cluster)
         if problem:
             yield diagnostics.Diagnostic(
                 "PS602",

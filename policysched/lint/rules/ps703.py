@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
+from policysched.cluster import cluster_fields, objects
 from policysched.lang import checked, checked_cluster, checked_selector, diagnostics
 from policysched.lint import rule, subject
 
@@ -27,8 +28,52 @@ def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
         ]
         selectors += [group.selector for group in policy.clusters.groups]
         for spread in policy.clusters.spread:
-            for selector in selectors:
-                yield from _of(spread, selector)
+            said = [each for selector in selectors for each in _of(spread, selector)]
+            yield from said
+            if not said:
+                yield from _in_clusters(about, policy, spread)
+
+
+def _in_clusters(
+    about: subject.Subject, policy: checked.CheckedPolicy, spread: checked_cluster.SpreadConstraint
+) -> Iterator[diagnostics.Diagnostic]:
+    """Yield a finding where the clusters that there are make too few groups."""
+    members = about.cluster.members if about.cluster is not None else None
+    if members is None or policy.clusters is None:
+        return
+    required = [
+        each.selector
+        for each in policy.rules
+        if isinstance(each, checked.NodeAffinityRule) and each.weight is None
+    ]
+    for group in policy.clusters.groups or (None,):
+        asked = [*required, group.selector] if group else required
+        count = len(_groups(spread.by, members.left_by(*asked)))
+        if 0 < count < spread.min_groups:
+            where = f" in clusterGroup `{group.name}`" if group else ""
+            noun = f"{spread.by}{'s' if count > 1 else ''}"
+            yield diagnostics.Diagnostic(
+                "PS703",
+                f"`minGroups {spread.min_groups}` cannot be met: {members.name} has {count} "
+                f"{noun} for these resources{where}",
+                spread.span,
+                secondary=(diagnostics.Label(group.span, "this group"),) if group else (),
+                help=f"write `minGroups {count}` or less, or allow more {spread.by}s",
+            )
+
+
+def _groups(by: str, clusters: Iterable[objects.Node]) -> set[str]:
+    """Return the groups that clusters make; those without the field are in none."""
+    found: set[str] = set()
+    for cluster in clusters:
+        labels = cluster.metadata.labels
+        if by == "cluster":
+            found.add(cluster.name)
+        elif by == "zone":
+            found |= cluster_fields.members(by, labels)
+        else:
+            found.add(labels.get(cluster_fields.key(by), ""))
+    return found - {""}
 
 
 def _of(

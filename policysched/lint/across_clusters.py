@@ -1,0 +1,114 @@
+"""Cluster policies as if they were about nodes and pods, for the rules that do as well for them.
+
+A clusterPolicy is made of the same selectors, expressions and clauses: with clusters for nodes and
+resources for pods most rules hold word by word. So they are run once more on a subject in which
+that has been exchanged, and what they find is put into the words of clusters.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from policysched.lang import diagnostics, syntax
+
+if TYPE_CHECKING:
+    from policysched.lang import checked
+    from policysched.lint import subject
+
+CODES = frozenset(
+    {
+        *("PS204", "PS205", "PS213", "PS214", "PS215", "PS216"),
+        *("PS302", "PS306", "PS307", "PS308", "PS310", "PS311", "PS312", "PS313", "PS315"),
+        *("PS408", "PS410"),
+        *("PS501", "PS502", "PS503", "PS504", "PS508", "PS512", "PS514"),
+        "PS805",
+    }
+)
+"""The rules that are run for cluster policies, too; others look at them by themselves."""
+
+_CODE = re.compile("(`[^`]*`)")
+_TABLE = re.compile(r"\S {2,}\S")
+_WORDS = (
+    (re.compile(r"(?<![\w./-])node(s?)(?![\w/-]|\.\w)"), r"cluster\1"),
+    (re.compile(r"(?<![\w./-])pod(s?)(?![\w/-]|\.\w)"), r"resource\1"),
+    (re.compile(r"\bstay Pending\b"), "are placed nowhere"),
+)
+
+
+def exchanged(about: subject.Subject) -> subject.Subject | None:
+    """Return a subject with clusters for nodes and resources for pods; None without any policy."""
+    program = about.program
+    if not program.cluster_policies:
+        return None
+    profiles = tuple(as_rows(profile) for profile in program.profiles)
+    across = dataclasses.replace(
+        program, policies=program.cluster_policies, cluster_policies=(), profiles=profiles
+    )
+    members = about.cluster.members if about.cluster is not None else None
+    return dataclasses.replace(about, program=across, cluster=members)
+
+
+def as_rows(profile: checked.CheckedProfile) -> checked.CheckedProfile:
+    """Return a profile with its cluster policies in the place of those about pods."""
+    return dataclasses.replace(
+        profile,
+        policies=profile.cluster_policies,
+        metrics=profile.cluster_metrics,
+        plugins=(),
+        disabled=(),
+        disabled_scores=(),
+        disable_all_scores=True,
+        cluster_policies=(),
+        cluster_metrics=(),
+    )
+
+
+def is_of_cluster_metric(finding: diagnostics.Diagnostic, about: subject.Subject) -> bool:
+    """Return whether a finding is about the declaration of a metric of clusters."""
+    names = {each.name for each in about.program.metrics if each.target == "cluster"}
+    return any(
+        isinstance(item, syntax.Metric)
+        and item.name.text in names
+        and item.span.file == finding.span.file
+        and item.span.start <= finding.span.start < item.span.end
+        for parsed in about.parsed
+        for item in parsed.file.items
+    )
+
+
+def said(finding: diagnostics.Diagnostic) -> diagnostics.Diagnostic:
+    """Return a finding in the words of clusters; what stands between backticks is kept."""
+    return dataclasses.replace(
+        finding,
+        message=_said(finding.message),
+        label=_said(finding.label),
+        secondary=tuple(
+            dataclasses.replace(each, text=_said(each.text)) for each in finding.secondary
+        ),
+        notes=_said_notes(finding.notes),
+        help=_said(finding.help),
+    )
+
+
+def _said_notes(notes: tuple[str, ...]) -> tuple[str, ...]:
+    """Return notes in other words, but for the rows of a table: what they say is the user's."""
+    return tuple(note if _TABLE.search(note) else _said(note) for note in notes)
+
+
+def _said(text: str) -> str:
+    return "".join(_exchanged_words(part) for part in _parts(text))
+
+
+def _parts(text: str) -> Iterator[str]:
+    yield from _CODE.split(text)
+
+
+def _exchanged_words(part: str) -> str:
+    if part.startswith("`"):
+        return part
+    for pattern, word in _WORDS:
+        part = pattern.sub(word, part)
+    return part

@@ -1,0 +1,52 @@
+"""PS705: a score of clusters that nothing goes by."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from policysched.lang import checked, diagnostics
+from policysched.lint import across_clusters, acting, demands, rule, scopes, subject
+
+
+def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
+    if not about.program.cluster_policies:
+        return
+    several = [acting.Acting(across_clusters.as_rows(each)) for each in about.program.profiles]
+    yield from acting.in_every_profile(several, _of)
+
+
+def _of(known: acting.Acting, policy: checked.CheckedPolicy) -> Iterator[diagnostics.Diagnostic]:
+    scores = [each for each in policy.rules if demands.weight(each)]
+    if not scores:
+        return
+    meeting = [other for other in known.policies if not scopes.are_apart(policy.scope, other.scope)]
+    if any(other.clusters and other.clusters.spread for other in meeting):
+        return
+    for each in scores:
+        if not _divides_by(policy, each, meeting):
+            yield _finding(each)
+
+
+def _divides_by(
+    policy: checked.CheckedPolicy,
+    each: checked.Rule,
+    meeting: Sequence[checked.CheckedPolicy],
+) -> bool:
+    """Return whether replicas are divided by a score: by its own policy, if that is heard."""
+    said = policy.clusters.division if policy.clusters else None
+    if policy not in meeting or said is None or said.dynamic != "score":
+        return False
+    return said.rule in {None, each.head.name}
+
+
+def _finding(each: checked.Rule) -> diagnostics.Diagnostic:
+    return diagnostics.Diagnostic(
+        "PS705",
+        f"nothing goes by the score `{each.head.name}`",
+        each.head.span,
+        notes=("a spread constraint chooses clusters by points, a division by score goes by them",),
+        help="add `spreadConstraint by cluster maxGroups …`, or divide `by score`",
+    )
+
+
+RULE = rule.Rule("PS705", diagnostics.Severity.WARNING, _check)
