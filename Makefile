@@ -32,7 +32,8 @@ help:
 	@echo "                   and take away, damage and slow down the API server TROUBLES=$(TROUBLES) times"
 	@echo "make soak          memory over MINUTES=$(MINUTES) of pods and nodes that come and go"
 	@echo "make bench         compare with kube-scheduler on the same API server: PLAN=$(PLAN) (hours)"
-	@echo "                   or PLAN=quick (minutes); goes on where it was stopped; results in .bench"
+	@echo "                   or PLAN=quick (minutes); results in .bench; goes on where it was stopped,"
+	@echo "                   with FRESH=1 from the beginning"
 	@echo "make plot          measure and draw docs/throughput.svg (about two hours)"
 	@echo "make components    build the real components that tests need (about 10 minutes, once)"
 	@echo "make update-locks  pin the newest dependencies"
@@ -82,10 +83,10 @@ soak: components
 	@$(BIN)/python -m tests.chaos.soak --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
 
 bench: $(READY)
-	@$(BIN)/python -m benchmarks --plan $(PLAN)
+	@$(BIN)/python -m benchmarks --plan $(PLAN) $(if $(FRESH),--fresh)
 
 plot: $(READY)
-	@$(BIN)/python -m benchmarks --plan plot --results .bench/plot.jsonl
+	@$(BIN)/python -m benchmarks --plan plot $(if $(FRESH),--fresh)
 	@$(BIN)/python -m benchmarks plot --results .bench/plot.jsonl --out docs/throughput.svg
 
 $(READY): requirements/dev.txt pyproject.toml

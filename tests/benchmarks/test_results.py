@@ -57,6 +57,17 @@ def test_another_file_is_left_alone(tmp_path: pathlib.Path) -> None:
     assert file.read_text(encoding="utf-8") == '{"some": "thing"}\n'
 
 
+def test_a_fresh_start_keeps_what_there_was(tmp_path: pathlib.Path) -> None:
+    """Former results get another name; a plan without any can begin as well."""
+    file = tmp_path / "results.jsonl"
+    measurements.put_aside(file)
+    measurements.Results(file).add(runs.run(KUBE, 0, 1.0))
+    measurements.put_aside(file)
+    assert measurements.Results(file).measurements == []
+    old = measurements.read(tmp_path / "results.jsonl.old")
+    assert [one.scheduler for one in old] == [KUBE]
+
+
 def test_only_what_is_missing_is_left(tmp_path: pathlib.Path) -> None:
     """Turns that are in the file already are not taken again, the others in their order."""
     results = measurements.Results(None)
