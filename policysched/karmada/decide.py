@@ -50,6 +50,8 @@ def decide(
         result = algorithm.attempt(request, clusters, afresh=afresh)
         if not isinstance(result, errors.Failure):
             return Decision(result, request.affinity_name, tuple(failed))
+        if result.is_held:  # whatever the term
+            return Decision(result, former, tuple(failed))
         failed.append((number, result))
     return Decision(failed[0][1], former, tuple(failed))
 

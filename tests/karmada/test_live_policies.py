@@ -16,7 +16,7 @@ from policysched.app.karmada import live_policies
 from policysched.app.karmada import policies as cluster_texts
 from policysched.cluster import metric_table
 from policysched.karmada import errors as failures
-from policysched.karmada import objects, triggers
+from policysched.karmada import objects, triggers, verdicts
 from policysched.karmada.policies import cluster_rows, openings
 from policysched.lang import source
 from tests.karmada import test_scheduling
@@ -234,6 +234,20 @@ async def test_bindings_that_are_held_come_with_the_first_sample() -> None:
     async with scene.looking():
         scene.tell(m1=0.2, m2=0.3)
         assert set(await scene.tried_again()) == {"waits", "placed"}
+
+
+def test_a_binding_that_is_held_tries_no_term_and_says_so_once() -> None:
+    """Waiting is not of a term of clusterAffinities: no event tells that one of them failed."""
+    scene = Scene(METRIC + POLICY + HOLD)
+    terms = [{"affinityName": name, "clusterNames": [name]} for name in ("m1", "m2")]
+    scene.world.binding("a", {"clusterAffinities": terms}, replicas=2)
+    (attempt,) = scene.world.attempts()
+    assert attempt.decision is not None
+    assert attempt.decision.failed_terms == ()
+    assert scene.world.events.told == []
+    scene.world.decisions.tell(attempt, verdicts.of(attempt.decision.result))
+    ((_, _, note),) = scene.world.events.told
+    assert "no cluster has a valid sample (policies: web; " in note
 
 
 def test_samples_outlive_a_version() -> None:
