@@ -1,4 +1,4 @@
-"""An admission webhook that answers the first write of each kind with a conflict, and no other.
+"""An admission webhook that refuses writes: the first one of each kind, with a conflict, or others.
 
 To policysched that looks as if somebody else had been faster, which no test could time.
 """
@@ -16,12 +16,21 @@ from typing import TYPE_CHECKING, Any, Self
 import trustme
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
     from tests.realcluster import api_client
+
+    StatusFor = Callable[[dict[str, Any]], Mapping[str, Any] | None]
 
 _PATH = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
 _NAME = "objector.policysched.test"
 _PROBE = "configmaps"
 _LIMIT_SECONDS = 60.0
+CONFLICT: Mapping[str, Any] = {
+    "code": 409,
+    "reason": "Conflict",
+    "message": "somebody was faster",
+}
 WRITES = (
     ("pods/binding", "CREATE"),
     ("pods/status", "UPDATE"),
@@ -31,14 +40,35 @@ WRITES = (
 
 
 class Objector:
-    """Objects once to each of WRITES that `user` makes.
+    """Objects to writes that `user` makes, once to each kind of them unless it is told otherwise.
 
     Attributes:
         objected: to what it did.
     """
 
-    def __init__(self, client: api_client.ApiClient, user: str) -> None:
+    def __init__(
+        self,
+        client: api_client.ApiClient,
+        user: str,
+        writes: Sequence[tuple[str, str]] = WRITES,
+        *,
+        group_version: tuple[str, str] = ("", "v1"),
+        status_for: StatusFor | None = None,
+    ) -> None:
+        """Prepare.
+
+        Args:
+            client: of somebody who may tell the API server of webhooks.
+            user: whose writes may be refused.
+            writes: resources with subresource, and operations.
+            group_version: what these are of.
+            status_for: returns with what an AdmissionRequest is refused, None where it is not; None
+                for CONFLICT the first time.
+        """
         self.objected: set[tuple[str, str]] = set()
+        self._writes = tuple(writes)
+        self._group_version = group_version
+        self._status_for = status_for or self._first_time
         self._client = client
         self._user = user
         self._is_asked = threading.Event()
@@ -61,13 +91,8 @@ class Objector:
                 "caBundle": base64.b64encode(self._ca.cert_pem.bytes()).decode(),
             },
             "rules": [
-                {
-                    "apiGroups": [""],
-                    "apiVersions": ["v1"],
-                    "operations": [operation],
-                    "resources": [resource],
-                }
-                for resource, operation in (*WRITES, (_PROBE, "CREATE"))
+                *(_rule(self._group_version, *write) for write in self._writes),
+                _rule(("", "v1"), _PROBE, "CREATE"),
             ],
             "sideEffects": "None",
             "admissionReviewVersions": ["v1"],
@@ -88,20 +113,20 @@ class Objector:
         self._thread.join()
 
     def _answer(self, request: dict[str, Any]) -> dict[str, Any]:
-        resource = request["resource"]["resource"]
-        if request.get("subResource"):
-            resource += "/" + request["subResource"]
         self._is_asked.set()
-        write = (resource, request["operation"])
-        if write not in WRITES or request["userInfo"]["username"] != self._user:
+        write = write_of(request)
+        if write not in self._writes or request["userInfo"]["username"] != self._user:
             return {"uid": request["uid"], "allowed": True}
         with self._lock:
-            is_first = write not in self.objected
-            self.objected.add(write)
-        if not is_first:
+            status = self._status_for(request)
+            if status is not None:
+                self.objected.add(write)
+        if status is None:
             return {"uid": request["uid"], "allowed": True}
-        status = {"code": 409, "reason": "Conflict", "message": "somebody was faster"}
         return {"uid": request["uid"], "allowed": False, "status": status}
+
+    def _first_time(self, request: dict[str, Any]) -> Mapping[str, Any] | None:
+        return None if write_of(request) in self.objected else CONFLICT
 
     def _handler(self) -> type[http.server.BaseHTTPRequestHandler]:
         answer = self._answer
@@ -127,3 +152,21 @@ class Objector:
                 pass
 
         return Handler
+
+
+def write_of(request: dict[str, Any]) -> tuple[str, str]:
+    """Return resource, with subresource, and operation of an AdmissionRequest."""
+    resource = request["resource"]["resource"]
+    if request.get("subResource"):
+        resource += "/" + request["subResource"]
+    return resource, request["operation"]
+
+
+def _rule(group_version: tuple[str, str], resource: str, operation: str) -> dict[str, Any]:
+    group, version = group_version
+    return {
+        "apiGroups": [group],
+        "apiVersions": [version],
+        "operations": [operation],
+        "resources": [resource],
+    }
