@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from policysched.app import config, offline, plain_yaml
+from policysched.app import config, plain_yaml
+from policysched.framework import interface
 from policysched.lang import spelling
 from policysched.plugins import registry
 
@@ -23,10 +24,18 @@ def problems(profiles: tuple[config.ProfileConfig, ...]) -> Iterator[tuple[plain
     for index, profile in enumerate(profiles):
         for number, plugin in enumerate(profile.plugins):
             if plugin.args and plugin.name in built_in.names():
-                made = built_in.create(plugin.name, plugin.args, offline.handle_of_nobody())
+                made = _made(built_in, plugin)
                 if isinstance(made, registry.PluginError):
                     path = ("profiles", index, "plugins", number, "args")
                     yield path, f"{plugin.name}: {made.problem}"
+
+
+def _made(
+    built_in: registry.Registry, plugin: config.PluginConfig
+) -> interface.Plugin | registry.PluginError:
+    from policysched.app import offline  # noqa: PLC0415 - `run` needs it for nothing else
+
+    return built_in.create(plugin.name, plugin.args, offline.handle_of_nobody())
 
 
 def _names(profiles: tuple[config.ProfileConfig, ...]) -> Iterator[tuple[plain_yaml.Path, str]]:

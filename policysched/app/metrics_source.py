@@ -11,14 +11,17 @@ from typing import NoReturn, Protocol, TypeAlias
 
 from policysched import errors
 from policysched.app import metrics_file, process
-from policysched.cluster import metric_table
+from policysched.cluster import metric_table, metric_windows
 from policysched.lang import checked
-from policysched.promapi import joiner, live_source, status
+from policysched.promapi import joiner, status
 
 _log = logging.getLogger(__name__)
 
 Refresh: TypeAlias = Callable[[Mapping[str, Mapping[str, metric_table.Sample]]], None]
 """Takes new samples: key of the metric → node → sample."""
+
+Backfill: TypeAlias = Callable[[Mapping[str, metric_windows.OlderSamples]], None]
+"""Takes older samples, for windows: key of the metric → these."""
 
 _POLL_SECONDS = 1.0
 _FIRST_METRICS_SECONDS = 10.0
@@ -28,9 +31,7 @@ _FIRST_METRICS_SECONDS = 10.0
 class MetricsSource(Protocol):
     """Brings samples, off the scheduling path."""
 
-    async def run(
-        self, refresh: Refresh, nodes: joiner.Nodes, backfill: live_source.Backfill
-    ) -> NoReturn:
+    async def run(self, refresh: Refresh, nodes: joiner.Nodes, backfill: Backfill) -> NoReturn:
         """Call `refresh` with all samples of a metric whenever there are new ones.
 
         `backfill` takes what windows are begun with, once, where there are older samples.
@@ -114,9 +115,7 @@ class FileSource:
         self._version: tuple[int, int] | None = self._stat()
         self._first: metrics_file.Samples | None = self._read()
 
-    async def run(
-        self, refresh: Refresh, nodes: joiner.Nodes, backfill: live_source.Backfill
-    ) -> NoReturn:
+    async def run(self, refresh: Refresh, nodes: joiner.Nodes, backfill: Backfill) -> NoReturn:
         """Hand on what the file says, now and whenever it changes; it names nodes by their name.
 
         A file knows of no older samples.

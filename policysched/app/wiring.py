@@ -49,7 +49,7 @@ from policysched.app.telling import decision_page, request_metrics, tracing
 from policysched.framework import shape_answers
 from policysched.kube import client, config_maps, fence, kubeconfig, rate_limit
 from policysched.lang import checked
-from policysched.promapi import live_source, source
+from policysched.promapi import source
 from policysched.queue import scheduling_queue
 from policysched.scheduler import scheduler as schedulers
 
@@ -96,6 +96,8 @@ class Service:
             return metrics_source.FileSource(options.metrics_file, declared)
         servers = self._config.prometheus
         if servers:
+            from policysched.promapi import live_source  # noqa: PLC0415 - brings its own HTTP client
+
             watch = self._source_watch
             around = source.Surroundings(self._clock, self._rng, observer=watch)
             return live_source.LiveSource(servers, declared, around)
