@@ -6,13 +6,14 @@ corrected pod by pod, in a copy for each node.
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Sequence
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from policysched.cluster import pod_shape, snapshot
-from policysched.framework import cycle_state, status
+from policysched.framework import cycle_state, row_answers, status
 
 
 class ApartFilterPlugin(Protocol):
@@ -49,6 +50,17 @@ class Refilter(Protocol):
 
     def begin(self) -> None:
         """Take note of how everything is; to be called before anything is supposed."""
+        ...
+
+    def nominated_on(self, row: int) -> Sequence[pod_shape.PodInfo]:
+        """Return the pods nominated to a row that have precedence over the pod of the cycle."""
+        ...
+
+    def kept(self, what: str) -> row_answers.RowAnswers[Any] | None:
+        """Return where answers of a kind may be kept for equal pods.
+
+        None where they follow from more than a node, its pods and those nominated to it.
+        """
         ...
 
     def filter(self, rows: npt.NDArray[np.intp]) -> status.NodeStatuses:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +24,7 @@ from policysched.framework import (
     cycle_state,
     filtering,
     interface,
+    row_answers,
     status,
     status_table,
 )
@@ -67,6 +68,10 @@ class Refilter:
             number in self._apart or filtering.keeps_answers(plugin)
             for number, plugin in self._filters
         )
+        self._follows_rows = all(
+            _reads_row_alone(plugin) and number not in self._apart
+            for number, plugin in self._filters
+        )
         self._others = _with_precedence(cycle)
         self._remembered: cycle_state.CycleState | None = None
 
@@ -77,6 +82,23 @@ class Refilter:
             self._remembered = cycle_state.CycleState(cycle.state.tolerations)
             for plugin in self._apart.values():
                 plugin.remember(self._remembered, cycle.pod, cycle.snap)
+
+    def nominated_on(self, row: int) -> Sequence[pod_shape.PodInfo]:
+        """Return the pods nominated to a row that have precedence over the pod of the cycle."""
+        return self._others.get(row, ())
+
+    def kept(self, what: str) -> row_answers.RowAnswers[Any] | None:
+        """Return where answers about single rows may be kept; see `apart.Refilter`."""
+        answers = self._cycle.answers
+        if not self._follows_rows or answers.state.valid_until is not None:
+            return None
+        asked = tuple([number for number, _ in self._filters])
+
+        def make(left_out: frozenset[int]) -> Sequence[row_answers.RowAnswers[Any]]:
+            del left_out
+            return [row_answers.RowAnswers()]
+
+        return answers.planned(f"{what} by {asked}", make)[0]
 
     def filter(self, rows: Rows) -> status.NodeStatuses:
         """Return the first failure on each of `rows`, intp (n,)."""
@@ -96,10 +118,32 @@ class Refilter:
         rows = [r for r in self._others if chosen is None or names[r] in chosen]
         if not rows:
             return ids
-        self.begin()
         corrected = ids.copy()
-        corrected[rows] = self._beside_nominated(ids[rows], np.array(rows, np.intp))
+        kept = self.kept("beside nominated pods")
+        if kept is not None:
+            corrected[rows] = self._kept_beside_nominated(kept, ids, rows)
+        else:
+            self.begin()
+            corrected[rows] = self._beside_nominated(ids[rows], np.array(rows, np.intp))
         return corrected
+
+    def _kept_beside_nominated(
+        self,
+        kept: row_answers.RowAnswers[int],
+        ids: status_table.StatusIds,
+        rows: Sequence[int],
+    ) -> list[int]:
+        """Return what `_beside_nominated` does for `rows`, on which there are nominated pods."""
+        snap, others = self._cycle.snap, self._others
+        found = {row: kept.get(row, snap, others[row]) for row in rows}
+        missing = [row for row, beside in found.items() if beside is None]
+        if missing:
+            self.begin()
+            asked = self._first_failures_beside(np.array(missing, np.intp)).tolist()
+            for row, beside in zip(missing, asked, strict=True):
+                kept.put(row, snap, others[row], beside)
+                found[row] = beside
+        return [found[row] or ids.item(row) for row in rows]
 
     @property
     def _table(self) -> status_table.StatusTable:
@@ -170,6 +214,12 @@ class Refilter:
             elif not answer.is_success:
                 rejected[number] = self._table.intern(status_table.signed(plugin.name, answer))
         return silent, rejected
+
+
+def _reads_row_alone(plugin: interface.FilterPlugin) -> bool:
+    """Return whether answers follow from a node and its pods, whatever else there is."""
+    own = interface.Reads.NODE | interface.Reads.USAGE
+    return filtering.keeps_answers(plugin) and plugin.reads in own
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

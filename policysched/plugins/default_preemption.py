@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from policysched.cluster import pod_shape, snapshot
 from policysched.framework import cycle_state, events, interface, messages, status
@@ -116,7 +117,7 @@ class DefaultPreemption:
         if diagnosis.refilter is None:
             return [], {}
         search = victims.VictimSearch(pod, snap, diagnosis.refilter, self._budgets)
-        rows = victims.potential_rows(diagnosis, snap).tolist()
+        rows = victims.potential_rows(diagnosis, snap)
         enough, order = self._enough(len(rows)), self._rotated(rows)
         found: list[victims.Candidate] = []
         refused: dict[int, status.Status] = {}
@@ -138,11 +139,11 @@ class DefaultPreemption:
         share = row_count * self._args.min_candidate_nodes_percentage // 100
         return min(row_count, max(share, self._args.min_candidate_nodes_absolute))
 
-    def _rotated(self, rows: list[int]) -> list[int]:
-        if self._rng is None or not rows:
+    def _rotated(self, rows: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
+        if self._rng is None or len(rows) == 0:
             return rows
         offset = self._rng.randrange(len(rows))
-        return rows[offset:] + rows[:offset]
+        return np.concatenate((rows[offset:], rows[:offset]))
 
     def _choose(
         self,
@@ -162,10 +163,10 @@ class DefaultPreemption:
 
 
 def _in_batches(
-    search: victims.VictimSearch, rows: Sequence[int], size: int
+    search: victims.VictimSearch, rows: npt.NDArray[np.intp], size: int
 ) -> Iterator[tuple[int, victims.Answer]]:
     for begin in range(0, len(rows), size):
-        batch = rows[begin : begin + size]
+        batch = rows[begin : begin + size].tolist()
         yield from zip(batch, search.on_rows(batch), strict=True)
 
 

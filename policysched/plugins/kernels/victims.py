@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from policysched.cluster import disruption_budgets, pod_shape, selectors, snapshot, what_if
-from policysched.framework import apart, interface, status
+from policysched.framework import apart, interface, row_answers, status
 from policysched.plugins.kernels import go_sort
 
 NO_VICTIMS = "No preemption victims found for incoming pod"
@@ -26,7 +26,7 @@ _PRIORITY_OFFSET = 2**31
 """Makes priorities positive, so that fewer victims of negative priority are preferred to more."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True)
 class Candidate:
     """A node that would take the pod if some pods left it.
 
@@ -39,7 +39,7 @@ class Candidate:
     victims: tuple[pod_shape.PodInfo, ...]
     violations: int
 
-    @property
+    @functools.cached_property
     def cost(self) -> tuple[int, int, int, int, float]:
         """What to compare, from the first criterion to the last; less is better.
 
@@ -71,11 +71,31 @@ class VictimSearch:
         self._priority = pod.shape.priority
         self._snap = snap
         self._refilter = refilter
-        refilter.begin()
         self._budgets = Budgets(budgets)
+        self._budgets_generation = budgets.generation
 
     def on_rows(self, rows: Sequence[int]) -> list[Answer]:
-        """Return what becomes of each row."""
+        """Return what becomes of each row; what equal pods have found out still holds."""
+        kept: row_answers.RowAnswers[Answer] | None = self._refilter.kept("victims")
+        if kept is None:
+            return self._search(rows)
+        kept.renew(self._budgets_generation)
+        snap, nominated_on = self._snap, self._refilter.nominated_on
+        found: dict[int, Answer] = {}
+        for row in rows:
+            known = kept.get(row, snap, nominated_on(row))
+            if known is not None:
+                found[row] = known
+        missing = [row for row in rows if row not in found]
+        for row, answer in zip(missing, self._search(missing), strict=True):
+            kept.put(row, snap, nominated_on(row), answer)
+            found[row] = answer
+        return [found[row] for row in rows]
+
+    def _search(self, rows: Sequence[int]) -> list[Answer]:
+        if not rows:
+            return []
+        self._refilter.begin()
         if self._refilter.is_apart:
             return self._on_independent_rows(rows)
         return [answer for row in rows for answer in self._on_independent_rows([row])]
