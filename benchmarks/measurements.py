@@ -91,6 +91,8 @@ class Measurement(msgspec.Struct, frozen=True):
         total_cpu_seconds: of the scheduler since its start.
         peak_memory_mib: of the scheduler since its start.
         others_share: of the machine's CPU time, what went to other processes meanwhile.
+        arrived_per_second: how fast pods really came, which a busy machine may slow down; 0 for a
+            backlog.
         latency: until pods were bound.
         quality: where they were bound.
         source: hash of the sources of policysched.
@@ -114,6 +116,7 @@ class Measurement(msgspec.Struct, frozen=True):
     quality: Quality
     source: str = ""
     machine: str = ""
+    arrived_per_second: float = 0.0
 
     @property
     def key(self) -> tuple[Case, str, int]:

@@ -10,6 +10,7 @@ from typing import TypeAlias
 from benchmarks import goals, measurements
 
 Value: TypeAlias = Callable[[measurements.Measurement], float]
+_ARRIVES_IN_TIME = 0.95
 _SUMMED_UP = ("pods/s", "CPU", "CPU of all", "memory", "p99")
 
 _LEGEND = """
@@ -136,6 +137,9 @@ def _case_lines(case: measurements.Case, runs: Sequence[measurements.Measurement
             f"{_median(own, column.value):>{column.width}{column.form}}" for column in _COLUMNS
         )
         yield f"  {name:<24}{len(own):>4}{statistics.median(speeds):>8.0f}{spread:>12}{cells}"
+    slowest = min(one.arrived_per_second for one in runs)
+    if slowest < _ARRIVES_IN_TIME * case.arrivals_per_second:
+        yield f"  the machine was too busy for the rate: pods came at {slowest:.0f}/s"
     for name in by_scheduler:
         if name != case.baseline and ratios(case, runs, name, RATIOS["pods/s"]):
             shown = [f"{what} {_ratio(case, runs, name, RATIOS[what])}" for what in RATIOS]

@@ -220,6 +220,7 @@ class Turn:
             total_cpu_seconds=end.scheduler,
             peak_memory_mib=self._peak_memory_mib,
             others_share=_others_share(begin, end),
+            arrived_per_second=_arrived_per_second(times.sent),
             latency=latency(bound_at, times),
             quality=quality.judge(cluster, workloads.NAMESPACE, _pending(cluster)),
             source=schedulers.source(),
@@ -264,6 +265,11 @@ def latency(bound_at: Mapping[str, float], times: Times) -> measurements.Latency
     waits = [1000 * (at - times.sent.get(name, times.started)) for name, at in bound_at.items()]
     quantiles = statistics.quantiles(waits, n=100, method="inclusive")
     return measurements.Latency(quantiles[49], quantiles[89], quantiles[98], max(waits))
+
+
+def _arrived_per_second(sent: Mapping[str, float]) -> float:
+    seconds = max(sent.values()) - min(sent.values()) if sent else 0.0
+    return (len(sent) - 1) / seconds if seconds else 0.0
 
 
 def _others_share(begin: _Usage, end: _Usage) -> float:

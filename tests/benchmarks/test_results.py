@@ -139,6 +139,15 @@ def test_the_first_goal_counts() -> None:
     assert goals.of(case, KUBE) == []
 
 
+@pytest.mark.parametrize("rate, is_told", [(99.0, False), (80.0, True)])
+def test_pods_that_came_late_are_told(rate: float, *, is_told: bool) -> None:
+    """A rate that the benchmark itself could not keep is no rate; backlogs have none."""
+    case = msgspec.structs.replace(runs.CASE, arrivals_per_second=100.0)
+    one = msgspec.structs.replace(runs.run(OURS, 0, 1.0, case), arrived_per_second=rate)
+    assert ("too busy for the rate: pods came at" in report.text([one])) == is_told
+    assert "too busy" not in report.text([runs.run(OURS, 0, 1.0)])
+
+
 def test_tables_for_documents() -> None:
     """Every row has as many cells as the head."""
     made = [runs.run(KUBE, 0, 2.0), runs.run(OURS, 0, 1.0)]
