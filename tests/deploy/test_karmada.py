@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 FOLDER = kubectl.DEPLOY / "karmada"
 OVERLAYS = ("replace-default", "second-scheduler")
+WITH_POLICIES = kubectl.DEPLOY.parent / "tests" / "deploy" / "karmada_policies"
 NAMESPACE = "karmada-system"
 _POD_IP = "$(POD_IP)"
 
@@ -84,6 +85,31 @@ def test_probes_and_ports_are_where_it_listens(overlay: str) -> None:
     assert {probe["port"] for probe in probes} == {"health"}
 
 
+def test_cluster_policies_and_their_settings_are_mounted() -> None:
+    """Files of ConfigMaps; a change of settings rolls out, one of policies does not."""
+    objects = kubectl.rendered(WITH_POLICIES)
+    settings = kubectl.find(objects, "ConfigMap", "policysched-karmada-settings")
+    deployment = kubectl.find(objects, "Deployment", "policysched-karmada")
+    pod = deployment["spec"]["template"]["spec"]
+    maps = {
+        each["name"]: each["configMap"]["name"] for each in pod["volumes"] if "configMap" in each
+    }
+    assert maps == {
+        "settings": settings["metadata"]["name"],
+        "cluster-policies": "policysched-cluster-policies",
+    }
+    assert settings["metadata"]["name"] != "policysched-karmada-settings"
+    (container,) = pod["containers"]
+    mounted = {each["name"]: each["mountPath"] for each in container["volumeMounts"]}
+    assert f"--config={mounted['settings']}/config.yaml" in container["args"]
+    sample = WITH_POLICIES / "config.yaml"
+    parser = argparse.ArgumentParser()
+    karmada_run.configure(parser)
+    said = karmada_run.options_of(parser.parse_args([f"--config={sample}"]))
+    assert said.configuration.policies.paths == (mounted["cluster-policies"],)
+    assert list(said.configuration.prometheus) == ["default"]
+
+
 @pytest.fixture
 def karmada_system(control_plane: control_planes.ControlPlane) -> control_planes.ControlPlane:
     """The control plane with the namespace that Karmada keeps its own things in."""
@@ -95,8 +121,8 @@ def karmada_system(control_plane: control_planes.ControlPlane) -> control_planes
 @pytest.mark.e2e
 @pytest.mark.parametrize(
     "folder",
-    [*(FOLDER / "overlays" / name for name in OVERLAYS), FOLDER / "control-plane"],
-    ids=[*OVERLAYS, "control-plane"],
+    [*(FOLDER / "overlays" / name for name in OVERLAYS), FOLDER / "control-plane", WITH_POLICIES],
+    ids=[*OVERLAYS, "control-plane", "with policies"],
 )
 def test_a_dry_run_is_accepted(
     folder: pathlib.Path, karmada_system: control_planes.ControlPlane, tmp_path: pathlib.Path
