@@ -14,9 +14,6 @@ if TYPE_CHECKING:
     from policysched.karmada import algorithm as algorithms
     from policysched.karmada.policies import cluster_policies
 
-_WORKLOAD_AFFINITY = "WorkloadAffinity"
-_GATES = (_WORKLOAD_AFFINITY,)
-
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
@@ -37,7 +34,8 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--feature-gates",
         metavar="GATE=true,…",
         default="",
-        help=f"known: {', '.join(_GATES)}",
+        help="gates of Karmada, AllAlpha and AllBeta; those of WorkloadAffinity, "
+        "PriorityBasedScheduling and CustomizedClusterResourceModeling change something here",
     )
 
 
@@ -51,15 +49,16 @@ def algorithm(
         ConfigurationError: a plugin of another package cannot be used.
     """
     from policysched.karmada import algorithm as algorithms  # noqa: PLC0415 - `--help` does without
-    from policysched.karmada import registry  # noqa: PLC0415 - the same
+    from policysched.karmada import capacity, gates, registry  # noqa: PLC0415 - the same
 
-    gates = _gates(args.feature_gates)
+    on = gates.parse(args.feature_gates)
     plugins = registry.with_entry_points(
-        registry.built_in(with_workload_affinity=gates.get(_WORKLOAD_AFFINITY, False))
+        registry.built_in(with_workload_affinity=on.workload_affinity)
     )
     said = [word.strip() for word in args.plugins.split(",")]
     return algorithms.Algorithm(
         registry.chosen(plugins, said),
+        estimator=capacity.room_for if on.resource_models else capacity.room_without_models,
         with_empty_clusters=args.enable_empty_workload_propagation,
         policies=policies,
     )
@@ -93,17 +92,3 @@ def policies(args: argparse.Namespace) -> cluster_policies.ClusterPolicies | Non
     offline_options.tell(loaded.warnings)
     offline_options.tell_names_unmeasured(loaded.unmeasured, "cluster")
     return loaded.policies
-
-
-def _gates(said: str) -> dict[str, bool]:
-    gates = {}
-    for word in filter(None, said.split(",")):
-        name, _, value = word.partition("=")
-        if name.strip() not in _GATES:
-            raise errors.UsageError(
-                f"--feature-gates: `{name}` is not known; known: {', '.join(_GATES)}"
-            )
-        if value.strip().lower() not in ("true", "false"):
-            raise errors.UsageError(f"--feature-gates: write `{name}=true` or `{name}=false`")
-        gates[name.strip()] = value.strip().lower() == "true"
-    return gates

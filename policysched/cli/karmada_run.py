@@ -178,6 +178,7 @@ def options_of(args: argparse.Namespace) -> options.Options:
         UsageError: one makes no sense.
     """
     from policysched.app.karmada import options  # noqa: PLC0415 - `--help` does without
+    from policysched.karmada import gates  # noqa: PLC0415 - as above
 
     name = args.scheduler_name
     if len(name) > _MAX_NAME_CHARACTERS or not _NAME.fullmatch(name):
@@ -204,6 +205,7 @@ def options_of(args: argparse.Namespace) -> options.Options:
         configuration=karmada_run_policies.configuration(args),
         metrics_file=args.metrics_file,
         estimators=karmada_run_estimators.options_of(args),
+        by_priority=gates.parse(args.feature_gates).priorities,
     )
 
 

@@ -7,6 +7,7 @@ Source: Karmada v1.18.2 `pkg/estimator/client/general.go` and `pkg/scheduler/cor
 from __future__ import annotations
 
 import collections
+import functools
 import math
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -34,7 +35,11 @@ _NATIVE = frozenset({_CPU, "memory", "ephemeral-storage"})
 
 
 def room_for(
-    spec: objects.BindingSpec, clusters: snapshot.Snapshot, feasible: Sequence[int] = ()
+    spec: objects.BindingSpec,
+    clusters: snapshot.Snapshot,
+    feasible: Sequence[int] = (),
+    *,
+    with_models: bool = True,
 ) -> Room:
     """Return how many replicas of the binding each cluster has room for.
 
@@ -45,6 +50,8 @@ def room_for(
         spec: that of the binding.
         clusters: all clusters.
         feasible: places of those that the binding may go to; only their estimators matter.
+        with_models: whether models of nodes count, where clusters have some
+            (the gate CustomizedClusterResourceModeling).
 
     Raises:
         Unanswered: estimators are to be asked first.
@@ -55,7 +62,8 @@ def room_for(
     asked = None if requirements is None else requirements.resource_request
     key = b"" if asked is None else msgspec.json.encode(asked, order="sorted")
     rooms: Room = clusters.keep(
-        ("room", key), lambda: [_of_cluster(c, requirements) for c in clusters.clusters]
+        ("room", key, with_models),
+        lambda: [_of_cluster(c, requirements, with_models=with_models) for c in clusters.clusters],
     )
     if clusters.estimated is not None:
         by_name = {clusters.clusters[i].metadata.name: i for i in feasible}
@@ -63,7 +71,16 @@ def room_for(
     return [spec.replicas if room == MAX_INT32 else room for room in rooms]
 
 
-def _of_cluster(cluster: objects.Cluster, requirements: objects.ReplicaRequirements | None) -> int:
+room_without_models = functools.partial(room_for, with_models=False)
+"""The same where CustomizedClusterResourceModeling is off."""
+
+
+def _of_cluster(
+    cluster: objects.Cluster,
+    requirements: objects.ReplicaRequirements | None,
+    *,
+    with_models: bool,
+) -> int:
     summary = cluster.status.resource_summary
     if summary is None:
         return 0
@@ -72,7 +89,8 @@ def _of_cluster(cluster: objects.Cluster, requirements: objects.ReplicaRequireme
         return 0
     if requirements is None:
         return objects.int32(pods)
-    by_nodes = _of_models(cluster.spec.resource_models, summary, requirements.resource_request)
+    models = cluster.spec.resource_models if with_models else ()
+    by_nodes = _of_models(models, summary, requirements.resource_request)
     if by_nodes is None:
         by_nodes = _of_summary(summary, requirements.resource_request)
     return objects.int32(min(pods, by_nodes))

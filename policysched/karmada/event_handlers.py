@@ -143,13 +143,13 @@ class _BindingSink:
         for key in self._all - {binding.key for binding in named}:
             self._drop(key)
         for binding in named:
-            self._take(binding)
             self._store.replace_binding(binding)  # after a restore versions are smaller
+            self._take(binding)
 
     def upsert(self, binding: objects.Binding) -> None:
         binding = self._with_kind(binding)
-        self._take(binding)
         self._store.put_binding(binding)
+        self._take(binding)  # the queue asks for its priority
 
     def delete(self, binding: objects.Binding) -> None:
         self._drop(self._with_kind(binding).key)

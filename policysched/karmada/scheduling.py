@@ -195,7 +195,7 @@ class Scheduling:
             self.measured.count_attempt(attempt.trigger, seconds, is_error=is_error)
         if is_retried:
             self._handlers.incoming[event_handlers.FAILURE] += 1
-            self._queue.retry(key)
+            self._queue.retry(key, has_no_room=_found_no_room(attempt))
             self._queue.done(key)
         else:
             self._finish(key)
@@ -274,6 +274,11 @@ class Scheduling:
     def _finish(self, key: str) -> None:
         self._queue.forget(key)
         self._queue.done(key)
+
+
+def _found_no_room(attempt: Attempt) -> bool:
+    result = attempt.decision.result if attempt.decision is not None else None
+    return isinstance(result, errors.Failure) and result.kind == "unschedulable"
 
 
 def _failed_term(binding: objects.Binding, number: int, failure: errors.Failure) -> str:

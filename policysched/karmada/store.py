@@ -70,6 +70,12 @@ class Store:
         if gone is not None:
             self._groups.get(gone.metadata.namespace, {}).pop(key, None)
 
+    def priority_of(self, key: str) -> int:
+        """Return the priority of a binding, 0 where it has none."""
+        binding = self.bindings.get(key)
+        said = binding.spec.schedule_priority if binding is not None else None
+        return 0 if said is None else said.priority
+
     def decide(self, key: str, targets: objects.Targets) -> None:
         """Note where a binding goes, before it is written."""
         self._deciding[key] = targets

@@ -83,12 +83,18 @@ class WorkQueue:
 
     def add(self, key: str) -> None:
         """Have a key looked at, soon or after who works on it now."""
+        self._want(key)
+
+    def _want(self, key: str) -> None:
         if key in self._wanted:
             return
         self._wanted.add(key)
         if key not in self._taken:
-            self._ready.append(key)
-            self._on_ready()
+            self._make_ready(key)
+
+    def _make_ready(self, key: str) -> None:
+        self._ready.append(key)
+        self._on_ready()
 
     def pop(self) -> str | None:
         """Take the next key, until `done` is called; None when there is none."""
@@ -103,19 +109,21 @@ class WorkQueue:
         """Work on the key has ended."""
         self._taken.discard(key)
         if key in self._wanted:
-            self._ready.append(key)
-            self._on_ready()
+            self._make_ready(key)
 
     def forget(self, key: str) -> None:
         """Count the failures of the key from nothing again."""
         del self._failures[key]
 
-    def retry(self, key: str) -> None:
-        """Add the key after a pause, because it failed."""
+    def retry(self, key: str, *, has_no_room: bool = False) -> None:
+        """Add the key after a pause, because it failed; why makes no difference here."""
         doublings = min(self._failures[key], 62)  # beyond any limit, and still a float
         self._failures[key] += 1
         own_seconds = min(self._times.base_seconds * 2.0**doublings, self._times.max_seconds)
-        due_seconds = self._clock.monotonic_seconds() + max(own_seconds, self._bucket.take())
+        pause_seconds = max(own_seconds, self._bucket.take())
+        self._wait_until(self._clock.monotonic_seconds() + pause_seconds, key)
+
+    def _wait_until(self, due_seconds: float, key: str) -> None:
         if due_seconds < self._due_seconds.get(key, float("inf")):
             self._due_seconds[key] = due_seconds
             heapq.heappush(self._waiting, (due_seconds, next(self._numbers), key))
@@ -128,7 +136,7 @@ class WorkQueue:
             due_seconds, _, key = heapq.heappop(self._waiting)
             if self._due_seconds.get(key) == due_seconds:
                 del self._due_seconds[key]
-                self.add(key)
+                self._want(key)
 
     def next_timer_seconds(self) -> float | None:
         """Return when `run_timers` next has something to do (monotonic clock), None for never."""

@@ -41,6 +41,12 @@ def test_workload_affinity_groups_equal_those_of_karmada() -> None:
         _compare(count, plugin, gate=gate, is_exact=True)
 
 
+def test_models_of_nodes_may_be_left_out() -> None:
+    """The gate CustomizedClusterResourceModeling, which is on unless somebody turns it off."""
+    gate = "CustomizedClusterResourceModeling=false"
+    assert _compare(CASES // 4, "*", gate=gate) == CASES // 4 * cases.BINDINGS
+
+
 def test_empty_clusters_are_named_like_in_karmada() -> None:
     """--enable-empty-workload-propagation adds the same clusters without replicas."""
     assert _compare(CASES // 8, "*", empty=True) == CASES // 8 * cases.BINDINGS

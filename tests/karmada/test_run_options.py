@@ -55,6 +55,13 @@ def test_estimators_are_asked_as_karmada_is_told_to() -> None:
     )
 
 
+def test_priorities_are_a_gate() -> None:
+    """First in, first out without it."""
+    assert not karmada_run.options_of(_parsed()).by_priority
+    said = _parsed("--feature-gates=AllBeta=true,PriorityBasedScheduling=true")
+    assert karmada_run.options_of(said).by_priority
+
+
 def test_without_the_extra_it_says_how_to_install_it(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -125,7 +132,7 @@ def test_what_changes_nothing_is_said(words: list[str], expected: list[str]) -> 
         ("--leader-elect-lease-duration=1s", "must be greater than"),
         ("--leader-elect-resource-name=", "needs a name"),
         ("--health-probe-bind-address=somewhere", "--health-probe-bind-address: `somewhere`"),
-        ("--feature-gates=PriorityBasedScheduling=true", "is not known"),
+        ("--feature-gates=PriorityBased=true", "is not a gate of Karmada"),
     ],
 )
 def test_what_is_wrong_is_one_error(

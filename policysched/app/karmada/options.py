@@ -59,6 +59,7 @@ class Options:
         configuration: says where policies and their metrics come from, and nothing else.
         metrics_file: values of metrics, instead of a server.
         estimators: how to ask those of member clusters; None for not at all.
+        by_priority: whether bindings of higher priority come first.
     """
 
     kubeconfig: str | None = None
@@ -79,6 +80,7 @@ class Options:
     configuration: config.Config = dataclasses.field(default_factory=config.Config)
     metrics_file: str | None = None
     estimators: EstimatorOptions | None = None
+    by_priority: bool = False
 
     @property
     def has_policies(self) -> bool:

@@ -34,7 +34,15 @@ from policysched.app.karmada import (
     writing,
 )
 from policysched.app.telling import request_metrics
-from policysched.karmada import event_handlers, measurements, objects, scheduling, store, work_queue
+from policysched.karmada import (
+    event_handlers,
+    measurements,
+    objects,
+    priority_queue,
+    scheduling,
+    store,
+    work_queue,
+)
 from policysched.kube import (
     client,
     event_forms,
@@ -212,11 +220,17 @@ class _Process:
         self._rng = rng
         self._awake = asyncio.Event()
         self._echoes = echoes.Echoes()
-        bucket = rate_limit.TokenBucket(said.retry.per_second, said.retry.burst, clock)
-        queue = work_queue.WorkQueue(clock, bucket, said.retry, on_ready=self._awake.set)
+        known = store.Store()
         self._handlers = event_handlers.EventHandlers(
-            store.Store(), queue, said.scheduler_name, on_change=self._awake.set
+            known, self._queue(known), said.scheduler_name, on_change=self._awake.set
         )
+
+    def _queue(self, known: store.Store) -> work_queue.WorkQueue:
+        said, clock, on_ready = self._options, self._clock, self._awake.set
+        if said.by_priority:
+            return priority_queue.PriorityQueue(clock, known.priority_of, on_ready=on_ready)
+        bucket = rate_limit.TokenBucket(said.retry.per_second, said.retry.burst, clock)
+        return work_queue.WorkQueue(clock, bucket, said.retry, on_ready=on_ready)
 
     async def run(self, connected: _Connected, stopping: asyncio.Event) -> None:
         self._estimators = _estimators(self._options, connected.api, self._rng)

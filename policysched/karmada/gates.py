@@ -1,0 +1,96 @@
+"""Karmada's feature gates: which there are, which are on, and which change anything here.
+
+Source: Karmada v1.18.2 `pkg/features/features.go`; how they are written, and what AllAlpha and
+AllBeta mean, is that of `k8s.io/component-base/featuregate`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Final
+
+from policysched import errors
+from policysched.lang import spelling
+
+OPTION: Final = "--feature-gates"
+
+_ALL_ALPHA, _ALL_BETA = "AllAlpha", "AllBeta"
+_ALPHA: Final = (
+    "FederatedQuotaEnforcement",
+    "LoggingAlphaOptions",
+    "MultiClusterService",
+    "MultiplePodTemplatesScheduling",
+    "PriorityBasedScheduling",
+    "PropagationPolicyPreemption",
+    "ResourceQuotaEstimate",
+    "SchedulingOvercommitProtection",
+    "StatefulFailoverInjection",
+    "WorkloadAffinity",
+)
+"""All of them are off by default."""
+_BETA: Final = {
+    "ContextualLogging": True,
+    "ControllerPriorityQueue": True,
+    "CustomizedClusterResourceModeling": True,
+    "Failover": False,
+    "GracefulEviction": True,
+    "LoggingBetaOptions": True,
+    "PropagateDeps": True,
+}
+_UNKNOWN_HERE: Final = ("MultiplePodTemplatesScheduling", "SchedulingOvercommitProtection")
+_TRUE, _FALSE = ("1", "t", "T", "TRUE", "true", "True"), ("0", "f", "F", "FALSE", "false", "False")
+
+KNOWN: Final = ("CustomizedClusterResourceModeling", "PriorityBasedScheduling", "WorkloadAffinity")
+"""Those that change what the scheduler does; others are about other programs of Karmada."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Gates:
+    """Which are on.
+
+    Attributes:
+        resource_models: CustomizedClusterResourceModeling.
+        priorities: PriorityBasedScheduling.
+        workload_affinity: WorkloadAffinity.
+    """
+
+    resource_models: bool = True
+    priorities: bool = False
+    workload_affinity: bool = False
+
+
+def parse(text: str) -> Gates:
+    """Return what `GATE=true,…` says.
+
+    Raises:
+        UsageError: a gate is not known, has another value, or is on without being built in.
+    """
+    said = _said(text)
+    known = dict.fromkeys(_ALPHA, said.get(_ALL_ALPHA, False)) | {
+        name: said.get(_ALL_BETA, default) for name, default in _BETA.items()
+    }
+    on = known | said
+    for name in _UNKNOWN_HERE:
+        if on[name]:
+            by = "" if name in said else f"{_ALL_ALPHA} turns on "
+            raise errors.UsageError(
+                f"{OPTION}: {by}`{name}`, which is not built in; write `{name}=false`"
+            )
+    return Gates(
+        resource_models=on["CustomizedClusterResourceModeling"],
+        priorities=on["PriorityBasedScheduling"],
+        workload_affinity=on["WorkloadAffinity"],
+    )
+
+
+def _said(text: str) -> dict[str, bool]:
+    said: dict[str, bool] = {}
+    for word in filter(None, (each.strip() for each in text.split(","))):
+        name, _, value = (part.strip() for part in word.partition("="))
+        if name not in (*_ALPHA, *_BETA, _ALL_ALPHA, _ALL_BETA):
+            known = spelling.alternatives(f"`{each}`" for each in KNOWN)
+            raise errors.UsageError(f"{OPTION}: `{name}` is not a gate of Karmada, as {known} are")
+        if value not in (*_TRUE, *_FALSE):
+            raise errors.UsageError(f"{OPTION}: write `{name}=true` or `{name}=false`")
+        said[name] = value in _TRUE
+    return said

@@ -1,0 +1,40 @@
+"""Karmada's feature gates."""
+
+from __future__ import annotations
+
+import pytest
+
+from policysched import errors
+from policysched.karmada import gates
+
+
+@pytest.mark.parametrize(
+    "text, expected",
+    [
+        ("", gates.Gates()),
+        ("WorkloadAffinity=true", gates.Gates(workload_affinity=True)),
+        ("WorkloadAffinity=1, PriorityBasedScheduling=T", gates.Gates(True, True, True)),
+        ("CustomizedClusterResourceModeling=false", gates.Gates(resource_models=False)),
+        ("AllBeta=false", gates.Gates(resource_models=False)),
+        ("AllBeta=true,CustomizedClusterResourceModeling=0", gates.Gates(resource_models=False)),
+        ("AllAlpha=false", gates.Gates()),
+        ("Failover=true,GracefulEviction=false,ContextualLogging=true", gates.Gates()),
+    ],
+)
+def test_gates_are_read_as_in_karmada(text: str, expected: gates.Gates) -> None:
+    """AllAlpha and AllBeta are for those that are not named; gates of other programs are taken."""
+    assert gates.parse(text) == expected
+
+
+@pytest.mark.parametrize(
+    "text, expected",
+    [
+        ("Nonsense=true", "`Nonsense` is not a gate of Karmada"),
+        ("WorkloadAffinity", "write `WorkloadAffinity=true` or `WorkloadAffinity=false`"),
+        ("WorkloadAffinity=yes", "write `WorkloadAffinity=true` or `WorkloadAffinity=false`"),
+    ],
+)
+def test_what_is_no_gate_is_an_error(text: str, expected: str) -> None:
+    """It says how to write it."""
+    with pytest.raises(errors.UsageError, match=expected):
+        gates.parse(text)
