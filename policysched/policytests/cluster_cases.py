@@ -3,24 +3,31 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
 from policysched import clock as clocks
-from policysched.app import metrics_file
-from policysched.karmada import algorithm, decide, errors, objects, registry, snapshot
+from policysched.app import explaining_metrics, metrics_file
+from policysched.compiler import shared_parts
+from policysched.framework import cycle_state
+from policysched.karmada import algorithm, explanation, objects, registry, snapshot
 from policysched.karmada.policies import cluster_policies
 from policysched.lang import checked, checked_selector
-from policysched.policytests import expectations, shorthand, world
+from policysched.policytests import (
+    cluster_expectations,
+    evaluation,
+    expectations,
+    shorthand,
+    world,
+)
 from policysched.policytests import suite as suites
 
 if TYPE_CHECKING:
     import datetime
 
-FIELDS = ("division", "group", "error")
-"""What such a test may expect."""
+    from policysched.karmada.policies import seeing
 
 _EVERY_RESOURCE = checked_selector.PodScope(None, checked_selector.EVERYTHING)
 _MUCH = 1_000_000
@@ -50,6 +57,7 @@ def faults(case: suites.Case, inputs: world.World) -> Iterator[tuple[int, str]]:
     group = case.expect.get("group", "")
     if group and group not in groups:
         yield case.line("expect", "group"), world.unknown("clusterGroup", group, groups)
+    yield from cluster_expectations.faults(case, policy, names)
     yield from _metric_faults(case, inputs, names)
 
 
@@ -67,8 +75,10 @@ def _metric_faults(
                 yield line, world.unknown("cluster", cluster, names)
 
 
-def mismatches(case: suites.Case, inputs: world.World) -> list[expectations.Mismatch]:
-    """Return what the test expects in vain.
+def mismatches(
+    case: suites.Case, inputs: world.World, observe: Callable[[evaluation.Decision], None]
+) -> list[expectations.Mismatch]:
+    """Return what the test expects in vain; `observe` is told of the decision.
 
     Raises:
         InputError: its params, metrics or clusters make no sense.
@@ -77,7 +87,7 @@ def mismatches(case: suites.Case, inputs: world.World) -> list[expectations.Mism
     program = inputs.policy_set(case).program
     if policy is None or program is None:
         return []
-    clusters = _clusters(case, policy)
+    clusters = snapshot.of(_clusters(case, policy))
     binding = _binding(case)
     profile = _profile(program, policy, has_resource="resource" in case.value)
     now = inputs.now(case)
@@ -85,31 +95,33 @@ def mismatches(case: suites.Case, inputs: world.World) -> list[expectations.Mism
     for metric, samples in _samples(case, inputs, now).items():
         policies.refresh(metric, samples)
     plugins = registry.chosen(registry.built_in(), ["*"])
-    decision = decide.decide(
-        algorithm.Algorithm(plugins, policies=policies), binding, snapshot.of(clusters)
-    )
-    return list(_compared(case, decision))
+    made = algorithm.Algorithm(plugins, policies=policies)
+    found = explanation.explain(made, binding, clusters)
+    facts = list(_rule_facts(profile, policies.view(binding, clusters), policies))
+    for decision in cluster_expectations.decisions(found, facts):
+        observe(decision)
+    return list(cluster_expectations.compare(case, found, policy.name))
 
 
-def _compared(case: suites.Case, decision: decide.Decision) -> Iterator[expectations.Mismatch]:
-    failure = decision.result if isinstance(decision.result, errors.Failure) else None
-    targets = () if isinstance(decision.result, errors.Failure) else decision.result
-    actual = {
-        "division": {each.name: each.replicas for each in sorted(targets, key=lambda t: t.name)},
-        "group": decision.observed_affinity,
-        "error": failure.text if failure else "",
+def _rule_facts(
+    profile: checked.CheckedProfile,
+    seen: seeing.View,
+    policies: cluster_policies.ClusterPolicies,
+) -> Iterator[evaluation.RuleFact]:
+    """Yield the rules of the policy, if it is about the resource, and whether they have a say."""
+    measured = explaining_metrics.MetricReport(policies.rules, seen.pod.shape, seen.snap)
+    lost = {
+        f"{each['policy']}/{each['rule']}"
+        for each in cast("Any", measured.as_json().get("rules", ()))
+        if each["outage"] is not None and profile.on_outage != "hold"
     }
-    if not case.expect:
-        found = {field: actual[field] for field in FIELDS if actual[field]}
-        yield expectations.Mismatch((), "nothing", expectations.text(found), found)
-    for field, written in case.expect.items():
-        wanted = {k: v for k, v in written.items() if v} if field == "division" else written
-        if wanted != actual[field]:
-            said = expectations.text(actual[field])
-            why = f" ({failure.text})" if failure and field != "error" else ""
-            yield expectations.Mismatch(
-                (field,), expectations.text(written), said + why, actual[field]
-            )
+    parts, state = shared_parts.SharedParts(()), cycle_state.CycleState()
+    rows = dataclasses.replace(profile, policies=profile.cluster_policies)
+    for placed in shared_parts.placed_rules(rows):
+        rule_scope = parts.rule_scope(placed)
+        if rule_scope.policy.selects(seen.pod.shape, seen.snap.counts.namespaces):
+            acts = rule_scope.applies_to(state, seen.pod.shape, seen.snap)
+            yield evaluation.RuleFact(placed.rule, acts and placed.rule.head.name not in lost)
 
 
 # --- the policy ----------------------------------------------------------------------------------

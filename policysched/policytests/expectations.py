@@ -102,7 +102,7 @@ class Comparison:
             if not is_met:
                 path = ("rejected", node)
                 actual = text(self._short(rejecting)) if rejecting else "takes the pod"
-                corrected = self._rejection(rejecting) if rejecting else _REMOVE
+                corrected = self._rejection(rejecting) if rejecting else REMOVE
                 yield Mismatch(path, text(said), actual, corrected)
         unexpected = [n for n in self._report["nodes"] if n not in written and self._rejecting(n)]
         if is_exact and unexpected:
@@ -173,7 +173,7 @@ class Comparison:
             problem = f"`{written}` is no number that the rule could compute"
             raise suites.SuiteError(self._case.suite.path, [(line, problem)])
         if actual is None:
-            yield Mismatch(path, str(written), absent, _REMOVE)
+            yield Mismatch(path, str(written), absent, REMOVE)
         elif not expected.accepts(actual):
             corrected = tolerance.rewritten(written, actual)
             yield Mismatch(path, str(written), str(tolerance.number(actual)), corrected)
@@ -255,12 +255,13 @@ class _Remove:
     """Stands for nothing: the entry is wrong whatever it says."""
 
 
-_REMOVE = _Remove()
+REMOVE = _Remove()
+"""Replaces an entry that is to be left out."""
 
 
 def is_removal(value: Value) -> bool:
     """Return whether a replacement is to leave the entry out."""
-    return value is _REMOVE
+    return value is REMOVE
 
 
 def text(value: Value) -> str:

@@ -109,7 +109,7 @@ def _run_suite(
         faults += cluster_cases.faults(case, inputs) if is_cluster else known.faults(case)
     if faults:
         raise suites.SuiteError(suite.path, faults)
-    done.coverage.add(inputs.rules)
+    done.coverage.add(inputs.all_rules)
     for case in suite.cases:
         if pattern is None or pattern.search(case.name):
             result = _run_case(case, inputs, known, done.coverage)
@@ -143,7 +143,7 @@ def _run_case(
         return Result(case, "skip", problem=case.value["skip"])
     try:
         if cluster_cases.is_one(case):
-            missed = tuple(cluster_cases.mismatches(case, inputs))
+            missed = tuple(cluster_cases.mismatches(case, inputs, covered.observe))
             return Result(case, "fail" if missed else "pass", missed)
         subject = inputs.subject(case)
         are_replicas = "replicas" in case.value

@@ -24,6 +24,8 @@ _OF_CLUSTERS = {"expectations": ("division", "group", "error"), "fields": ("reso
 """What only tests of a clusterPolicy have."""
 _OF_PODS = ("pod", "schedulerName")
 """What these have not."""
+_OF_BOTH = ("feasible", "rejected", "scores", "rules")
+"""Expectations of both: about nodes or about clusters."""
 
 
 class SuiteError(errors.InputError):
@@ -233,7 +235,8 @@ def _kind_faults(case: Case) -> Iterator[tuple[int, str]]:
         if field in case.value:
             yield case.line(field), f"`{field}` does not belong to {said}"
     for field in case.expect:
-        if (field in _OF_CLUSTERS["expectations"]) != is_cluster:
+        is_of_clusters = field in _OF_CLUSTERS["expectations"]
+        if is_of_clusters != is_cluster and field not in _OF_BOTH:
             yield case.line("expect", field), f"`{field}` does not belong to {said}"
 
 

@@ -15,10 +15,11 @@ clusterPolicy web {
   clusterGroup near where region = eu
   clusterGroup far where region = us
   reject when errors > 50% as faulty
-  score errors prefer low normalize linear(0%, 10%) missing score 0
+  score errors prefer low normalize linear(0%, 10%) missing score 0 as shares
   replicas Divided Weighted by score
 }
 clusterPolicy pinned { for resources where app = ledger replicas Divided Weighted (m1: 2, m2: 1) }
+clusterPolicy kind { for resources tolerate a as open }
 clusterPolicy office {
   for resources
   reject when cluster(tier = x) during "Mon-Fri 08:00-20:00"
@@ -72,6 +73,15 @@ def _run(tmp_path: pathlib.Path, case: str, suite: str = _SUITE) -> running.Run:
             "to scale up: Clusters available replicas 16 are not enough to schedule.'}"
         ),
         "clusterPolicy: office, expect: {division: {m2: 1}}",
+        (
+            "clusterPolicy: web, replicas: 3, metrics: {errors: {m1: 60%, m2: 5%}}, "
+            "expect: {rejected: {m1: faulty, m3: [near, TaintToleration]}, feasible: [m2], "
+            "scores: {m2: 50}, rules: {shares: {m2: 49 ± 2}}}"
+        ),
+        (
+            "clusterPolicy: web, metrics: {errors: {m1: 60%, m2: 60%}}, "
+            "expect: {rejected: {m1: web/faulty, m2: any}, feasible: []}"
+        ),
         "clusterPolicy: office, now: 2026-03-01T10:00:00+00:00, expect: {division: {m1: 1, m2: 1}}",
     ],
 )
@@ -107,6 +117,14 @@ def test_a_mismatch_says_what_happens(tmp_path: pathlib.Path) -> None:
         ("clusterPolicy: web, expect: {division: {m4: 1}}", "there is no cluster `m4`"),
         ("clusterPolicy: web, expect: {group: here}", "there is no clusterGroup `here`"),
         (
+            "clusterPolicy: web, expect: {rejected: {m1: faulti}}",
+            "no rule, clusterGroup or plugin `faulti` (did you mean `faulty`?",
+        ),
+        ("clusterPolicy: web, expect: {rejected: {m9: any}}", "there is no cluster `m9`"),
+        ("clusterPolicy: web, expect: {feasible: [m9]}", "there is no cluster `m9`"),
+        ("clusterPolicy: web, expect: {rules: {shares: {m9: 1}}}", "there is no cluster `m9`"),
+        ("clusterPolicy: web, expect: {message: x}", "`message` does not belong to a test of a"),
+        (
             "clusterPolicy: web, metrics: {errs: {m1: 1}}, expect: {error: ''}",
             "there is no metric `errs`",
         ),
@@ -140,3 +158,49 @@ def test_what_cannot_be_decided_is_an_error(
     (result,) = done.results
     assert result.status == "error"
     assert problem in result.problem
+
+
+def test_rejections_and_points_are_compared(tmp_path: pathlib.Path) -> None:
+    """What refuses a cluster, who passes, and points, with what `--update` would write."""
+    case = (
+        "clusterPolicy: web, replicas: 6, metrics: {errors: {m1: 60%, m2: 5%}}, expect: {"
+        "rejected: {m1: near, m2: any}, feasible: [m1], scores: {m2: 60, m1: 1}, "
+        "rules: {shares: {m2: 40}}}"
+    )
+    (result,) = _run(tmp_path, case).results
+    assert [(m.path, m.expected, m.actual) for m in result.mismatches] == [
+        (("rejected", "m1"), "near", "[faulty]"),
+        (("rejected", "m2"), "any", "takes the resource"),
+        (("feasible",), "[m1]", "[m2]"),
+        (("scores", "m2"), "60", "50"),
+        (("scores", "m1"), "1", "is refused"),
+        (("rules", "shares", "m2"), "40", "50"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "case, taken",
+    [
+        (
+            "clusterPolicy: web, replicas: 3, metrics: {errors: {m1: 60%, m2: 5%}}",
+            ["faulty rejected", "faulty passed", "shares scored"],
+        ),
+        ("clusterPolicy: web, replicas: 3", ["faulty passed", "shares scored", "shares differed"]),
+        ("clusterPolicy: web, replicas: 3, metrics: outage", []),
+        ("clusterPolicy: web, replicas: 3, resource: {namespace: dev}", []),
+        ("clusterPolicy: kind", ["open granted"]),
+    ],
+)
+def test_coverage_counts_rules_of_cluster_policies(
+    tmp_path: pathlib.Path, case: str, taken: list[str]
+) -> None:
+    """As those of policies: both ways of each, and nothing in an outage or out of scope."""
+    done = _run(tmp_path, f"{case}, expect: {{error: x}}")
+    found = [
+        f"{rule.name.partition('/')[2]} {branch}"
+        for rule in done.coverage.rules
+        for branch, count in rule.branches.items()
+        if count
+    ]
+    assert found == taken
+    assert done.coverage.counts == (len(taken), 7)

@@ -1,0 +1,203 @@
+"""What tests of cluster policies expect, beside what was decided."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from policysched.framework import score_table
+from policysched.karmada import errors, explanation
+from policysched.policytests import evaluation, expectations, tolerance, world
+from policysched.policytests import suite as suites
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from policysched.lang import checked
+
+ANY = "any"
+_PLUGINS = (
+    *("ClusterEviction", "APIEnablement", "TaintToleration", "ClusterAffinity"),
+    *("SpreadConstraint", "ClusterLocality"),
+)
+
+
+def faults(
+    case: suites.Case, policy: checked.CheckedPolicy, clusters: Iterable[str]
+) -> Iterator[tuple[int, str]]:
+    """Yield every name of a rule or a cluster in what is expected that is that of nothing."""
+    known, names = list(clusters), _names(policy)
+    for path, cluster in _clusters_named(case):
+        if cluster not in known:
+            yield case.line("expect", *path), world.unknown("cluster", cluster, known)
+    for path, name in _rules_named(case):
+        if name not in names:
+            line = case.line("expect", *path)
+            yield line, world.unknown("rule, clusterGroup or plugin", name, names)
+
+
+def _names(policy: checked.CheckedPolicy) -> list[str]:
+    """Return what rules and groups of a policy may be called, and plugins."""
+    heads = [rule.head for rule in policy.rules]
+    groups = policy.clusters.groups if policy.clusters else ()
+    given = [head.given_name for head in heads if head.given_name]
+    return [*given, *(head.name for head in heads), *(each.name for each in groups), *_PLUGINS]
+
+
+def _clusters_named(case: suites.Case) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Yield the clusters that are named, each with its place among the expectations."""
+    for field in ("rejected", "scores"):
+        yield from (((field, name), name) for name in case.expect.get(field, {}))
+    yield from ((("feasible",), name) for name in case.expect.get("feasible", ()))
+    for rule, points in case.expect.get("rules", {}).items():
+        yield from ((("rules", rule, name), name) for name in points)
+
+
+def _rules_named(case: suites.Case) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Yield the rules, groups and plugins that are named, as above."""
+    for cluster, said in case.expect.get("rejected", {}).items():
+        listed = [said] if isinstance(said, str) else said
+        yield from ((("rejected", cluster), name) for name in listed if name != ANY)
+    yield from ((("rules", rule), rule) for rule in case.expect.get("rules", {}))
+
+
+def compare(
+    case: suites.Case, found: explanation.Explanation, policy: str
+) -> Iterator[expectations.Mismatch]:
+    """Yield what a test expects in vain of a decision by a policy."""
+    result = found.decision.result
+    failure = result if isinstance(result, errors.Failure) else None
+    targets = () if isinstance(result, errors.Failure) else result
+    attempt = _deciding(found)
+    actual: dict[str, Any] = {
+        "division": {each.name: each.replicas for each in sorted(targets, key=lambda t: t.name)},
+        "group": found.decision.observed_affinity,
+        "error": failure.text if failure else "",
+        "feasible": sorted(each.name for each in attempt.ranked) if attempt else [],
+    }
+    if not case.expect:
+        told = {field: each for field, each in actual.items() if each and field != "feasible"}
+        yield expectations.Mismatch((), "nothing", expectations.text(told), told)
+    for field, written in case.expect.items():
+        if field in ("rejected", "scores", "rules"):
+            if attempt is not None:
+                yield from _COMPARING[field](written, attempt, policy)
+            continue
+        if _wanted(field, written) != actual[field]:
+            said = expectations.text(actual[field])
+            why = f" ({failure.text})" if failure and field != "error" else ""
+            yield expectations.Mismatch(
+                (field,), expectations.text(written), said + why, actual[field]
+            )
+
+
+def _wanted(field: str, written: Any) -> Any:  # noqa: ANN401 - YAML
+    if field == "division":
+        return {name: count for name, count in written.items() if count}
+    return sorted(written) if field == "feasible" else written
+
+
+def _deciding(found: explanation.Explanation) -> explanation.Attempt | None:
+    """Return the attempt that the result is of: the first one where all have failed."""
+    if not found.attempts:
+        return None
+    is_placed = not isinstance(found.decision.result, errors.Failure)
+    return found.attempts[-1 if is_placed else 0]
+
+
+def _rejected(
+    written: Mapping[str, str | list[str]], attempt: explanation.Attempt, policy: str
+) -> Iterator[expectations.Mismatch]:
+    for cluster, said in written.items():
+        refusing = _refusing(attempt, cluster)
+        listed = [said] if isinstance(said, str) else said
+        wanted = {_full(name, policy, refusing) for name in listed if name != ANY}
+        if refusing and wanted <= set(refusing):
+            continue
+        short = [name.removeprefix(f"{policy}/") for name in refusing]
+        actual = expectations.text(short) if short else "takes the resource"
+        corrected = short[0] if len(short) == 1 else short
+        yield expectations.Mismatch(
+            ("rejected", cluster),
+            expectations.text(said),
+            actual,
+            corrected if short else expectations.REMOVE,
+        )
+
+
+def _refusing(attempt: explanation.Attempt, cluster: str) -> list[str]:
+    """Return the rules, groups and plugins that refuse a cluster."""
+    return [
+        f"{each.ref.policy}/{each.ref.rule}" if each.ref else each.plugin
+        for each in attempt.refusals.get(cluster, ())
+    ]
+
+
+def _full(name: str, policy: str, known: Iterable[str]) -> str:
+    return f"{policy}/{name}" if f"{policy}/{name}" in known else name
+
+
+def _scores(
+    written: Mapping[str, float | str], attempt: explanation.Attempt, _: str
+) -> Iterator[expectations.Mismatch]:
+    totals = {each.name: float(each.score) for each in attempt.ranked}
+    for cluster, said in written.items():
+        yield from _number(("scores", cluster), said, totals.get(cluster))
+
+
+def _points(
+    written: Mapping[str, Mapping[str, float | str]], attempt: explanation.Attempt, policy: str
+) -> Iterator[expectations.Mismatch]:
+    given = {
+        (each.by, cluster): float(score_table.points(each.hundredths))
+        for cluster, points in attempt.points.items()
+        for each in points
+    }
+    names = {name for name, _ in given}
+    for rule, clusters in written.items():
+        name = _full(rule, policy, names)
+        for cluster, said in clusters.items():
+            yield from _number(("rules", rule, cluster), said, given.get((name, cluster)))
+
+
+def _number(
+    path: tuple[str, ...], written: float | str, actual: float | None
+) -> Iterator[expectations.Mismatch]:
+    expected = tolerance.parse(written)
+    if actual is None:
+        yield expectations.Mismatch(path, str(written), "is refused", expectations.REMOVE)
+    elif expected is None or not expected.accepts(actual):
+        corrected = tolerance.rewritten(written, actual)
+        yield expectations.Mismatch(path, str(written), str(tolerance.number(actual)), corrected)
+
+
+_COMPARING: dict[str, Callable[..., Iterator[expectations.Mismatch]]] = {
+    "rejected": _rejected,
+    "scores": _scores,
+    "rules": _points,
+}
+
+
+# --- coverage ------------------------------------------------------------------------------------
+
+
+def decisions(
+    found: explanation.Explanation, facts: list[evaluation.RuleFact]
+) -> Iterator[evaluation.Decision]:
+    """Yield what coverage counts: each attempt, with the same facts about rules."""
+    for attempt in found.attempts:
+        nodes = {
+            cluster: {
+                "all": [
+                    {"policy": each.ref.policy, "rule": each.ref.rule}
+                    for each in refusals
+                    if each.ref is not None
+                ]
+            }
+            for cluster, refusals in attempt.refusals.items()
+        }
+        points: dict[str, dict[str, float]] = {}
+        for cluster, given in attempt.points.items():
+            for each in given:
+                points.setdefault(each.by, {})[cluster] = float(score_table.points(each.hundredths))
+        about = [policy.name for policy in found.about]
+        yield evaluation.Decision({"prefilter": None, "nodes": nodes}, about, facts, points, {})
