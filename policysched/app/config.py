@@ -155,7 +155,7 @@ class Config(msgspec.Struct, frozen=True, rename="camel"):
     pod_initial_backoff_seconds: float = 1.0
     pod_max_backoff_seconds: float = 10.0
     pod_max_in_unschedulable_pods_seconds: float = 300.0
-    parallel_binds: int = 128
+    parallel_binds: int = 32
     prometheus: dict[str, settings.PrometheusSource] = {}
     leader_election: election_config.LeaderElectionConfig = election_config.LeaderElectionConfig()
     client_connection: ClientConnection = ClientConnection()
