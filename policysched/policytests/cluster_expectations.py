@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
     from policysched.lang import checked
 
+FIELDS = ("division", "group", "error")
+"""What only tests of cluster policies may expect."""
 ANY = "any"
 _PLUGINS = (
     *("ClusterEviction", "APIEnablement", "TaintToleration", "ClusterAffinity"),
