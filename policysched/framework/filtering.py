@@ -115,15 +115,16 @@ class FilterRunner:
         Source: runtime/framework.go, RunPreFilterPlugins: an unresolvable rejection ends it, a
         plain one still lets the others run, as preemption needs what they compute.
         """
-        outcome = PreFilterOutcome()
-        acting = self.acting_pre_filters(cycle)
-        for position, (number, plugin) in enumerate(acting):
+        settled, asked = self._settled_pre_filters(cycle)
+        outcome = PreFilterOutcome(skipped=set(settled))
+        for number, plugin in asked:
             result = self._pre_filter_one(number, plugin, cycle)
             answer = result.status
             if answer.is_skip:
                 outcome.skipped.add(number)
             elif not _takes(outcome, plugin.name, result):
-                outcome.unasked = frozenset(p.name for _, p in acting[position + 1 :])
+                acting = self.acting_pre_filters(cycle)
+                outcome.unasked = frozenset(p.name for n, p in acting if n > number)
                 break
         return outcome
 
@@ -185,6 +186,34 @@ class FilterRunner:
             kept = _ask(plugin, cycle.answers.state, cycle)
             cycle.answers.pre_filters[number] = kept
         return kept
+
+    def _settled_pre_filters(
+        self, cycle: Cycle
+    ) -> tuple[frozenset[int], Sequence[tuple[int, interface.PreFilterPlugin]]]:
+        """Return the numbers of plugins that skip equal pods, and those that are to be asked.
+
+        What is left out has nothing against any node, nor will it have.
+        """
+        acting = self.acting_pre_filters(cycle)
+
+        def settle(
+            left_out: frozenset[int],
+        ) -> Sequence[tuple[frozenset[int], Sequence[tuple[int, interface.PreFilterPlugin]]]]:
+            del left_out
+            skipped, silent = set[int](), set[int]()
+            for number, plugin in acting:
+                if number in self._kept_numbers:
+                    result = self._pre_filter_one(number, plugin, cycle)
+                    if result.status.is_skip:
+                        skipped.add(number)
+                    elif result.status.is_success and result.node_names is None:
+                        silent.add(number)
+                    else:
+                        break
+            asked = [one for one in acting if one[0] not in skipped and one[0] not in silent]
+            return [(frozenset(skipped), asked)]
+
+        return cycle.answers.planned("settled pre_filter", settle)[0]
 
     def acting_pre_filters(self, cycle: Cycle) -> Sequence[tuple[int, interface.PreFilterPlugin]]:
         """Return the numbered PreFilter plugins that apply to the pod, in order."""

@@ -15,6 +15,8 @@ from policysched.cluster import columns
 HUNDREDTHS = 100
 """Totals are fixed-point hundredths of a point: policy scores need them, sums stay exact."""
 
+_LOWEST = np.iinfo(np.int64).min
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Part:
@@ -86,13 +88,14 @@ class ScoreTable:
     totals: columns.IntArray
     parts: Sequence[Part | SlotPart] = ()
     details: Mapping[str, Detail] = dataclasses.field(default_factory=dict)
+    _best: npt.NDArray[np.intp] | None = None
 
     def best_rows(self) -> npt.NDArray[np.intp]:
         """Return the rows with the highest total, intp (b,)."""
-        if len(self.rows) == 0:
-            return self.rows
-        best: npt.NDArray[np.intp] = self.rows[self.totals == self.totals.max()]
-        return best
+        if self._best is None:
+            highest = self.totals.max(initial=_LOWEST)
+            self._best = self.rows[np.flatnonzero(self.totals == highest)]
+        return self._best
 
 
 def points(hundredths: int) -> int | float:

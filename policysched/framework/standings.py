@@ -131,9 +131,14 @@ def _best_positions(
 ) -> npt.NDArray[np.intp]:
     """Return positions among the feasible nodes; where points are equal, the first row's."""
     chosen = int(np.searchsorted(table.rows, chosen_row))
+    count = min(count, len(table.rows))
+    best = table.best_rows()
+    if len(best) >= count:
+        others = [row for row in best[:count].tolist() if row != chosen_row][: count - 1]
+        return np.array([chosen, *np.searchsorted(table.rows, others).tolist()], np.intp)
     left = table.totals.copy()
     positions = [chosen]
-    for _ in range(min(count, len(left)) - 1):
+    for _ in range(count - 1):
         left[positions[-1]] = _LOWEST
         positions.append(int(left.argmax()))
     return np.array(positions, np.intp)
