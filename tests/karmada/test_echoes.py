@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
 from policysched.app.karmada import echoes
 from policysched.karmada import objects
+from tests.karmada import twins
+from tests.realcluster import karmada
 
 if TYPE_CHECKING:
+    import pathlib
     from collections.abc import Callable, Sequence
 
     from policysched.kube import reflector
+    from tests.realcluster import api_client
+    from tests.realcluster import control_plane as control_planes
 
 FOR_EVER = 3600.0
+COUNT = 120
 
 
 class _Sink:
@@ -109,3 +115,45 @@ def test_the_sink_is_told_everything() -> None:
         ("upsert", _binding("2")),
         ("delete", _binding("2")),
     ]
+
+
+@pytest.mark.e2e
+def test_the_api_server_does_nearly_every_write_once(
+    karmada_plane: control_planes.ControlPlane, tmp_path: pathlib.Path
+) -> None:
+    """Without waiting, the status of nearly every binding is a second try."""
+    client = karmada_plane.client
+    karmada.create(client, twins.cluster("member1"))
+    client.create_many(
+        f"{karmada.WORK}/namespaces/default/resourcebindings",
+        [twins.of(twins.binding(f"app{n}", {}, replicas=2), twins.OURS) for n in range(COUNT)],
+    )
+    before = _writes(client)
+    with twins.ours(karmada_plane, tmp_path) as scheduler:
+        scheduler.wait_until(lambda: _writes(client).patches - before.patches >= 2 * COUNT)
+    after = _writes(client)
+    patches, tries = after.patches - before.patches, after.tries - before.tries
+    assert patches <= tries < 1.25 * patches
+
+
+class _Writes(NamedTuple):
+    """What the API server has counted: patches of bindings, and writes to etcd for them."""
+
+    patches: int
+    tries: int
+
+
+def _writes(client: api_client.ApiClient) -> _Writes:
+    lines = client.raw("GET", "/metrics").decode().splitlines()
+    return _Writes(
+        _sum(lines, "apiserver_request_total{", 'resource="resourcebindings"', 'verb="PATCH"'),
+        _sum(lines, "etcd_requests_total{", 'resource="resourcebindings"', 'operation="update"'),
+    )
+
+
+def _sum(lines: Sequence[str], start: str, *labels: str) -> int:
+    return sum(
+        int(float(line.rpartition(" ")[2]))
+        for line in lines
+        if line.startswith(start) and all(label in line for label in labels)
+    )

@@ -60,7 +60,7 @@ class Echoes:
         try:
             yield echo
         finally:
-            del self._by_uid[binding.metadata.uid]
+            self._by_uid.pop(binding.metadata.uid, None)
 
     def through(self, sink: reflector.Sink[objects.Binding]) -> reflector.Sink[objects.Binding]:
         """Return a sink that hands everything on, and notes what is shown."""
