@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from policysched import errors
 from policysched.app import config, plugin_sets, policy_sources, profile_choice
-from policysched.cluster import metric_needs, snapshot
+from policysched.cluster import metric_needs, shape_projection, snapshot
 from policysched.compiler import compiler, readings
 from policysched.compiler.rules import base
 from policysched.framework import interface, preemptions, profile, runtime, scoring, shadow
@@ -295,7 +295,12 @@ def _profile(
     spec: ProfileSpec, found: plugin_sets.PluginSet, of_text: compiler.CompiledPolicies | None
 ) -> profile.Profile:
     if of_text is None:
-        return profile.Profile(spec.name, tuple(found.plugins), found.weights)
+        return profile.Profile(
+            spec.name,
+            tuple(found.plugins),
+            found.weights,
+            projection=shape_projection.Projection(),
+        )
     return profile.Profile(
         spec.name,
         plugins=(*found.plugins, *of_text.plugins),
@@ -303,6 +308,7 @@ def _profile(
         tolerations=of_text.tolerations,
         policy_hash=of_text.policy_hash,
         policies=of_text.policies,
+        projection=of_text.projection,
     )
 
 

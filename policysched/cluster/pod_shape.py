@@ -238,6 +238,11 @@ class PodShape:
         return None
 
     @property
+    def own_name(self) -> str:
+        """The pod's name where the shape is of this pod alone, else ""."""
+        return self._pod_name if _is_single(self.spec) else ""
+
+    @property
     def _affinity(self) -> objects.Affinity:
         return self.spec.affinity or objects.Affinity()
 
@@ -343,7 +348,7 @@ class PodShapes:
         return {k: v for k, v in pod.metadata.annotations.items() if k in self._annotation_keys}
 
     def _signature(self, pod: objects.Pod, annotations: dict[str, str]) -> bytes:
-        spec = _shared_spec(pod.spec)
+        spec = shared_spec(pod.spec)
         meta = pod.metadata
         owner = _controller(pod)
         held = pod_requests.resized(pod)
@@ -353,7 +358,7 @@ class PodShapes:
         )
 
 
-def _shared_spec(spec: objects.PodSpec) -> objects.PodSpec:
+def shared_spec(spec: objects.PodSpec) -> objects.PodSpec:
     """Return the spec without what differs between pods of one workload and nobody reads.
 
     Volumes of other kinds than those decoded go: every pod of a service account has a

@@ -15,15 +15,15 @@ from collections.abc import Iterable
 import numpy as np
 import numpy.typing as npt
 
-from policysched.cluster import columns, just_placed, pod_shape, snapshot
+from policysched.cluster import columns, just_placed, node_row, pod_shape, snapshot
 from policysched.compiler import column, physical
 from policysched.compiler.kernels import arithmetic, scalar
 from policysched.framework import cycle_state, interface, shape_answers
 from policysched.lang import checked_expr
 
 _shape_index = operator.attrgetter("index")
-_MAX_SHAPES = 128
-"""Costs of so many shapes are kept: a vector of all nodes each."""
+_MAX_COSTS = 100_000
+"""So many costs are kept, of a shape on a node each."""
 
 
 class AddedLoad:
@@ -74,27 +74,30 @@ class AddedLoad:
 
 
 class _Costs:
-    """What a pod of each shape adds on each node, computed once for all nodes.
+    """What a pod of each shape adds on each node, computed once.
 
-    It follows from the pod and from what nodes are, which changes rarely; the shapes that came last
-    are kept.
+    It follows from the pod and from what nodes are, which changes rarely.
     """
 
     def __init__(self, cost: physical.NumberExpr, scale: float) -> None:
         self._cost = cost
         self._scale = scale
         self._version = shape_answers.Version(interface.Reads.NODE)
-        self._kept: dict[pod_shape.PodShape, columns.FloatArray] = {}
+        self._kept: dict[int, dict[pod_shape.PodShape, float]] = {}
+        self._count = 0
         self._nodes: columns.NodeColumns | None = None
 
     def of(self, shape: pod_shape.PodShape, row: int, snap: snapshot.Snapshot) -> float:
         """Return what it adds on the node of a row, 0 where that is missing or negative."""
-        costs = self._kept.get(shape)
-        if costs is None or len(costs) <= row:
-            costs = self._kept[shape] = self._compute(shape, snap)
-            if len(self._kept) > _MAX_SHAPES:
-                del self._kept[next(iter(self._kept))]
-        return costs.item(row)
+        on_row = self._kept.get(row)
+        if on_row is None:
+            on_row = self._kept[row] = {}
+        cost = on_row.get(shape)
+        if cost is None:
+            one = physical.OneNode(node_row.NodeRow(snap, row), shape, cycle_state.CycleState())
+            cost = on_row[shape] = max(self._cost.at(one) or 0.0, 0.0) / self._scale
+            self._count += 1
+        return cost
 
     def forget_changed(self, snap: snapshot.Snapshot) -> None:
         """Forget everything if a node changed since the last time; to be called before `of`."""
@@ -102,14 +105,9 @@ class _Costs:
             self._nodes = snap.nodes
             self._version = shape_answers.Version(interface.Reads.NODE)
         changed = self._version.changed_rows(snap)
-        if changed is None or len(changed):
+        if changed is None or len(changed) or self._count > _MAX_COSTS:
             self._kept.clear()
-
-    def _compute(self, shape: pod_shape.PodShape, snap: snapshot.Snapshot) -> columns.FloatArray:
-        batch = physical.Batch(snap.all_rows(), shape, cycle_state.CycleState(), keeps=False)
-        values, is_valid = physical.evaluate(self._cost, batch)
-        costs = np.where(is_valid, values, 0.0)
-        return column.on_each(np.maximum(costs, 0.0) / self._scale, snap.size)
+            self._count = 0
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

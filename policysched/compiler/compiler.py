@@ -6,7 +6,7 @@ import dataclasses
 import datetime
 from collections.abc import Iterable, Mapping
 
-from policysched.cluster import metric_needs, snapshot
+from policysched.cluster import metric_needs, shape_projection, snapshot
 from policysched.compiler import (
     metric_parts,
     needs,
@@ -52,6 +52,7 @@ class CompiledPolicies:
         metrics: to be sampled for them.
         timetables: when rules begin and cease to act.
         shadows: what `mode shadow` asks to be decided beside.
+        projection: what rules read of pods, of all profiles: pods repel those of others.
     """
 
     name: str | None
@@ -63,6 +64,7 @@ class CompiledPolicies:
     metrics: tuple[checked.CheckedMetric, ...]
     timetables: tuple[scope.Timetable, ...]
     shadows: tuple[CompiledShadow, ...] = ()
+    projection: shape_projection.Projection | None = None
 
     def next_change(self, now: datetime.datetime) -> datetime.datetime | None:
         """Return when a rule next begins or ceases to act: pods it rejected deserve a retry."""
@@ -185,6 +187,7 @@ def _compile(
         policies=tuple(p.name for p in here.policies if p.mode == "enforce") if here else (),
         metrics=here.metrics if here else (),
         timetables=_timetables((*filters, *scores, *grants)),
+        projection=pod_reads.projection(p for each in program.profiles for p in each.policies),
     )
 
 

@@ -1,9 +1,10 @@
-"""Which annotations of pods policies read: pods that differ in others only are equal pods."""
+"""What policies read of pods: those that differ in other labels and annotations are alike."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from policysched.cluster import shape_projection
 from policysched.lang import checked, checked_expr, checked_selector
 
 
@@ -16,6 +17,24 @@ def annotation_keys(policies: Iterable[checked.CheckedPolicy]) -> frozenset[str]
         for requirement in _requirements(selector)
         if isinstance(requirement, checked_selector.AnnotationRequirement)
     )
+
+
+def projection(policies: Iterable[checked.CheckedPolicy]) -> shape_projection.Projection:
+    """Return what policies read of an incoming pod."""
+    keys: set[str] = set()
+    reads_workload = False
+    for policy in policies:
+        for selector in _pod_selectors(policy):
+            keys.update(
+                requirement.key
+                for requirement in _requirements(selector)
+                if isinstance(requirement, checked_selector.LabelRequirement)
+            )
+        for rule in policy.rules:
+            if isinstance(rule, checked.PodAffinityRule | checked.TopologySpreadRule):
+                keys.update(rule.pods.match_label_keys, rule.pods.mismatch_label_keys)
+                reads_workload |= rule.pods.kind == "sameWorkload"
+    return shape_projection.Projection(frozenset(keys), reads_workload)
 
 
 def _pod_selectors(policy: checked.CheckedPolicy) -> Iterator[checked_selector.Selector]:

@@ -91,6 +91,17 @@ class ScopedPlugin(Plugin, Protocol):
         ...
 
 
+class SharingPlugin(Plugin, Protocol):
+    """Remembers something about pods by their shape when it is asked about them."""
+
+    def shares(self, state: cycle_state.CycleState, shape: pod_shape.PodShape) -> None:
+        """Take note of a shape for which answers are used that were given for another one.
+
+        They differ in labels or in their owner, of which this plugin reads nothing.
+        """
+        ...
+
+
 class EvidencePlugin(Plugin, Protocol):
     """Can say what it saw when it rejected nodes: values, of which each node has another one.
 

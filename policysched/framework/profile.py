@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Mapping
 
-from policysched.cluster import objects, pod_shape, snapshot
+from policysched.cluster import objects, pod_shape, shape_projection, snapshot
 from policysched.framework import interface
 
 TolerationsFn = Callable[[pod_shape.PodShape, snapshot.Snapshot], tuple[objects.Toleration, ...]]
@@ -33,6 +33,8 @@ class Profile:
         tolerations: the pod's own tolerations and those that policies add.
         policy_hash: identifies the policy text, "" without policies.
         policies: names of the policies in force, for events and logs.
+        projection: what plugins of this package read of pods, so that shapes that differ in nothing
+            of it share answers; None where only equal pods do.
     """
 
     scheduler_name: str
@@ -42,3 +44,4 @@ class Profile:
     tolerations: TolerationsFn = own_tolerations
     policy_hash: str = ""
     policies: tuple[str, ...] = ()
+    projection: shape_projection.Projection | None = None

@@ -89,7 +89,13 @@ class Framework:
         self._acting: dict[str, list[tuple[int, Any]]] = {}
         self._filters = filtering.FilterRunner(self._at("pre_filter"), self._at("filter"))
         self._scores = scoring.ScoreRunner(self._at("score"), prof.weights)
-        self._kept = shape_answers.ShapeAnswersCache(self._at("applies_to"), max_shapes=shapes_kept)
+        is_own = not any(asking.is_third_party(plugin) for plugin in prof.plugins)
+        self._kept = shape_answers.ShapeAnswersCache(
+            self._at("applies_to"),
+            max_shapes=shapes_kept,
+            projection=prof.projection if is_own else None,
+            sharing=[plugin for _, plugin in self._at("shares")],
+        )
 
     def measure_by(self, seconds: point_times.Seconds) -> None:
         """Measure how long extension points take by a monotonic clock; nobody does before."""

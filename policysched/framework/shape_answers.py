@@ -16,7 +16,7 @@ from typing import Any, TypeAlias, TypeVar, cast
 import numpy as np
 import numpy.typing as npt
 
-from policysched.cluster import node_row, objects, pod_shape, snapshot
+from policysched.cluster import node_row, objects, pod_shape, shape_projection, snapshot
 from policysched.framework import (
     asking,
     comparing,
@@ -235,15 +235,21 @@ class ShapeAnswersCache:
         scoped: Sequence[tuple[int, interface.ScopedPlugin]] = (),
         *,
         max_shapes: int = MAX_SHAPES,
+        projection: shape_projection.Projection | None = None,
+        sharing: Sequence[interface.SharingPlugin] = (),
     ) -> None:
         """Start with nothing kept.
 
         `scoped` are numbered plugins that leave out some shapes; with `max_shapes` 0 each pod is
-        decided from scratch.
+        decided from scratch. Shapes that `projection` does not tell apart share answers, and the
+        `sharing` plugins are told.
         """
         self._scoped = scoped
         self._max_shapes = max_shapes
+        self._projection = projection
+        self._sharing = sharing
         self._kept: OrderedDict[tuple[int, str, Tolerations], ShapeAnswers] = OrderedDict()
+        self._alike: OrderedDict[tuple[bytes, str, Tolerations], ShapeAnswers] = OrderedDict()
         self._stamp = (0, 0)
 
     def get(
@@ -257,15 +263,34 @@ class ShapeAnswersCache:
         stamp = (snap.counts.namespaces_generation, len(snap.nodes.resources))
         if stamp != self._stamp:
             self._kept.clear()
+            self._alike.clear()
             self._stamp = stamp
         key = (pod.shape.index, pod.pod.spec.node_name, tolerations)
         answers = self._kept.get(key)
         if answers is None or _is_over(answers.state.valid_until, snap.now):
-            answers = self._kept[key] = self._begin(pod.shape, tolerations, snap)
+            answers = self._kept[key] = self._of_alike(pod, tolerations, snap)
             if len(self._kept) > self._max_shapes:
                 self._kept.popitem(last=False)
         if key in self._kept:
             self._kept.move_to_end(key)
+        return answers
+
+    def _of_alike(
+        self, pod: pod_shape.PodInfo, tolerations: Tolerations, snap: snapshot.Snapshot
+    ) -> ShapeAnswers:
+        """Return the answers for shapes in which the same is read, fresh when there are none."""
+        if self._projection is None or not self._max_shapes:
+            return self._begin(pod.shape, tolerations, snap)
+        key = (self._projection.key(pod.shape), pod.pod.spec.node_name, tolerations)
+        answers = self._alike.get(key)
+        if answers is not None and not _is_over(answers.state.valid_until, snap.now):
+            for plugin in self._sharing:
+                plugin.shares(answers.state, pod.shape)
+        else:
+            answers = self._alike[key] = self._begin(pod.shape, tolerations, snap)
+            if len(self._alike) > self._max_shapes:
+                self._alike.popitem(last=False)
+        self._alike.move_to_end(key)
         return answers
 
     def _begin(

@@ -42,6 +42,10 @@ class TaintToleration:
         repelled = self._table(state, tolerations.repels).at(nodes) > 0
         return status.NodeStatuses.where(repelled, status.unresolvable(self.name, REASON))
 
+    def shares(self, state: cycle_state.CycleState, shape: pod_shape.PodShape) -> None:
+        """Remember the tolerations of a shape for which answers of another one are used."""
+        self._last_tolerations[shape] = state.tolerations
+
     def score(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
     ) -> columns.IntArray:
@@ -92,3 +96,4 @@ if TYPE_CHECKING:
     _score: type[interface.ScorePlugin] = TaintToleration
     _normalize: type[interface.NormalizeScorePlugin] = TaintToleration
     _events: type[interface.EventsPlugin] = TaintToleration
+    _sharing: type[interface.SharingPlugin] = TaintToleration

@@ -125,6 +125,7 @@ def framework(compiled: compiler.CompiledPolicies) -> runtime.Framework:
         plugins=compiled.plugins,
         weights=compiled.weights,
         tolerations=compiled.tolerations,
+        projection=compiled.projection,
     )
     return runtime.Framework(made, None)
 

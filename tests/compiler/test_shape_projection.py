@@ -1,0 +1,74 @@
+"""Pods that differ in nothing that anybody reads share answers, and all others do not."""
+
+from __future__ import annotations
+
+import pytest
+
+from policysched.cluster import pod_shape, shape_projection
+from policysched.compiler import pod_reads
+from tests import builders
+from tests.compiler import desk
+
+
+def _projection(text: str) -> shape_projection.Projection:
+    return pod_reads.projection(desk.check(text).policies)
+
+
+@pytest.mark.parametrize(
+    "text, keys, reads_workload",
+    [
+        ("policy p { for pods }", set(), False),
+        (
+            "policy p { for pods where tier = web reject when pod(track = canary) }",
+            {"tier", "track"},
+            False,
+        ),
+        (
+            """policy p { for pods podAffinity required self topologyKey zone
+            matchLabelKeys (version) mismatchLabelKeys (colour) }""",
+            {"version", "colour"},
+            False,
+        ),
+        (
+            "policy p { for pods podAntiAffinity preferred pods where app = db topologyKey zone }",
+            {"app"},
+            False,
+        ),
+        (
+            """policy p { for pods topologySpread sameWorkload topologyKey zone maxSkew 1
+            whenUnsatisfiable DoNotSchedule }""",
+            set(),
+            True,
+        ),
+    ],
+    ids=["nothing", "scopes and tests", "label keys", "sets of pods", "workloads"],
+)
+def test_policies_say_what_they_read_of_pods(
+    text: str, keys: set[str], reads_workload: bool
+) -> None:
+    """Every selector on pods counts, and every label by which pods are told apart."""
+    found = _projection(text)
+    assert found == shape_projection.Projection(frozenset(keys), reads_workload)
+
+
+def _key(projection: shape_projection.Projection, pod: builders.PodBuilder) -> bytes:
+    return projection.key(pod_shape.PodShapes().of(pod.build()))
+
+
+@pytest.mark.parametrize(
+    "other, is_alike",
+    [
+        (desk.pod("b", job="2", tier="web"), True),
+        (desk.pod("b", job="1", tier="db"), False),
+        (desk.pod("b", job="1"), False),
+        (desk.pod("b", job="1", tier="web").requests({"cpu": "1"}), False),
+        (desk.pod("b", job="1", tier="web").meta(namespace="other"), False),
+        (desk.pod("b", job="1", tier="web").node_selector({"a": "b"}), False),
+    ],
+    ids=["unread label", "read label", "without it", "requests", "namespace", "spec"],
+)
+def test_only_what_is_not_read_may_differ(other: builders.PodBuilder, is_alike: bool) -> None:
+    """Labels nobody asks for make no difference; all else does."""
+    projection = shape_projection.Projection(frozenset({"tier"}))
+    one = _key(projection, desk.pod("a", job="1", tier="web"))
+    assert (_key(projection, other) == one) is is_alike
