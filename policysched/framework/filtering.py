@@ -134,14 +134,23 @@ class FilterRunner:
         Dead rows are -1. It is not to be written to.
         """
         runs = self._runs(cycle, outcome)
-        if len(runs) == 1 and outcome.node_names is None:
-            return self._run_ids(runs[0], cycle)
+        if runs and isinstance(runs[0], kept_verdicts.KeptVerdicts) and outcome.node_names is None:
+            ids = self._run_ids(runs[0], cycle)  # which knows the dead rows
+            return self._first_failures(ids, runs[1:], cycle)
         nodes = cycle.snap.all_rows()
-        ids: status_table.StatusIds = np.zeros(len(nodes), np.int16)
+        ids = np.zeros(len(nodes), np.int16)
         _exclude_narrowed(ids, nodes, outcome, cycle.answers.table)
+        ids = self._first_failures(ids, runs, cycle)
+        return np.where(cycle.snap.is_alive, ids, np.int16(kept_verdicts.DEAD))
+
+    def _first_failures(
+        self, ids: status_table.StatusIds, runs: Sequence[_Run], cycle: Cycle
+    ) -> status_table.StatusIds:
+        """Return int16 (N,) `ids`, and where these are 0 what `runs` say, one after the other."""
         for run in runs:
-            ids = np.where(ids == 0, self._run_ids(run, cycle), ids)
-        ids[~cycle.snap.is_alive] = kept_verdicts.DEAD
+            answers = self._run_ids(run, cycle)
+            if answers.any():
+                ids = np.where(ids == 0, answers, ids)
         return ids
 
     def feasible_rows(
@@ -149,7 +158,7 @@ class FilterRunner:
     ) -> npt.NDArray[np.intp]:
         """Return intp (f,): the rows that pass by `ids`, what `filter` has returned or like it."""
         runs = self._runs(cycle, outcome)
-        if len(runs) == 1 and isinstance(runs[0], kept_verdicts.KeptVerdicts):
+        if runs and isinstance(runs[0], kept_verdicts.KeptVerdicts):
             return runs[0].feasible_rows(ids)
         return np.flatnonzero(ids == 0)
 
