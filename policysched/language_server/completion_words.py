@@ -148,6 +148,8 @@ def _domains(context: contexts.Context) -> tuple[words.Domain, ...]:
 def _labels(program: programs.Program, domain: words.Domain) -> Iterator[proposals.Proposal]:
     labels = program.words.of(domain)
     for key, values in labels.items():
+        if key in vocabulary.FIELDS[domain]:
+            continue  # proposed as one
         shown = ", ".join(sorted(values)[:_MAX_SHOWN_VALUES])
         shown += ", …" if len(values) > _MAX_SHOWN_VALUES else ""
         yield proposals.Proposal(
@@ -214,7 +216,7 @@ def _of_expressions(
         yield from (proposals.Proposal(f'"{each}"', "value", "resource", rank=2) for each in quoted)
         return
     if opening == "label":
-        yield from _labels(program, "node")
+        yield from _labels(program, "cluster" if context.item == "clusterPolicy" else "node")
         return
     for each in program.index.defined("metric", "let", "param"):
         doc = definition(program, each)

@@ -13,6 +13,7 @@ from policysched.language_server import (
     programs,
     promql_words,
     selections,
+    vocabulary,
     word_docs,
 )
 
@@ -132,11 +133,16 @@ def _of_word(program: programs.Program, scan: scanner.Scan, lexeme: scanner.Lexe
 
 def _of_label(program: programs.Program, found: selections.Found) -> list[str]:
     requirement = found.selector
-    if not isinstance(requirement, checked_selector.LabelRequirement) or found.about != "nodes":
+    domain = _LABELLED.get(found.about)
+    if not isinstance(requirement, checked_selector.LabelRequirement) or domain is None:
         return []
-    values = program.known.words.of("node").get(requirement.key)
+    values = program.known.words.of(domain).get(requirement.key)
     if values is None:
         return []
     shown = ", ".join(f"`{each}`" for each in sorted(values)[:_MAX_VALUES])
     more = ", …" if len(values) > _MAX_VALUES else ""
-    return [f"Values of `{requirement.key}` on the nodes: {shown}{more}"]
+    return [f"Values of `{requirement.key}` on the {found.about}: {shown}{more}"]
+
+
+_LABELLED: dict[str, vocabulary.Domain] = {"nodes": "node", "clusters": "cluster"}
+"""What selectors are about → whose labels are known."""

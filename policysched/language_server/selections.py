@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterator
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from policysched.lang import checked, checked_selector, source
 from policysched.language_server import programs
-from policysched.lint import scopes, selector_sets
+from policysched.lint import across_clusters, scopes, selector_sets
 from policysched.lint.rules import ps307
+
+if TYPE_CHECKING:
+    from policysched.lint import cluster_facts  # brings NumPy
 
 _SMALL = 0.01
 
@@ -19,7 +22,7 @@ class Found:
     """A requirement of a selector.
 
     Attributes:
-        about: `pods`, `nodes` or `namespaces`.
+        about: as `subject.Occurrence` has it.
     """
 
     selector: checked_selector.Requirement
@@ -48,11 +51,13 @@ def written(program: programs.Program, found: Found) -> str:
 
 
 def count(program: programs.Program, found: Found) -> str:
-    """Say how many nodes match; "" if no cluster is known, or it is not about nodes."""
+    """Say how many nodes, or member clusters, match; "" if none are known."""
     cluster = program.known.cluster
-    if cluster is None or found.about != "nodes":
+    if cluster is not None and found.about == "clusters":
+        cluster = cluster.members
+    if cluster is None or found.about not in {"nodes", "clusters"}:
         return ""
-    return f"matches {cluster.matching(found.selector)} of {len(cluster.nodes)} nodes"
+    return f"matches {cluster.matching(found.selector)} of {len(cluster.nodes)} {found.about}"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -72,34 +77,57 @@ def lenses(program: programs.Program, text: str) -> Iterator[Note]:
     cluster = program.known.cluster
     if cluster is None or program.result.program is None:
         return
-    total = len(cluster.nodes)
-    for policy in program.result.program.policies:
-        if policy.span.file != text:
+    checked_program = program.result.program
+    for policy in (*checked_program.policies, *checked_program.cluster_policies):
+        known = _compared_with(policy, cluster)
+        if policy.span.file != text or known is None:
             continue
         yield Note(policy.span, ", ".join(facts_of_policy(program, policy.name)))
         for rule in policy.rules:
             if isinstance(rule, checked.NodeAffinityRule):
-                matching = cluster.matching(rule.selector)
-                yield Note(rule.head.span, f"matches {matching}/{total} nodes")
+                yield Note(rule.head.span, _matches(policy, known, rule.selector))
+        for group in policy.clusters.groups if policy.clusters else ():
+            yield Note(group.span, _matches(policy, known, group.selector))
+
+
+def _compared_with(
+    policy: checked.CheckedPolicy, cluster: cluster_facts.ClusterFacts
+) -> cluster_facts.ClusterFacts | None:
+    """Return nodes and pods, or for a clusterPolicy what stands for them; None without any."""
+    return cluster if policy.clusters is None else cluster.members
+
+
+def _matches(
+    policy: checked.CheckedPolicy,
+    known: cluster_facts.ClusterFacts,
+    *selectors: checked_selector.Selector,
+) -> str:
+    what = "nodes" if policy.clusters is None else "clusters"
+    return f"matches {known.matching(*selectors)}/{len(known.nodes)} {what}"
 
 
 def facts_of_policy(program: programs.Program, name: str) -> list[str]:
-    """Return for how many pods a policy is, and how many nodes its affinities leave them."""
+    """Return for how many pods a policy is, and how many nodes its affinities leave them.
+
+    Of a clusterPolicy: for how many bindings, and how many clusters.
+    """
     cluster, known = program.known.cluster, program.result.program
     if cluster is None or known is None:
         return []
-    policy = next((each for each in known.policies if each.name == name), None)
-    if policy is None:
+    every = (*known.policies, *known.cluster_policies)
+    policy = next((each for each in every if each.name == name), None)
+    compared = None if policy is None else _compared_with(policy, cluster)
+    if policy is None or compared is None:
         return []
     required = [
         rule.selector
         for rule in policy.rules
         if isinstance(rule, checked.NodeAffinityRule) and rule.weight is None
     ]
-    pods = len(cluster.pods_of(policy))
-    facts = [f"{pods}/{len(cluster.pods)} pods"]
+    what = "pods" if policy.clusters is None else "bindings"
+    facts = [f"{len(compared.pods_of(policy))}/{len(compared.pods)} {what}"]
     if required:
-        facts.append(f"matches {cluster.matching(*required)}/{len(cluster.nodes)} nodes")
+        facts.append(_matches(policy, compared, *required))
     return facts
 
 
@@ -109,7 +137,8 @@ def shares(program: programs.Program, text: str) -> Iterator[Note]:
         return
     seen: set[source.Span] = set()
     for profile in program.result.program.profiles:
-        for rule, share in _shares(profile):
+        across = across_clusters.as_rows(profile)
+        for rule, share in (*_shares(profile), *_shares(across)):
             span = rule.head.span
             if span.file == text and span not in seen:
                 seen.add(span)
