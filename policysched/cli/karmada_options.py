@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING
 
 from policysched import clock as clocks
@@ -34,8 +35,9 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--feature-gates",
         metavar="GATE=true,…",
         default="",
-        help="gates of Karmada, AllAlpha and AllBeta; those of WorkloadAffinity, "
-        "PriorityBasedScheduling and CustomizedClusterResourceModeling change something here",
+        help="gates of Karmada, AllAlpha and AllBeta; of use here are WorkloadAffinity, "
+        "PriorityBasedScheduling, MultiplePodTemplatesScheduling and "
+        "CustomizedClusterResourceModeling",
     )
 
 
@@ -49,7 +51,12 @@ def algorithm(
         ConfigurationError: a plugin of another package cannot be used.
     """
     from policysched.karmada import algorithm as algorithms  # noqa: PLC0415 - `--help` does without
-    from policysched.karmada import capacity, gates, registry  # noqa: PLC0415 - the same
+    from policysched.karmada import (  # noqa: PLC0415 - the same
+        capacity,
+        component_sets,
+        gates,
+        registry,
+    )
 
     on = gates.parse(args.feature_gates)
     plugins = registry.with_entry_points(
@@ -58,7 +65,11 @@ def algorithm(
     said = [word.strip() for word in args.plugins.split(",")]
     return algorithms.Algorithm(
         registry.chosen(plugins, said),
-        estimator=capacity.room_for if on.resource_models else capacity.room_without_models,
+        estimator=functools.partial(
+            component_sets.room_for if on.component_sets else capacity.room_for,
+            with_models=on.resource_models,
+        ),
+        places_sets=on.component_sets,
         with_empty_clusters=args.enable_empty_workload_propagation,
         policies=policies,
     )

@@ -14,6 +14,7 @@ from policysched.karmada import (
     candidates,
     capacity,
     cluster_matching,
+    component_sets,
     errors,
     interface,
     judgement,
@@ -70,6 +71,8 @@ class Algorithm:
         with_empty_clusters: whether clusters that were selected but got no replicas are named, too
             (`--enable-empty-workload-propagation`).
         observer: is told of the steps.
+        places_sets: whether workloads of several components are placed as a whole
+            (the gate MultiplePodTemplatesScheduling); the estimator has to count sets then.
         policies: the cluster policies in force, None without any; they filter and score after the
             plugins.
     """
@@ -79,6 +82,7 @@ class Algorithm:
     with_empty_clusters: bool = False
     observer: Observer = dataclasses.field(default_factory=_Nobody)
     policies: cluster_policies.ClusterPolicies | None = None
+    places_sets: bool = False
 
     @functools.cached_property
     def filters(self) -> list[interface.FilterPlugin]:
@@ -112,7 +116,8 @@ class Algorithm:
             return errors.nothing_fits(clusters.all_count, reasons)
         found = self.candidates_among(request, clusters, feasible)
         self.observer.step_ended("Score")
-        chosen = select_clusters.select(found, request.spec, request.placement)
+        needed = self.needed(request.spec)
+        chosen = select_clusters.select(found, request.spec, request.placement, needed)
         if isinstance(chosen, errors.Failure):
             return chosen.within("failed to select clusters")
         self.observer.step_ended("Select")
@@ -123,6 +128,11 @@ class Algorithm:
         if self.with_empty_clusters:
             shares |= {c.name: 0 for c in chosen if c.name not in shares}
         return tuple(objects.TargetCluster(name=n, replicas=r) for n, r in shares.items())
+
+    def needed(self, spec: objects.BindingSpec) -> int:
+        """Return what the chosen clusters have to have room for: replicas, or one whole set."""
+        is_whole = self.places_sets and component_sets.is_placed_whole(spec)
+        return 1 if is_whole else spec.replicas
 
     def _reasons(self, request: interface.Request, clusters: snapshot.Snapshot) -> Sequence[str]:
         """Return for each cluster what the first filter that refuses it says."""

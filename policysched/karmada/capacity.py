@@ -7,7 +7,6 @@ Source: Karmada v1.18.2 `pkg/estimator/client/general.go` and `pkg/scheduler/cor
 from __future__ import annotations
 
 import collections
-import functools
 import math
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -30,7 +29,7 @@ MAX_INT32: Final = 2**31 - 1
 PODS_PER_NODE: Final = 110
 """What Karmada supposes that a node of a resource model takes."""
 
-_CPU, _PODS = "cpu", "pods"
+_CPU, PODS = "cpu", "pods"
 _NATIVE = frozenset({_CPU, "memory", "ephemeral-storage"})
 
 
@@ -65,14 +64,27 @@ def room_for(
         ("room", key, with_models),
         lambda: [_of_cluster(c, requirements, with_models=with_models) for c in clusters.clusters],
     )
+    return limited(rooms, spec, clusters, feasible)
+
+
+def limited(
+    rooms: Room,
+    spec: objects.BindingSpec,
+    clusters: snapshot.Snapshot,
+    feasible: Sequence[int],
+    *,
+    counts_sets: bool = False,
+) -> Room:
+    """Return what clusters say of themselves, limited by what their estimators say.
+
+    Raises:
+        Unanswered: estimators are to be asked first.
+    """
     if clusters.estimated is not None:
         by_name = {clusters.clusters[i].metadata.name: i for i in feasible}
-        rooms = estimates.least(rooms, by_name, clusters.estimated, spec)
+        about = estimates.Question(spec, (), counts_sets)
+        rooms = estimates.least(rooms, by_name, clusters.estimated, about)
     return [spec.replicas if room == MAX_INT32 else room for room in rooms]
-
-
-room_without_models = functools.partial(room_for, with_models=False)
-"""The same where CustomizedClusterResourceModeling is off."""
 
 
 def _of_cluster(
@@ -84,7 +96,7 @@ def _of_cluster(
     summary = cluster.status.resource_summary
     if summary is None:
         return 0
-    pods = math.ceil(_available(summary, _PODS) or 0)
+    pods = math.ceil(available(summary, PODS) or 0)
     if pods <= 0:
         return 0
     if requirements is None:
@@ -96,7 +108,7 @@ def _of_cluster(
     return objects.int32(min(pods, by_nodes))
 
 
-def _available(summary: objects.ResourceSummary, resource: str) -> Fraction | None:
+def available(summary: objects.ResourceSummary, resource: str) -> Fraction | None:
     """Return what is allocatable and neither allocated nor about to be; None if not listed."""
     if resource not in summary.allocatable:
         return None
@@ -110,11 +122,11 @@ def _of_summary(summary: objects.ResourceSummary, request: objects.ResourceList)
     for resource, asked in request.items():
         if quantity.value(asked) <= 0:
             continue
-        available = _available(summary, resource)
-        if available is None or available <= 0:
+        left = available(summary, resource)
+        if left is None or left <= 0:
             return 0
         unit = 1000 if resource == _CPU else 1
-        room = min(room, math.ceil(available * unit) // _amount(resource, asked))
+        room = min(room, math.ceil(left * unit) // amount_of(resource, asked))
     return room
 
 
@@ -124,6 +136,19 @@ def _of_models(
     request: objects.ResourceList,
 ) -> int | None:
     """Return how many fit on nodes of the grades' least sizes; None without usable models."""
+    nodes = nodes_by_size(models, summary)
+    if nodes is None:
+        return None
+    return min(MAX_INT32, sum(count * _on_node(size, request) for size, count in nodes))
+
+
+def nodes_by_size(
+    models: Sequence[objects.ResourceModel], summary: objects.ResourceSummary
+) -> list[tuple[dict[str, wire.Quantity], int]] | None:
+    """Return the least size of each grade, and how many nodes have it; smallest grade first.
+
+    None is returned without usable models.
+    """
     counted = summary.allocatable_modelings
     if not counted or not models or any(grade.count < 0 for grade in counted):
         return None
@@ -131,21 +156,19 @@ def _of_models(
     for grade in counted:
         nodes[grade.grade] += grade.count
     sizes = {model.grade: {r.name: r.min for r in model.ranges} for model in models}
-    return min(
-        MAX_INT32, sum(nodes[grade] * _on_node(size, request) for grade, size in sizes.items())
-    )
+    return [(sizes[grade], nodes[grade]) for grade in sorted(sizes)]
 
 
 def _on_node(size: Mapping[str, wire.Quantity], request: objects.ResourceList) -> int:
     room = PODS_PER_NODE
     for resource, asked in request.items():
-        wanted = _amount(resource, asked)
-        if wanted > 0 and _counts_on_nodes(resource):
-            room = min(room, max(0, _amount(resource, size.get(resource, 0))) // wanted)
+        wanted = amount_of(resource, asked)
+        if wanted > 0 and counts_on_nodes(resource):
+            room = min(room, max(0, amount_of(resource, size.get(resource, 0))) // wanted)
     return room
 
 
-def _counts_on_nodes(resource: str) -> bool:
+def counts_on_nodes(resource: str) -> bool:
     """Return whether the simulated nodes know the resource: natively, or as a scalar one."""
     return (
         resource in _NATIVE
@@ -154,5 +177,6 @@ def _counts_on_nodes(resource: str) -> bool:
     )
 
 
-def _amount(resource: str, amount: wire.Quantity) -> int:
+def amount_of(resource: str, amount: wire.Quantity) -> int:
+    """Return an amount of a resource: CPU in milli, all else in whole units, rounded up."""
     return quantity.milli_value(amount) if resource == _CPU else quantity.value(amount)

@@ -30,10 +30,12 @@ class Question:
     Attributes:
         spec: that of the binding.
         clusters: names of those whose estimators have not been asked yet.
+        counts_sets: whether it is about whole sets of the components of the binding.
     """
 
     spec: objects.BindingSpec
     clusters: tuple[str, ...]
+    counts_sets: bool = False
 
 
 class Unanswered(Exception):  # noqa: N818 - the decision waits, nothing is wrong
@@ -52,7 +54,7 @@ def least(
     rooms: Sequence[int],
     asked: Mapping[str, int],
     answers: Answers,
-    spec: objects.BindingSpec,
+    about: Question,
 ) -> Sequence[int]:
     """Return the rooms, none of them more than its estimator says.
 
@@ -62,7 +64,7 @@ def least(
         rooms: what clusters say of themselves.
         asked: places in `rooms` of those clusters that the binding may go to, by name.
         answers: what is known by now.
-        spec: that of the binding.
+        about: what is asked of those that have not been asked.
 
     Raises:
         Unanswered: some have not been asked.
@@ -71,7 +73,7 @@ def least(
         return rooms
     missing = tuple(name for name in asked if name not in answers)
     if missing:
-        raise Unanswered(Question(spec, missing))
+        raise Unanswered(dataclasses.replace(about, clusters=missing))
     limited = list(rooms)
     for name, place in asked.items():
         said = answers[name]

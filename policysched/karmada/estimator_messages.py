@@ -15,13 +15,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from policysched.cluster import objects as core
     from policysched.karmada import objects
 
 SERVICE: Final = "github.com.karmada_io.karmada.pkg.estimator.service.Estimator"
 MAX_AVAILABLE_REPLICAS: Final = f"/{SERVICE}/MaxAvailableReplicas"
+MAX_AVAILABLE_SETS: Final = f"/{SERVICE}/MaxAvailableComponentSets"
 
 _VARINT, _BYTES = 0, 2
 _MAX_VARINT_BYTES = 10
@@ -33,9 +34,13 @@ class MessageError(Exception):
     """An answer is no message of protobuf."""
 
 
-def max_available_replicas_request(cluster: str, requirements: bytes) -> bytes:
-    """Return a MaxAvailableReplicasRequest; `requirements` is what `requirements` returns."""
-    return _text(1, cluster) + requirements
+def request(cluster: str, about: bytes) -> bytes:
+    """Return a request to the estimator of a cluster.
+
+    `about` is what `requirements` returns, for `MAX_AVAILABLE_REPLICAS`, or what `component_set`
+    returns, for `MAX_AVAILABLE_SETS`.
+    """
+    return _text(1, cluster) + about
 
 
 def requirements(asked: objects.ReplicaRequirements | None) -> bytes:
@@ -51,6 +56,21 @@ def requirements(asked: objects.ReplicaRequirements | None) -> bytes:
         + _text(4, asked.priority_class_name)
         + _map(5, amounts),
     )
+
+
+def component_set(components: Sequence[objects.Component], namespace: str) -> bytes:
+    """Return the fields of a request that say what a set of components asks for."""
+    return b"".join(_field(2, _component(each)) for each in components) + _text(3, namespace)
+
+
+def _component(component: objects.Component) -> bytes:
+    asked = component.replica_requirements
+    message = _text(1, component.name)
+    if asked is not None:
+        amounts = {name: _text(1, str(amount)) for name, amount in asked.resource_request.items()}
+        said = _claim(asked.node_claim) + _map(2, amounts) + _text(3, asked.priority_class_name)
+        message += _field(2, said + _map(4, amounts))
+    return message + _varint(3 << 3 | _VARINT) + _varint(component.replicas % 2**64)
 
 
 def count(answer: bytes) -> int:

@@ -126,7 +126,8 @@ def _attempt(
     feasible = [place for place, name in enumerate(names) if not refusals[name]]
     found = algorithm.candidates_among(request, clusters, feasible)
     result = algorithm.attempt(request, clusters, afresh=afresh)
-    chosen = select_clusters.select(found, request.spec, request.placement) if found else ()
+    needed = algorithm.needed(request.spec)
+    chosen = select_clusters.select(found, request.spec, request.placement, needed) if found else ()
     selection = division = None
     if chosen and not isinstance(chosen, errors.Failure):
         selection = steps.selection(request, chosen)

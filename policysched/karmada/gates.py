@@ -37,10 +37,15 @@ _BETA: Final = {
     "LoggingBetaOptions": True,
     "PropagateDeps": True,
 }
-_UNKNOWN_HERE: Final = ("MultiplePodTemplatesScheduling", "SchedulingOvercommitProtection")
+_UNKNOWN_HERE: Final = ("SchedulingOvercommitProtection",)
 _TRUE, _FALSE = ("1", "t", "T", "TRUE", "true", "True"), ("0", "f", "F", "FALSE", "false", "False")
 
-KNOWN: Final = ("CustomizedClusterResourceModeling", "PriorityBasedScheduling", "WorkloadAffinity")
+KNOWN: Final = (
+    "CustomizedClusterResourceModeling",
+    "MultiplePodTemplatesScheduling",
+    "PriorityBasedScheduling",
+    "WorkloadAffinity",
+)
 """Those that change what the scheduler does; others are about other programs of Karmada."""
 
 
@@ -52,11 +57,13 @@ class Gates:
         resource_models: CustomizedClusterResourceModeling.
         priorities: PriorityBasedScheduling.
         workload_affinity: WorkloadAffinity.
+        component_sets: MultiplePodTemplatesScheduling.
     """
 
     resource_models: bool = True
     priorities: bool = False
     workload_affinity: bool = False
+    component_sets: bool = False
 
 
 def parse(text: str) -> Gates:
@@ -80,6 +87,7 @@ def parse(text: str) -> Gates:
         resource_models=on["CustomizedClusterResourceModeling"],
         priorities=on["PriorityBasedScheduling"],
         workload_affinity=on["WorkloadAffinity"],
+        component_sets=on["MultiplePodTemplatesScheduling"],
     )
 
 

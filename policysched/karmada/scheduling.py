@@ -221,7 +221,12 @@ class Scheduling:
             )
             why = triggers.Trigger.RECONCILE
             return Attempt(binding, why, failure, True, started_seconds)
-        trigger = triggers.trigger(binding, self._store.leaving, self._completed(binding))
+        trigger = triggers.trigger(
+            binding,
+            self._store.leaving,
+            self._completed(binding),
+            places_sets=self._algorithm.places_sets,
+        )
         if trigger is None and triggers.was_interrupted(binding):
             trigger = triggers.Trigger.RECONCILE
         attempt = Attempt(binding, trigger, None, False, started_seconds)

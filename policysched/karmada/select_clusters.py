@@ -19,9 +19,15 @@ Selection: TypeAlias = "Sequence[candidates.Candidate] | errors.Failure"
 
 
 def select(
-    found: Sequence[candidates.Candidate], spec: objects.BindingSpec, placement: objects.Placement
+    found: Sequence[candidates.Candidate],
+    spec: objects.BindingSpec,
+    placement: objects.Placement,
+    needed: int,
 ) -> Selection:
-    """Return the clusters that the binding is to be divided among, best first, or why none."""
+    """Return the clusters that the binding is to be divided among, best first, or why none.
+
+    `needed` is what they have to have room for together; see `Algorithm.needed`.
+    """
     ranked = sorted(found, key=lambda candidate: candidate.rank)
     if not placement.spread_constraints or ignores_constraints(placement.replica_scheduling):
         return ranked
@@ -29,7 +35,7 @@ def select(
     if "region" in fields:
         return _by_region(ranked, spec, placement)
     if "cluster" in fields:
-        return _by_cluster(ranked, spec, placement)
+        return _by_cluster(ranked, placement, needed)
     return errors.Failure("other", "just support cluster and region spread constraint")
 
 
@@ -44,9 +50,7 @@ def ignores_constraints(strategy: objects.ReplicaScheduling | None) -> bool:
 
 
 def _by_cluster(
-    ranked: Sequence[candidates.Candidate],
-    spec: objects.BindingSpec,
-    placement: objects.Placement,
+    ranked: Sequence[candidates.Candidate], placement: objects.Placement, needed: int
 ) -> Selection:
     constraint = region_groups.constraint(placement, "cluster")
     if len(ranked) < constraint.min_groups:
@@ -56,12 +60,12 @@ def _by_cluster(
     count = min(len(ranked), constraint.max_groups)
     if placement.scheduling_type == objects.DUPLICATED:
         return ranked[:count]
-    chosen = _with_room(ranked, count, spec.replicas)
+    chosen = _with_room(ranked, count, needed)
     return chosen or errors.Failure("other", f"no enough resource when selecting {count} clusters")
 
 
 def _with_room(
-    ranked: Sequence[candidates.Candidate], count: int, replicas: int
+    ranked: Sequence[candidates.Candidate], count: int, needed: int
 ) -> Sequence[candidates.Candidate]:
     """Return the best clusters, the worst of them exchanged for roomier ones until all fits.
 
@@ -69,12 +73,12 @@ def _with_room(
     """
     chosen, rest = list(ranked[:count]), list(ranked[count:])
     for place in reversed(range(count)):
-        if sum(c.available for c in chosen) >= replicas:
+        if sum(c.available for c in chosen) >= needed:
             break
         roomiest = max(range(len(rest)), key=lambda i: rest[i].available, default=None)
         if roomiest is not None and rest[roomiest].available > chosen[place].available:
             chosen[place], rest[roomiest] = rest[roomiest], chosen[place]
-    return chosen if sum(c.available for c in chosen) >= replicas else ()
+    return chosen if sum(c.available for c in chosen) >= needed else ()
 
 
 def _by_region(

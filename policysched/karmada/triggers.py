@@ -73,6 +73,8 @@ def trigger(
     binding: objects.Binding,
     leaving: AbstractSet[str],
     completed: objects.Placement | None = None,
+    *,
+    places_sets: bool = False,
 ) -> Trigger | None:
     """Return why the binding is to be scheduled now, None when it may stay as it is.
 
@@ -81,12 +83,14 @@ def trigger(
         leaving: names of clusters that are being deleted.
         completed: the placement with what cluster policies add, which may say that replicas are
             divided where the placement does not; None for the placement as it is.
+        places_sets: see `Algorithm`.
     """
     spec, placement = binding.spec, binding.spec.placement
     if placement is None or _placement_changed(binding, placement):
         return Trigger.RECONCILE
     in_force = completed or placement
-    if _replicas_changed(spec, in_force):
+    is_lost = places_sets and bool(spec.components) and not spec.clusters
+    if _replicas_changed(spec, in_force) or (is_lost and in_force.replica_scheduling is not None):
         return Trigger.SCALE
     is_duplicated = in_force.scheduling_type == objects.DUPLICATED
     if decide.reschedule_is_asked_for(binding) or not spec.is_workload or is_duplicated:

@@ -85,6 +85,8 @@ async def grpc(service: Service, tls: ssl.SSLContext | None = None) -> AsyncIter
     finally:
         serving.close()
         await serving.wait_closed()
+        for _ in range(5):  # connections that the other side has closed hear of it
+            await asyncio.sleep(0)
 
 
 @contextlib.asynccontextmanager

@@ -21,8 +21,8 @@ BINDINGS = 8
 """In every control plane."""
 
 
-def control_plane(seed: str, *, has_groups: bool = False) -> Object:
-    """Return a v1 List of clusters and bindings, with groups of workloads if wanted."""
+def control_plane(seed: str, *, has_groups: bool = False, has_components: bool = False) -> Object:
+    """Return a v1 List of clusters and bindings, with groups or components if wanted."""
     d = draw.Draw(seed)
     # Go's sort is not stable on more than 12 ties, so there are never more candidates.
     clusters = [_cluster(d, f"m{i:02d}") for i in range(d.number(0 if d.chance(0.02) else 1, 12))]
@@ -31,6 +31,9 @@ def control_plane(seed: str, *, has_groups: bool = False) -> Object:
     if has_groups:
         for binding in bindings:
             binding["spec"] |= _groups(d)
+    if has_components:
+        for binding in bindings:
+            _add_components(d, binding["spec"])
     return {"apiVersion": "v1", "kind": "List", "items": [*clusters, *bindings]}
 
 
@@ -178,6 +181,34 @@ def _groups(d: draw.Draw) -> Object:
         if d.chance(0.4)
     }
     return {"workloadAffinityGroups": groups} if groups else {}
+
+
+def _add_components(d: draw.Draw, spec: Object) -> None:
+    """Make most bindings workloads of several components, most of these for one cluster."""
+    if d.chance(0.85):
+        spec["components"] = [_component(d, f"c{i}") for i in range(d.number(1, 3))]
+        if d.chance(0.7):
+            spec.pop("replicas", None)
+            spec.pop("replicaRequirements", None)
+    if "placement" in spec and d.chance(0.8):
+        one = {"spreadByField": "cluster", "minGroups": 1, "maxGroups": 1}
+        others = spec["placement"].get("spreadConstraints", [])
+        spec["placement"]["spreadConstraints"] = [
+            one,
+            *(each for each in others if each["spreadByField"] != "cluster"),
+        ]
+
+
+def _component(d: draw.Draw, name: str) -> Object:
+    component: Object = {"name": name, "replicas": d.weighted({0: 1, 1: 4, 2: 3, 7: 1})}
+    if d.chance(0.85):
+        requests = {"cpu": d.pick(("100m", "1", "2500m", "0"))}
+        if d.chance(0.5):
+            requests["memory"] = d.pick(("128Mi", "1G", "3Gi"))
+        if d.chance(0.1):
+            requests["example.com/gpu"] = "1"
+        component["replicaRequirements"] = {"resourceRequest": requests}
+    return component
 
 
 def _targets(d: draw.Draw, clusters: list[str]) -> list[Object]:

@@ -41,6 +41,15 @@ def test_workload_affinity_groups_equal_those_of_karmada() -> None:
         _compare(count, plugin, gate=gate, is_exact=True)
 
 
+def test_components_are_placed_as_a_whole() -> None:
+    """The gate MultiplePodTemplatesScheduling; and without it the same bindings as ever."""
+    count, gate = CASES // 2, "MultiplePodTemplatesScheduling=true"
+    assert _compare(count, "*", gate=gate, has_components=True) == count * cases.BINDINGS
+    both = f"{gate},CustomizedClusterResourceModeling=false"
+    _compare(count // 4, "*", gate=both, has_components=True)
+    _compare(count // 4, "*", has_components=True)
+
+
 def test_models_of_nodes_may_be_left_out() -> None:
     """The gate CustomizedClusterResourceModeling, which is on unless somebody turns it off."""
     gate = "CustomizedClusterResourceModeling=false"
@@ -53,7 +62,13 @@ def test_empty_clusters_are_named_like_in_karmada() -> None:
 
 
 def _compare(
-    count: int, plugins: str, *, gate: str = "", empty: bool = False, is_exact: bool = False
+    count: int,
+    plugins: str,
+    *,
+    gate: str = "",
+    empty: bool = False,
+    is_exact: bool = False,
+    has_components: bool = False,
 ) -> int:
     """Compare fresh control planes and return of how many bindings; fail on a difference."""
     options = [f"--plugins={plugins}", f"--feature-gates={gate}"]
@@ -61,7 +76,11 @@ def _compare(
     compared = 0
     with oracle_process.running() as karmada, product.running(*options) as ours:
         for number in range(count):
-            plane = cases.control_plane(f"{SEED}-{plugins}-{number}", has_groups=bool(gate))
+            plane = cases.control_plane(
+                f"{SEED}-{plugins}-{number}",
+                has_groups=bool(gate),
+                has_components=has_components,
+            )
             told = karmada(plane, plugins=plugins.split(","), gates=gate, empty=empty)
             for mine, theirs in zip(ours(plane), told, strict=True):
                 is_divided = _is_divided(plane, mine["binding"])

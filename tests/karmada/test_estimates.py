@@ -9,7 +9,7 @@ import pytest
 from policysched.karmada import errors, estimates, objects, scheduling
 from tests.karmada import test_scheduling, twins
 
-NONE = objects.BindingSpec()
+NONE = estimates.Question(objects.BindingSpec(), ())
 PLACES = {"m1": 0, "m3": 2}
 
 

@@ -54,6 +54,22 @@ _MESSAGES: dict[str, dict[str, tuple[int, Any]]] = {
         "seconds": (5, _INT64),
     },
     "Answer": {"count": (1, _INT32)},
+    "SetRequest": {
+        "cluster": (1, _TEXT),
+        "components": (2, "*Component"),
+        "namespace": (3, _TEXT),
+    },
+    "Component": {
+        "name": (1, _TEXT),
+        "requirements": (2, "ComponentRequirements"),
+        "replicas": (3, _INT32),
+    },
+    "ComponentRequirements": {
+        "claim": (1, "Claim"),
+        "request": (2, "*QuantityEntry"),
+        "priority": (3, _TEXT),
+        "request_bytes": (4, "*BytesEntry"),
+    },
 }
 
 
@@ -134,9 +150,7 @@ REQUIREMENTS = st.fixed_dictionaries(
 def test_requests_say_what_a_replica_asks_for(asked: dict[str, Any]) -> None:
     """Every field is where the .proto files have it, and its twin in bytes says the same."""
     made = estimator_messages.requirements(msgspec.convert(asked, objects.ReplicaRequirements))
-    request = CLASSES["Request"].FromString(
-        estimator_messages.max_available_replicas_request("member1", made)
-    )
+    request = CLASSES["Request"].FromString(estimator_messages.request("member1", made))
     assert request.cluster == "member1"
     assert request.HasField("requirements")
     said = request.requirements
@@ -184,11 +198,40 @@ def _plain(requirements: Any) -> list[dict[str, Any]]:
     ]
 
 
+@hypothesis.given(
+    st.lists(
+        st.fixed_dictionaries(
+            {"name": TEXTS, "replicas": st.integers(0, 2**31 - 1)},
+            optional={"replicaRequirements": REQUIREMENTS},
+        ),
+        max_size=3,
+    )
+)
+def test_requests_say_what_a_set_of_components_asks_for(asked: list[dict[str, Any]]) -> None:
+    """Each component with its name, number and requirements; the namespace is that of all."""
+    about = estimator_messages.component_set(
+        msgspec.convert(asked, tuple[objects.Component, ...]), "shop"
+    )
+    request = CLASSES["SetRequest"].FromString(estimator_messages.request("member1", about))
+    assert (request.cluster, request.namespace) == ("member1", "shop")
+    for said, one in zip(request.components, asked, strict=True):
+        assert (said.name, said.replicas) == (one["name"], one["replicas"])
+        assert said.HasField("requirements") == ("replicaRequirements" in one)
+        requirements = one.get("replicaRequirements", {})
+        amounts = {key: str(v) for key, v in requirements.get("resourceRequest", {}).items()}
+        found = said.requirements
+        assert {each.key: each.value.string for each in found.request} == amounts
+        twin = {
+            each.key: CLASSES["Quantity"].FromString(each.value) for each in found.request_bytes
+        }
+        assert {key: value.string for key, value in twin.items()} == amounts
+        assert found.priority == requirements.get("priorityClassName", "")
+        _check_claim(found.claim, requirements.get("nodeClaim", {}))
+
+
 def test_without_requirements_there_is_no_field_for_them() -> None:
     """The estimator tells a replica that asks for nothing from one that nobody describes."""
-    made = estimator_messages.max_available_replicas_request(
-        "m", estimator_messages.requirements(None)
-    )
+    made = estimator_messages.request("m", estimator_messages.requirements(None))
     assert not CLASSES["Request"].FromString(made).HasField("requirements")
 
 

@@ -14,6 +14,11 @@ from policysched.karmada import gates
         ("", gates.Gates()),
         ("WorkloadAffinity=true", gates.Gates(workload_affinity=True)),
         ("WorkloadAffinity=1, PriorityBasedScheduling=T", gates.Gates(True, True, True)),
+        ("MultiplePodTemplatesScheduling=true", gates.Gates(component_sets=True)),
+        (
+            "AllAlpha=true,SchedulingOvercommitProtection=false",
+            gates.Gates(priorities=True, workload_affinity=True, component_sets=True),
+        ),
         ("CustomizedClusterResourceModeling=false", gates.Gates(resource_models=False)),
         ("AllBeta=false", gates.Gates(resource_models=False)),
         ("AllBeta=true,CustomizedClusterResourceModeling=0", gates.Gates(resource_models=False)),
@@ -30,6 +35,8 @@ def test_gates_are_read_as_in_karmada(text: str, expected: gates.Gates) -> None:
     "text, expected",
     [
         ("Nonsense=true", "`Nonsense` is not a gate of Karmada"),
+        ("SchedulingOvercommitProtection=true", "which is not built in"),
+        ("AllAlpha=true", "AllAlpha turns on `SchedulingOvercommitProtection`"),
         ("WorkloadAffinity", "write `WorkloadAffinity=true` or `WorkloadAffinity=false`"),
         ("WorkloadAffinity=yes", "write `WorkloadAffinity=true` or `WorkloadAffinity=false`"),
     ],

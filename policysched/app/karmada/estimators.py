@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import collections
 import contextlib
+import dataclasses
 import logging
 from typing import TYPE_CHECKING
 
@@ -162,13 +163,11 @@ class Estimators:
             return dict.fromkeys(unconnected)
         if not self._said.timeout_seconds:
             return dict.fromkeys(question.clusters)
-        spec = question.spec
-        requirements = estimator_messages.requirements(spec.replica_requirements)
-        metadata = {"object": _object(spec.resource)}
+        call = _Call.of(question)
         answers: dict[str, int | None] = {}
 
         async def ask_one(name: str) -> None:
-            answers[name] = await self._call(name, requirements, metadata)
+            answers[name] = await self._count(name, call)
             if answers[name] is None:
                 raise _Silent
 
@@ -178,17 +177,14 @@ class Estimators:
                     group.create_task(ask_one(name))
         return answers
 
-    async def _call(self, name: str, requirements: bytes, metadata: dict[str, str]) -> int | None:
+    async def _count(self, name: str, call: _Call) -> int | None:
         known = self._connections.get(name)
         if known is None:
             return None
-        request = estimator_messages.max_available_replicas_request(name, requirements)
+        request = estimator_messages.request(name, call.about)
         try:
             answer = await known.call(
-                estimator_messages.MAX_AVAILABLE_REPLICAS,
-                request,
-                metadata,
-                self._said.timeout_seconds,
+                call.method, request, call.metadata, self._said.timeout_seconds
             )
             count = estimator_messages.count(answer)
         except (connection.CallError, estimator_messages.MessageError) as error:
@@ -232,6 +228,25 @@ class Estimators:
         for result in ("success", "error"):
             calls.add_metric((result,), self._calls[result])
         yield calls
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Call:
+    """What all estimators are asked."""
+
+    method: str
+    about: bytes
+    metadata: dict[str, str]
+
+    @classmethod
+    def of(cls, question: estimates.Question) -> _Call:
+        spec = question.spec
+        metadata = {"object": _object(spec.resource)}
+        if question.counts_sets:
+            about = estimator_messages.component_set(spec.components, spec.resource.namespace)
+            return cls(estimator_messages.MAX_AVAILABLE_SETS, about, metadata)
+        about = estimator_messages.requirements(spec.replica_requirements)
+        return cls(estimator_messages.MAX_AVAILABLE_REPLICAS, about, metadata)
 
 
 class _Silent(Exception):  # noqa: N818 - it ends the other calls, whose answers do not matter now
