@@ -159,9 +159,11 @@ def caption(made: Sequence[measurements.Measurement]) -> str:
     others = statistics.median(one.others_share for one in made)
     counts = sorted({one.case.pods for one in made})
     pods = " to ".join(f"{count:,}" for count in dict.fromkeys((counts[0], counts[-1])))
+    count = min(repeats.values())
+    runs = f"medians of {count} runs, bars from least to most" if count > 1 else "one run each"
     return (
-        f"Backlogs of {pods} pods; medians of {min(repeats.values())}, bars from least to most.\n"
-        f"{made[0].machine}; kube-apiserver and etcd share the cores, others took {others:.0%}."
+        f"Backlogs of {pods} pods; {runs}. {made[0].machine}; kube-apiserver and etcd share\n"
+        f"the cores, and programs beside the comparison took {others:.0%} of their time."
     )
 
 
