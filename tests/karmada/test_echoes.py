@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from tests.realcluster import api_client
     from tests.realcluster import control_plane as control_planes
 
-FOR_EVER = 3600.0
 COUNT = 120
 
 
@@ -65,7 +65,7 @@ def test_it_waits_for_what_was_written(
     """Another version, and another binding of that version, are not what was waited for."""
 
     async def wait() -> None:
-        shown = echoes.Echoes(FOR_EVER)
+        shown = echoes.Echoes()
         sink = shown.through(_Sink())
         with shown.of(_binding("0")) as echo:
             waiting = asyncio.create_task(echo.wait_for("2"))
@@ -82,7 +82,7 @@ def test_what_was_shown_before_the_answer_came_counts() -> None:
     """The watch may be faster than the answer to the write."""
 
     async def wait() -> None:
-        shown = echoes.Echoes(FOR_EVER)
+        shown = echoes.Echoes()
         with shown.of(_binding("0")) as echo:
             sink = shown.through(_Sink())
             sink.upsert(_binding("2"))
@@ -92,14 +92,46 @@ def test_what_was_shown_before_the_answer_came_counts() -> None:
     asyncio.run(wait())
 
 
-def test_a_watch_that_shows_nothing_is_not_waited_for_longer_than_the_limit() -> None:
-    """The write is done without, for the watch may be cut."""
+def test_a_watch_that_shows_nothing_is_waited_for_less_and_less(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It may be cut; when it shows something again it is waited for again."""
+    monkeypatch.setattr(echoes, "LIMIT_SECONDS", 0.08)
+    monkeypatch.setattr(echoes, "LEAST_SECONDS", 0.01)
+    limits = []
+    timeout = asyncio.timeout
+
+    def noted(seconds: float) -> asyncio.Timeout:
+        limits.append(seconds)
+        return timeout(seconds)
+
+    monkeypatch.setattr(asyncio, "timeout", noted)
 
     async def wait() -> None:
-        with echoes.Echoes(limit_seconds=0.01).of(_binding("0")) as echo:
-            await echo.wait_for("2")
+        shown = echoes.Echoes()
+        for is_shown in (False, False, False, False, True, True, False):
+            with shown.of(_binding("0")) as echo:
+                if is_shown:
+                    shown.take(_binding("2"))
+                await echo.wait_for("2")
 
     asyncio.run(wait())
+    assert limits == [0.08, 0.04, 0.02, 0.01, 0.01, 0.02, 0.04]
+
+
+def test_those_who_wait_in_vain_at_once_count_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A short silence does not take all patience, however many were waiting."""
+    monkeypatch.setattr(echoes, "LIMIT_SECONDS", 0.02)
+    monkeypatch.setattr(echoes, "LEAST_SECONDS", 0.001)
+
+    async def wait() -> float:
+        shown = echoes.Echoes()
+        with contextlib.ExitStack() as stack:
+            waiting = [stack.enter_context(shown.of(_binding("0", f"app{n}"))) for n in range(9)]
+            await asyncio.gather(*(echo.wait_for("2") for echo in waiting))
+        return shown.patience_seconds
+
+    assert asyncio.run(wait()) == 0.01
 
 
 def test_the_sink_is_told_everything() -> None:

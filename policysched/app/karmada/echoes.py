@@ -19,15 +19,32 @@ if TYPE_CHECKING:
     from policysched.kube import reflector
 
 LIMIT_SECONDS: Final = 5.0
-"""A watch that is further behind is not waited for: the write will do without."""
+LEAST_SECONDS: Final = 0.5
+"""How long a watch is waited for: less and less while it is further behind, as one that is cut is;
+then writes do without. With 64 bindings at once the least time holds no API server up."""
+
+
+class _Patience:
+    """How long to wait, as it went with those who waited before."""
+
+    def __init__(self) -> None:
+        self.seconds = LIMIT_SECONDS
+
+    def was_enough(self) -> None:
+        self.seconds = min(2 * self.seconds, LIMIT_SECONDS)
+
+    def was_in_vain(self, seconds: float) -> None:
+        """Take in that somebody has waited so long; of those who did so at once one counts."""
+        if seconds <= self.seconds:
+            self.seconds = max(seconds / 2, LEAST_SECONDS)
 
 
 class Echo:
     """The versions of a binding that the watch brings while it is being written."""
 
-    def __init__(self, limit_seconds: float) -> None:
+    def __init__(self, patience: _Patience) -> None:
         """Begin with none."""
-        self._limit_seconds = limit_seconds
+        self._patience = patience
         self._versions: set[str] = set()
         self._news = asyncio.Event()
 
@@ -37,26 +54,36 @@ class Echo:
         self._news.set()
 
     async def wait_for(self, version: str) -> None:
-        """Return when the version has been shown, or the limit is over."""
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(self._limit_seconds):
+        """Return when the version has been shown, or patience has ended."""
+        limit_seconds = self._patience.seconds
+        try:
+            async with asyncio.timeout(limit_seconds):
                 while version not in self._versions:
                     self._news.clear()
                     await self._news.wait()
+        except TimeoutError:
+            self._patience.was_in_vain(limit_seconds)
+        else:
+            self._patience.was_enough()
 
 
 class Echoes:
     """What the watches of bindings show of those that are being written."""
 
-    def __init__(self, limit_seconds: float = LIMIT_SECONDS) -> None:
+    def __init__(self) -> None:
         """Begin with nothing being written."""
-        self._limit_seconds = limit_seconds
+        self._patience = _Patience()
         self._by_uid: dict[str, Echo] = {}
+
+    @property
+    def patience_seconds(self) -> float:
+        """How long a watch is waited for now."""
+        return self._patience.seconds
 
     @contextlib.contextmanager
     def of(self, binding: objects.Binding) -> Iterator[Echo]:
         """Note what is shown of a binding, which nobody else writes meanwhile."""
-        echo = self._by_uid[binding.metadata.uid] = Echo(self._limit_seconds)
+        echo = self._by_uid[binding.metadata.uid] = Echo(self._patience)
         try:
             yield echo
         finally:
