@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.e2e
 
 LIMIT_SECONDS = 150.0
-TIMEOUT = "--scheduler-estimator-timeout=2s"
+FLAGS = (
+    "--scheduler-estimator-timeout=2s",
+    "--feature-gates=MultiplePodTemplatesScheduling=true",
+)
 SSD = {"nodeSelector": {"disk": "ssd"}}
 TOLERANT = {
     "hardNodeAffinity": {
@@ -56,6 +59,19 @@ def _workload(name: str, replicas: int, clusters: list[str], **claim: Any) -> tw
     return item
 
 
+def _whole(name: str, clusters: list[str], workers: int) -> twins.Object:
+    """Return a binding of two components that go to one of these clusters together."""
+    one = [{"spreadByField": "cluster", "minGroups": 1, "maxGroups": 1}]
+    placement = {"clusterAffinity": {"clusterNames": clusters}, "spreadConstraints": one}
+    item = twins.binding(name, placement | twins.divided("Aggregated"), replicas=1)
+    del item["spec"]["replicas"], item["spec"]["replicaRequirements"]
+    item["spec"]["components"] = [
+        {"name": name, "replicas": replicas, "replicaRequirements": {"resourceRequest": asked}}
+        for name, replicas, asked in (("head", 1, {"cpu": "2"}), ("worker", workers, {"cpu": "1"}))
+    ]
+    return item
+
+
 def _workloads() -> list[twins.Object]:
     both, asked = ["member1", "member2"], ["member1", "member2", "member3"]
     aggregated = twins.binding(
@@ -68,6 +84,8 @@ def _workloads() -> list[twins.Object]:
         {"affinityName": "large", "clusterNames": both},
     ]
     return [
+        _whole("whole", both, 2),
+        _whole("whole-too-large", both, 20),
         _workload("plain", 12, asked),
         _workload("by-labels", 6, both, nodeClaim=SSD),
         _workload("by-affinity", 20, both, nodeClaim=TOLERANT),
@@ -133,7 +151,7 @@ def test_both_divide_by_what_estimators_say(
     for name, cpu in (("member1", "100"), ("member2", "8"), ("member3", "3"), ("member4", "50")):
         karmada.create(client, twins.cluster(name, cpu=cpu))
     made = karmada_estimator.certificates(tmp_path)
-    flags = [*made.of_scheduler, TIMEOUT]
+    flags = [*made.of_scheduler, *FLAGS]
     with (
         _estimators(karmada_plane, tmp_path, made) as estimators,
         karmada.KarmadaScheduler(karmada_plane, tmp_path, flags=flags),
@@ -146,6 +164,8 @@ def test_both_divide_by_what_estimators_say(
         assert where["plain"] == {"member1": 5, "member2": 5, "member3": 2}
         assert where["terms"] == {"member1": 8, "member2": 7}
         assert where["too-much"] == {}
+        assert where["whole"] == {"member1": 0}
+        assert where["whole-too-large"] == {}
         assert where["one-is-missing"] == {"member1": 8, "member4": 4}
         for number, ending in enumerate((signal.SIGSTOP, signal.SIGKILL)):
             estimators[1].process.signal(ending)
