@@ -15,7 +15,6 @@ from policysched.app import (
     cluster_sync,
     election,
     heap,
-    http_server,
     known_secrets,
     logs,
     own_metrics,
@@ -372,26 +371,17 @@ class _Process:
         sync: cluster_sync.Sync,
         stopping: asyncio.Event,
         schedules: loop.Loop,
-    ) -> dict[str, http_server.MakePage]:
+    ) -> pages.Pages:
+        queue = self._handlers.queue
         checked = checks.Checked(
-            connected.elector,
-            sync,
-            tuple(_READERS),
-            stopping,
-            schedules,
-            self._handlers.queue,
-            self._clock,
+            connected.elector, sync, tuple(_READERS), stopping, schedules, queue, self._clock
         )
         return checks.of_process(checked).pages()
 
     def _servers(
-        self, connected: _Connected, health: dict[str, http_server.MakePage]
+        self, connected: _Connected, health: pages.Pages
     ) -> Iterable[Coroutine[Any, Any, None]]:
-        """Return what serves the pages; one server where both have the same address.
-
-        Raises:
-            ConfigurationError: an address cannot be listened on.
-        """
+        """Return what serves the pages; ConfigurationError where it cannot listen there."""
         own = own_metrics.OwnMetrics()
         own.add(lambda: telling.metrics(self._measured, self._handlers))
         own.add(telling.build_info)
