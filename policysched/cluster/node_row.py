@@ -15,14 +15,18 @@ _INT64_END = 2**63
 class NodeRow:
     """A node that a plugin is asked about alone.
 
-    Amounts are Python integers, read once. It must not be kept beyond its cycle, and not be used
-    across a what-if question.
+    Amounts are Python integers, read once. It must not be kept: `Snapshot.at_row` makes another
+    one when anything has changed.
+
+    Attributes:
+        known: what those who ask have worked out, for others who ask for the same.
     """
 
     def __init__(self, snapshot: snapshots.Snapshot, row: int) -> None:
         """View `row` of `snapshot`."""
         self.snapshot = snapshot
         self.row = row
+        self.known: dict[str, float] = {}
         self._nodes = snapshot.nodes
 
     @functools.cached_property

@@ -17,6 +17,7 @@ from policysched.cluster import (
     columns,
     metric_table,
     metric_windows,
+    node_row,
     nominated_pods,
     objects,
     placed_pods,
@@ -59,6 +60,8 @@ class Snapshot:
         self.placed = placed
         self.storage = placed.storage
         self.nominated = nominated_pods.NominatedPods() if nominated is None else nominated
+        self._single_rows: dict[int, node_row.NodeRow] = {}
+        self._single_rows_of = (-1, -1)
 
     @property
     def size(self) -> int:
@@ -83,6 +86,17 @@ class Snapshot:
     def all_rows(self) -> NodeView:
         """Return a view of all N rows."""
         return NodeView(self, slice(0, self.size))
+
+    def at_row(self, row: int) -> node_row.NodeRow:
+        """Return a row as plain numbers; the same object while no node and no pod changes."""
+        current = (self.nodes.node_changes.generation, self.nodes.usage_changes.generation)
+        if current != self._single_rows_of:
+            self._single_rows_of = current
+            self._single_rows = {}
+        found = self._single_rows.get(row)
+        if found is None:
+            found = self._single_rows[row] = node_row.NodeRow(self, row)
+        return found
 
     def at_rows(self, rows: npt.NDArray[np.intp]) -> NodeView:
         """Return a view of some rows, intp (n,)."""

@@ -15,7 +15,7 @@ from collections.abc import Iterable
 import numpy as np
 import numpy.typing as npt
 
-from policysched.cluster import columns, just_placed, node_row, pod_shape, snapshot
+from policysched.cluster import columns, just_placed, pod_shape, snapshot
 from policysched.compiler import column, physical
 from policysched.compiler.kernels import arithmetic, scalar
 from policysched.framework import cycle_state, interface, shape_answers
@@ -94,7 +94,7 @@ class _Costs:
             on_row = self._kept[row] = {}
         cost = on_row.get(shape)
         if cost is None:
-            one = physical.OneNode(node_row.NodeRow(snap, row), shape, cycle_state.CycleState())
+            one = physical.OneNode(snap.at_row(row), shape, cycle_state.CycleState())
             cost = on_row[shape] = max(self._cost.at(one) or 0.0, 0.0) / self._scale
             self._count += 1
         return cost

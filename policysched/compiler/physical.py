@@ -7,6 +7,8 @@ in two ways: `evaluate` on many nodes at once, `at` on a single one, where array
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Generic, Protocol, TypeAlias, TypeVar
 
 import numpy as np
@@ -151,9 +153,10 @@ class Metric:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Resource:
-    """Allocatable, requested or free amounts of one resource."""
+    """Allocatable, requested or free amounts of one resource, under `key` known of a node."""
 
     source: checked_expr.NodeResource
+    key: str
 
     def evaluate(self, batch: Batch) -> column.Numbers:
         """Return the amounts; 0 of a resource that no node and no pod has."""
@@ -161,13 +164,11 @@ class Resource:
 
     def at(self, one: OneNode) -> float:
         """Return the amount."""
-        match self.source.kind:
-            case "allocatable":
-                return float(one.node.allocatable_of(self.source.resource))
-            case "requested":
-                return float(one.node.requested_of(self.source.resource))
-            case "free":
-                return float(one.node.free_of(self.source.resource))
+        node = one.node
+        amount = node.known.get(self.key)
+        if amount is None:
+            amount = node.known[self.key] = float(_AMOUNTS[self.source.kind](node, self.source))
+        return amount
 
     def _amounts(self, nodes: snapshot.NodeView) -> columns.IntArray:
         match self.source.kind:
@@ -187,6 +188,17 @@ class Resource:
         if self.source.resource == _PODS:
             return nodes.pod_count
         return _column_of(nodes, nodes.requested, self.source.resource)
+
+
+_AMOUNTS: Mapping[str, Callable[[node_row.NodeRow, checked_expr.NodeResource], int]] = (
+    MappingProxyType(
+        {
+            "allocatable": lambda node, source: node.allocatable_of(source.resource),
+            "requested": lambda node, source: node.requested_of(source.resource),
+            "free": lambda node, source: node.free_of(source.resource),
+        }
+    )
+)
 
 
 def _column_of(

@@ -6,6 +6,7 @@ plugins with the same slots give is added up by slot, and gathered by row.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
@@ -22,6 +23,7 @@ Refresh: TypeAlias = Callable[
     [cycle_state.CycleState, pod_shape.PodInfo, snapshot.Snapshot], Refreshed
 ]
 _NO_ROWS: Rows = np.zeros(0, np.intp)
+_NOTHING_MOVED: tuple[list[int], list[int]] = ([], [])
 _FEW = 16
 """Beyond so many rows that became feasible or not, or got other points, all are looked at."""
 
@@ -55,7 +57,12 @@ class Presence:
             self._present = None
             self._move(come_rows, 1, 1, come)
             self._move(gone_rows, -1, 0, gone)
-        self.moved = come, gone
+        self.moved = (come, gone) if come or gone else _NOTHING_MOVED
+
+    @property
+    def is_still(self) -> bool:
+        """Whether the same slots have feasible rows as before."""
+        return self.moved is _NOTHING_MOVED
 
     def is_present(self, slot: int) -> bool:
         """Return whether the slot has a feasible row."""
@@ -111,8 +118,11 @@ class Compared:
         if changed is None or slots is not self.slots:
             self._begin(values, slots, presence)
             return
+        if not changed and presence.is_still:
+            self.changed = changed
+            return
         come, gone = list[float](), list[float]()
-        if presence.moved is not None:
+        if presence.moved is not None and not presence.is_still:
             come, gone = (_known(self._values[moved].tolist()) for moved in presence.moved)
         dirty = self._changed(values, changed, presence, come, gone)
         effect = comparing.Effect.SAME
@@ -185,10 +195,6 @@ class _Group:
         self._last_row[self._slots] = np.arange(len(self._slots))
         self._rows_of: dict[int, Rows] = {}
 
-    def is_of(self, members: Sequence[Compared]) -> bool:
-        """Return whether this is still about the same slots."""
-        return all(each.slots is self._slots for each in members)
-
     def patch(self) -> list[tuple[Rows, int]] | None:
         """Take over changed points; return rows and by how much they changed, None for all."""
         if any(each.changed is None for each in self._members):
@@ -230,6 +236,7 @@ class KeptPoints:
         self._names = tuple(names)
         self._compared = compared
         self._groups: list[_Group] = []
+        self._slots: list[Rows] = []
         self._presences: dict[int, Presence] = {}
         self._feasible: Rows | None = None
         self._is_feasible: columns.BoolArray = np.zeros(0, np.bool_)
@@ -248,18 +255,16 @@ class KeptPoints:
         self._look_at(feasible, asked, self._moved(feasible, snap.size))
         for each, refreshed in zip(self._compared, asked, strict=True):
             each.refresh(refreshed, self._presences[id(refreshed[1])])
+        slots = [refreshed[1] for refreshed in asked]
+        if len(slots) == len(self._slots) and all(map(operator.is_, slots, self._slots)):
+            self._patch()
+            return
+        self._slots = slots
         groups: dict[int, list[Compared]] = {}
         for each in self._compared:
             groups.setdefault(id(each.slots), []).append(each)
-        grouped = list(groups.values())
-        is_same = len(grouped) == len(self._groups) and all(
-            group.is_of(members) for group, members in zip(self._groups, grouped, strict=True)
-        )
-        if is_same:
-            self._patch()
-        else:
-            self._groups = [_Group(members) for members in grouped]
-            self._add_up()
+        self._groups = [_Group(members) for members in groups.values()]
+        self._add_up()
 
     def part(self) -> score_table.SlotPart:
         """Return what the plugins gave; it is valid until the next cycle."""

@@ -289,7 +289,7 @@ def _parts_of(scorers: Sequence[Scorer]) -> shape_answers.ScoreFn:
         parts = np.empty((len(scorers), len(nodes)), np.int64)
         if knows_rows and len(nodes) <= shape_answers.FEW_ROWS:
             for index, row in enumerate(nodes.row_numbers.tolist()):
-                node = node_row.NodeRow(nodes.snapshot, row)
+                node = nodes.snapshot.at_row(row)
                 parts[:, index] = _weighted_at(scorers, state, pod, node)
             return parts
         is_invalid: columns.BoolArray | None = None

@@ -125,7 +125,7 @@ class KeptFilter:
             self.current = _lengthened(self.current, snap.size)
             if self._knows_rows and len(rows) <= FEW_ROWS:
                 for row in rows.tolist():
-                    node = node_row.NodeRow(snap, row)
+                    node = snap.at_row(row)
                     self.current[row] = self._first_failure(state, pod, node, table)
             else:
                 nodes = snap.at_rows(rows)
@@ -184,13 +184,15 @@ class KeptScores:
             self.changes += 1
         elif len(rows):
             self._scores = _lengthened(self._scores, snap.size)
-            before = self._scores[rows].tobytes()  # NaN equals itself in bytes
             if self._at_row is not None and len(rows) <= FEW_ROWS:
                 for row in rows.tolist():
-                    self._scores[row] = self._at_row(state, pod, node_row.NodeRow(snap, row))
+                    score = self._at_row(state, pod, snap.at_row(row))
+                    self.changes += self._scores.item(row) != score  # NaN is never the same
+                    self._scores[row] = score
             else:
+                before = self._scores[rows].tobytes()  # NaN equals itself in bytes
                 self._scores[rows] = self._compute(state, pod, snap.at_rows(rows))
-            self.changes += before != self._scores[rows].tobytes()
+                self.changes += before != self._scores[rows].tobytes()
         return self._scores
 
 
