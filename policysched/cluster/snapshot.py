@@ -17,7 +17,6 @@ from policysched.cluster import (
     columns,
     metric_table,
     metric_windows,
-    node_row,
     nominated_pods,
     objects,
     placed_pods,
@@ -26,6 +25,9 @@ from policysched.cluster import (
     selectors,
     storage,
 )
+
+_INT64_SPAN = 2**64
+_INT64_END = 2**63
 
 
 class Snapshot:
@@ -60,7 +62,7 @@ class Snapshot:
         self.placed = placed
         self.storage = placed.storage
         self.nominated = nominated_pods.NominatedPods() if nominated is None else nominated
-        self._single_rows: dict[int, node_row.NodeRow] = {}
+        self._single_rows: dict[int, NodeRow] = {}
         self._single_rows_of = (-1, -1)
 
     @property
@@ -87,7 +89,7 @@ class Snapshot:
         """Return a view of all N rows."""
         return NodeView(self, slice(0, self.size))
 
-    def at_row(self, row: int) -> node_row.NodeRow:
+    def at_row(self, row: int) -> NodeRow:
         """Return a row as plain numbers; the same object while no node and no pod changes."""
         current = (self.nodes.node_changes.generation, self.nodes.usage_changes.generation)
         if current != self._single_rows_of:
@@ -95,7 +97,7 @@ class Snapshot:
             self._single_rows = {}
         found = self._single_rows.get(row)
         if found is None:
-            found = self._single_rows[row] = node_row.NodeRow(self, row)
+            found = self._single_rows[row] = NodeRow(self, row)
         return found
 
     def at_rows(self, rows: npt.NDArray[np.intp]) -> NodeView:
@@ -208,3 +210,70 @@ class NodeView:
     def objects(self) -> list[objects.Node | None]:
         """Return the n node objects; None for dead rows."""
         return [self._nodes.nodes[row] for row in self.row_numbers]
+
+
+class NodeRow:
+    """A node that a plugin is asked about alone, as plain numbers.
+
+    Where a single row changed, NumPy costs more than it saves.
+
+    Amounts are Python integers, read once. It must not be kept: `Snapshot.at_row` makes another
+    one when anything has changed.
+
+    Attributes:
+        known: what those who ask have worked out, for others who ask for the same.
+    """
+
+    def __init__(self, snapshot: Snapshot, row: int) -> None:
+        """View `row` of `snapshot`."""
+        self.snapshot = snapshot
+        self.row = row
+        self.known: dict[str, float] = {}
+        self._nodes = snapshot.nodes
+
+    @functools.cached_property
+    def allocatable(self) -> list[int]:
+        """R amounts: milli-CPU, bytes or pieces."""
+        found: list[int] = self._nodes.allocatable[self.row].tolist()
+        return found
+
+    @functools.cached_property
+    def requested(self) -> list[int]:
+        """R amounts: what placed pods request."""
+        found: list[int] = self._nodes.requested[self.row].tolist()
+        return found
+
+    @functools.cached_property
+    def nonzero_requested(self) -> list[int]:
+        """Milli-CPU and bytes of memory, defaults counted."""
+        found: list[int] = self._nodes.nonzero_requested[self.row].tolist()
+        return found
+
+    @property
+    def pod_count(self) -> int:
+        """Placed pods."""
+        return self._nodes.pod_count.item(self.row)
+
+    @property
+    def allowed_pods(self) -> int:
+        """Allocatable `pods`."""
+        return self._nodes.allowed_pods.item(self.row)
+
+    def allocatable_of(self, resource: str) -> int:
+        """Return the amount of a resource, `pods` too; 0 of one that no node has."""
+        if resource == "pods":
+            return self.allowed_pods
+        column = self._nodes.resources.find(resource)
+        return 0 if column is None else self.allocatable[column]
+
+    def requested_of(self, resource: str) -> int:
+        """Return what placed pods request of a resource, `pods` too; 0 of one that no node has."""
+        if resource == "pods":
+            return self.pod_count
+        column = self._nodes.resources.find(resource)
+        return 0 if column is None else self.requested[column]
+
+    def free_of(self, resource: str) -> int:
+        """Return the difference; beyond 64 bits it overflows as it does for many rows."""
+        free = self.allocatable_of(resource) - self.requested_of(resource)
+        return (free + _INT64_END) % _INT64_SPAN - _INT64_END

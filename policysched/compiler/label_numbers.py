@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 
-from policysched.cluster import interning, label_column, node_row, snapshot
+from policysched.cluster import interning, label_column, snapshot
 from policysched.compiler import column
 
 _DECIMAL = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)")
@@ -38,7 +38,7 @@ class LabelNumbers:
         # Id -1, an absent label, finds the last entry.
         return column.at_rows(self._table, labels.ids[nodes.rows].astype(np.intp))
 
-    def at(self, node: node_row.NodeRow) -> float | None:
+    def at(self, node: snapshot.NodeRow) -> float | None:
         """Return the number of one node, None where the label is absent or no number."""
         number = self._labels(node.snapshot).ids.item(node.row)
         values, is_valid = self._table

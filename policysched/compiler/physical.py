@@ -13,7 +13,7 @@ from typing import Generic, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 
-from policysched.cluster import columns, node_row, pod_requests, pod_shape, snapshot
+from policysched.cluster import columns, pod_requests, pod_shape, snapshot
 from policysched.compiler import (
     column,
     kept,
@@ -49,7 +49,7 @@ class Batch:
 class OneNode:
     """The same for one node."""
 
-    node: node_row.NodeRow
+    node: snapshot.NodeRow
     shape: pod_shape.PodShape
     state: cycle_state.CycleState
 
@@ -190,7 +190,7 @@ class Resource:
         return _column_of(nodes, nodes.requested, self.source.resource)
 
 
-_AMOUNTS: Mapping[str, Callable[[node_row.NodeRow, checked_expr.NodeResource], int]] = (
+_AMOUNTS: Mapping[str, Callable[[snapshot.NodeRow, checked_expr.NodeResource], int]] = (
     MappingProxyType(
         {
             "allocatable": lambda node, source: node.allocatable_of(source.resource),

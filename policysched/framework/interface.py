@@ -25,7 +25,6 @@ import numpy.typing as npt
 from policysched.cluster import (
     columns,
     disruption_budgets,
-    node_row,
     owner_selectors,
     pod_shape,
     snapshot,
@@ -180,7 +179,7 @@ class RowFilterPlugin(FilterPlugin, Protocol):
     """Answers about a single node faster than by arrays of one; usually one node changed."""
 
     def filter_row(
-        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node: node_row.NodeRow
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node: snapshot.NodeRow
     ) -> status.Status:
         """Return what `filter` says of the node."""
         ...
@@ -257,7 +256,7 @@ class RowScorePlugin(ScorePlugin, Protocol):
     """Scores a single node faster than by arrays of one."""
 
     def score_row(
-        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node: node_row.NodeRow
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node: snapshot.NodeRow
     ) -> float:
         """Return what `score` says of the node: an int where that gives int64."""
         ...

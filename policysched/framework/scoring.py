@@ -10,7 +10,7 @@ from typing import cast
 import numpy as np
 import numpy.typing as npt
 
-from policysched.cluster import columns, node_row, pod_shape, snapshot
+from policysched.cluster import columns, pod_shape, snapshot
 from policysched.framework import (
     asking,
     comparing,
@@ -312,7 +312,7 @@ def _weighted_at(
     scorers: Sequence[Scorer],
     state: cycle_state.CycleState,
     pod: pod_shape.PodInfo,
-    node: node_row.NodeRow,
+    node: snapshot.NodeRow,
 ) -> list[int]:
     """Return the weighted scores of k plugins for one node; see `_INVALID`."""
     found = []

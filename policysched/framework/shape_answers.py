@@ -16,7 +16,7 @@ from typing import Any, TypeAlias, TypeVar, cast
 import numpy as np
 import numpy.typing as npt
 
-from policysched.cluster import node_row, objects, pod_shape, shape_projection, snapshot
+from policysched.cluster import objects, pod_shape, shape_projection, snapshot
 from policysched.framework import (
     asking,
     comparing,
@@ -30,7 +30,7 @@ ScoreFn: TypeAlias = Callable[
     [cycle_state.CycleState, pod_shape.PodInfo, snapshot.NodeView], interface.RawScores
 ]
 RowScoreFn: TypeAlias = Callable[
-    [cycle_state.CycleState, pod_shape.PodInfo, node_row.NodeRow], float
+    [cycle_state.CycleState, pod_shape.PodInfo, snapshot.NodeRow], float
 ]
 ScalarT = TypeVar("ScalarT", bound=np.generic)
 PlannedT = TypeVar("PlannedT")
@@ -136,7 +136,7 @@ class KeptFilter:
         self,
         state: cycle_state.CycleState,
         pod: pod_shape.PodInfo,
-        node: node_row.NodeRow,
+        node: snapshot.NodeRow,
         table: status_table.StatusTable,
     ) -> int:
         for plugin in self.plugins:

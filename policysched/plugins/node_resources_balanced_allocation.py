@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from policysched.cluster import columns, node_row, pod_requests, pod_shape, snapshot
+from policysched.cluster import columns, pod_requests, pod_shape, snapshot
 from policysched.framework import cycle_state, interface, status
 from policysched.plugins import arguments, names, resource_arguments
 from policysched.plugins.kernels import allocation
@@ -58,7 +58,7 @@ class NodeResourcesBalancedAllocation:
         )
 
     def score_row(
-        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node: node_row.NodeRow
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node: snapshot.NodeRow
     ) -> int:
         """Return the points of one node."""
         amounts = pod.shape.requests.amounts

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from policysched.cluster import columns, node_row, objects, pod_requests, pod_shape, snapshot
+from policysched.cluster import columns, objects, pod_requests, pod_shape, snapshot
 from policysched.framework import cycle_state, events, interface, status
 from policysched.plugins import arguments, hints, names, resource_arguments
 from policysched.plugins.kernels import allocation, go_math
@@ -95,7 +95,7 @@ class NodeResourcesFit:
         return self._statuses(needs, fails, np.column_stack((never, no_slot, lacks)))
 
     def filter_row(
-        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node: node_row.NodeRow
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node: snapshot.NodeRow
     ) -> status.Status:
         """Return the answer for one node."""
         needs = self._needs(state, pod.shape, node.snapshot)
@@ -178,7 +178,7 @@ class NodeResourcesFit:
         return self._strategy(requested, allocatable, np.array([w for _, w in rows], np.int64))
 
     def score_row(
-        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node: node_row.NodeRow
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node: snapshot.NodeRow
     ) -> int:
         """Return the score of one node."""
         del state

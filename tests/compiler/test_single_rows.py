@@ -8,7 +8,7 @@ import hypothesis
 import hypothesis.strategies as st
 import numpy as np
 
-from policysched.cluster import node_row, objects
+from policysched.cluster import objects, snapshot
 from policysched.compiler import column
 from policysched.compiler.kernels import arithmetic, compare, points, scalar
 from policysched.framework import cycle_state
@@ -45,7 +45,7 @@ def test_a_row_alone_is_answered_as_among_all(
 
 
 def _assert_rows_agree(plugin: Any, state: cycle_state.CycleState, info: Any, snap: Any) -> None:
-    nodes = [node_row.NodeRow(snap, row) for row in np.flatnonzero(snap.is_alive).tolist()]
+    nodes = [snapshot.NodeRow(snap, row) for row in np.flatnonzero(snap.is_alive).tolist()]
     if hasattr(plugin, "filter_row"):
         answers = plugin.filter(state, info, snap.all_rows())
         for node in nodes:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from policysched.cluster import node_row
+from policysched.cluster import snapshot
 from policysched.framework import cycle_state
 from policysched.plugins import node_resources_balanced_allocation, node_resources_fit
 from policysched.plugins.kernels import allocation
@@ -71,7 +71,7 @@ def test_room_in_one_node(
     info, snap, state = cluster.info(waiting), cluster.cache.snapshot(), cycle_state.CycleState()
     scores = plugin.score(state, info, snap.all_rows())
     for row in range(snap.size):
-        node = node_row.NodeRow(snap, row)
+        node = snapshot.NodeRow(snap, row)
         told = plugin.filter(state, info, snap.at_rows(np.array([row])))
         assert plugin.filter_row(state, info, node) == told.statuses[told.ids[0]]
         assert plugin.score_row(state, info, node) == scores[row]
@@ -92,5 +92,5 @@ def test_balance_of_one_node(
     cluster, waiting = world
     info, snap, state = cluster.info(waiting), cluster.cache.snapshot(), cycle_state.CycleState()
     scores = plugin.score(state, info, snap.all_rows())
-    alone = [plugin.score_row(state, info, node_row.NodeRow(snap, r)) for r in range(snap.size)]
+    alone = [plugin.score_row(state, info, snapshot.NodeRow(snap, r)) for r in range(snap.size)]
     assert alone == scores.tolist()

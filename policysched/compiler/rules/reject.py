@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from policysched.cluster import columns, node_row, pod_shape, snapshot
+from policysched.cluster import columns, pod_shape, snapshot
 from policysched.compiler import (
     column,
     expressions,
@@ -82,7 +82,7 @@ class Reject(base.PolicyRule):
 
     @base.evaluates
     def filter_row(
-        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node: node_row.NodeRow
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node: snapshot.NodeRow
     ) -> status.Status:
         """Return the answer for one node."""
         if self.outage.is_on(node.snapshot, state):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from policysched.cluster import columns, node_row, pod_shape, snapshot
+from policysched.cluster import columns, pod_shape, snapshot
 from policysched.compiler import scope
 from policysched.compiler.kernels import points
 from policysched.compiler.rules import base
@@ -35,7 +35,7 @@ class ResourceScore(base.ScoreRule):
 
     @base.evaluates
     def score_row(
-        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node: node_row.NodeRow
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node: snapshot.NodeRow
     ) -> int:
         """Return the hundredths of one node."""
         return self._fit.score_row(state, pod, node) * _HUNDREDTHS

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias, assert_never
 
 import numpy as np
 
-from policysched.cluster import columns, node_row, pod_shape, snapshot
+from policysched.cluster import columns, pod_shape, snapshot
 from policysched.compiler import column, lowering, physical, rewrites, scope
 from policysched.compiler.kernels import arithmetic, frames, points, scalar
 from policysched.compiler.rules import base, reject
@@ -46,7 +46,7 @@ class ConditionScore(base.ScoreRule):
 
     @base.evaluates
     def score_row(
-        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node: node_row.NodeRow
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node: snapshot.NodeRow
     ) -> int:
         """Return the hundredths of one node."""
         if self.outage.is_on(node.snapshot, state):
@@ -120,7 +120,7 @@ class PointwiseScore(NumberScore):
 
     @base.evaluates
     def score_row(
-        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node: node_row.NodeRow
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node: snapshot.NodeRow
     ) -> int:
         """Return the hundredths of one node."""
         if self.outage.is_on(node.snapshot, state):
@@ -176,7 +176,7 @@ class RelativeScore(NumberScore):
 
     @base.evaluates
     def score_row(
-        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node: node_row.NodeRow
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node: snapshot.NodeRow
     ) -> float:
         """Return the number of one node, NaN where missing; 0 in an outage."""
         if self.outage.is_on(node.snapshot, state):
