@@ -13,7 +13,7 @@ from policysched.app import config, plugin_sets, policy_sources, profile_choice
 from policysched.cluster import metric_needs, shape_projection, snapshot
 from policysched.compiler import compiler, readings
 from policysched.compiler.rules import base
-from policysched.framework import interface, preemptions, profile, runtime, scoring, shadow
+from policysched.framework import interface, preemptions, profile, runtime, scorers, shadow
 from policysched.lang import checked, checker, diagnostics, rendering, source, spelling
 from policysched.plugins import registry
 
@@ -389,7 +389,7 @@ def describe(profiles: Profiles) -> Iterator[str]:
                 continue  # it speaks for the rules when pods are requeued
             else:
                 said = f"plugin={plugin.name}"
-            weight = each.weights.get(scoring.score_name(plugin))
+            weight = each.weights.get(scorers.score_name(plugin))
             if weight is not None:
                 said += f" weight={weight}"
             yield f"profile={name} {said} points={','.join(plugin_sets.points_of(plugin))}"

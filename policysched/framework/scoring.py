@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import cast
 
 import numpy as np
@@ -21,32 +21,10 @@ from policysched.framework import (
     kept_sums,
     kept_totals,
     score_table,
+    scorers,
     shape_answers,
     status,
 )
-
-_INVALID = -(2**58)
-"""Weighted sum of a row with a score out of range, below what others could make up for."""
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Scorer:
-    """A Score plugin as a profile uses it.
-
-    Attributes:
-        factor: what one unit of its final scores adds to the total, in hundredths of a point.
-        keeps: whether its raw scores are kept for equal pods.
-        normalizes: whether they depend on which nodes are feasible.
-        is_third_party: whether its final scores are checked as `asking` says.
-    """
-
-    number: int
-    plugin: interface.ScorePlugin
-    score_name: str
-    factor: int
-    keeps: bool
-    normalizes: bool
-    is_third_party: bool
 
 
 @dataclasses.dataclass(slots=True)
@@ -60,8 +38,8 @@ class Plan:
     """
 
     kept: kept_totals.KeptTotals
-    given: Sequence[tuple[Scorer, _Given]]
-    asked: Sequence[Scorer]
+    given: Sequence[tuple[scorers.Scorer, _Given]]
+    asked: Sequence[scorers.Scorer]
 
 
 @dataclasses.dataclass(slots=True)
@@ -94,13 +72,13 @@ class ScoreRunner:
         self, plugins: Sequence[tuple[int, interface.ScorePlugin]], weights: Mapping[str, int]
     ) -> None:
         """Take numbered plugins; those without a weight do not score."""
-        named = [(n, p, score_name(p)) for n, p in plugins]
+        named = [(n, p, scorers.score_name(p)) for n, p in plugins]
         self._scorers = [
-            Scorer(
+            scorers.Scorer(
                 number=n,
                 plugin=p,
                 score_name=name,
-                factor=weights[name] * _hundredths_per_unit(p),
+                factor=weights[name] * (score_table.HUNDREDTHS // scorers.units_per_point(p)),
                 keeps=filtering.keeps_answers(p),
                 normalizes=hasattr(p, "normalize_score"),
                 is_third_party=asking.is_third_party(p),
@@ -171,30 +149,30 @@ class ScoreRunner:
     def _plan(self, cycle: filtering.Cycle) -> Plan:
         """Add up what can be added up before it is known which nodes are feasible."""
         acting = self._acting(cycle)
-        summed: dict[tuple[interface.Reads, bool], list[Scorer]] = {}
+        summed: dict[tuple[interface.Reads, bool], list[scorers.Scorer]] = {}
         for scorer in acting:
-            if _adds_up(scorer):
-                key = (scorer.plugin.reads, _ignores_usage(scorer) is not None)
+            if scorer.adds_up:
+                key = (scorer.plugin.reads, scorer.ignores_usage is not None)
                 summed.setdefault(key, []).append(scorer)
         sums = [
             kept_sums.KeptSums(
-                _version(scorers), tuple(s.score_name for s in scorers), _parts_of(scorers)
+                scorers.version(alike), tuple(s.score_name for s in alike), scorers.parts_of(alike)
             )
-            for scorers in summed.values()
+            for alike in summed.values()
         ]
-        given = [s for s in acting if _gives_again(s)]
-        asked = [s for s in acting if not (_adds_up(s) or _gives_again(s) or _compares(s))]
-        points = _points_of([s for s in acting if _compares(s)], cycle)
+        given = [s for s in acting if s.gives_again]
+        asked = [s for s in acting if not (s.adds_up or s.gives_again or s.compares)]
+        points = _points_of([s for s in acting if s.compares], cycle)
         return Plan(
             kept_totals.KeptTotals(sums, [s.score_name for s in given], points),
             [(s, _Given(None, 0, np.zeros(0, np.int64))) for s in given],
             asked,
         )
 
-    def _acting(self, cycle: filtering.Cycle) -> Sequence[Scorer]:
+    def _acting(self, cycle: filtering.Cycle) -> Sequence[scorers.Scorer]:
         """Return the plugins that score pods of this shape: PreScore of kept ones is asked once."""
 
-        def acting(left_out: frozenset[int]) -> Sequence[Scorer]:
+        def acting(left_out: frozenset[int]) -> Sequence[scorers.Scorer]:
             every = cycle.snap.all_rows()
             asked = (s for s in self._scorers if s.number not in left_out)
             return [s for s in asked if not (s.keeps and _pre_score_skips(s.plugin, cycle, every))]
@@ -204,7 +182,7 @@ class ScoreRunner:
     def _given(
         self,
         given: _Given,
-        scorer: Scorer,
+        scorer: scorers.Scorer,
         cycle: filtering.Cycle,
         rows: npt.NDArray[np.intp],
     ) -> columns.IntArray:
@@ -218,17 +196,17 @@ class ScoreRunner:
         return given.weighted
 
     def _weighted(
-        self, scorer: Scorer, cycle: filtering.Cycle, feasible: snapshot.NodeView
+        self, scorer: scorers.Scorer, cycle: filtering.Cycle, feasible: snapshot.NodeView
     ) -> columns.IntArray | None:
         """Return int64 (f,) hundredths, None when the plugin has nothing to say about the pod."""
         detail = self._detail(scorer, cycle, feasible)
         return None if detail is None else detail.final * scorer.factor
 
     def _detail(
-        self, scorer: Scorer, cycle: filtering.Cycle, feasible: snapshot.NodeView
+        self, scorer: scorers.Scorer, cycle: filtering.Cycle, feasible: snapshot.NodeView
     ) -> score_table.Detail | None:
         """Return raw and final scores, None when the plugin has nothing to say about the pod."""
-        if _scores_domains(scorer):
+        if scorer.scores_domains:
             raw = asking.ask_score(scorer.plugin, cycle.answers.state, cycle.pod, feasible)
         elif scorer.keeps:
             kept = _kept(scorer, cycle)
@@ -239,134 +217,20 @@ class ScoreRunner:
             raw = asking.ask_score(scorer.plugin, cycle.state, cycle.pod, feasible)
         final = _normalized(scorer, cycle, raw)
         if scorer.is_third_party:
-            units = _units_per_point(scorer.plugin)
+            units = scorer.units_per_point
             asking.check_final_scores(scorer.plugin, final, len(feasible), units)
         else:
             _checked(scorer, final)
-        return score_table.Detail(raw, final, _units_per_point(scorer.plugin))
+        return score_table.Detail(raw, final, scorer.units_per_point)
 
 
-def _adds_up(scorer: Scorer) -> bool:
-    """Return whether scores are summed up on all rows; those of others are asked when feasible."""
-    return scorer.keeps and not scorer.normalizes and not scorer.is_third_party
-
-
-def _gives_again(scorer: Scorer) -> bool:
-    """Return whether final scores follow from kept raw ones and the feasible nodes alone."""
-    is_alike = scorer.keeps and scorer.normalizes and not scorer.is_third_party
-    return is_alike and not _compares(scorer)
-
-
-def _compares(scorer: Scorer) -> bool:
-    """Return whether final scores are patched where raw ones or feasible nodes changed."""
-    return scorer.keeps and not scorer.is_third_party and hasattr(scorer.plugin, "frame")
-
-
-def _scores_domains(scorer: Scorer) -> bool:
-    return _compares(scorer) and hasattr(scorer.plugin, "by_domain")
-
-
-def _ignores_usage(scorer: Scorer) -> Callable[[snapshot.Snapshot], bool] | None:
-    return getattr(scorer.plugin, "ignores_usage", None)
-
-
-def _version(scorers: Sequence[Scorer]) -> shape_answers.Version:
-    """Return a version of the scores of plugins that read the same and ignore the same."""
-    ignoring = [tells for tells in map(_ignores_usage, scorers) if tells is not None]
-    return shape_answers.Version(
-        scorers[0].plugin.reads,
-        (lambda snap: all(ignores(snap) for ignores in ignoring)) if ignoring else None,
-    )
-
-
-def _parts_of(scorers: Sequence[Scorer]) -> shape_answers.ScoreFn:
-    """Return a function that gives the weighted scores of k plugins, int64 (k, n)."""
-    knows_rows = any(hasattr(scorer.plugin, "score_row") for scorer in scorers)
-
-    def ask(
-        state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
-    ) -> columns.IntArray:
-        parts = np.empty((len(scorers), len(nodes)), np.int64)
-        if knows_rows and len(nodes) <= shape_answers.FEW_ROWS:
-            for index, row in enumerate(nodes.row_numbers.tolist()):
-                node = nodes.snapshot.at_row(row)
-                parts[:, index] = _weighted_at(scorers, state, pod, node)
-            return parts
-        is_invalid: columns.BoolArray | None = None
-        for index, scorer in enumerate(scorers):
-            plugin = scorer.plugin
-            scores = asking.ask(plugin, "Score", plugin.score, state, pod, nodes)
-            if not _is_in_range(scores, scorer):
-                is_wrong = (scores < 0) | (scores > _highest(scorer))
-                is_invalid = is_wrong if is_invalid is None else is_invalid | is_wrong
-            np.multiply(scores, scorer.factor, out=parts[index])
-        if is_invalid is not None:
-            parts[:, is_invalid] = 0
-            parts[0, is_invalid] = _INVALID
-        return parts
-
-    return ask
-
-
-def _weighted_at(
-    scorers: Sequence[Scorer],
-    state: cycle_state.CycleState,
-    pod: pod_shape.PodInfo,
-    node: snapshot.NodeRow,
-) -> list[int]:
-    """Return the weighted scores of k plugins for one node; see `_INVALID`."""
-    found = []
-    nodes = node.snapshot.at_rows(np.array([node.row]))
-    for scorer in scorers:
-        plugin = scorer.plugin
-        at_row = getattr(plugin, "score_row", None)
-        if at_row is None:
-            score = int(asking.ask(plugin, "Score", plugin.score, state, pod, nodes)[0])
-        else:
-            score = int(asking.ask(plugin, "Score", at_row, state, pod, node))
-        if not 0 <= score <= _highest(scorer):
-            return [_INVALID, *(0 for _ in scorers[1:])]
-        found.append(score * scorer.factor)
-    return found
-
-
-def _highest(scorer: Scorer) -> int:
-    return interface.MAX_NODE_SCORE * _units_per_point(scorer.plugin)
-
-
-def _is_in_range(scores: interface.RawScores, scorer: Scorer) -> bool:
-    """Tell in one pass: a negative int64 read as uint64 is above every possible score."""
-    return int(np.maximum.reduce(scores.view(np.uint64), initial=0)) <= _highest(scorer)
-
-
-def _checked(scorer: Scorer, final: columns.IntArray) -> columns.IntArray:
-    if not _is_in_range(final, scorer):
-        raise _ScoringError(_out_of_range(final, scorer))
+def _checked(scorer: scorers.Scorer, final: columns.IntArray) -> columns.IntArray:
+    if not scorers.is_in_range(final, scorer):
+        raise _ScoringError(scorers.out_of_range(final, scorer))
     return final
 
 
-def _out_of_range(scores: columns.IntArray, scorer: Scorer) -> status.Status:
-    """Return the error about the first score out of range (runtime/framework.go, RunScorePlugins).
-
-    Amounts near 2⁶³ bytes make the scores of built-in plugins overflow, as kube-scheduler's do.
-    """
-    highest = _highest(scorer)
-    wrong = scores[(scores < 0) | (scores > highest)]
-    reason = (
-        "applying score defaultWeights on Score plugins: "
-        f'plugin "{scorer.plugin.name}" returns an invalid score {int(wrong[0])}, '
-        f"it should in the range of [0, {highest}] after normalizing"
-    )
-    return status.Status(status.Code.ERROR, (reason,))
-
-
-def score_name(plugin: interface.Plugin) -> str:
-    """Return the key of a plugin in weights and score tables."""
-    name: str = getattr(plugin, "score_name", plugin.name)
-    return name
-
-
-def _kept(scorer: Scorer, cycle: filtering.Cycle) -> shape_answers.KeptScores:
+def _kept(scorer: scorers.Scorer, cycle: filtering.Cycle) -> shape_answers.KeptScores:
     kept = cycle.answers.scores.get(scorer.number)
     if kept is None:
         kept = _raw_scores(scorer)
@@ -374,30 +238,32 @@ def _kept(scorer: Scorer, cycle: filtering.Cycle) -> shape_answers.KeptScores:
     return kept
 
 
-def _raw_scores(scorer: Scorer) -> shape_answers.KeptScores:
+def _raw_scores(scorer: scorers.Scorer) -> shape_answers.KeptScores:
     plugin = scorer.plugin
     compute = functools.partial(asking.ask_score, plugin)
     by_row = getattr(plugin, "score_row", None)
     at_row = functools.partial(asking.ask, plugin, "Score", by_row) if by_row else None
-    return shape_answers.KeptScores(_version([scorer]), compute, at_row)
+    return shape_answers.KeptScores(scorers.version([scorer]), compute, at_row)
 
 
-def _points_of(scorers: Sequence[Scorer], cycle: filtering.Cycle) -> kept_points.KeptPoints | None:
+def _points_of(
+    comparing_ones: Sequence[scorers.Scorer], cycle: filtering.Cycle
+) -> kept_points.KeptPoints | None:
     """Return the points of plugins that compare nodes; they share nothing with `_kept`."""
-    if not scorers:
+    if not comparing_ones:
         return None
     row_slots = kept_points.RowSlots()
     compared = [
         kept_points.Compared(
             _by_domain(scorer, cycle)
-            if _scores_domains(scorer)
+            if scorer.scores_domains
             else _by_row(_raw_scores(scorer), row_slots),
             cast("comparing.ComparingPlugin", scorer.plugin).frame(),
             scorer.factor,
         )
-        for scorer in scorers
+        for scorer in comparing_ones
     ]
-    return kept_points.KeptPoints([s.score_name for s in scorers], compared)
+    return kept_points.KeptPoints([s.score_name for s in comparing_ones], compared)
 
 
 def _by_row(kept: shape_answers.KeptScores, row_slots: kept_points.RowSlots) -> kept_points.Refresh:
@@ -411,7 +277,7 @@ def _by_row(kept: shape_answers.KeptScores, row_slots: kept_points.RowSlots) -> 
     return refresh
 
 
-def _by_domain(scorer: Scorer, cycle: filtering.Cycle) -> kept_points.Refresh:
+def _by_domain(scorer: scorers.Scorer, cycle: filtering.Cycle) -> kept_points.Refresh:
     plugin = cast("comparing.DomainScorePlugin", scorer.plugin)
     domains = plugin.by_domain(cycle.answers.state, cycle.pod, cycle.snap)
 
@@ -441,7 +307,7 @@ def _pre_score_skips(
 
 
 def _normalized(
-    scorer: Scorer, cycle: filtering.Cycle, raw: interface.RawScores
+    scorer: scorers.Scorer, cycle: filtering.Cycle, raw: interface.RawScores
 ) -> columns.IntArray:
     if not scorer.normalizes:
         return raw
@@ -450,12 +316,3 @@ def _normalized(
     return asking.ask(
         normalizing, "NormalizeScore", normalizing.normalize_score, state, cycle.pod, raw
     )
-
-
-def _hundredths_per_unit(plugin: interface.ScorePlugin) -> int:
-    return score_table.HUNDREDTHS // _units_per_point(plugin)
-
-
-def _units_per_point(plugin: interface.ScorePlugin) -> int:
-    units_per_point: int = getattr(plugin, "units_per_point", 1)
-    return units_per_point

@@ -1,0 +1,163 @@
+"""One Score plugin as a profile uses it: what it declares, and what its scores come to."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from policysched.cluster import columns, pod_shape, snapshot
+from policysched.framework import asking, cycle_state, interface, shape_answers, status
+
+INVALID = -(2**58)
+"""Weighted sum of a row with a score out of range, below what others could make up for."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Scorer:
+    """A Score plugin as a profile uses it.
+
+    Attributes:
+        factor: what one unit of its final scores adds to the total, in hundredths of a point.
+        keeps: whether its raw scores are kept for equal pods.
+        normalizes: whether they depend on which nodes are feasible.
+        is_third_party: whether its final scores are checked as `asking` says.
+    """
+
+    number: int
+    plugin: interface.ScorePlugin
+    score_name: str
+    factor: int
+    keeps: bool
+    normalizes: bool
+    is_third_party: bool
+
+    @property
+    def adds_up(self) -> bool:
+        """Whether scores are summed up on all rows; those of others are asked when feasible."""
+        return self.keeps and not self.normalizes and not self.is_third_party
+
+    @property
+    def gives_again(self) -> bool:
+        """Whether final scores follow from kept raw ones and the feasible nodes alone."""
+        is_alike = self.keeps and self.normalizes and not self.is_third_party
+        return is_alike and not self.compares
+
+    @property
+    def compares(self) -> bool:
+        """Whether final scores are patched where raw ones or feasible nodes changed."""
+        return self.keeps and not self.is_third_party and hasattr(self.plugin, "frame")
+
+    @property
+    def scores_domains(self) -> bool:
+        """Whether they are, and raw scores are those of a node's domain."""
+        return self.compares and hasattr(self.plugin, "by_domain")
+
+    @property
+    def ignores_usage(self) -> Callable[[snapshot.Snapshot], bool] | None:
+        """What tells that placed pods change no score for now, `None` if nothing does."""
+        return getattr(self.plugin, "ignores_usage", None)
+
+    @property
+    def units_per_point(self) -> int:
+        """How many units of a final score make a point."""
+        return units_per_point(self.plugin)
+
+    @property
+    def highest(self) -> int:
+        """The highest final score, in units."""
+        return interface.MAX_NODE_SCORE * self.units_per_point
+
+
+def score_name(plugin: interface.Plugin) -> str:
+    """Return the key of a plugin in weights and score tables."""
+    name: str = getattr(plugin, "score_name", plugin.name)
+    return name
+
+
+def units_per_point(plugin: interface.ScorePlugin) -> int:
+    """Return how many units of a plugin's final score make a point."""
+    units: int = getattr(plugin, "units_per_point", 1)
+    return units
+
+
+def version(scorers: Sequence[Scorer]) -> shape_answers.Version:
+    """Return a version of the scores of plugins that read the same and ignore the same."""
+    told = (scorer.ignores_usage for scorer in scorers)
+    ignoring = [ignores for ignores in told if ignores is not None]
+    return shape_answers.Version(
+        scorers[0].plugin.reads,
+        (lambda snap: all(ignores(snap) for ignores in ignoring)) if ignoring else None,
+    )
+
+
+def parts_of(scorers: Sequence[Scorer]) -> shape_answers.ScoreFn:
+    """Return a function that gives the weighted scores of k plugins, int64 (k, n)."""
+    knows_rows = any(hasattr(scorer.plugin, "score_row") for scorer in scorers)
+
+    def ask(
+        state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
+    ) -> columns.IntArray:
+        parts = np.empty((len(scorers), len(nodes)), np.int64)
+        if knows_rows and len(nodes) <= shape_answers.FEW_ROWS:
+            for index, row in enumerate(nodes.row_numbers.tolist()):
+                node = nodes.snapshot.at_row(row)
+                parts[:, index] = _weighted_at(scorers, state, pod, node)
+            return parts
+        is_invalid: columns.BoolArray | None = None
+        for index, scorer in enumerate(scorers):
+            plugin = scorer.plugin
+            scores = asking.ask(plugin, "Score", plugin.score, state, pod, nodes)
+            if not is_in_range(scores, scorer):
+                is_wrong = (scores < 0) | (scores > scorer.highest)
+                is_invalid = is_wrong if is_invalid is None else is_invalid | is_wrong
+            np.multiply(scores, scorer.factor, out=parts[index])
+        if is_invalid is not None:
+            parts[:, is_invalid] = 0
+            parts[0, is_invalid] = INVALID
+        return parts
+
+    return ask
+
+
+def _weighted_at(
+    scorers: Sequence[Scorer],
+    state: cycle_state.CycleState,
+    pod: pod_shape.PodInfo,
+    node: snapshot.NodeRow,
+) -> list[int]:
+    """Return the weighted scores of k plugins for one node; see `INVALID`."""
+    found = []
+    nodes = node.snapshot.at_rows(np.array([node.row]))
+    for scorer in scorers:
+        plugin = scorer.plugin
+        at_row = getattr(plugin, "score_row", None)
+        if at_row is None:
+            score = int(asking.ask(plugin, "Score", plugin.score, state, pod, nodes)[0])
+        else:
+            score = int(asking.ask(plugin, "Score", at_row, state, pod, node))
+        if not 0 <= score <= scorer.highest:
+            return [INVALID, *(0 for _ in scorers[1:])]
+        found.append(score * scorer.factor)
+    return found
+
+
+def is_in_range(scores: interface.RawScores, scorer: Scorer) -> bool:
+    """Tell in one pass: a negative int64 read as uint64 is above every possible score."""
+    return int(np.maximum.reduce(scores.view(np.uint64), initial=0)) <= scorer.highest
+
+
+def out_of_range(scores: columns.IntArray, scorer: Scorer) -> status.Status:
+    """Return the error about the first score out of range (runtime/framework.go, RunScorePlugins).
+
+    Amounts near 2⁶³ bytes make the scores of built-in plugins overflow, as kube-scheduler's do.
+    """
+    highest = scorer.highest
+    wrong = scores[(scores < 0) | (scores > highest)]
+    reason = (
+        "applying score defaultWeights on Score plugins: "
+        f'plugin "{scorer.plugin.name}" returns an invalid score {int(wrong[0])}, '
+        f"it should in the range of [0, {highest}] after normalizing"
+    )
+    return status.Status(status.Code.ERROR, (reason,))
