@@ -9,6 +9,7 @@ import dataclasses
 import functools
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
+from policysched import errors as policysched_errors
 from policysched.karmada import (
     assignment,
     candidates,
@@ -104,6 +105,9 @@ class Algorithm:
             request: the binding with the term that counts.
             clusters: all clusters.
             afresh: whether a reschedule was asked for, which forgets where replicas are.
+
+        Raises:
+            PluginFailure: a plugin raised, or did not answer for each cluster.
         """
         self.observer.begin()
         waits = self.policies.waits(request, clusters) if self.policies else None
@@ -138,9 +142,12 @@ class Algorithm:
         """Return for each cluster what the first filter that refuses it says."""
         told: Sequence[str] = [interface.PASSES] * len(clusters.clusters)
         for plugin in self.filters:
-            said = plugin.filter(request, clusters)
+            try:
+                said = plugin.filter(request, clusters)
+                told = [before or now for before, now in zip(told, said, strict=True)]
+            except Exception as error:
+                raise _failure_of(plugin, "Filter", error) from error
             self.observer.plugin_ended(plugin.name, "Filter")
-            told = [before or now for before, now in zip(told, said, strict=True)]
         return told
 
     def candidates_among(
@@ -168,9 +175,12 @@ class Algorithm:
     def _scores(self, request: interface.Request, clusters: snapshot.Snapshot) -> Sequence[int]:
         total = [0] * len(clusters.clusters)
         for plugin in self.scorers:
-            points = plugin.score(request, clusters)
+            try:
+                points = plugin.score(request, clusters)
+                total = [a + b for a, b in zip(total, points, strict=True)]
+            except Exception as error:
+                raise _failure_of(plugin, "Score", error) from error
             self.observer.plugin_ended(plugin.name, "Score")
-            total = [a + b for a, b in zip(total, points, strict=True)]
         return total
 
     def _judgement(
@@ -181,6 +191,13 @@ class Algorithm:
         judged = self.policies.judge(request, clusters, feasible)
         self.observer.plugin_ended(self.policies.name, "Score")
         return judged
+
+
+def _failure_of(
+    plugin: interface.Plugin, point: str, error: Exception
+) -> policysched_errors.PluginFailure:
+    problem = f"{type(error).__name__}: {error}"
+    return policysched_errors.PluginFailure(plugin.name, point, problem)
 
 
 _MATCHES_NO_TERM = 1000

@@ -13,6 +13,7 @@ import dataclasses
 import logging
 from typing import TYPE_CHECKING, Final, Protocol
 
+from policysched import errors as policysched_errors
 from policysched.karmada import (
     decide,
     errors,
@@ -260,7 +261,8 @@ class Scheduling:
             raise
         except Exception as error:  # noqa: BLE001 - a plugin's bug must not end it for all others
             _log.exception("no decision about %s", binding.key)
-            text = f"{type(error).__name__}: {error}"
+            is_told = isinstance(error, policysched_errors.PluginFailure)
+            text = str(error) if is_told else f"{type(error).__name__}: {error}"
             former = binding.status.scheduler_observing_affinity_name
             return decide.Decision(errors.Failure("other", text), former)
         for number, failure in decision.failed_terms:

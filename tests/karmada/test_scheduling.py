@@ -301,7 +301,9 @@ def test_a_plugin_that_raises_fails_one_binding(world: World) -> None:
     world.binding("b")
     failed, placed = world.attempts()
     assert failed.decision is not None
-    assert failed.decision.result == errors.Failure("other", "KeyError: 'x'")
+    assert failed.decision.result == errors.Failure(
+        "other", "plugin `Raising` failed at Filter: KeyError: 'x'"
+    )
     assert placed.targets
 
 

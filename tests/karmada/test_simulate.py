@@ -6,6 +6,7 @@ import json
 import pathlib
 import re
 import shlex
+from importlib import metadata
 from typing import Any
 
 import jsonschema
@@ -13,7 +14,7 @@ import pytest
 
 from policysched import _resources
 from policysched.cli import main
-from tests.karmada import cases
+from tests.karmada import cases, twins
 
 _PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs" / "karmada.md"
 _FENCE = re.compile(r"^```(\w+) ?([\w.]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -133,3 +134,61 @@ def test_wrong_options_are_told(
     said = capsys.readouterr()
     assert said.out == ""
     assert said.err.count("\n") == 1
+
+
+def _raises(request: object, clusters: object) -> list[str]:
+    raise ValueError("boom")
+
+
+class FailingFilter:
+    """A plugin of another package; a test says what its filter does."""
+
+    name = "Failing"
+    filter = staticmethod(_raises)
+
+
+class FailingScore:
+    """A plugin of another package; a test says what its score does."""
+
+    name = "Failing"
+    score = staticmethod(_raises)
+
+
+@pytest.mark.parametrize(
+    "plugin, answer, problem",
+    [
+        (FailingFilter, _raises, "plugin `Failing` failed at Filter: ValueError: boom"),
+        (FailingFilter, lambda *_: [], "plugin `Failing` failed at Filter: ValueError: "),
+        (FailingScore, _raises, "plugin `Failing` failed at Score: ValueError: boom"),
+        (FailingScore, lambda *_: ["x"], "plugin `Failing` failed at Score: TypeError: "),
+    ],
+    ids=["filter raises", "filter says too little", "score raises", "score is no number"],
+)
+def test_a_plugin_that_fails_is_told(
+    plugin: type[Any],
+    answer: Any,
+    problem: str,
+    tmp_path: pathlib.Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """`karmada simulate` says it of each binding, `explain` in one error."""
+    point = metadata.EntryPoint("Failing", f"{__name__}:{plugin.__name__}", "any")
+    monkeypatch.setattr(metadata, "entry_points", lambda **_: [point])
+    method = "filter" if hasattr(plugin, "filter") else "score"
+    monkeypatch.setattr(plugin, method, staticmethod(answer))
+    (tmp_path / "plane.json").write_text(json.dumps(_PLANE))
+    dump = ["--cluster", str(tmp_path / "plane.json")]
+    assert main.main(["karmada", "simulate", *dump, "-o", "json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert [each["errorKind"] for each in told] == ["other", "other"]
+    assert all(each["error"].startswith(problem) for each in told)
+    assert main.main(["explain", "binding", "--all", *dump]) == 2
+    assert problem in capsys.readouterr().err
+
+
+_PLANE = {
+    "apiVersion": "v1",
+    "kind": "List",
+    "items": [twins.cluster("member1"), *(twins.binding(name, {}, 2) for name in ("a", "b"))],
+}

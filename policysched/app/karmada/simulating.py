@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING, Any
 
+from policysched import errors as policysched_errors
 from policysched.karmada import decide, errors, snapshot
 
 if TYPE_CHECKING:
@@ -51,8 +52,13 @@ def simulate(
     """Yield what becomes of each binding when it is scheduled now, in the order of the file.
 
     Each is considered alone: capacities are what member clusters have told, which no decision
-    changes.
+    changes. A plugin that fails fails one binding, as in a running scheduler.
     """
     clusters = snapshot.of(plane.clusters, plane.bindings)
     for binding in plane.bindings:
-        yield Outcome(binding, decide.decide(algorithm, binding, clusters))
+        try:
+            decision = decide.decide(algorithm, binding, clusters)
+        except policysched_errors.PluginFailure as error:
+            former = binding.status.scheduler_observing_affinity_name
+            decision = decide.Decision(errors.Failure("other", str(error)), former)
+        yield Outcome(binding, decision)
