@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import argparse
 import logging
+import math
 import re
+import urllib.parse
 from typing import TYPE_CHECKING, Any
 
 from policysched import errors
@@ -185,7 +187,12 @@ def options_of(args: argparse.Namespace) -> options.Options:
         raise errors.UsageError(
             f"--scheduler-name `{name}` is no name; use letters, digits, `-`, `_` and `.`"
         )
-    if args.kube_api_qps == 0.0 or args.kube_api_burst < 1 or args.writes_at_once < 1:
+    if not _is_server(args.master):
+        raise errors.UsageError(
+            f"--master: `{args.master}` is not the address of a server; write https://HOST:PORT"
+        )
+    is_rate = math.isfinite(args.kube_api_qps) and args.kube_api_qps != 0.0
+    if not is_rate or args.kube_api_burst < 1 or args.writes_at_once < 1:
         raise errors.UsageError(
             "--kube-api-qps, --kube-api-burst and --writes-at-once must be more than 0; "
             "`--kube-api-qps=-1` is for no limit"
@@ -207,6 +214,16 @@ def options_of(args: argparse.Namespace) -> options.Options:
         estimators=karmada_run_estimators.options_of(args),
         by_priority=gates.parse(args.feature_gates).priorities,
     )
+
+
+def _is_server(address: str | None) -> bool:
+    if address is None:
+        return True
+    try:
+        parts = urllib.parse.urlsplit(address)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # of the port, or of an address in brackets
+        return False
 
 
 def _election(args: argparse.Namespace) -> election_config.LeaderElectionConfig:
