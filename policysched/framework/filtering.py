@@ -16,6 +16,7 @@ from policysched.framework import (
     interface,
     kept_verdicts,
     point_times,
+    row_answers,
     shape_answers,
     status,
     status_table,
@@ -97,7 +98,11 @@ _Run: TypeAlias = kept_verdicts.KeptVerdicts | Stage
 
 
 class FilterRunner:
-    """Runs the PreFilter and Filter plugins of a profile."""
+    """Runs the PreFilter and Filter plugins of a profile.
+
+    Attributes:
+        recent_row_answers: what preemptors of few shapes have found out about nodes.
+    """
 
     def __init__(
         self,
@@ -108,6 +113,7 @@ class FilterRunner:
         self._pre_filters = pre_filters
         self._kept_numbers = frozenset(n for n, p in (*pre_filters, *filters) if keeps_answers(p))
         self._filters = filters
+        self.recent_row_answers = row_answers.RecentRowAnswers()
 
     def pre_filter(self, cycle: Cycle) -> PreFilterOutcome:
         """Run all PreFilter plugins.

@@ -47,6 +47,7 @@ class Refilter:
     ) -> None:
         """Leave out what PreFilter skipped in `outcome`, whatever it would say now."""
         self._cycle = cycle
+        self._recent = runner.recent_row_answers
         self._filters = [
             (number, plugin)
             for number, plugin in runner.acting_filters(cycle)
@@ -93,12 +94,7 @@ class Refilter:
         if not self._follows_rows or answers.state.valid_until is not None:
             return None
         asked = tuple([number for number, _ in self._filters])
-
-        def make(left_out: frozenset[int]) -> Sequence[row_answers.RowAnswers[Any]]:
-            del left_out
-            return [row_answers.RowAnswers()]
-
-        return answers.planned(f"{what} by {asked}", make)[0]
+        return self._recent.of(answers, f"{what} by {asked}")
 
     def filter(self, rows: Rows) -> status.NodeStatuses:
         """Return the first failure on each of `rows`, intp (n,)."""

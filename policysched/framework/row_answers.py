@@ -7,12 +7,16 @@ pods nominated to it. Equal preemptors that come one after the other find most o
 from __future__ import annotations
 
 import dataclasses
+from collections import OrderedDict
 from collections.abc import Sequence
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from policysched.cluster import objects, pod_shape, snapshot
 
 AnswerT = TypeVar("AnswerT")
+
+_MAX_OWNERS = 4
+"""Answers hold all pods of the nodes that they are about, those that are gone by now too."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -63,3 +67,19 @@ class RowAnswers(Generic[AnswerT]):
         """Keep an answer about a row as it is now, beside `nominated`."""
         pods = list(snap.placed.on(row))
         self._kept[row] = _Kept(snap.nodes.nodes[row], pods, nominated, answer)
+
+
+class RecentRowAnswers:
+    """Answers about rows, for the few shapes that asked for them last."""
+
+    def __init__(self) -> None:
+        """Start without answers."""
+        self._recent: OrderedDict[int, tuple[object, dict[str, RowAnswers[Any]]]] = OrderedDict()
+
+    def of(self, owner: object, what: str) -> RowAnswers[Any]:
+        """Return the answers of a kind that belong to `owner`, which is told by identity."""
+        _, by_kind = self._recent.setdefault(id(owner), (owner, {}))
+        self._recent.move_to_end(id(owner))
+        if len(self._recent) > _MAX_OWNERS:
+            self._recent.popitem(last=False)
+        return by_kind.setdefault(what, RowAnswers())
