@@ -58,20 +58,31 @@ class EventHandlers:
         self._on_change = on_change
         self._changed: collections.deque[tuple[objects.Cluster, ...]] = collections.deque()
         self.incoming: collections.Counter[str] = collections.Counter()
+        self._is_standing_by = False
         self.clusters = _ClusterSink(self, known)
         self.bindings = _BindingSink(self, known, "ResourceBinding")
         self.cluster_bindings = _BindingSink(self, known, "ClusterResourceBinding")
 
-    def add(self, key: str, event: str) -> None:
-        """Have a binding looked at."""
-        self.incoming[event] += 1
-        self.queue.add(key)
+    def stand_by(self) -> None:
+        """Queue nothing until `start_over`: what is queued then is known by the store alone."""
+        self._is_standing_by = True
+        self._changed.clear()
+        self.queue.clear()
 
-    def add_all(self) -> None:
-        """Have all bindings of this scheduler looked at; they have been counted when they came."""
+    def start_over(self) -> None:
+        """Have all bindings of this scheduler looked at, and from now on what happens to them."""
+        self._is_standing_by = False
+        self._changed.clear()
+        self.queue.clear()
         for key, binding in self.store.bindings.items():
             if self.is_ours(binding):
-                self.queue.add(key)
+                self.add(key, ADD)
+
+    def add(self, key: str, event: str) -> None:
+        """Have a binding looked at."""
+        if not self._is_standing_by:
+            self.incoming[event] += 1
+            self.queue.add(key)
 
     def is_ours(self, binding: objects.Binding) -> bool:
         """Return whether events of the binding concern this scheduler."""
@@ -79,8 +90,9 @@ class EventHandlers:
 
     def note_changed(self, *cluster: objects.Cluster) -> None:
         """Have those bindings looked at that one of these states of a cluster concerns."""
-        self._changed.append(cluster)
-        self._on_change()
+        if not self._is_standing_by:
+            self._changed.append(cluster)
+            self._on_change()
 
     def follow_clusters(self) -> bool:
         """Queue what the oldest change of a cluster concerns; False where there is none left."""
@@ -135,7 +147,8 @@ class _BindingSink:
         self._handlers = handlers
         self._store = known
         self._kind = kind
-        self._ours: dict[str, int] = {}  # generations of those that this scheduler looks at
+        # uid and generation of those that this scheduler looks at
+        self._ours: dict[str, tuple[str, int]] = {}
         self._all: set[str] = set()
 
     def replace(self, bindings: Sequence[objects.Binding]) -> None:
@@ -155,16 +168,16 @@ class _BindingSink:
         self._drop(self._with_kind(binding).key)
 
     def _take(self, binding: objects.Binding) -> None:
-        key, generation = binding.key, binding.metadata.generation
+        key, state = binding.key, (binding.metadata.uid, binding.metadata.generation)
         self._all.add(key)
         if not self._handlers.is_ours(binding):
             self._ours.pop(key, None)
             return
         before = self._ours.get(key)
-        self._ours[key] = generation
+        self._ours[key] = state
         if before is None:
             self._handlers.add(key, ADD)
-        elif before != generation:
+        elif before != state:
             self._handlers.add(key, UPDATE)
 
     def _drop(self, key: str) -> None:

@@ -116,8 +116,11 @@ class Scheduling:
 
     def start_over(self) -> None:
         """Look at all bindings of this scheduler, whatever was known of them."""
-        self._queue.clear()
-        self._handlers.add_all()
+        self._handlers.start_over()
+
+    def stand_by(self) -> None:
+        """Gather nothing that is to be looked at, for it may be long until `start_over`."""
+        self._handlers.stand_by()
 
     def next_attempt(self) -> Attempt | None:
         """Return what is to be written or asked next, None where nothing is to be done now.

@@ -81,9 +81,15 @@ class Store:
         self._deciding[key] = targets
 
     def decided(self, key: str, written: objects.Binding | None) -> None:
-        """The write has ended; `written` is its answer, None where it failed or was not needed."""
+        """The write has ended; `written` is its answer, None where it failed or was not needed.
+
+        An answer about an object that is gone, and has a successor of its name, says nothing.
+        """
         self._deciding.pop(key, None)
-        if written is not None and key in self.bindings:
+        known = self.bindings.get(key)
+        if written is None or known is None:
+            return
+        if written.metadata.uid == known.metadata.uid:
             self.put_binding(written)
 
     def clusters_now(self) -> snapshot.Snapshot:

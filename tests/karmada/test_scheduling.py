@@ -316,6 +316,42 @@ def test_starting_over_looks_at_everything_again(world: World) -> None:
     assert world.names() == ["a"]
 
 
+def test_a_process_that_stands_by_gathers_nothing(world: World) -> None:
+    """Its term begins with all that there is then, which is counted as it is by Karmada."""
+    world.decisions.stand_by()
+    world.binding("a")
+    world.binding("gone")
+    world.handlers.bindings.delete(_binding("gone", {}))
+    world.cluster("m1", version=2)
+    assert (len(world.queue), world.queue.waiting_count) == (0, 0)
+    assert not world.handlers.follow_clusters()
+    world.decisions.start_over()
+    assert world.names() == ["a"]
+    assert world.handlers.incoming == {"BindingAdd": 1}
+    world.cluster("m1", version=3)
+    assert world.names() == ["a"]
+
+
+def test_a_successor_between_two_lists_is_looked_at(world: World) -> None:
+    """Another object of the same name and generation, whose predecessor nobody saw go."""
+    world.binding("a")
+    assert world.names() == ["a"]
+    world.handlers.bindings.replace([_binding("a", {}, metadata={"uid": "another"})])
+    assert world.names() == ["a"]
+
+
+def test_a_late_answer_says_nothing_of_a_successor(world: World) -> None:
+    """The watch has shown a new object of that name before the write of the old one ended."""
+    world.binding("a", version=5)
+    (attempt,) = world.attempts()
+    world.handlers.bindings.delete(attempt.binding)
+    world.binding("a", version=7, replicas=3, metadata={"uid": "another"})
+    world.decisions.written(attempt, _binding("a", {}, version=6))
+    world.decisions.end(attempt, is_retried=False)
+    (attempt,) = world.attempts()
+    assert (attempt.binding.metadata.uid, attempt.binding.spec.replicas) == ("another", 3)
+
+
 _SUCCESS = {
     "type": "Scheduled",
     "status": "True",

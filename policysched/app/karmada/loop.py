@@ -88,6 +88,7 @@ class Loop:
                     await self._wait()
         finally:
             self.is_running = False
+            self._decisions.stand_by()
 
     def _step(self) -> bool:
         """Do one thing; False where there is nothing to do now."""

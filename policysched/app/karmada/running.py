@@ -223,6 +223,7 @@ class _Process:
         self._handlers = event_handlers.EventHandlers(
             known, self._queue(known), said.scheduler_name, on_change=self._awake.set
         )
+        self._handlers.stand_by()
 
     def _queue(self, known: store.Store) -> work_queue.WorkQueue:
         said, clock, on_ready = self._options, self._clock, self._awake.set
