@@ -185,6 +185,10 @@ class Scheduling:
             and not any(target.name in leaving for target in binding.spec.clusters)
         )
 
+    def current(self, attempt: Attempt) -> objects.Binding | None:
+        """Return the binding as it is known by now, None where it is gone."""
+        return self._store.current(attempt.binding)
+
     def written(self, attempt: Attempt, answer: objects.Binding | None) -> None:
         """Take in the binding as the API server has it after a write, None where that failed."""
         self._store.decided(attempt.binding.key, answer)

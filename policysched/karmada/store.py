@@ -63,6 +63,12 @@ class Store:
         self.bindings[binding.key] = binding
         self._index(binding)
 
+    def current(self, binding: objects.Binding) -> objects.Binding | None:
+        """Return the newest state of the same object, None where it is gone."""
+        known = self.bindings.get(binding.key)
+        is_same = known is not None and known.metadata.uid == binding.metadata.uid
+        return known if is_same else None
+
     def drop_binding(self, key: str) -> None:
         """Forget a binding."""
         gone = self.bindings.pop(key, None)
@@ -86,10 +92,7 @@ class Store:
         An answer about an object that is gone, and has a successor of its name, says nothing.
         """
         self._deciding.pop(key, None)
-        known = self.bindings.get(key)
-        if written is None or known is None:
-            return
-        if written.metadata.uid == known.metadata.uid:
+        if written is not None and self.current(written) is not None:
             self.put_binding(written)
 
     def clusters_now(self) -> snapshot.Snapshot:

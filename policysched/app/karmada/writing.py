@@ -73,6 +73,11 @@ class Writer:
             self._decisions.tell(attempt, verdict)
             if newest is not None:
                 await echo.wait_for(newest.metadata.resource_version)
+        current = self._decisions.current(attempt)
+        if current is None:  # what has its name now is another object
+            return False
+        if newest is not None:  # others may have written conditions meanwhile
+            newest = msgspec.structs.replace(newest, status=current.status)
         patch = self._status(attempt, decision, verdict, newest)
         last = await self._patch_status(attempt, patch)
         if any(each is not None and each.is_final for each in (failure, last)):
