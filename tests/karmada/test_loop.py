@@ -153,7 +153,7 @@ async def test_livez_fails_when_writes_do_not_end() -> None:
         assert "none of these writes has ended" in scene.problem(1.0)
 
 
-@pytest.mark.parametrize("reason", ["stands by", "nothing to do", "is stopping"])
+@pytest.mark.parametrize("reason", ["stands by", "nothing to do", "is stopping", "held back"])
 @asynchronous.asynchronous
 async def test_livez_is_fine_where_nothing_is_to_be_done(reason: str) -> None:
     """However long nothing happens."""
@@ -162,6 +162,8 @@ async def test_livez_is_fine_where_nothing_is_to_be_done(reason: str) -> None:
     if reason == "nothing to do":
         scene.loop.resume()
         scene.writes.may_end.set()
+    if reason == "held back":
+        scene.loop.is_held_back = lambda: True
     if reason == "is stopping":
         scene.stopping.set()
     async with contextlib.AsyncExitStack() as stack:

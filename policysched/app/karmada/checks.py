@@ -67,7 +67,7 @@ def of_process(checked: Checked) -> health.Health:
 
 
 class _Progress:
-    """Whether bindings that wait are looked at.
+    """Whether bindings that wait are looked at, as far as nothing holds them back.
 
     A decision that does not end needs no check: nothing answers then, not even `ping`.
     """
@@ -94,5 +94,6 @@ class _Progress:
         return (
             checked.schedules.is_running
             and not checked.stopping.is_set()
+            and not checked.schedules.is_held_back()
             and len(checked.queue) > 0
         )
