@@ -1,4 +1,4 @@
-"""What objects may hold that their types let through: texts that are no quantity or no time."""
+"""What objects may hold that their types let through: no quantity, no time, no int32."""
 
 from __future__ import annotations
 
@@ -23,7 +23,18 @@ def problem(found: objects.Cluster | objects.Binding) -> str:
     if isinstance(found, objects.Cluster):
         return _wrong_quantity(_amounts_of_cluster(found))
     times = (found.spec.reschedule_triggered_at, found.status.last_scheduled_time)
-    return _wrong_quantity(_amounts_of_binding(found.spec)) or _wrong_time(times)
+    return (
+        _wrong_number(_replicas(found.spec))
+        or _wrong_quantity(_amounts_of_binding(found.spec))
+        or _wrong_time(times)
+    )
+
+
+def _wrong_number(replicas: Iterable[int]) -> str:
+    for number in replicas:
+        if number != objects.int32(number):
+            return f"`{number}` replicas are more than the API takes, which is int32"
+    return ""
 
 
 def _wrong_quantity(amounts: Iterable[wire.Quantity]) -> str:
@@ -40,6 +51,12 @@ def _wrong_time(times: Iterable[str | None]) -> str:
         if time is not None and math.isinf(time_text.seconds(time)):
             return f"`{time}` is not a time such as `2026-01-31T12:00:00Z`"
     return ""
+
+
+def _replicas(spec: objects.BindingSpec) -> Iterator[int]:
+    yield spec.replicas
+    yield from (each.replicas for each in spec.components)
+    yield from (each.replicas for each in spec.clusters)
 
 
 def _amounts_of_cluster(cluster: objects.Cluster) -> Iterator[wire.Quantity]:

@@ -100,8 +100,12 @@ _BINDING = {"apiVersion": "work.karmada.io/v1alpha2", "kind": "ResourceBinding"}
             [_BINDING | {"metadata": {"name": "b"}, "spec": {"rescheduleTriggeredAt": "soon"}}],
             "items[0] (ResourceBinding default/b): `soon` is not a time",
         ),
+        (
+            [_BINDING | {"metadata": {"name": "b"}, "spec": {"replicas": 2**31}}],
+            "items[0] (ResourceBinding default/b): `2147483648` replicas are more than the API",
+        ),
     ],
-    ids=["other kinds", "no name", "twice", "type", "request", "capacity", "time"],
+    ids=["other kinds", "no name", "twice", "type", "request", "capacity", "time", "replicas"],
 )
 def test_wrong_input_is_one_error(
     items: list[dict[str, Any]],
