@@ -26,8 +26,14 @@ class MetricReport:
         plugins: Iterable[interface.Plugin],
         shape: pod_shape.PodShape,
         snap: snapshot.Snapshot,
+        *,
+        measured: str = "node",
     ) -> None:
-        """Look at the rules among `plugins` that act on pods of `shape` now."""
+        """Look at the rules among `plugins` that act on pods of `shape` now.
+
+        `measured` says what has samples, where these are no nodes.
+        """
+        self._measured = measured
         self._snap = snap
         state = cycle_state.CycleState()
         self._rules = [
@@ -72,7 +78,7 @@ class MetricReport:
             "line": ref.line,
             "kind": rule.head.kind,
             "metrics": [reader.name for reader in told.metrics],
-            "outage": None if lost is None else evidence.outage(lost, self._snap),
+            "outage": None if lost is None else evidence.outage(lost, self._snap, self._measured),
         }
 
     def _metric(self, reader: readings.MetricReader) -> dict[str, object]:

@@ -89,10 +89,15 @@ class RuleEvidence:
         return ", ".join(parts)
 
 
-def outage(lost: metric_samples.MetricSamples, snap: snapshot.Snapshot) -> str:
-    """Return that no node has a valid sample, and how old the newest one is."""
+def outage(
+    lost: metric_samples.MetricSamples, snap: snapshot.Snapshot, measured: str = "node"
+) -> str:
+    """Return that no node has a valid sample, and how old the newest one is.
+
+    `measured` says what has samples, where these are no nodes.
+    """
     metric = lost.metric
-    text = f"no node has a valid sample of {metric.name}"
+    text = f"no {measured} has a valid sample of {metric.name}"
     measured_at_seconds = lost.current(snap).measured_at_seconds[snap.is_alive]
     newest_seconds = float(measured_at_seconds.max(initial=-np.inf))
     age_seconds = snap.now.timestamp() - newest_seconds

@@ -86,7 +86,7 @@ def division(
         return Division("none", "nothing to divide: every chosen cluster gets it", 0, {}, {})
     if strategy is None or strategy.replica_scheduling_type == objects.DUPLICATED:
         return Division(
-            "duplicated", "every chosen cluster gets all replicas", spec.replicas, {}, {}
+            "duplicated", "not at all: every chosen cluster gets all of them", spec.replicas, {}, {}
         )
     if assignment.overflows(request):
         how = "the clusters of the affinity first, then those that it overflows to"

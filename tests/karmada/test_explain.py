@@ -207,6 +207,17 @@ def test_people_read_the_same(desk: pathlib.Path, capsys: pytest.CaptureFixture[
         assert part in said
 
 
+def test_an_outage_is_one_of_clusters(
+    desk: pathlib.Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Rules that are skipped say so of clusters, and not of nodes."""
+    (desk / "errors.yaml").write_text("api_errors: {}\n")
+    assert main.main(["explain", "binding", "shop/web-deployment", *_ASKED]) == 0
+    said = capsys.readouterr().out
+    assert "skipped: shop/faulty (line 4): no cluster has a valid sample of api_errors" in said
+    assert "no node" not in said
+
+
 def test_all_bindings_and_lines(
     desk: pathlib.Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

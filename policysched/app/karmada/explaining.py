@@ -99,7 +99,9 @@ def _attempt(
     seen = policies.view(made.request.binding, clusters) if policies else None
     measured = None
     if policies is not None and seen is not None:
-        measured = explaining_metrics.MetricReport(policies.rules, seen.pod.shape, seen.snap)
+        measured = explaining_metrics.MetricReport(
+            policies.rules, seen.pod.shape, seen.snap, measured="cluster"
+        )
     names = [each.metadata.name for each in clusters.clusters]
     rows = seen.rows.tolist() if seen else [0] * len(names)
     return {
