@@ -61,6 +61,8 @@ def run(args: argparse.Namespace) -> int:
         )
     inputs = _inputs(args)
     algorithm = karmada_options.algorithm(args, karmada_options.policies(args))
+    for warning in karmada_options.warnings(args):
+        output.note(warning)
     from policysched.app.karmada import explaining  # noqa: PLC0415 - `--help` does without NumPy
     from policysched.karmada import snapshot  # noqa: PLC0415 - as above
 

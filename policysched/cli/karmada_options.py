@@ -62,9 +62,8 @@ def algorithm(
     plugins = registry.with_entry_points(
         registry.built_in(with_workload_affinity=on.workload_affinity)
     )
-    said = [word.strip() for word in args.plugins.split(",")]
     return algorithms.Algorithm(
-        registry.chosen(plugins, said),
+        registry.chosen(plugins, _words(args.plugins)),
         estimator=functools.partial(
             component_sets.room_for if on.component_sets else capacity.room_for,
             with_models=on.resource_models,
@@ -73,6 +72,25 @@ def algorithm(
         with_empty_clusters=args.enable_empty_workload_propagation,
         policies=policies,
     )
+
+
+def warnings(args: argparse.Namespace) -> list[str]:
+    """Return what is said of names in `--plugins` that change nothing, as in Karmada.
+
+    Raises:
+        ConfigurationError: a plugin of another package has the name of a built-in one.
+    """
+    from policysched.karmada import registry  # noqa: PLC0415 - `--help` does without
+
+    known = registry.with_entry_points(registry.built_in(with_workload_affinity=True))
+    return [
+        f"--plugins: there is no plugin `{word.lstrip('-')}`, so `{word}` changes nothing"
+        for word in registry.unknown(known, _words(args.plugins))
+    ]
+
+
+def _words(plugins: str) -> list[str]:
+    return [word.strip() for word in plugins.split(",")]
 
 
 def policies(args: argparse.Namespace) -> cluster_policies.ClusterPolicies | None:

@@ -286,6 +286,7 @@ def warnings(args: argparse.Namespace) -> list[str]:
     said += [
         f"--{name} is ignored: it is about the profiler of Go" for name in _OF_GO if name in given
     ]
+    said += karmada_options.warnings(args)
     said += karmada_run_estimators.warnings(args)
     is_second = args.scheduler_name != _DEFAULT_NAME
     if args.leader_elect and is_second and args.leader_elect_resource_name == _DEFAULT_LEASE:

@@ -52,6 +52,8 @@ def run(args: argparse.Namespace) -> int:
     from policysched.app.karmada import control_plane_file, simulating  # noqa: PLC0415 - slow
 
     algorithm = karmada_options.algorithm(args, karmada_options.policies(args))
+    for warning in karmada_options.warnings(args):
+        output.note(warning)
     inputs = control_plane_file.read_all(args.cluster)
     as_json = (args.output or (output.JSON if inputs.is_lines else output.HUMAN)) == output.JSON
     for _, plane in progress.each(inputs.places, "reading the input", [args.cluster]):

@@ -89,6 +89,12 @@ def chosen(registry: Mapping[str, Factory], said: Iterable[str]) -> list[interfa
     return [make() for name, make in registry.items() if name in names]
 
 
+def unknown(registry: Iterable[str], said: Iterable[str]) -> list[str]:
+    """Return the names in `said` that are those of no plugin, whether they add or take away."""
+    known = {"*", "", *registry}
+    return [word for word in said if word not in known and word.lstrip("-") not in known]
+
+
 def _load(entry_point: metadata.EntryPoint) -> interface.Plugin:
     try:
         plugin = entry_point.load()()

@@ -140,6 +140,21 @@ def test_wrong_options_are_told(
     assert said.err.count("\n") == 1
 
 
+def test_a_misspelt_plugin_is_told(
+    tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It changes nothing, as in Karmada, and that is said beside the answer."""
+    (tmp_path / "plane.json").write_text(json.dumps(_PLANE))
+    dump = ["--cluster", str(tmp_path / "plane.json")]
+    assert main.main(["karmada", "simulate", *dump, "--plugins=*,-ClusterAfinity"]) == 0
+    said = capsys.readouterr()
+    assert "2 of 2 bindings placed" in said.out
+    assert said.err == (
+        "policysched: note: --plugins: there is no plugin `ClusterAfinity`, so `-ClusterAfinity` "
+        "changes nothing\n"
+    )
+
+
 def _raises(request: object, clusters: object) -> list[str]:
     raise ValueError("boom")
 
