@@ -296,6 +296,29 @@ async def test_connections_follow_clusters() -> None:
     assert world.sink.seen == ["replace", "upsert m3", "delete m1", "replace"]
 
 
+@asynchronous.asynchronous
+async def test_a_cluster_that_goes_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else nothing is ever decided where it goes while its estimator is tried first."""
+    is_tried = asyncio.Event()
+
+    async def hang(*_: object) -> None:
+        is_tried.set()
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(estimator_addresses, "of_cluster", hang)
+    world = _World()
+    world.clusters.upsert(_cluster("m1"))
+    run = asyncio.create_task(world.estimators.run())
+    waiting = asyncio.create_task(world.estimators.all_tried())
+    await is_tried.wait()
+    assert not waiting.done()
+    world.clusters.delete(_cluster("m1"))
+    await waiting
+    run.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        await run
+
+
 @pytest.mark.parametrize("with_pull_clusters", [True, False])
 @asynchronous.asynchronous
 async def test_clusters_in_pull_mode_may_be_left_out(with_pull_clusters: bool) -> None:

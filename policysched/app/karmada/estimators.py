@@ -113,6 +113,7 @@ class Estimators:
 
     def _forget(self, name: str) -> None:
         self._tried.discard(name)
+        self._progress.set()  # nobody waits for it any more
         self._problems.pop(name, None)
         known = self._connections.pop(name, None)
         if known is not None:
