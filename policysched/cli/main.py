@@ -60,6 +60,15 @@ class _Parser(argparse.ArgumentParser):
     def __init__(self, **settings: object) -> None:
         super().__init__(**(settings | {"allow_abbrev": False}))  # type: ignore[arg-type]  # argparse's own keywords, handed through
 
+    def parse_known_args(  # type: ignore[override]  # argparse takes namespaces of other types, too
+        self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
+    ) -> tuple[argparse.Namespace, list[str]]:
+        """Refuse what is left over: argparse has the outermost parser do so, by its own name."""
+        found, rest = super().parse_known_args(args, namespace)
+        if rest:
+            self.error(f"unrecognized arguments: {' '.join(rest)}")
+        return found, rest
+
     def error(self, message: str) -> NoReturn:
         raise errors.UsageError(f"{message}; see `{self.prog} --help`")
 

@@ -68,12 +68,12 @@ def test_the_exit_code_is_that_of_the_command(install: Callable[..., None]) -> N
         ),
         pytest.param(
             ["check", "--bogus"],
-            "unrecognized arguments: --bogus; see `policysched --help`",
+            "unrecognized arguments: --bogus; see `policysched check --help`",
             id="unknown-option",
         ),
         pytest.param(
             ["check", "--siz", "1"],
-            "unrecognized arguments: --siz 1; see `policysched --help`",
+            "unrecognized arguments: --siz 1; see `policysched check --help`",
             id="abbreviation",
         ),
         pytest.param(

@@ -143,6 +143,7 @@ def test_what_changes_nothing_is_said(words: list[str], expected: list[str]) -> 
         ("--leader-elect-resource-name=", "needs a name"),
         ("--health-probe-bind-address=somewhere", "--health-probe-bind-address: `somewhere`"),
         ("--feature-gates=PriorityBased=true", "is not a gate of Karmada"),
+        ("--logtostderr", "--logtostderr; see `policysched karmada run --help`"),
     ],
 )
 def test_what_is_wrong_is_one_error(
