@@ -104,8 +104,22 @@ _BINDING = {"apiVersion": "work.karmada.io/v1alpha2", "kind": "ResourceBinding"}
             [_BINDING | {"metadata": {"name": "b"}, "spec": {"replicas": 2**31}}],
             "items[0] (ResourceBinding default/b): `2147483648` replicas are more than the API",
         ),
+        (
+            [_BINDING | {"metadata": {"name": "b"}, "apiVersion": "work.karmada.io/v1alpha1"}],
+            "items[0]: is a ResourceBinding of `work.karmada.io/v1alpha1`, of which only v1alpha2",
+        ),
     ],
-    ids=["other kinds", "no name", "twice", "type", "request", "capacity", "time", "replicas"],
+    ids=[
+        "other kinds",
+        "no name",
+        "twice",
+        "type",
+        "request",
+        "capacity",
+        "time",
+        "replicas",
+        "version",
+    ],
 )
 def test_wrong_input_is_one_error(
     items: list[dict[str, Any]],

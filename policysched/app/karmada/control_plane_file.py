@@ -60,6 +60,7 @@ def collect(placed: Iterable[object_lists.Placed], where: str) -> ControlPlane:
     names: set[tuple[str, str]] = set()
     for place, kind, source in placed:
         if kind not in KINDS:
+            _refuse_other_version(place, kind)
             found.skipped[kind] += 1
             continue
         decoded = object_lists.in_namespace(
@@ -81,3 +82,16 @@ def collect(placed: Iterable[object_lists.Placed], where: str) -> ControlPlane:
         kinds = ", ".join(sorted(found.skipped))
         raise FORM.error(where, f"has no Cluster and no binding, only {kinds}")
     return found
+
+
+def _refuse_other_version(place: str, kind: str) -> None:
+    """Refuse a kind of ours in a version that is not read, which would be left out in silence."""
+    name, _, version = kind.partition(".")
+    if name not in KINDS:
+        return
+    group, _, number = KINDS[name][0].partition("/")
+    if version.partition("/")[0] == group:
+        problem = f"is a {name} of `{version}`, of which only {number} is read"
+        raise errors.InputError(
+            place, problem, help=f"kubectl get {name.lower()}s.{number}.{group}"
+        )
