@@ -17,6 +17,7 @@ import pytest
 from policysched.cli import main, progress
 
 LIMIT_SECONDS = 60.0
+_INTERRUPT_SECONDS = 10.0
 _MORE_THAN_A_PIPE_HOLDS = 1 << 20
 PROGRAM = """\
 import sys
@@ -57,6 +58,13 @@ class Terminal:
         assert self.process.stdin is not None
         self.process.stdin.write(b" " * _MORE_THAN_A_PIPE_HOLDS)
         self.process.stdin.flush()
+
+    def interrupt(self) -> None:
+        """Press Ctrl-C until the command ends: Python loses one that comes while it imports."""
+        while self.process.poll() is None:
+            self.process.send_signal(signal.SIGINT)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self.process.wait(_INTERRUPT_SECONDS)
 
     def end(self, stdin: str = "") -> tuple[int, str]:
         """Give stdin; return the exit code and what stdout got, all of stderr read."""
@@ -159,8 +167,8 @@ def test_an_interrupt_leaves_nothing_behind(start: Callable[..., Terminal]) -> N
     """Ctrl-C ends the command with its usual exit code, and the bar is erased."""
     terminal = start("simulate", "--cluster", "-")
     terminal.wait_for("reading the input")
-    terminal.feed_until_read()  # imports before that may swallow an interrupt
-    terminal.process.send_signal(signal.SIGINT)
+    terminal.feed_until_read()
+    terminal.interrupt()
     exit_code, out = terminal.end()
     assert (exit_code, out) == (130, "")
     assert terminal.said.rindex(ERASED) > terminal.said.rindex("reading the input")

@@ -7,6 +7,7 @@ from typing import Any
 import hypothesis
 import hypothesis.strategies as st
 import numpy as np
+import pytest
 
 from policysched.cluster import objects, snapshot
 from policysched.compiler import column
@@ -120,5 +121,15 @@ def test_shapes_of_one_number_are_those_of_columns(
     corners.sort()
     with arithmetic.quiet():
         many = points.shape(np.array([value]), corners)
-    hypothesis.assume(corners[-1][0] / 2 - corners[0][0] / 2 > 1e-300 or len(corners) == 1)
     assert scalar.shape(value, corners) == many[0]
+
+
+@pytest.mark.parametrize("value, points_expected", [(-1.0, 10), (0.0, 10), (5e-324, 90), (1.0, 90)])
+def test_a_line_between_values_next_to_each_other_is_a_step(
+    value: float, points_expected: int
+) -> None:
+    """Half of their distance is 0, and nothing is divided by it."""
+    corners = [(0.0, 10), (5e-324, 90)]
+    expected = points_expected * points.FULL // 100
+    assert points.shape(np.array([value]), corners).tolist() == [expected]
+    assert scalar.shape(value, corners) == expected

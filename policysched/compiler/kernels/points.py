@@ -37,7 +37,8 @@ def linear(values: columns.FloatArray, low: float, high: float) -> columns.IntAr
 def shape(values: columns.FloatArray, corners: Sequence[tuple[float, int]]) -> columns.IntArray:
     """Return the points on the line through (value, points), flat outside.
 
-    Example: shape([5.0], [(0, 0), (10, 100)]) is [5000].
+    Example: shape([5.0], [(0, 0), (10, 100)]) is [5000]. Between values next to each other near 0
+    it is a step.
     """
     xs = np.array([x for x, _ in corners])
     ys = np.array([y for _, y in corners], np.float64)
@@ -45,7 +46,9 @@ def shape(values: columns.FloatArray, corners: Sequence[tuple[float, int]]) -> c
         return np.full(values.shape, FULL * corners[0][1] // 100, np.int64)
     inside = np.clip(values, xs[0], xs[-1])
     left = np.clip(np.searchsorted(xs, inside, side="right") - 1, 0, len(xs) - 2)
-    share = (inside / 2 - xs[left] / 2) / (xs[left + 1] / 2 - xs[left] / 2)
+    spans = xs[left + 1] / 2 - xs[left] / 2
+    steps = (inside >= xs[left + 1]).astype(np.float64)
+    share = np.divide(inside / 2 - xs[left] / 2, spans, out=steps, where=spans > 0)
     return hundredths((ys[left] + (ys[left + 1] - ys[left]) * share) / 100)
 
 

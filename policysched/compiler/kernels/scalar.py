@@ -13,8 +13,6 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TypeAlias
 
-import numpy as np
-
 from policysched.compiler.kernels import points
 
 Binary: TypeAlias = Callable[[float, float], float | None]
@@ -93,7 +91,5 @@ def shape(value: float, corners: Sequence[tuple[float, int]]) -> int:
     left = min(max(after - 1, 0), len(corners) - 2)
     (x0, y0), (x1, y1) = corners[left], corners[left + 1]
     span = x1 / 2 - x0 / 2
-    if not span:
-        return int(points.shape(np.array([value]), corners)[0])
-    share = (inside / 2 - x0 / 2) / span
+    share = (inside / 2 - x0 / 2) / span if span else float(inside >= x1)
     return round((float(y0) + (float(y1) - float(y0)) * share) / 100 * float(points.FULL))
