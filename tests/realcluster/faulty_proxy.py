@@ -16,6 +16,7 @@ import contextlib
 import dataclasses
 import enum
 import json
+import socket
 import ssl
 import threading
 import time
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 
 _HOP_BY_HOP = ("Connection", "Keep-Alive", "Transfer-Encoding", "Content-Length", "Host")
 _GONE = {"code": 410, "reason": "Expired", "message": "too old resource version"}
+_POLITE_END_SECONDS = 30.0
+"""How long connections to the API server may take to say goodbye by TLS."""
 _MAX_BODY_BYTES = 2**26
 
 
@@ -104,6 +107,7 @@ class FaultyProxy:
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._watches: set[asyncio.Transport] = set()
+        self._sockets: list[socket.socket] = []
         self._is_whole = asyncio.Event()
         self._runner: web.AppRunner | None = None
         self._session: aiohttp.ClientSession | None = None
@@ -142,7 +146,7 @@ class FaultyProxy:
     async def _start(self) -> None:
         self._is_whole.set()
         trusted = ssl.create_default_context(cafile=str(self._ca_file))
-        connector = aiohttp.TCPConnector(ssl=trusted, limit=0)
+        connector = aiohttp.TCPConnector(ssl=trusted, limit=0, socket_factory=self._open_socket)
         self._session = aiohttp.ClientSession(
             connector=connector, auto_decompress=False, timeout=aiohttp.ClientTimeout(total=None)
         )
@@ -169,6 +173,16 @@ class FaultyProxy:
         for task in left:  # answers that are held for ever
             task.cancel()
         await asyncio.gather(*left, return_exceptions=True)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_POLITE_END_SECONDS):
+                while any(each.fileno() >= 0 for each in self._sockets):  # noqa: ASYNC110 - nothing tells when a socket is closed
+                    await asyncio.sleep(0.01)
+
+    def _open_socket(self, address: aiohttp.AddrInfoType) -> socket.socket:
+        family, kind, protocol, *_ = address
+        made = socket.socket(family, kind, protocol)
+        self._sockets.append(made)
+        return made
 
     def _cut_watches(self) -> None:
         for transport in self._watches:
