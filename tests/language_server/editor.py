@@ -73,6 +73,7 @@ class Editor:
     ) -> None:
         self.runner = runner
         self.folder = folder
+        self._versions: dict[str, int] = {}
         self.client = self.run(self._start())
         able = types.ClientCapabilities(
             general=types.GeneralClientCapabilities(position_encodings=encodings),
@@ -139,6 +140,7 @@ class Editor:
 
     def open(self, name: str, text: str, version: int = 1) -> None:
         """Open a file with a text."""
+        self._versions[name] = version
         item = types.TextDocumentItem(self.uri(name), "policy", version, text)
         self.client.text_document_did_open(types.DidOpenTextDocumentParams(item))
 
@@ -146,9 +148,16 @@ class Editor:
         self, name: str, version: int, *changes: types.TextDocumentContentChangeEvent
     ) -> None:
         """Change an open file."""
+        self._versions[name] = version
         sent = types.VersionedTextDocumentIdentifier(version, self.uri(name))
         params = types.DidChangeTextDocumentParams(sent, changes)
         self.client.text_document_did_change(params)
+
+    def replace(self, name: str, text: str) -> int:
+        """Give an open file another text; return which version that is."""
+        version = self._versions[name] + 1
+        self.change(name, version, types.TextDocumentContentChangeWholeDocument(text))
+        return version
 
     def close(self, name: str) -> None:
         """Close a file."""

@@ -31,8 +31,8 @@ clusterPolicy shop {
 """
 
 
-@pytest.fixture(scope="module")
-def editor(tmp_path_factory: pytest.TempPathFactory) -> Iterator[editors.Editor]:
+@pytest.fixture(scope="module", name="started")
+def _started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[editors.Editor]:
     """An editor in a folder with a dump of a control plane, and the policy open."""
     folder = tmp_path_factory.mktemp("across")
     shutil.copy(PLANE, folder / "plane.yaml")
@@ -42,10 +42,16 @@ def editor(tmp_path_factory: pytest.TempPathFactory) -> Iterator[editors.Editor]
         yield editor
 
 
-def _proposed(editor: editors.Editor, version: int, statement: str) -> list[str]:
+@pytest.fixture
+def editor(started: editors.Editor) -> editors.Editor:
+    """The editor, with the text as it was whatever the test before has made of it."""
+    started.replace("shop.policy", TEXT)
+    return started
+
+
+def _proposed(editor: editors.Editor, statement: str) -> list[str]:
     text = TEXT.replace("  reject when", f"  {statement}\n  reject when")
-    whole = types.TextDocumentContentChangeWholeDocument(text)
-    editor.change("shop.policy", version, whole)
+    editor.replace("shop.policy", text)
     at = editors.place(text, statement, statement)
     params = types.CompletionParams(editor.identify("shop.policy"), at)
     found = editor.ask(editor.client.text_document_completion_async(params))
@@ -55,19 +61,18 @@ def _proposed(editor: editors.Editor, version: int, statement: str) -> list[str]
 
 def test_completion_knows_member_clusters(editor: editors.Editor) -> None:
     """Labels, fields, their values, taints and resources of the clusters; statements that fit."""
-    keys = _proposed(editor, 2, "clusterAffinity required ")
+    keys = _proposed(editor, "clusterAffinity required ")
     assert {"tier", "region", "provider", "zone", "clusterName", "tainted"} <= set(keys)
     assert keys.count("region") == 1
-    assert _proposed(editor, 3, "clusterAffinity required tier In (") == ["gold", "silver"]
-    assert _proposed(editor, 4, "clusterGroup more where region = ") == ["eu", "us"]
-    assert {"m1", "m2", "m3"} <= set(_proposed(editor, 5, "reject when cluster(clusterName = "))
-    assert "dedicated=web:NoSchedule" in _proposed(editor, 6, "tolerate ")
-    statements = set(_proposed(editor, 7, "spreadC"))
+    assert _proposed(editor, "clusterAffinity required tier In (") == ["gold", "silver"]
+    assert _proposed(editor, "clusterGroup more where region = ") == ["eu", "us"]
+    assert {"m1", "m2", "m3"} <= set(_proposed(editor, "reject when cluster(clusterName = "))
+    assert "dedicated=web:NoSchedule" in _proposed(editor, "tolerate ")
+    statements = set(_proposed(editor, "spreadC"))
     assert {"clusterAffinity", "clusterGroup", "spreadConstraint", "replicas"} <= statements
     assert "nodeAffinity" not in statements
-    assert "errors" in _proposed(editor, 8, "score ")
-    assert {"tier"} <= set(_proposed(editor, 9, "score label("))
-    editor.change("shop.policy", 10, types.TextDocumentContentChangeWholeDocument(TEXT))
+    assert "errors" in _proposed(editor, "score ")
+    assert {"tier"} <= set(_proposed(editor, "score label("))
 
 
 def test_hover_counts_clusters(editor: editors.Editor) -> None:
@@ -103,14 +108,12 @@ def test_lenses_tell_what_matches(editor: editors.Editor) -> None:
 
 def test_diagnostics_compare_with_the_control_plane(editor: editors.Editor) -> None:
     """Errors of check, findings of lint in the words of clusters, and none of a sound text."""
-    assert editor.findings("shop.policy", 10) == []
+    assert editor.findings("shop.policy", editor.replace("shop.policy", TEXT)) == []
     text = TEXT.replace("tier In (gold)", "teir In (gold)")
-    editor.change("shop.policy", 11, types.TextDocumentContentChangeWholeDocument(text))
-    messages = {str(each.code): each.message for each in editor.findings("shop.policy", 11)}
+    found = editor.findings("shop.policy", editor.replace("shop.policy", text))
+    messages = {str(each.code): each.message for each in found}
     assert "no cluster of plane.yaml has the label `teir`" in messages["PS502"]
     text = TEXT.replace("  score", "  mode shadow\n  score")
-    editor.change("shop.policy", 12, types.TextDocumentContentChangeWholeDocument(text))
-    (found,) = editor.findings("shop.policy", 12)
-    assert (found.code, found.severity) == ("PS108", types.DiagnosticSeverity.Error)
-    editor.change("shop.policy", 13, types.TextDocumentContentChangeWholeDocument(TEXT))
-    assert editor.findings("shop.policy", 13) == []
+    (error,) = editor.findings("shop.policy", editor.replace("shop.policy", text))
+    assert (error.code, error.severity) == ("PS108", types.DiagnosticSeverity.Error)
+    assert editor.findings("shop.policy", editor.replace("shop.policy", TEXT)) == []
