@@ -6,9 +6,9 @@ import dataclasses
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, TypeAlias
 
-from policysched.lang import checked, checked_selector, source
+from policysched.lang import checked, checked_selector, cluster_profile, source
 from policysched.language_server import programs
-from policysched.lint import across_clusters, scopes, selector_sets
+from policysched.lint import scopes, selector_sets
 from policysched.lint.rules import ps307
 
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ def shares(program: programs.Program, text: str) -> Iterator[Note]:
         return
     seen: set[source.Span] = set()
     for profile in program.result.program.profiles:
-        across = across_clusters.as_rows(profile)
+        across = cluster_profile.as_rows(profile)
         for rule, share in (*_shares(profile), *_shares(across)):
             span = rule.head.span
             if span.file == text and span not in seen:

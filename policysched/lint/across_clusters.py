@@ -12,10 +12,9 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from policysched.lang import diagnostics, syntax
+from policysched.lang import cluster_profile, diagnostics, syntax
 
 if TYPE_CHECKING:
-    from policysched.lang import checked
     from policysched.lint import subject
 
 CODES = frozenset(
@@ -43,27 +42,12 @@ def exchanged(about: subject.Subject) -> subject.Subject | None:
     program = about.program
     if not program.cluster_policies:
         return None
-    profiles = tuple(as_rows(profile) for profile in program.profiles)
+    profiles = tuple(cluster_profile.as_rows(profile) for profile in program.profiles)
     across = dataclasses.replace(
         program, policies=program.cluster_policies, cluster_policies=(), profiles=profiles
     )
     members = about.cluster.members if about.cluster is not None else None
     return dataclasses.replace(about, program=across, cluster=members)
-
-
-def as_rows(profile: checked.CheckedProfile) -> checked.CheckedProfile:
-    """Return a profile with its cluster policies in the place of those about pods."""
-    return dataclasses.replace(
-        profile,
-        policies=profile.cluster_policies,
-        metrics=profile.cluster_metrics,
-        plugins=(),
-        disabled=(),
-        disabled_scores=(),
-        disable_all_scores=True,
-        cluster_policies=(),
-        cluster_metrics=(),
-    )
 
 
 def is_of_cluster_metric(finding: diagnostics.Diagnostic, about: subject.Subject) -> bool:

@@ -18,6 +18,7 @@ from policysched import clock as clocks
 from policysched.app.karmada import policies as policy_texts
 from policysched.karmada import algorithm, decide, errors, explanation, objects, registry, snapshot
 from policysched.karmada.policies import cluster_policies
+from policysched.lang import cluster_profile
 from policysched.planning import causes, changes, cluster_edits, edits, world
 
 if TYPE_CHECKING:
@@ -218,7 +219,7 @@ class _Looking:
         key = frozenset(each.key for each in taken_back)
         if key not in self._without:
             old, new = self._profiles
-            rows = edits.undone(cluster_edits.as_rows(new), taken_back)
+            rows = edits.undone(cluster_profile.as_rows(new), taken_back)
             metrics = {each.key: each for each in (*old.cluster_metrics, *new.cluster_metrics)}
             profile = dataclasses.replace(
                 new,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING, Any
 
-from policysched.lang import checked_cluster
+from policysched.lang import checked_cluster, cluster_profile
 from policysched.planning import edits
 
 if TYPE_CHECKING:
@@ -18,20 +18,6 @@ _STATEMENTS = {"groups": "clusterGroup", "spread": "spreadConstraint", "division
 """Field of a `ClusterPlacement` → the statement that says it."""
 
 
-def as_rows(profile: checked.CheckedProfile) -> checked.CheckedProfile:
-    """Return a profile with its cluster policies in the place of those about pods."""
-    return dataclasses.replace(
-        profile,
-        policies=profile.cluster_policies,
-        metrics=profile.cluster_metrics,
-        plugins=(),
-        disabled=(),
-        disabled_scores=(),
-        disable_all_scores=False,
-        builtin_weight=1,
-    )
-
-
 def between(
     old: checked.CheckedProfile,
     new: checked.CheckedProfile,
@@ -39,9 +25,9 @@ def between(
 ) -> list[edits.Edit]:
     """Return the edits that make the old cluster policies the new ones, by name.
 
-    They are of profiles as `as_rows` gives them, on which they can be taken back.
+    They are of profiles as `cluster_profile.as_rows` gives them, on which they can be taken back.
     """
-    rows = as_rows(old), as_rows(new)
+    rows = cluster_profile.as_rows(old), cluster_profile.as_rows(new)
     found = edits.between(*rows, (said[0].wording(), said[1].wording()))
     before, after = edits.in_force(rows[0]), edits.in_force(rows[1])
     for name in dict.fromkeys((*after, *before)):

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from policysched.lang import checked, diagnostics
-from policysched.lint import across_clusters, acting, demands, rule, scopes, subject
+from policysched.lang import checked, cluster_profile, diagnostics
+from policysched.lint import acting, demands, rule, scopes, subject
 
 
 def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
     if not about.program.cluster_policies:
         return
-    several = [acting.Acting(across_clusters.as_rows(each)) for each in about.program.profiles]
+    several = [acting.Acting(cluster_profile.as_rows(each)) for each in about.program.profiles]
     yield from acting.in_every_profile(several, _of)
 
 
