@@ -86,7 +86,35 @@ class DomainCounts:
                     self.changes.touch(slot)
 
 
-class DomainValues:
+class _Follower:
+    """Who goes by counts, and knows which of them are new since it looked the last time.
+
+    Attributes:
+        slots: intp (N,), the domain of each node.
+    """
+
+    def __init__(
+        self, counts: DomainCounts, slots_of: Callable[[snapshot.Snapshot], npt.NDArray[np.intp]]
+    ) -> None:
+        self._counts = counts
+        self._slots_of = slots_of
+        self._epoch = -1
+        self._seen = 0
+        self.slots: npt.NDArray[np.intp] = _NO_ROWS
+
+    def _changed(self, snap: snapshot.Snapshot) -> list[int] | None:
+        """Bring counts and slots up to date; return the domains that changed, None for all."""
+        counts = self._counts
+        counts.refresh(snap)
+        changed = counts.changes.since(self._seen) if counts.epoch == self._epoch else None
+        self._seen = counts.changes.generation
+        if changed is None:
+            self._epoch = counts.epoch
+            self.slots = self._slots_of(snap)
+        return changed
+
+
+class DomainValues(_Follower):
     """Raw scores of nodes by the pods in their domain (`comparing.DomainValues`)."""
 
     def __init__(
@@ -96,37 +124,28 @@ class DomainValues:
         outside: float,
     ) -> None:
         """Give nodes in no domain `outside`, where `slots_of` says which are in one."""
-        self._counts = counts
-        self._slots_of = slots_of
+        super().__init__(counts, slots_of)
         self._outside = outside
-        self._epoch = -1
-        self._seen = 0
-        self.slots: npt.NDArray[np.intp] = _NO_ROWS
         self.values: columns.FloatArray = np.zeros(1)
 
     def refresh(self, snap: snapshot.Snapshot) -> list[int] | None:
         """Bring them up to date; return the domains with other ones, None for all."""
-        counts = self._counts
-        counts.refresh(snap)
-        changed = counts.changes.since(self._seen) if counts.epoch == self._epoch else None
-        self._seen = counts.changes.generation
+        changed = self._changed(snap)
+        totals = self._counts.totals
         if changed is None:
-            self._epoch = counts.epoch
-            self.slots = self._slots_of(snap)
-            self.values = counts.totals.copy()
+            self.values = totals.copy()
             self.values[0] = self._outside
         else:
             for slot in changed:
-                self.values[slot] = counts.totals[slot]
+                self.values[slot] = totals[slot]
         return changed
 
 
-class DomainVerdicts:
+class DomainVerdicts(_Follower):
     """Which domains fail by the pods in them, and about which rows that has changed.
 
     Attributes:
         fails: bool (D + 1,), as of the last time.
-        slots: intp (N,), the domain of each node.
     """
 
     def __init__(
@@ -136,24 +155,15 @@ class DomainVerdicts:
         judge: Callable[[columns.FloatArray], columns.BoolArray],
     ) -> None:
         """Let `judge` say of totals by domain, float64 (D + 1,), which fail."""
-        self._counts = counts
-        self._slots_of = slots_of
+        super().__init__(counts, slots_of)
         self._judge = judge
-        self._epoch = -1
-        self._seen = 0
-        self.slots: npt.NDArray[np.intp] = _NO_ROWS
         self.fails: columns.BoolArray = np.zeros(1, np.bool_)
 
     def changed_rows(self, snap: snapshot.Snapshot) -> npt.NDArray[np.intp] | None:
         """Return intp (n,): the rows to be asked about again, None for all."""
-        counts = self._counts
-        counts.refresh(snap)
-        changed = counts.changes.since(self._seen) if counts.epoch == self._epoch else None
-        self._seen = counts.changes.generation
+        changed = self._changed(snap)
         if changed is None:
-            self._epoch = counts.epoch
-            self.slots = self._slots_of(snap)
-            self.fails = self._judge(counts.totals)
+            self.fails = self._judge(self._counts.totals)
             return None
         return self._flipped() if changed else _NO_ROWS
 
