@@ -147,12 +147,5 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--policies", action="append", default=[], metavar="PATH")
     parser.add_argument("--scheduler-name", default=in_process.NAME, metavar="PROFILE")
-    parser.add_argument(
-        "--profile",
-        type=int,
-        nargs="?",
-        const=30,
-        metavar="LINES",
-        help="say where the time goes, by functions",
-    )
+    options.add_profile(parser)
     return parser

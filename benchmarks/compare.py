@@ -151,6 +151,13 @@ def _parser(epilog: str) -> argparse.ArgumentParser:
         epilog=epilog,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    _add_what(parser)
+    _add_own_cases(parser)
+    _add_how(parser)
+    return parser
+
+
+def _add_what(parser: argparse.ArgumentParser) -> None:
     what = parser.add_argument_group("what is measured")
     shipped = ", ".join(plans.names())
     what.add_argument(
@@ -174,6 +181,9 @@ def _parser(epilog: str) -> argparse.ArgumentParser:
     what.add_argument(
         "--fresh", action="store_true", help="begin anew; what there is gets the ending .old"
     )
+
+
+def _add_own_cases(parser: argparse.ArgumentParser) -> None:
     own = parser.add_argument_group("own cases instead of a plan")
     workloads = ", ".join(workload_files.names())
     own.add_argument(
@@ -193,6 +203,9 @@ def _parser(epilog: str) -> argparse.ArgumentParser:
         metavar="A,B",
         help="compare policysched with itself under policies of benchmarks/policies",
     )
+
+
+def _add_how(parser: argparse.ArgumentParser) -> None:
     how = parser.add_argument_group("how")
     how.add_argument(
         "--schedulers", type=options.words, default=[], metavar="A,B", help="only some of them"
@@ -205,4 +218,3 @@ def _parser(epilog: str) -> argparse.ArgumentParser:
         action="store_true",
         help="run policysched alone, sampled, and say where its time goes; keeps no results",
     )
-    return parser

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import argparse
+
 
 def numbers(text: str) -> list[int]:
     """Return the numbers of a list with commas."""
@@ -11,3 +13,15 @@ def numbers(text: str) -> list[int]:
 def words(text: str) -> list[str]:
     """Return the words of a list with commas."""
     return text.split(",")
+
+
+def add_profile(parser: argparse.ArgumentParser) -> None:
+    """Let the cycle be profiled: `--profile [LINES]`."""
+    parser.add_argument(
+        "--profile",
+        type=int,
+        nargs="?",
+        const=30,
+        metavar="LINES",
+        help="say where the time goes, by functions",
+    )

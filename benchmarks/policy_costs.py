@@ -175,12 +175,5 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--rules", type=options.words, default=names, metavar="A,B")
     parser.add_argument("--pods-are", type=options.words, default=[EQUAL, DIFFERENT], metavar="A,B")
     parser.add_argument("--pods", type=int, default=1000)
-    parser.add_argument(
-        "--profile",
-        type=int,
-        nargs="?",
-        const=30,
-        metavar="LINES",
-        help="say where the time goes, by functions",
-    )
+    options.add_profile(parser)
     return parser
