@@ -24,6 +24,9 @@ KEEPALIVE_SECONDS = 60.0
 
 _FIRST_FINAL_STATUS = 200  # before come those that announce another answer
 
+_READ_BYTES = 64 * 1024
+"""So much of an answer is taken in at a time; four records of TLS (RFC 8446, 5.1)."""
+
 
 class NoConnectionError(OSError):
     """Nothing was sent, for there is no connection."""
@@ -68,6 +71,7 @@ class CallConnections:
         self._places = asyncio.Semaphore(limit)
         self._idle: collections.deque[_Connection] = collections.deque()
         self._is_closed = False
+        self._read_buffer = memoryview(bytearray(_READ_BYTES))
 
     async def call(
         self, method: str, path: str, headers: str, body: bytes, look: Callable[[], object] | None
@@ -126,7 +130,7 @@ class CallConnections:
         try:
             async with asyncio.timeout(CONNECT_TIMEOUT_SECONDS):
                 transport, made = await asyncio.get_running_loop().create_connection(
-                    _Connection,
+                    lambda: _Connection(self._read_buffer),
                     self._host,
                     self._port,
                     ssl=self._ssl_context,
@@ -140,15 +144,20 @@ class CallConnections:
         return made
 
 
-class _Connection(asyncio.Protocol):
+class _Connection(asyncio.BufferedProtocol):
     """One connection.
+
+    Where a protocol brings no buffer, asyncio's TLS makes two of 256 KiB for each answer, which
+    costs more than all the rest of a call (`app/heap.py` says why they have pages of their own).
 
     Attributes:
         idle_since_seconds: by the clock of the loop.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, read_buffer: memoryview) -> None:
+        """Read into a buffer that all connections of a loop share: it is empty between reads."""
         self.idle_since_seconds = 0.0
+        self._read_buffer = read_buffer
         self._transport: asyncio.Transport | None = None
         self._parser = httptools.HttpResponseParser(self)
         self._answer: asyncio.Future[Answer] | None = None
@@ -192,13 +201,18 @@ class _Connection(asyncio.Protocol):
         """Begin."""
         self._transport = cast("asyncio.Transport", transport)
 
-    def data_received(self, data: bytes) -> None:
+    def get_buffer(self, sizehint: int) -> memoryview:
+        """Return where the next part of an answer goes."""
+        del sizehint
+        return self._read_buffer
+
+    def buffer_updated(self, nbytes: int) -> None:
         """Take in a part of an answer."""
         if self._answer is None:  # nobody has asked
             self.close()
             return
         try:
-            self._parser.feed_data(data)
+            self._parser.feed_data(self._read_buffer[:nbytes])
         except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
             self._end(ConnectionError(f"the answer is not HTTP: {error}"))
             self.close()

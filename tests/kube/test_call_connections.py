@@ -274,6 +274,36 @@ async def test_what_nobody_asked_for_ends_a_connection() -> None:
 
 
 @asynchronous
+async def test_long_answers_at_once_stay_apart() -> None:
+    """Connections share what they read into, but none reads what another one was sent."""
+    authority = trustme.CA()
+    tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    authority.issue_cert("127.0.0.1").configure_cert(tls)
+    trusting = ssl.create_default_context()
+    authority.configure_trust(trusting)
+    bodies = [bytes([65 + number]) * (300_000 + number) for number in range(4)]
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        body = bodies[int((await read_request(reader)).split()[1][1:])]
+        answer = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(body) + body
+        await saying(answer, by_bytes=10_000)(_answered(), writer)
+
+    async with (
+        served_by(serve, tls) as (host, port),
+        client_of(f"https://{host}:{port}", tls=trusting) as api,
+    ):
+        asked = [api.request("GET", f"/{number}", policy=ONCE) for number in range(4)]
+        assert await asyncio.gather(*asked) == bodies
+
+
+def _answered() -> asyncio.StreamReader:
+    """Return what reads like a connection with one request."""
+    reader = asyncio.StreamReader()
+    reader.feed_data(b"GET / HTTP/1.1\r\n\r\n")
+    return reader
+
+
+@asynchronous
 async def test_only_a_trusted_server_is_told_anything(tmp_path: pathlib.Path) -> None:
     """A certificate of somebody else ends the call at once, one of ours is fine."""
     authority = trustme.CA()
