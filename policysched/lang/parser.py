@@ -15,6 +15,7 @@ from policysched.lang import (
     build,
     build_expr,
     diagnostics,
+    fault_place,
     lark_frontend,
     limits,
     scanner,
@@ -153,7 +154,7 @@ class _Parser:
             try:
                 return self._build(chunk, self.text[: chunk.end] + "}" * chunk.open_braces)
             except lark_frontend.Fault as fault:
-                place = syntax_messages.FaultPlace(self.scan, chunk, fault.offset, fault.accepts)
+                place = fault_place.FaultPlace(self.scan, chunk, fault.offset, fault.accepts)
                 self.found.append(syntax_messages.describe(place))
                 self._blank(chunk, *_spoilt(place))
             except build_expr.TooDeepError as error:
@@ -244,7 +245,7 @@ def _statement_at(scan: scanner.Scan, chunk: scanner.Chunk, offset: int) -> tupl
     return starts[-1], following[0] if following else end
 
 
-def _spoilt(place: syntax_messages.FaultPlace) -> tuple[int, int]:
+def _spoilt(place: fault_place.FaultPlace) -> tuple[int, int]:
     """Return the stretch to blank: the statement at fault and nothing else."""
     chunk, offset = place.chunk, place.offset
     if chunk.word == "metric":
@@ -269,7 +270,7 @@ def _spoilt(place: syntax_messages.FaultPlace) -> tuple[int, int]:
     return max((start for start in starts if start < offset), default=offset), following
 
 
-def _spoilt_in_metric(place: syntax_messages.FaultPlace) -> tuple[int, int]:
+def _spoilt_in_metric(place: fault_place.FaultPlace) -> tuple[int, int]:
     chunk, offset = place.chunk, place.offset
     options = place.scan.statements(chunk)
     is_complete = "$END" in place.accepts
@@ -285,7 +286,7 @@ def _spoilt_in_metric(place: syntax_messages.FaultPlace) -> tuple[int, int]:
     return max(start for start in options if start <= offset), following
 
 
-def _looks_like_statement(place: syntax_messages.FaultPlace) -> bool:
+def _looks_like_statement(place: fault_place.FaultPlace) -> bool:
     near = place.suggestions
     if near:
         return near[0] in scanner.STATEMENT_WORDS

@@ -2,86 +2,27 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable
 
-from policysched.lang import clauses, diagnostics, scanner, source, spelling, syntax_words
+from policysched.lang import (
+    clauses,
+    diagnostics,
+    fault_place,
+    scanner,
+    source,
+    spelling,
+    syntax_words,
+)
 
 _MAX_EXPECTED = 7
 _OPERATOR_HELP = "operators are In, NotIn, Exists, DoesNotExist, Gt, Lt (also =, !=, >=, <=)"
-_CLAUSE_WORDS = frozenset(word for words in syntax_words.CLAUSES.values() for word in words)
 _AMOUNT_WORDS = frozenset({"weight", "maxSkew", "minDomains", "minGroups", "maxGroups", "over"})
 _COMPARISONS = frozenset({"<", "<=", ">", ">=", "=", "==", "!="})
 _CLUSTER_CLAUSES = frozenset({"MIN_GROUPS", "MAX_GROUPS"})
 _LITERAL_KINDS = {"string": "a string", "promql": "a query"}
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class FaultPlace:
-    """Where the parser stopped.
-
-    Attributes:
-        scan: of the text as it was read.
-        chunk: the item that is being parsed.
-        offset: of what the parser could not take.
-        accepts: terminals that it could take there.
-    """
-
-    scan: scanner.Scan
-    chunk: scanner.Chunk
-    offset: int
-    accepts: frozenset[str]
-
-    @property
-    def found(self) -> scanner.Lexeme | None:
-        """What stands there; None if the item ends there."""
-        lexeme = self.scan.at(self.offset)
-        return None if lexeme is None or lexeme.start >= self.chunk.end else lexeme
-
-    @property
-    def at_statement_start(self) -> bool:
-        """Whether a statement could start there."""
-        return "_DISABLE" in self.accepts
-
-    @property
-    def words(self) -> list[str]:
-        """The keywords that could stand there."""
-        terminals = self.accepts & syntax_words.KEYWORDS.keys()
-        words = [word for terminal in terminals for word in syntax_words.KEYWORDS[terminal]]
-        allowed = clauses.ALLOWED.get(self.statement)
-        if allowed is None:
-            return words
-        return [word for word in words if word not in _CLAUSE_WORDS or word in allowed]
-
-    @property
-    def statement(self) -> str:
-        """The statement that is being read, with its strength: a key of `clauses.ALLOWED`."""
-        if self.chunk.word == "metric":
-            return "metric"
-        starts = [start for start in self.scan.statements(self.chunk) if start < self.offset]
-        members = self.scan.between(starts[-1], self.chunk.end)[:2] if starts else ()
-        words = [each.text for each in members]
-        with_strength = " ".join(words)
-        return with_strength if with_strength in clauses.ALLOWED else "".join(words[:1])
-
-    @property
-    def suggestions(self) -> list[str]:
-        """Keywords that are near to what stands there."""
-        found = self.found
-        return spelling.nearest(found.text, self.words) if found and found.kind == "word" else []
-
-    @property
-    def span(self) -> source.Span:
-        """The tightest place to look at."""
-        found = self.found
-        if found is not None:
-            return self.scan.source.span(found.start, found.end)
-        before = self.scan.before(self.offset)
-        end = before.end if before else self.offset
-        return self.scan.source.span(end, end)
-
-
-def describe(place: FaultPlace) -> diagnostics.Diagnostic:
+def describe(place: fault_place.FaultPlace) -> diagnostics.Diagnostic:
     """Return what to say about the place; the first that applies of the messages below."""
     for message in (
         _pasted_word,
@@ -104,7 +45,7 @@ def describe(place: FaultPlace) -> diagnostics.Diagnostic:
     return _expected(place)
 
 
-def _replacement(place: FaultPlace, span: source.Span, text: str) -> diagnostics.Fix:
+def _replacement(place: fault_place.FaultPlace, span: source.Span, text: str) -> diagnostics.Fix:
     end = span.end
     following = place.scan.at(end)
     if not text and following is not None and following.text == ":":
@@ -113,7 +54,7 @@ def _replacement(place: FaultPlace, span: source.Span, text: str) -> diagnostics
     return diagnostics.Fix((edit,), safe=True)
 
 
-def _pasted_word(place: FaultPlace) -> diagnostics.Diagnostic | None:
+def _pasted_word(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
     for lexeme in (place.found, place.scan.before(place.offset)):
         if lexeme is None or lexeme.text not in syntax_words.KUBERNETES_WORDS:
             continue
@@ -132,7 +73,7 @@ def _pasted_word(place: FaultPlace) -> diagnostics.Diagnostic | None:
     return None
 
 
-def _foreign_sign(place: FaultPlace) -> diagnostics.Diagnostic | None:
+def _foreign_sign(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
     found = place.found
     if found is None or found.kind != "sign":
         return None
@@ -152,12 +93,12 @@ def _foreign_sign(place: FaultPlace) -> diagnostics.Diagnostic | None:
     )
 
 
-def _colon(place: FaultPlace) -> diagnostics.Diagnostic | None:
+def _colon(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
     """`weight: 5` as in YAML, or `image = nginx:1.25` without quotes."""
     found, before = place.found, place.scan.before(place.offset)
     if found is None or found.text != ":" or before is None or before.kind != "word":
         return None
-    if before.text in _CLAUSE_WORDS:
+    if before.text in syntax_words.CLAUSE_WORDS:
         return diagnostics.Diagnostic(
             "PS003",
             f"`{before.text}` takes its value without `:`",
@@ -179,7 +120,7 @@ def _colon(place: FaultPlace) -> diagnostics.Diagnostic | None:
     )
 
 
-def _comma_for_and(place: FaultPlace) -> diagnostics.Diagnostic | None:
+def _comma_for_and(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
     if place.found is None or place.found.text != "," or "_AND" not in place.accepts:
         return None
     return diagnostics.Diagnostic(
@@ -191,7 +132,7 @@ def _comma_for_and(place: FaultPlace) -> diagnostics.Diagnostic | None:
     )
 
 
-def _third_side(place: FaultPlace) -> diagnostics.Diagnostic | None:
+def _third_side(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
     found = place.found
     if found is None or found.text not in _COMPARISONS or "_AND" not in place.accepts:
         return None
@@ -203,11 +144,16 @@ def _third_side(place: FaultPlace) -> diagnostics.Diagnostic | None:
     )
 
 
-def _keyword_as_amount(place: FaultPlace) -> diagnostics.Diagnostic | None:
+def _keyword_as_amount(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
     """`maxSkew whenUnsatisfiable x`: the number was left out and the next keyword read as name."""
     name = place.scan.before(place.offset)
     keyword = place.scan.before(name.start) if name else None
-    if name is None or keyword is None or name.kind != "word" or name.text not in _CLAUSE_WORDS:
+    if (
+        name is None
+        or keyword is None
+        or name.kind != "word"
+        or name.text not in syntax_words.CLAUSE_WORDS
+    ):
         return None
     if keyword.text not in _AMOUNT_WORDS:
         return None
@@ -218,7 +164,7 @@ def _keyword_as_amount(place: FaultPlace) -> diagnostics.Diagnostic | None:
     )
 
 
-def _name_without_quotes(place: FaultPlace) -> diagnostics.Diagnostic | None:
+def _name_without_quotes(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
     """`free(nvidia.com/gpu)`: an expression reads the name up to its first dot."""
     found = place.found
     if found is None or found.kind != "word" or found.start >= place.offset:
@@ -239,7 +185,7 @@ def _name_without_quotes(place: FaultPlace) -> diagnostics.Diagnostic | None:
     )
 
 
-def _stray_strength(place: FaultPlace) -> diagnostics.Diagnostic | None:
+def _stray_strength(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
     """`nodeAffinity required a = b` and, on the next line, `preferred c = d`."""
     found = place.found
     if found is None or found.kind != "word" or not place.at_statement_start:
@@ -256,7 +202,7 @@ def _stray_strength(place: FaultPlace) -> diagnostics.Diagnostic | None:
     )
 
 
-def _misspelt(place: FaultPlace) -> diagnostics.Diagnostic | None:
+def _misspelt(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
     suggestions = place.suggestions
     if not suggestions or place.found is None:
         return None
@@ -289,7 +235,7 @@ def _kind_of(word: str) -> str:
     return "a word that can stand here"
 
 
-def _misplaced_statement(place: FaultPlace) -> diagnostics.Diagnostic | None:
+def _misplaced_statement(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
     if place.found is None or not place.at_statement_start:
         return None
     homes = (
@@ -310,7 +256,7 @@ def _misplaced_statement(place: FaultPlace) -> diagnostics.Diagnostic | None:
     )
 
 
-def _list_without_parentheses(place: FaultPlace) -> diagnostics.Diagnostic | None:
+def _list_without_parentheses(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
     found = place.found
     before = place.scan.before(place.offset)
     if place.accepts != {"LPAR"} or found is None or before is None or found.kind == "sign":
@@ -324,7 +270,7 @@ def _list_without_parentheses(place: FaultPlace) -> diagnostics.Diagnostic | Non
     )
 
 
-def _no_operator(place: FaultPlace) -> diagnostics.Diagnostic | None:
+def _no_operator(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
     found = place.found
     before = place.scan.before(place.offset)
     if found is None or before is None or found.kind != "word" or "EXISTS" not in place.accepts:
@@ -339,7 +285,7 @@ def _no_operator(place: FaultPlace) -> diagnostics.Diagnostic | None:
     )
 
 
-def _no_statement(place: FaultPlace) -> diagnostics.Diagnostic | None:
+def _no_statement(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
     found = place.found
     if found is None or found.kind != "word":
         return None
@@ -370,7 +316,7 @@ def _listed(words: dict[str, tuple[str, ...]]) -> str:
     return ", ".join(word for each in words.values() for word in each)
 
 
-def _expected(place: FaultPlace) -> diagnostics.Diagnostic:
+def _expected(place: fault_place.FaultPlace) -> diagnostics.Diagnostic:
     before, found = place.scan.before(place.offset), place.found
     if before is not None and before.start < place.chunk.start:
         before = None
@@ -393,7 +339,7 @@ def _shown(lexeme: scanner.Lexeme) -> str:
     return lexeme.text.split("\n")[0][:40]
 
 
-def _expectations(place: FaultPlace) -> list[str]:
+def _expectations(place: fault_place.FaultPlace) -> list[str]:
     """Say in few words what could stand there."""
     elsewhere = frozenset() if place.chunk.word == "clusterPolicy" else _CLUSTER_CLAUSES
     left = set(place.accepts - elsewhere)

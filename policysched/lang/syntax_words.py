@@ -115,6 +115,7 @@ CLAUSES: dict[str, tuple[str, ...]] = {
     "OVER": ("over",),
     "UNTIL": ("until",),
 }
+CLAUSE_WORDS = frozenset(word for words in CLAUSES.values() for word in words)
 SIGNS: dict[str, str] = {
     "LPAR": "`(`",
     "RPAR": "`)`",
