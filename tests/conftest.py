@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import signal
+
 import hypothesis
 
 pytest_plugins = ["tests.realcluster.fixtures"]
+
+# A shell makes what it starts in the background deaf to Ctrl-C, and what that starts, too. Tests
+# press it.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Timing says nothing on a shared machine. `make test` draws the same examples every time, so that
 # it fails because of a change and not by luck; `make fuzz` draws fresh ones and prints what repeats

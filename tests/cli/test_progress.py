@@ -18,6 +18,7 @@ from policysched.cli import main, progress
 
 LIMIT_SECONDS = 60.0
 _INTERRUPT_SECONDS = 10.0
+_INTERRUPTS = 12
 _MORE_THAN_A_PIPE_HOLDS = 1 << 20
 PROGRAM = """\
 import sys
@@ -61,10 +62,12 @@ class Terminal:
 
     def interrupt(self) -> None:
         """Press Ctrl-C until the command ends: Python loses one that comes while it imports."""
-        while self.process.poll() is None:
+        for _ in range(_INTERRUPTS):
             self.process.send_signal(signal.SIGINT)
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self.process.wait(_INTERRUPT_SECONDS)
+                return
+        pytest.fail("deaf to Ctrl-C")
 
     def end(self, stdin: str = "") -> tuple[int, str]:
         """Give stdin; return the exit code and what stdout got, all of stderr read."""
