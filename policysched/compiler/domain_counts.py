@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
 
 from policysched.cluster import change_log, columns, count_column, pod_counts, snapshot
+from policysched.compiler import domain_judges
 from policysched.plugins.kernels import domains
 
+_NONE: list[int] = []
 _NO_ROWS: npt.NDArray[np.intp] = np.zeros(0, np.intp)
 
 
@@ -22,6 +24,7 @@ class DomainCounts:
         present: bool (D + 1,), the domains that have a node.
         epoch: grows when everything was counted anew, as when a node changed.
         changes: the domains whose total changed since.
+        generation: grows with either.
     """
 
     def __init__(
@@ -32,7 +35,8 @@ class DomainCounts:
         """Count what `query` selects in `domains_of`, which may change when nodes do."""
         self._query = query
         self._domains_of = domains_of
-        self._stamp: tuple[object, int, int] | None = None
+        self._nodes: columns.NodeColumns | None = None
+        self._node_generation = -1
         self._column = count_column.CountColumn()
         self._counted = -1
         self._usage = -1
@@ -40,30 +44,27 @@ class DomainCounts:
         self.totals: columns.FloatArray = np.zeros(1)
         self.domains = domains.Domains(_NO_ROWS, 0)
         self.present: columns.BoolArray = np.zeros(1, np.bool_)
-        self.epoch = 0
+        self.epoch = self.generation = 0
         self.changes = change_log.ChangeLog[int]()
 
     def refresh(self, snap: snapshot.Snapshot) -> None:
         """Bring the totals up to date."""
-        nodes = snap.nodes
-        stamp = (nodes, nodes.node_changes.generation, nodes.size)
-        column = self._column
-        if stamp == self._stamp and column.is_current:
-            if column.generation == self._counted:
-                self._usage = nodes.usage_changes.generation
-                return
+        nodes, column = snap.nodes, self._column
+        if (
+            nodes is not self._nodes
+            or nodes.node_changes.generation != self._node_generation
+            or not column.is_current
+        ):
+            self._nodes, self._node_generation = nodes, nodes.node_changes.generation
+            self._count(snap)
+        elif column.generation != self._counted:
             rows = nodes.usage_changes.since(self._usage)
-            if rows is not None:
-                self._patch(set(rows), column.by_row(nodes.size))
-                self._seen(snap)
-                return
-        self._stamp = stamp
-        self._count(snap)
-        self._seen(snap)
-
-    def _seen(self, snap: snapshot.Snapshot) -> None:
+            if rows is None:
+                self._count(snap)
+            else:
+                self._patch(rows, column.by_row(nodes.size))
         self._counted = self._column.generation
-        self._usage = snap.nodes.usage_changes.generation
+        self._usage = nodes.usage_changes.generation
 
     def _count(self, snap: snapshot.Snapshot) -> None:
         self._column = snap.counts.matching(self._query)
@@ -72,9 +73,10 @@ class DomainCounts:
         self._by_row = self._column.by_row(snap.size).copy()
         self.totals = self.domains.sums(self._by_row)
         self.epoch += 1
+        self.generation += 1
         self.changes = change_log.ChangeLog[int]()
 
-    def _patch(self, rows: set[int], now: columns.IntArray) -> None:
+    def _patch(self, rows: list[int], now: columns.IntArray) -> None:
         for row in rows:
             count = now.item(row)
             change = count - self._by_row.item(row)
@@ -84,6 +86,7 @@ class DomainCounts:
                 if slot:
                     self.totals[slot] += change
                     self.changes.touch(slot)
+                    self.generation += 1
 
 
 class _Follower:
@@ -98,7 +101,7 @@ class _Follower:
     ) -> None:
         self._counts = counts
         self._slots_of = slots_of
-        self._epoch = -1
+        self._epoch = self._generation = -1
         self._seen = 0
         self.slots: npt.NDArray[np.intp] = _NO_ROWS
 
@@ -106,12 +109,16 @@ class _Follower:
         """Bring counts and slots up to date; return the domains that changed, None for all."""
         counts = self._counts
         counts.refresh(snap)
+        if counts.generation == self._generation:
+            return _NONE
+        self._generation = counts.generation
         changed = counts.changes.since(self._seen) if counts.epoch == self._epoch else None
         self._seen = counts.changes.generation
         if changed is None:
             self._epoch = counts.epoch
             self.slots = self._slots_of(snap)
-        return changed
+            return None
+        return list(dict.fromkeys(changed)) if len(changed) > 1 else changed
 
 
 class DomainValues(_Follower):
@@ -137,7 +144,7 @@ class DomainValues(_Follower):
             self.values[0] = self._outside
         else:
             for slot in changed:
-                self.values[slot] = totals[slot]
+                self.values[slot] = totals.item(slot)
         return changed
 
 
@@ -152,9 +159,9 @@ class DomainVerdicts(_Follower):
         self,
         counts: DomainCounts,
         slots_of: Callable[[snapshot.Snapshot], npt.NDArray[np.intp]],
-        judge: Callable[[columns.FloatArray], columns.BoolArray],
+        judge: domain_judges.Judge,
     ) -> None:
-        """Let `judge` say of totals by domain, float64 (D + 1,), which fail."""
+        """Let `judge` say which domains fail."""
         super().__init__(counts, slots_of)
         self._judge = judge
         self.fails: columns.BoolArray = np.zeros(1, np.bool_)
@@ -163,13 +170,26 @@ class DomainVerdicts(_Follower):
         """Return intp (n,): the rows to be asked about again, None for all."""
         changed = self._changed(snap)
         if changed is None:
-            self.fails = self._judge(self._counts.totals)
+            self.fails = self._judged()
             return None
-        return self._flipped() if changed else _NO_ROWS
+        flipped = []
+        for slot in changed:
+            is_failing = self._judge.one(slot, self._counts.totals.item(slot))
+            if is_failing is None:
+                before, self.fails = self.fails, self._judged()
+                return self._rows(np.flatnonzero(before != self.fails).tolist())
+            if is_failing is not self.fails.item(slot):
+                flipped.append(slot)
+        for slot in flipped:
+            self.fails[slot] = not self.fails[slot]
+        return self._rows(flipped)
 
-    def _flipped(self) -> npt.NDArray[np.intp]:
-        before, self.fails = self.fails, self._judge(self._counts.totals)
-        flipped: Sequence[int] | npt.NDArray[np.intp] = np.flatnonzero(before != self.fails)
-        if len(flipped) == 0:
+    def _judged(self) -> columns.BoolArray:
+        return self._judge.every(self._counts.totals, self._counts.present)
+
+    def _rows(self, slots: list[int]) -> npt.NDArray[np.intp]:
+        if not slots:
             return _NO_ROWS
-        return np.flatnonzero((before != self.fails)[self.slots])
+        is_flipped = np.zeros(len(self.fails), np.bool_)
+        is_flipped[slots] = True
+        return np.flatnonzero(is_flipped[self.slots])

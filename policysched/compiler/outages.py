@@ -28,6 +28,11 @@ class Outage:
         self._samples = [samples_of(ref) for ref in refs]
         self._lost = _lower(expr, samples_of)
 
+    @property
+    def reads_metrics(self) -> bool:
+        """Whether there is a metric to lose."""
+        return bool(self._samples)
+
     def __call__(self, snap: snapshot.Snapshot) -> metric_samples.MetricSamples | None:
         """Return a metric that is out and for which nothing stands in; None if there is none."""
         return self._lost(snap)

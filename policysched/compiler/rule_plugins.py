@@ -59,11 +59,11 @@ class RulePlugins:
             case checked.TolerateRule() as rule:
                 return tolerate.TolerateRule(rule, rule_scope)
             case checked.RejectRule() as rule:
-                return reject.Reject(rule, rule_scope, lowering)
+                return reject.Reject(rule, rule_scope, lowering, self._parts.row_programs)
             case checked.ScoreRule() as rule:
                 return _score(rule, rule_scope, self._parts)
             case checked.ResourceScoreRule() as rule:
-                return resource_score.ResourceScore(rule, rule_scope)
+                return resource_score.ResourceScore(rule, rule_scope, self._parts.row_programs)
             case _:
                 assert_never(placed.rule)
 
@@ -106,13 +106,14 @@ def _pod_affinity(
 def _score(
     rule: checked.ScoreRule, rule_scope: scope.RuleScope, parts: shared_parts.SharedParts
 ) -> RulePlugin:
+    lowering, programs = parts.lowering, parts.row_programs
     match rule.normalization:
         case None:
-            return score.ConditionScore(rule, rule_scope, parts.lowering)
+            return score.ConditionScore(rule, rule_scope, lowering, programs)
         case checked.Linear() | checked.Shape() as way:
-            return score.PointwiseScore(rule, way, rule_scope, parts.lowering)
+            return score.PointwiseScore(rule, way, rule_scope, lowering, programs)
         case checked.MinMax() | checked.Rank() | checked.Max() as way:
-            return score.RelativeScore(rule, way, rule_scope, parts.lowering)
+            return score.RelativeScore(rule, way, rule_scope, lowering, programs)
         case _:
             assert_never(rule.normalization)
 

@@ -73,7 +73,7 @@ class DomainValues(Protocol):
     slots: npt.NDArray[np.intp]
 
     def refresh(self, snap: snapshot.Snapshot) -> list[int] | None:
-        """Bring them up to date; return which changed, None for all, with repeats."""
+        """Bring them up to date; return which changed, each once, None for all."""
         ...
 
 

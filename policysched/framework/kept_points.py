@@ -14,77 +14,112 @@ import numpy as np
 import numpy.typing as npt
 
 from policysched.cluster import columns, pod_shape, snapshot
-from policysched.framework import comparing, cycle_state, score_table
+from policysched.framework import comparing, cycle_state, interface, score_table
 
 Rows: TypeAlias = npt.NDArray[np.intp]
-Refreshed: TypeAlias = tuple[columns.FloatArray, Rows, list[int] | None]
-"""Live numbers (S,), the slot of each row, intp (N,), and the slots that changed, None for all."""
+Refreshed: TypeAlias = tuple[Sequence[interface.RawScores], Rows, list[int] | None]
+"""Live numbers (S,) of each plugin, the slot of each row, intp (N,), and the slots that changed,
+each once, None for all."""
 Refresh: TypeAlias = Callable[
     [cycle_state.CycleState, pod_shape.PodInfo, snapshot.Snapshot], Refreshed
 ]
 _NO_ROWS: Rows = np.zeros(0, np.intp)
-_NOTHING_MOVED: tuple[list[int], list[int]] = ([], [])
+_NOTHING_MOVED: tuple[Rows, Rows] = (_NO_ROWS, _NO_ROWS)
 _FEW = 16
-"""Beyond so many rows that became feasible or not, or got other points, all are looked at."""
+"""Beyond so many rows that became feasible or not, or got other points, all are looked at. For so
+few slots numbers are compared one by one."""
 
 
-class Presence:
-    """How many feasible rows each slot has, for all plugins with the same slots.
+class Slots:
+    """What plugins with the same slots share: which rows are in them, and their points together.
 
     Attributes:
         slots: intp (N,), the slot of each row.
-        moved: slots that got their first feasible row the last time and those that lost all of
-            them; None where there may be many.
+        is_still: whether the same slots have feasible rows as the last time.
+        moved: slots that got their first feasible row and those that lost all of them; None where
+            there may be many.
+        rows_in: int64 (S,), how many feasible rows each slot has.
+        changes: by how much points of slots changed, None for all.
     """
 
     def __init__(self, slots: Rows, count: int, feasible: Rows) -> None:
         """Count `feasible` rows, intp (f,), by one of `count` slots."""
         self.slots = slots
-        self._count = count
+        self.is_still = False
         self.moved: tuple[list[int], list[int]] | None = None
-        self._rows_in: columns.IntArray = np.zeros(0, np.int64)
+        self.changes: dict[int, int] | None = None
+        self._sizes = np.bincount(slots, minlength=count)
+        self._last_row = np.zeros(count, np.intp)
+        self._last_row[slots] = np.arange(len(slots))
+        self._rows_of: dict[int, Rows] = {}
+        self._members: list[Compared] = []
+        self._table: columns.IntArray = np.zeros(count, np.int64)
+        self.rows_in: columns.IntArray = np.zeros(0, np.int64)
         self._present: Rows | None = None
         self._count_all(feasible)
 
+    # --- feasible rows ----------------------------------------------------------------------------
+
     def refresh(self, feasible: Rows, moved: tuple[Rows, Rows] | None) -> None:
         """Go by the feasible rows; `moved` are the new ones and those that left, None for many."""
-        if moved is None:
+        self.changes = {}
+        if moved is _NOTHING_MOVED:
+            self.is_still = True
+        elif moved is None:
             self._count_all(feasible)
-            return
-        come_rows, gone_rows = moved
-        come, gone = list[int](), list[int]()
-        if len(come_rows) or len(gone_rows):
+        else:
             self._present = None
-            self._move(come_rows, 1, 1, come)
-            self._move(gone_rows, -1, 0, gone)
-        self.moved = (come, gone) if come or gone else _NOTHING_MOVED
-
-    @property
-    def is_still(self) -> bool:
-        """Whether the same slots have feasible rows as before."""
-        return self.moved is _NOTHING_MOVED
-
-    def is_present(self, slot: int) -> bool:
-        """Return whether the slot has a feasible row."""
-        return self._rows_in.item(slot) > 0
+            come, gone = list[int](), list[int]()
+            self._move(moved[0], 1, 1, come)
+            self._move(moved[1], -1, 0, gone)
+            self.moved = come, gone
+            self.is_still = not (come or gone)
 
     @property
     def present(self) -> Rows:
         """Intp: the slots with a feasible row."""
         if self._present is None:
-            self._present = np.flatnonzero(self._rows_in)
+            self._present = np.flatnonzero(self.rows_in)
         return self._present
 
     def _count_all(self, feasible: Rows) -> None:
-        self._rows_in = np.bincount(self.slots[feasible], minlength=self._count)
-        self._present = None
-        self.moved = None
+        self.rows_in = np.bincount(self.slots[feasible], minlength=len(self._table))
+        self._present = self.moved = None
+        self.is_still = False
 
     def _move(self, rows: Rows, change: int, at: int, found: list[int]) -> None:
         for slot in self.slots[rows].tolist():
-            self._rows_in[slot] += change
-            if self._rows_in[slot] == at:
+            self.rows_in[slot] += change
+            if self.rows_in[slot] == at:
                 found.append(slot)
+
+    # --- points -----------------------------------------------------------------------------------
+
+    def add_up(self, members: list[Compared]) -> columns.IntArray:
+        """Add up the points of `members` from now on; return int64 (N,) hundredths."""
+        self._members = members
+        self._table = _sum([each.table for each in members])
+        return self._table.take(self.slots)
+
+    def patch(self) -> dict[int, int] | columns.IntArray:
+        """Take over changed points; return by how much slots changed, int64 (S,) for all."""
+        if self.changes is None:
+            before, self._table = self._table, _sum([each.table for each in self._members])
+            return self._table - before
+        for slot, change in self.changes.items():
+            self._table[slot] += change
+        return self.changes
+
+    def only_row(self, slot: int) -> int | None:
+        """Return the row in a slot, None where there is not exactly one."""
+        return self._last_row.item(slot) if self._sizes.item(slot) == 1 else None
+
+    def rows(self, slot: int) -> Rows:
+        """Return intp: the rows in a slot."""
+        found = self._rows_of.get(slot)
+        if found is None:
+            found = self._rows_of[slot] = np.flatnonzero(self.slots == slot)
+        return found
 
 
 class Compared:
@@ -93,134 +128,92 @@ class Compared:
     Attributes:
         table: int64 (S,) hundredths.
         slots: intp (N,), the slot of each row.
-        changed: slots with other points since the last time, None for all.
     """
 
-    def __init__(self, refresh: Refresh, frame: comparing.Frame, factor: int) -> None:
-        """Compare what `refresh` gives by `frame`; a unit of it counts `factor` hundredths."""
-        self._refresh = refresh
+    def __init__(self, frame: comparing.Frame, factor: int) -> None:
+        """Compare by `frame`; a unit of it counts `factor` hundredths."""
         self._frame = frame
         self._factor = factor
         self._values: columns.FloatArray = np.zeros(0)
         self.table: columns.IntArray = np.zeros(0, np.int64)
         self.slots: Rows = _NO_ROWS
-        self.changed: list[int] | None = None
 
-    def ask(
-        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
-    ) -> Refreshed:
-        """Return current numbers."""
-        return self._refresh(state, pod, snap)
-
-    def refresh(self, refreshed: Refreshed, presence: Presence) -> None:
-        """Bring the points up to date with what `ask` returned."""
-        values, slots, changed = refreshed
-        if changed is None or slots is not self.slots:
-            self._begin(values, slots, presence)
+    def refresh(self, values: interface.RawScores, changed: list[int] | None, slots: Slots) -> None:
+        """Bring the points up to date with live numbers (S,), of which some `changed`."""
+        if changed is None or slots.slots is not self.slots:
+            self._values = values.astype(np.float64)
+            self.slots = slots.slots
+            self._frame.begin(self._compared(slots))
+            self._make(slots)
             return
-        if not changed and presence.is_still:
-            self.changed = changed
-            return
-        come, gone = list[float](), list[float]()
-        if presence.moved is not None and not presence.is_still:
-            come, gone = (_known(self._values[moved].tolist()) for moved in presence.moved)
-        dirty = self._changed(values, changed, presence, come, gone)
-        effect = comparing.Effect.SAME
-        if presence.moved is None:
+        if slots.is_still:
+            come, gone = list[float](), list[float]()
+            dirty = self._take_over(values, changed, slots, come, gone)
+            effect = self._frame.move(come, gone) if come or gone else comparing.Effect.SAME
+        elif slots.moved is None:
+            dirty = self._take_over(values, changed, slots, [], [])
             effect = comparing.Effect.UNKNOWN
-        elif come or gone:
+        else:
+            come, gone = (_known(self._values[moved].tolist()) for moved in slots.moved)
+            dirty = self._take_over(values, changed, slots, come, gone)
             effect = self._frame.move(come, gone)
         if effect is comparing.Effect.UNKNOWN:
-            effect = self._frame.begin(self._compared(presence))
+            effect = self._frame.begin(self._compared(slots))
         if effect is comparing.Effect.OTHER:
-            self._make()
-            return
-        for slot in dirty:
-            self.table[slot] = self._frame.point(self._values.item(slot)) * self._factor
-        self.changed = dirty
+            self._make(slots)
+        elif dirty:
+            self._patch(dirty, slots)
 
-    def _begin(self, values: columns.FloatArray, slots: Rows, presence: Presence) -> None:
-        self._values = values.astype(np.float64)
-        self.slots = slots
-        self._frame.begin(self._compared(presence))
-        self._make()
-
-    def _make(self) -> None:
-        self.table = self._frame.points(self._values) * self._factor
-        self.changed = None
-
-    def _compared(self, presence: Presence) -> columns.FloatArray:
-        """Return the numbers of slots with a feasible row."""
-        values: columns.FloatArray = self._values[presence.present]
-        if not np.isnan(values.min(initial=np.inf)):  # which is NaN if any is
-            return values
-        known: columns.FloatArray = values[~np.isnan(values)]
-        return known
-
-    def _changed(
+    def _take_over(
         self,
-        values: columns.FloatArray,
+        values: interface.RawScores,
         changed: list[int],
-        presence: Presence,
+        slots: Slots,
         come: list[float],
         gone: list[float],
     ) -> list[int]:
         """Take over numbers; return the slots with other ones."""
-        dirty = []
-        for slot in dict.fromkeys(changed):
-            old, new = self._values.item(slot), values.item(slot)
-            if new != old and not (new != new and old != old):  # noqa: PLR0124 - NaN is not itself
+        dirty, own = [], self._values
+        for slot in changed:
+            old, new = own.item(slot), values.item(slot)
+            if new == old:
+                continue
+            is_known, was_known = new == new, old == old  # noqa: PLR0124 - NaN is not itself
+            if is_known or was_known:
                 dirty.append(slot)
-                self._values[slot] = new
-                if presence.is_present(slot):
-                    come.extend(_known([new]))
-                    gone.extend(_known([old]))
+                own[slot] = new
+                if slots.rows_in.item(slot):
+                    if is_known:
+                        come.append(new)
+                    if was_known:
+                        gone.append(old)
         return dirty
 
-
-class _Group:
-    """Points of plugins with the same slots, together.
-
-    Attributes:
-        by_row: int64 (N,) hundredths.
-    """
-
-    def __init__(self, members: Sequence[Compared]) -> None:
-        self._members = members
-        self._slots = members[0].slots
-        self._table = _sum([each.table for each in members])
-        self.by_row: columns.IntArray = self._table.take(self._slots)
-        self._sizes = np.bincount(self._slots, minlength=len(self._table))
-        self._last_row = np.zeros(len(self._table), np.intp)
-        self._last_row[self._slots] = np.arange(len(self._slots))
-        self._rows_of: dict[int, Rows] = {}
-
-    def patch(self) -> list[tuple[Rows, int]] | None:
-        """Take over changed points; return rows and by how much they changed, None for all."""
-        if any(each.changed is None for each in self._members):
-            self._table = _sum([each.table for each in self._members])
-            self.by_row = self._table.take(self._slots)
-            return None
-        changes = []
-        for slot in {slot for each in self._members for slot in each.changed or ()}:
-            total = sum([each.table.item(slot) for each in self._members])
-            change = total - self._table.item(slot)
+    def _patch(self, dirty: list[int], slots: Slots) -> None:
+        for slot in dirty:
+            points = self._frame.point(self._values.item(slot)) * self._factor
+            change = points - self.table.item(slot)
             if change:
-                rows = self._rows(slot)
-                self._table[slot] = total
-                self.by_row[rows] = total
-                changes.append((rows, change))
-        return changes
+                self.table[slot] = points
+                if slots.changes is not None:
+                    slots.changes[slot] = slots.changes.get(slot, 0) + change
 
-    def _rows(self, slot: int) -> Rows:
-        found = self._rows_of.get(slot)
-        if found is None:
-            is_one = self._sizes.item(slot) == 1
-            found = self._last_row[slot : slot + 1] if is_one else None
-            if found is None:
-                found = np.flatnonzero(self._slots == slot)
-            self._rows_of[slot] = found
-        return found
+    def _make(self, slots: Slots) -> None:
+        values = self._values
+        if len(values) <= _FEW:
+            points = [self._frame.point(value) for value in values.tolist()]
+            self.table = np.array(points, np.int64) * self._factor
+        else:
+            self.table = self._frame.points(values) * self._factor
+        slots.changes = None
+
+    def _compared(self, slots: Slots) -> columns.FloatArray:
+        """Return the numbers of slots with a feasible row."""
+        values: columns.FloatArray = self._values[slots.present]
+        if not np.isnan(values.min(initial=np.inf)):  # which is NaN if any is
+            return values
+        known: columns.FloatArray = values[~np.isnan(values)]
+        return known
 
 
 class KeptPoints:
@@ -229,19 +222,29 @@ class KeptPoints:
     Attributes:
         sums: int64 (N,) hundredths, undefined on rows that are not feasible; not to be written to.
         changed: rows with another sum since the last time, None for all.
+        change: int64 (N,), by how much all sums changed besides; None for not at all.
     """
 
-    def __init__(self, names: Sequence[str], compared: Sequence[Compared]) -> None:
-        """Add up `compared`, at least one, which are called `names`."""
+    def __init__(
+        self,
+        names: Sequence[str],
+        compared: Sequence[Compared],
+        asked: Sequence[tuple[Refresh, Sequence[Compared]]],
+    ) -> None:
+        """Add up `compared`, at least one, which are called `names`.
+
+        `asked` says where their numbers come from: each is asked for the numbers of some of them.
+        """
         self._names = tuple(names)
         self._compared = compared
-        self._groups: list[_Group] = []
-        self._slots: list[Rows] = []
-        self._presences: dict[int, Presence] = {}
+        self._asked = asked
+        self._slots: dict[int, Slots] = {}
+        self._rows: list[Rows] = []
         self._feasible: Rows | None = None
         self._is_feasible: columns.BoolArray = np.zeros(0, np.bool_)
         self.sums: columns.IntArray = np.zeros(0, np.int64)
         self.changed: Rows | None = None
+        self.change: columns.IntArray | None = None
 
     def refresh(
         self,
@@ -251,20 +254,17 @@ class KeptPoints:
         feasible: Rows,
     ) -> None:
         """Bring the sums up to date for the feasible rows, intp (f,)."""
-        asked = [each.ask(state, pod, snap) for each in self._compared]
-        self._look_at(feasible, asked, self._moved(feasible, snap.size))
-        for each, refreshed in zip(self._compared, asked, strict=True):
-            each.refresh(refreshed, self._presences[id(refreshed[1])])
-        slots = [refreshed[1] for refreshed in asked]
-        if len(slots) == len(self._slots) and all(map(operator.is_, slots, self._slots)):
+        answers = [refresh(state, pod, snap) for refresh, _ in self._asked]
+        is_new = self._look_at(feasible, answers, self._moved(feasible, snap.size))
+        for (_, members), (numbers, rows, changed) in zip(self._asked, answers, strict=True):
+            slots = self._slots[id(rows)]
+            if changed or changed is None or is_new or not slots.is_still:
+                for each, values in zip(members, numbers, strict=True):
+                    each.refresh(values, changed, slots)
+        if is_new:
+            self._add_up()
+        else:
             self._patch()
-            return
-        self._slots = slots
-        groups: dict[int, list[Compared]] = {}
-        for each in self._compared:
-            groups.setdefault(id(each.slots), []).append(each)
-        self._groups = [_Group(members) for members in groups.values()]
-        self._add_up()
 
     def part(self) -> score_table.SlotPart:
         """Return what the plugins gave; it is valid until the next cycle."""
@@ -273,23 +273,27 @@ class KeptPoints:
         )
 
     def _look_at(
-        self, feasible: Rows, asked: Sequence[Refreshed], moved: tuple[Rows, Rows] | None
-    ) -> None:
-        """Count feasible rows by slot, once for all plugins with the same slots."""
-        before, self._presences = self._presences, {}
-        for values, slots, _ in asked:
-            if id(slots) in self._presences:
+        self, feasible: Rows, answers: Sequence[Refreshed], moved: tuple[Rows, Rows] | None
+    ) -> bool:
+        """Count feasible rows by slot; return whether any plugin has other slots than before."""
+        before, self._slots = self._slots, {}
+        for numbers, rows, _ in answers:
+            if id(rows) in self._slots:
                 continue
-            known = before.get(id(slots))
+            known = before.get(id(rows))
             if known is None:
-                known = Presence(slots, len(values), feasible)
+                known = Slots(rows, len(numbers[0]), feasible)
             else:
                 known.refresh(feasible, moved)
-            self._presences[id(slots)] = known
+            self._slots[id(rows)] = known
+        rows_now = [rows for _, rows, _ in answers]
+        is_same = len(rows_now) == len(self._rows) and all(map(operator.is_, rows_now, self._rows))
+        self._rows = rows_now
+        return not is_same
 
     def _moved(self, feasible: Rows, size: int) -> tuple[Rows, Rows] | None:
         if feasible is self._feasible:
-            return _NO_ROWS, _NO_ROWS
+            return _NOTHING_MOVED
         is_feasible = np.zeros(size, np.bool_)
         is_feasible[feasible] = True
         before, self._is_feasible = self._is_feasible, is_feasible
@@ -299,25 +303,38 @@ class KeptPoints:
         moved = np.flatnonzero(before != is_feasible)
         if len(moved) > _FEW:
             return None
+        if len(moved) == 0:
+            return _NOTHING_MOVED
         comes = is_feasible[moved]
         return moved[comes], moved[~comes]
 
-    def _patch(self) -> None:
-        patches = [group.patch() for group in self._groups]
-        if any(each is None for each in patches):
-            self._add_up()
-            return
-        rows = [_NO_ROWS]
-        for changed, change in (each for patch in patches for each in patch or ()):
-            self.sums[changed] += change
-            rows.append(changed)
-        self.changed = np.concatenate(rows) if len(rows) > 1 else _NO_ROWS
-        if len(self.changed) > _FEW:
-            self.changed = None
-
     def _add_up(self) -> None:
-        self.sums = _sum([group.by_row for group in self._groups])
-        self.changed = None
+        members: dict[int, list[Compared]] = {}
+        for each in self._compared:
+            members.setdefault(id(each.slots), []).append(each)
+        self.sums = _sum([slots.add_up(members[key]) for key, slots in self._slots.items()])
+        self.changed = self.change = None
+
+    def _patch(self) -> None:
+        single, self.change = list[int](), None
+        for slots in self._slots.values():
+            changes = slots.patch()
+            if not isinstance(changes, dict):
+                change = changes.take(slots.slots)
+                self.change = change if self.change is None else self.change + change
+                continue
+            for slot, by in changes.items():
+                row = slots.only_row(slot)
+                if row is None:
+                    if self.change is None:
+                        self.change = np.zeros(len(self.sums), np.int64)
+                    self.change[slots.rows(slot)] += by
+                else:
+                    self.sums[row] += by
+                    single.append(row)
+        if self.change is not None:
+            self.sums += self.change
+        self.changed = np.array(single, np.intp) if single else _NO_ROWS
 
 
 def _sum(arrays: Sequence[columns.IntArray]) -> columns.IntArray:
@@ -331,17 +348,3 @@ def _sum(arrays: Sequence[columns.IntArray]) -> columns.IntArray:
 
 def _known(values: list[float]) -> list[float]:
     return [value for value in values if value == value]  # noqa: PLR0124 - NaN is not itself
-
-
-class RowSlots:
-    """The slots of plugins that read single rows, one object for all of them."""
-
-    def __init__(self) -> None:
-        """Start without rows."""
-        self._slots: Rows = _NO_ROWS
-
-    def of(self, size: int) -> Rows:
-        """Return intp (N,): each row is a slot."""
-        if len(self._slots) != size:
-            self._slots = np.arange(size)
-        return self._slots

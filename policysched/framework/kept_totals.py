@@ -37,6 +37,7 @@ class KeptTotals:
         self._has_all_rows = False
         self._given: Sequence[columns.IntArray] = ()
         self._totals: columns.IntArray | None = None
+        self._is_behind = False
         self._parts: tuple[score_table.Part | score_table.SlotPart, ...] = ()
 
     def known(self, rows: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
@@ -54,6 +55,9 @@ class KeptTotals:
 
         `rows`, intp (f,), are what `known` returned.
         """
+        if self._is_behind:  # the last time an error came in between
+            self._totals = None
+        self._is_behind = True
         changed: set[int] | None = set()
         for kept_sum in self._sums:
             kept_sum.refresh(state, pod, snap)
@@ -81,12 +85,16 @@ class KeptTotals:
         `refresh` said, and `given` are int64 (f,) each, the same objects while they are the same
         scores.
         """
+        self._is_behind = False
         is_same = rows is self._rows and all(map(_is, given, self._given))
         if self._totals is None or changed is None or not is_same:
             self._rows, self._given = rows, given
             self._has_all_rows = len(rows) == size
             self._totals = self._added_up()
         else:
+            change = None if self._points is None else self._points.change
+            if change is not None:
+                self._totals += change if self._has_all_rows else change[rows]
             for row in changed:
                 self._patch(row)
         return self._totals

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from policysched.cluster import columns, pod_shape, snapshot
-from policysched.framework import asking, cycle_state, interface, shape_answers, status
+from policysched.framework import asking, cycle_state, interface, shape_answers, status, together
 
 INVALID = -(2**58)
 """Weighted sum of a row with a score out of range, below what others could make up for."""
@@ -95,6 +95,7 @@ def version(scorers: Sequence[Scorer]) -> shape_answers.Version:
 def parts_of(scorers: Sequence[Scorer]) -> shape_answers.ScoreFn:
     """Return a function that gives the weighted scores of k plugins, int64 (k, n)."""
     knows_rows = any(hasattr(scorer.plugin, "score_row") for scorer in scorers)
+    asked = together.score_rows([scorer.plugin for scorer in scorers])
 
     def ask(
         state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
@@ -103,7 +104,7 @@ def parts_of(scorers: Sequence[Scorer]) -> shape_answers.ScoreFn:
         if knows_rows and len(nodes) <= shape_answers.FEW_ROWS:
             for index, row in enumerate(nodes.row_numbers.tolist()):
                 node = nodes.snapshot.at_row(row)
-                parts[:, index] = _weighted_at(scorers, state, pod, node)
+                parts[:, index] = _weighted_at(scorers, asked, state, pod, node)
             return parts
         is_invalid: columns.BoolArray | None = None
         for index, scorer in enumerate(scorers):
@@ -123,24 +124,16 @@ def parts_of(scorers: Sequence[Scorer]) -> shape_answers.ScoreFn:
 
 def _weighted_at(
     scorers: Sequence[Scorer],
+    asked: Sequence[together.ScoreRow],
     state: cycle_state.CycleState,
     pod: pod_shape.PodInfo,
     node: snapshot.NodeRow,
 ) -> list[int]:
     """Return the weighted scores of k plugins for one node; see `INVALID`."""
-    found = []
-    nodes = node.snapshot.at_rows(np.array([node.row]))
-    for scorer in scorers:
-        plugin = scorer.plugin
-        at_row = getattr(plugin, "score_row", None)
-        if at_row is None:
-            score = int(asking.ask(plugin, "Score", plugin.score, state, pod, nodes)[0])
-        else:
-            score = int(asking.ask(plugin, "Score", at_row, state, pod, node))
-        if not 0 <= score <= scorer.highest:
-            return [INVALID, *(0 for _ in scorers[1:])]
-        found.append(score * scorer.factor)
-    return found
+    scores = [int(score) for ask in asked for score in ask(state, pod, node)]
+    if any(not 0 <= score <= each.highest for score, each in zip(scores, scorers, strict=True)):
+        return [INVALID, *(0 for _ in scorers[1:])]
+    return [score * each.factor for score, each in zip(scores, scorers, strict=True)]
 
 
 def is_in_range(scores: interface.RawScores, scorer: Scorer) -> bool:

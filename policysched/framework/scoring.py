@@ -20,6 +20,7 @@ from policysched.framework import (
     kept_points,
     kept_sums,
     kept_totals,
+    row_numbers,
     score_table,
     scorers,
     shape_answers,
@@ -252,29 +253,27 @@ def _points_of(
     """Return the points of plugins that compare nodes; they share nothing with `_kept`."""
     if not comparing_ones:
         return None
-    row_slots = kept_points.RowSlots()
     compared = [
         kept_points.Compared(
-            _by_domain(scorer, cycle)
-            if scorer.scores_domains
-            else _by_row(_raw_scores(scorer), row_slots),
-            cast("comparing.ComparingPlugin", scorer.plugin).frame(),
-            scorer.factor,
+            cast("comparing.ComparingPlugin", scorer.plugin).frame(), scorer.factor
         )
         for scorer in comparing_ones
     ]
-    return kept_points.KeptPoints([s.score_name for s in comparing_ones], compared)
-
-
-def _by_row(kept: shape_answers.KeptScores, row_slots: kept_points.RowSlots) -> kept_points.Refresh:
-    def refresh(
-        state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
-    ) -> kept_points.Refreshed:
-        values = kept.scores(state, pod, snap)
-        changed = None if kept.changed is None else kept.changed.tolist()
-        return values[: snap.size], row_slots.of(snap.size), changed
-
-    return refresh
+    asked: list[tuple[kept_points.Refresh, Sequence[kept_points.Compared]]] = []
+    by_row: dict[object, list[tuple[scorers.Scorer, kept_points.Compared]]] = {}
+    for scorer, each in zip(comparing_ones, compared, strict=True):
+        if scorer.scores_domains:
+            asked.append((_by_domain(scorer, cycle), [each]))
+        else:
+            key = (scorer.plugin.reads, scorer.ignores_usage is not None)
+            by_row.setdefault(key, []).append((scorer, each))
+    row_slots = row_numbers.RowSlots()
+    for alike in by_row.values():
+        version = scorers.version([scorer for scorer, _ in alike])
+        plugins = [scorer.plugin for scorer, _ in alike]
+        numbers = row_numbers.RowNumbers(version, plugins, row_slots)
+        asked.append((numbers.refresh, [each for _, each in alike]))
+    return kept_points.KeptPoints([s.score_name for s in comparing_ones], compared, asked)
 
 
 def _by_domain(scorer: scorers.Scorer, cycle: filtering.Cycle) -> kept_points.Refresh:
@@ -286,7 +285,7 @@ def _by_domain(scorer: scorers.Scorer, cycle: filtering.Cycle) -> kept_points.Re
     ) -> kept_points.Refreshed:
         del state, pod
         changed = domains.refresh(snap)
-        return domains.values, domains.slots, changed
+        return (domains.values,), domains.slots, changed
 
     return refresh
 

@@ -24,6 +24,7 @@ from policysched.framework import (
     interface,
     status,
     status_table,
+    together,
 )
 
 ScoreFn: TypeAlias = Callable[
@@ -106,6 +107,7 @@ class KeptFilter:
         if not any(follows(plugin) for plugin in plugins):
             self._version = Version(_union(plugins))
         self._knows_rows = any(hasattr(plugin, "filter_row") for plugin in plugins)
+        self._asked: list[tuple[interface.FilterPlugin, together.FilterRow]] | None = None
 
     def ids(
         self,
@@ -122,7 +124,7 @@ class KeptFilter:
         if rows is None:
             self.current = first_failures(self.plugins, state, pod, snap.all_rows(), table)
         elif len(rows):
-            self.current = _lengthened(self.current, snap.size)
+            self.current = lengthened(self.current, snap.size)
             if self._knows_rows and len(rows) <= FEW_ROWS:
                 for row in rows.tolist():
                     node = snap.at_row(row)
@@ -139,14 +141,10 @@ class KeptFilter:
         node: snapshot.NodeRow,
         table: status_table.StatusTable,
     ) -> int:
-        for plugin in self.plugins:
-            at_row = getattr(plugin, "filter_row", None)
-            if at_row is None:
-                nodes = node.snapshot.at_rows(np.array([node.row]))
-                answers = asking.ask_filter(plugin, state, pod, nodes)
-                answer = answers.statuses[answers.ids.item(0)]
-            else:
-                answer = asking.ask(plugin, "Filter", at_row, state, pod, node)
+        if self._asked is None:
+            self._asked = together.filter_rows(self.plugins)
+        for plugin, ask in self._asked:
+            answer = ask(state, pod, node)
             if answer is not status.SUCCESS and not answer.is_success:
                 return table.intern(status_table.signed(plugin.name, answer))
         return 0
@@ -183,7 +181,7 @@ class KeptScores:
             self._scores = self._compute(state, pod, snap.all_rows())
             self.changes += 1
         elif len(rows):
-            self._scores = _lengthened(self._scores, snap.size)
+            self._scores = lengthened(self._scores, snap.size)
             if self._at_row is not None and len(rows) <= FEW_ROWS:
                 for row in rows.tolist():
                     score = self._at_row(state, pod, snap.at_row(row))
@@ -339,7 +337,8 @@ def _is_over(moment: datetime.datetime | None, now: datetime.datetime) -> bool:
     return moment is not None and now >= moment
 
 
-def _lengthened(array: npt.NDArray[ScalarT], size: int) -> npt.NDArray[ScalarT]:
+def lengthened(array: npt.NDArray[ScalarT], size: int) -> npt.NDArray[ScalarT]:
+    """Return an array that has at least `size` entries, new ones 0."""
     if len(array) >= size:
         return array
     return np.concatenate((array, np.zeros(size - len(array), array.dtype)))

@@ -15,6 +15,9 @@ from policysched.cluster import columns
 from policysched.compiler.kernels import points
 from policysched.framework import comparing
 
+_FEW = 16
+"""For so few numbers Python is faster than NumPy."""
+
 
 class _Frame(abc.ABC):
     """Points of numbers, NaN for missing ones."""
@@ -53,15 +56,20 @@ class MinMax(_Frame):
         super().__init__(missing)
         self._floor = floor
         self._prefers_low = prefer_low
-        self._bounds = (0.0, 0.0)
+        self._set_bounds(0.0, 0.0)
         self._values: columns.FloatArray | None = None
         self._at_bounds = (0, 0)
 
     def begin(self, values: columns.FloatArray) -> comparing.Effect:
         """Compare with `values`."""
         before, self._values = self._bounds, values
-        self._bounds = (float(values.min()), float(values.max())) if len(values) else (0.0, 0.0)
+        self._set_bounds(*_bounds_of(values))
         return comparing.effect(before != self._bounds)
+
+    def _set_bounds(self, smallest: float, largest: float) -> None:
+        self._bounds = smallest, largest
+        span = max(largest / 2 - smallest / 2, self._floor / 2)
+        self._halves = smallest / 2, largest / 2, span
 
     def _count(self, values: columns.FloatArray) -> None:
         """Count the numbers at the bounds, when that is first needed."""
@@ -72,6 +80,9 @@ class MinMax(_Frame):
 
     def move(self, come: Sequence[float], gone: Sequence[float]) -> comparing.Effect:
         """Let numbers come, then others go."""
+        moved = (*come, *gone)
+        if moved and self._bounds[0] < min(moved) and max(moved) < self._bounds[1]:
+            return comparing.Effect.SAME
         if self._values is not None:
             self._count(self._values)
         if not self._at_bounds[0]:
@@ -89,12 +100,14 @@ class MinMax(_Frame):
             highest -= value == largest
         if not (lowest and highest):
             return comparing.Effect.UNKNOWN
-        before, self._bounds = self._bounds, (smallest, largest)
         self._at_bounds = (lowest, highest)
-        return comparing.effect(before != self._bounds)
+        if (smallest, largest) == self._bounds:
+            return comparing.Effect.SAME
+        self._set_bounds(smallest, largest)
+        return comparing.Effect.OTHER
 
     def _of_known(self, values: columns.FloatArray) -> columns.IntArray:
-        smallest, largest, span = self._halves()
+        smallest, largest, span = self._halves
         if span == 0:
             return np.zeros(len(values), np.int64)
         halves = values / 2
@@ -102,15 +115,21 @@ class MinMax(_Frame):
         return points.hundredths(np.minimum(np.maximum(shares, 0.0), 1.0))
 
     def _of_one(self, value: float) -> int:
-        smallest, largest, span = self._halves()
+        smallest, largest, span = self._halves
         if span == 0:
             return 0
         share = (largest - value / 2 if self._prefers_low else value / 2 - smallest) / span
-        return round(min(max(share, 0.0), 1.0) * float(points.FULL))
+        if share <= 0.0:
+            return 0
+        return round(share * points.FULL) if share < 1.0 else points.FULL
 
-    def _halves(self) -> tuple[float, float, float]:
-        smallest, largest = self._bounds[0] / 2, self._bounds[1] / 2
-        return smallest, largest, max(largest - smallest, self._floor / 2)
+
+def _bounds_of(values: columns.FloatArray) -> tuple[float, float]:
+    """Return the smallest and the largest number, 0 where there is none."""
+    if len(values) <= _FEW:
+        few: list[float] = values.tolist()
+        return min(few, default=0.0), max(few, default=0.0)
+    return float(values.min()), float(values.max())
 
 
 class Largest(_Frame):

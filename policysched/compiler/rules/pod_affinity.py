@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from policysched.cluster import columns, pod_counts, pod_shape, snapshot
-from policysched.compiler import domain_counts, pod_sets, scope
+from policysched.compiler import domain_counts, domain_judges, pod_sets, scope
 from policysched.compiler.kernels import frames, points
 from policysched.compiler.rules import base
 from policysched.framework import apart, comparing, cycle_state, interface, status
@@ -115,13 +115,7 @@ class RequiredPodAffinity(base.PolicyRule):
     ) -> domain_counts.DomainVerdicts:
         """Return what follows the pods of the set for pods equal to `pod`."""
         del state
-        belongs = self._belongs(pod.shape, snap)
-
-        def judge(totals: columns.FloatArray) -> columns.BoolArray:
-            if belongs and not totals.any():
-                return np.zeros(len(totals), np.bool_)
-            return np.equal(totals, 0)
-
+        judge = domain_judges.Empty(may_be_first=self._belongs(pod.shape, snap))
         counts = self.term.by_domain(self.query(pod.shape))
         return domain_counts.DomainVerdicts(counts, self.term.slots, judge)
 
@@ -183,7 +177,7 @@ class _RejectingOccupied(base.PolicyRule):
         """Return what follows the pods that keep pods equal to `pod` away."""
         del state, snap
         counts = self.term.by_domain(self.query(pod.shape))
-        return domain_counts.DomainVerdicts(counts, self.term.slots, lambda totals: totals > 0)
+        return domain_counts.DomainVerdicts(counts, self.term.slots, domain_judges.Occupied())
 
     def remember(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot

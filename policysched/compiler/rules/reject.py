@@ -13,6 +13,8 @@ from policysched.compiler import (
     lowering,
     physical,
     rewrites,
+    row_code,
+    row_programs,
     scope,
 )
 from policysched.compiler.rules import base, hysteresis
@@ -33,6 +35,7 @@ class Reject(base.PolicyRule):
         outage: tells whether a metric is lost.
         told: puts into words what it saw of its metrics; None if it reads none.
         hysteresis: which nodes stay rejected once they are; None without `until`.
+        together: answers for it and others about one node; None for one that holds nodes.
     """
 
     def __init__(
@@ -40,6 +43,7 @@ class Reject(base.PolicyRule):
         rule: checked.RejectRule,
         rule_scope: scope.RuleScope,
         lower: lowering.Lowering,
+        programs: row_programs.RowPrograms,
     ) -> None:
         """Compile the condition of `rule`."""
         super().__init__(rule.head, rule_scope)
@@ -51,6 +55,7 @@ class Reject(base.PolicyRule):
         self.hysteresis: hysteresis.Hysteresis | None = None
         if rule.until is not None:
             self.hysteresis = hysteresis.Hysteresis(rule.condition, rule.until, lower)
+        self.together = None if self.hysteresis else programs
         self._guards = [lower.condition(part) for part in _pod_parts(condition)]
         self._rejects_unknown = rule.on_missing == "reject"
         resolvable = checked_expr.reads_pods_on_node(condition)
@@ -93,6 +98,14 @@ class Reject(base.PolicyRule):
             nodes = node.snapshot.at_rows(np.array([node.row]))
             is_rejecting = bool(self.hysteresis.is_held(nodes)[0])
         return self._rejected if is_rejecting else status.SUCCESS
+
+    def write_filter(self, code: row_code.Writer) -> None:
+        """Write what `filter_row` does, but for nodes that are held."""
+        lost = code.outage(self.outage)
+        truth = code.of(self.condition)
+        rejects = f"{truth.name} is not False" if self._rejects_unknown else truth.name
+        guard = f"not {lost} and " if lost else ""
+        code.line(f"if {guard}{rejects}: return {code.value(self._rejected)}")
 
     def evidence(
         self, pod: pod_shape.PodInfo, snap: snapshot.Snapshot, diagnosis: interface.Diagnosis

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from policysched.cluster import columns, pod_shape, snapshot
-from policysched.compiler import scope
+from policysched.compiler import row_code, row_programs, scope
 from policysched.compiler.kernels import points
 from policysched.compiler.rules import base
 from policysched.framework import cycle_state, interface
@@ -21,9 +21,15 @@ class ResourceScore(base.ScoreRule):
 
     reads: ClassVar = interface.Reads.NODE | interface.Reads.USAGE
 
-    def __init__(self, rule: checked.ResourceScoreRule, rule_scope: scope.RuleScope) -> None:
+    def __init__(
+        self,
+        rule: checked.ResourceScoreRule,
+        rule_scope: scope.RuleScope,
+        programs: row_programs.RowPrograms,
+    ) -> None:
         """Score the resources of `rule`."""
         super().__init__(rule.head, rule_scope, rule.weight)
+        self.together = programs
         self._fit = node_resources_fit.NodeResourcesFit(_strategy(rule), rule.resources)
 
     @base.evaluates
@@ -39,6 +45,11 @@ class ResourceScore(base.ScoreRule):
     ) -> int:
         """Return the hundredths of one node."""
         return self._fit.score_row(state, pod, node) * _HUNDREDTHS
+
+    def write_score(self, code: row_code.Writer) -> str:
+        """Write what `score_row` does."""
+        score = code.value(self._fit.score_row)
+        return code.variable(f"{score}(state, pod, node) * {_HUNDREDTHS}")
 
 
 def _strategy(rule: checked.ResourceScoreRule) -> allocation.Strategy:

@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, TypeAlias, assert_never
 import numpy as np
 
 from policysched.cluster import columns, pod_shape, snapshot
-from policysched.compiler import column, lowering, physical, rewrites, scope
+from policysched.compiler import (
+    column,
+    lowering,
+    physical,
+    rewrites,
+    row_code,
+    row_programs,
+    scope,
+)
 from policysched.compiler.kernels import arithmetic, frames, points, scalar
 from policysched.compiler.rules import base, reject
 from policysched.framework import comparing, cycle_state, interface
@@ -22,10 +30,15 @@ class ConditionScore(base.ScoreRule):
     """100 points where a condition holds, 0 where not, the declared ones where it is unknown."""
 
     def __init__(
-        self, rule: checked.ScoreRule, rule_scope: scope.RuleScope, lower: lowering.Lowering
+        self,
+        rule: checked.ScoreRule,
+        rule_scope: scope.RuleScope,
+        lower: lowering.Lowering,
+        programs: row_programs.RowPrograms,
     ) -> None:
         """Compile the condition of `rule`."""
         super().__init__(rule.head, rule_scope, rule.weight)
+        self.together = programs
         condition = rewrites.apply(rule.value)
         self.value = lower.condition(condition)
         self.reads = reject.reads_of_rule(condition)
@@ -56,6 +69,15 @@ class ConditionScore(base.ScoreRule):
             return self._missing
         return points.FULL if truth else 0
 
+    def write_score(self, code: row_code.Writer) -> str:
+        """Write what `score_row` does."""
+        lost = code.outage(self.outage)
+        truth = code.of(self.value)
+        found = f"{points.FULL} if {truth.name} else 0"
+        if truth.may_lack:
+            found = f"{self._missing} if {truth.name} is None else {found}"
+        return code.variable(f"0 if {lost} else {found}" if lost else found)
+
 
 class NumberScore(base.ScoreRule):
     """Points from a number; what pointwise and relative ones share.
@@ -65,10 +87,15 @@ class NumberScore(base.ScoreRule):
     """
 
     def __init__(
-        self, rule: checked.ScoreRule, rule_scope: scope.RuleScope, lower: lowering.Lowering
+        self,
+        rule: checked.ScoreRule,
+        rule_scope: scope.RuleScope,
+        lower: lowering.Lowering,
+        programs: row_programs.RowPrograms,
     ) -> None:
         """Compile the number of `rule`."""
         super().__init__(rule.head, rule_scope, rule.weight)
+        self.together = programs
         number = rewrites.apply(rule.value)
         self.value = lower.number(number)
         self.reads = reject.reads_of_rule(number)
@@ -99,9 +126,10 @@ class PointwiseScore(NumberScore):
         normalization: PointwiseNormalization,
         rule_scope: scope.RuleScope,
         lower: lowering.Lowering,
+        programs: row_programs.RowPrograms,
     ) -> None:
         """Compile `rule`."""
-        super().__init__(rule, rule_scope, lower)
+        super().__init__(rule, rule_scope, lower, programs)
         self._normalization = normalization
 
     @base.evaluates
@@ -127,6 +155,20 @@ class PointwiseScore(NumberScore):
             return 0
         value = self.value.at(physical.OneNode(node, pod.shape, state))
         return self._missing if value is None else self._points_of(value)
+
+    def write_score(self, code: row_code.Writer) -> str:
+        """Write what `score_row` does."""
+        lost = code.outage(self.outage)
+        value = code.of(self.value)
+        match self._normalization:
+            case checked.Linear(low=low, high=high) if low / 2 != high / 2:
+                found = code.share(value, low / 2, high / 2 - low / 2, points.FULL)
+                found = f"{points.FULL} - ({found})" if self._prefers_low else f"({found})"
+            case _:
+                found = f"{code.value(self._points_of)}({value.name})"
+        if value.may_lack:
+            found = f"{self._missing} if {value.name} is None else {found}"
+        return code.variable(f"0 if {lost} else {found}" if lost else found)
 
     def _points_of(self, value: float) -> int:
         match self._normalization:
@@ -158,9 +200,10 @@ class RelativeScore(NumberScore):
         normalization: RelativeNormalization,
         rule_scope: scope.RuleScope,
         lower: lowering.Lowering,
+        programs: row_programs.RowPrograms,
     ) -> None:
         """Compile `rule`."""
-        super().__init__(rule, rule_scope, lower)
+        super().__init__(rule, rule_scope, lower, programs)
         self._normalization = normalization
 
     @base.evaluates
@@ -183,6 +226,15 @@ class RelativeScore(NumberScore):
             return 0.0
         value = self.value.at(physical.OneNode(node, pod.shape, state))
         return math.nan if value is None else value
+
+    def write_score(self, code: row_code.Writer) -> str:
+        """Write what `score_row` does."""
+        lost = code.outage(self.outage)
+        value = code.of(self.value)
+        found = value.name
+        if value.may_lack:
+            found = f"{code.value(math.nan)} if {value.name} is None else {value.name}"
+        return code.variable(f"0.0 if {lost} else {found}") if lost else f"({found})"
 
     @base.evaluates
     def normalize_score(

@@ -12,7 +12,15 @@ import numpy as np
 import numpy.typing as npt
 
 from policysched.cluster import columns, objects, pod_counts, pod_shape, snapshot
-from policysched.compiler import column, domain_counts, kept, physical, pod_sets, scope
+from policysched.compiler import (
+    column,
+    domain_counts,
+    domain_judges,
+    kept,
+    physical,
+    pod_sets,
+    scope,
+)
 from policysched.compiler.kernels import frames, points
 from policysched.compiler.rules import base, node_affinity
 from policysched.framework import comparing, cycle_state, interface, status
@@ -246,16 +254,9 @@ class HardSpread(base.PolicyRule):
         """Return what follows the spread for pods equal to `pod`."""
         counts = self.spread.by_domain(state, pod.shape)
         is_in_set = self.spread.pods.includes(pod.shape, pod.shape, snap.counts.namespaces)
-
-        def judge(totals: columns.FloatArray) -> columns.BoolArray:
-            return spreading.violating_domains(
-                totals,
-                counts.present,
-                own=int(is_in_set),
-                max_skew=self._max_skew,
-                min_domains=self._min_domains,
-            )
-
+        judge = domain_judges.Skewed(
+            own=int(is_in_set), max_skew=self._max_skew, min_domains=self._min_domains
+        )
         return domain_counts.DomainVerdicts(counts, self.spread.slots, judge)
 
     def remember(

@@ -1,0 +1,126 @@
+"""Rules that are asked about a node together say what each of them says alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import hypothesis
+import hypothesis.strategies as st
+import numpy as np
+import pytest
+
+from policysched.cluster import objects, snapshot
+from policysched.compiler import row_code
+from policysched.framework import cycle_state, status
+from policysched.lang import checked
+from tests import builders
+from tests.compiler import desk, strategies, test_reference
+
+
+@hypothesis.given(
+    strategies.programs(),
+    test_reference.beginnings(),
+    st.lists(strategies.events, max_size=3),
+    strategies.pods("new"),
+)
+def test_rules_together_say_what_their_arrays_say(
+    program: checked.CheckedProgram,
+    beginning: list[tuple[str, Any]],
+    then: list[tuple[str, Any]],
+    pod: objects.Pod,
+) -> None:
+    """Every node, bit by bit: first rejections, scores of all rules, and of some of them."""
+    twin = test_reference.Twin(program)
+    for event in (*beginning, *then):
+        twin.happen(*event)
+    snap = twin.cache.snapshot()
+    info = twin.shapes.info(pod)
+    for framework in twin.frameworks.values():
+        state = cycle_state.CycleState(framework.profile.tolerations(info.shape, snap))
+        plugins = [p for p in framework.profile.plugins if getattr(p, "together", None)]
+        filters = [plugin for plugin in plugins if hasattr(plugin, "filter_row")]
+        scores = [plugin for plugin in plugins if hasattr(plugin, "score_row")]
+        for some in (filters, filters[1:], filters[:1]):
+            _assert_filters_agree(some, state, info, snap)
+        for some in (scores, scores[1:], scores[:1]):
+            _assert_scores_agree(some, state, info, snap)
+
+
+def _nodes(snap: snapshot.Snapshot) -> list[snapshot.NodeRow]:
+    return [snapshot.NodeRow(snap, row) for row in np.flatnonzero(snap.is_alive).tolist()]
+
+
+def _assert_filters_agree(
+    plugins: list[Any], state: cycle_state.CycleState, info: Any, snap: snapshot.Snapshot
+) -> None:
+    if not plugins:
+        return
+    ask = plugins[0].together.filter_row(plugins)
+    answers = [plugin.filter(state, info, snap.all_rows()) for plugin in plugins]
+    for node in _nodes(snap):
+        each = [answer.statuses[answer.ids[node.row]] for answer in answers]
+        first = next((one for one in each if not one.is_success), status.SUCCESS)
+        assert ask(state, info, node) == first
+
+
+def _assert_scores_agree(
+    plugins: list[Any], state: cycle_state.CycleState, info: Any, snap: snapshot.Snapshot
+) -> None:
+    if not plugins:
+        return
+    ask = plugins[0].together.score_row(plugins)
+    scores = [plugin.score(state, info, snap.all_rows()) for plugin in plugins]
+    for node in _nodes(snap):
+        found = ask(state, info, node)
+        for number, expected in zip(found, scores, strict=True):
+            assert isinstance(number, int) == (expected.dtype == np.int64)
+            assert np.array_equal(np.array(number), expected[node.row], equal_nan=True)
+
+
+_SHARED = """policy p {
+  for pods
+  reject when free(cpu) / allocatable(cpu) < 10% missing allow as first
+  reject when free(cpu) / allocatable(cpu) < 20% missing allow as second
+  score free(cpu) / allocatable(cpu) prefer high normalize linear(0%, 100%) missing score 0 as s
+}"""
+
+
+def _rules(text: str) -> tuple[desk.Desk, list[Any]]:
+    there = desk.Desk(text, [desk.node("n").capacity(cpu="4")])
+    plugins = there.program.profiles[0].plugins
+    return there, [plugin for plugin in plugins if getattr(plugin, "together", None)]
+
+
+def test_what_rules_have_in_common_is_computed_once() -> None:
+    """Two rules about the same quotient read and divide once."""
+    _, rules = _rules(_SHARED)
+    code = row_code.Writer()
+    for rule in rules[:2]:
+        rule.write_filter(code)
+    assert code.text.count(" / ") == 1
+    assert code.text.count("(one)") == 2  # free and allocatable
+
+
+def test_nothing_of_a_policy_gets_into_the_text_of_a_function() -> None:
+    """Names of rules, resources and labels come in as values, numbers too."""
+    text = """policy p { for pods
+      reject when free("x.io/exec.import") < 12345 or label("os.system") > 777 missing allow
+        message "import os" as evil
+    }"""
+    _, rules = _rules(text)
+    code = row_code.Writer()
+    for rule in rules:
+        rule.write_filter(code)
+    for word in ("import", "exec", "system", "os", "evil", "12345", "777"):
+        assert word not in code.text
+
+
+def test_a_fault_names_the_rule_at_fault() -> None:
+    """A bug that shows while rules are asked together says which of them it was."""
+    there, rules = _rules(_SHARED)
+    info = there.shapes.info(builders.make_pod("p").build())
+    rules[1].condition = object()
+    ask = rules[0].together.filter_row(rules[:2])
+    with pytest.raises(AttributeError) as raised:
+        ask(cycle_state.CycleState(), info, there.cache.snapshot().at_row(0))
+    assert raised.value.__notes__ == ["while evaluating policy rule p/second at test.policy:4:3"]
