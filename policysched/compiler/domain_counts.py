@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from policysched.cluster import change_log, columns, count_column, pod_counts, snapshot
+from policysched.cluster import columns, count_column, pod_counts, snapshot
 from policysched.compiler import domain_judges
 from policysched.plugins.kernels import domains
 
@@ -22,9 +22,6 @@ class DomainCounts:
         totals: float64 (D + 1,), live; entry 0 answers for nodes in no domain and is 0.
         domains: of which the pods count.
         present: bool (D + 1,), the domains that have a node.
-        epoch: grows when everything was counted anew, as when a node changed.
-        changes: the domains whose total changed since.
-        generation: grows with either.
     """
 
     def __init__(
@@ -44,39 +41,41 @@ class DomainCounts:
         self.totals: columns.FloatArray = np.zeros(1)
         self.domains = domains.Domains(_NO_ROWS, 0)
         self.present: columns.BoolArray = np.zeros(1, np.bool_)
-        self.epoch = self.generation = 0
-        self.changes = change_log.ChangeLog[int]()
 
-    def refresh(self, snap: snapshot.Snapshot) -> None:
-        """Bring the totals up to date."""
+    def refresh(self, snap: snapshot.Snapshot) -> list[int] | None:
+        """Bring the totals up to date; return the domains with other ones, each once.
+
+        None for all, where the domains may be others too.
+        """
         nodes, column = snap.nodes, self._column
+        generation = column.generation
+        changed: list[int] | None = _NONE
         if (
             nodes is not self._nodes
             or nodes.node_changes.generation != self._node_generation
             or not column.is_current
         ):
-            self._nodes, self._node_generation = nodes, nodes.node_changes.generation
-            self._count(snap)
-        elif column.generation != self._counted:
+            changed = None
+        elif generation != self._counted:
             rows = nodes.usage_changes.since(self._usage)
-            if rows is None:
-                self._count(snap)
-            else:
-                self._patch(rows, column.by_row(nodes.size))
-        self._counted = self._column.generation
+            changed = None if rows is None else self._patch(rows, column.by_row(nodes.size))
+        if changed is None:
+            generation = self._count(snap)
+        self._counted = generation
         self._usage = nodes.usage_changes.generation
+        return changed
 
-    def _count(self, snap: snapshot.Snapshot) -> None:
+    def _count(self, snap: snapshot.Snapshot) -> int:
+        self._nodes, self._node_generation = snap.nodes, snap.nodes.node_changes.generation
         self._column = snap.counts.matching(self._query)
         self.domains = self._domains_of(snap)
         self.present = self.domains.present()
         self._by_row = self._column.by_row(snap.size).copy()
         self.totals = self.domains.sums(self._by_row)
-        self.epoch += 1
-        self.generation += 1
-        self.changes = change_log.ChangeLog[int]()
+        return self._column.generation
 
-    def _patch(self, rows: list[int], now: columns.IntArray) -> None:
+    def _patch(self, rows: list[int], now: columns.IntArray) -> list[int]:
+        changed = []
         for row in rows:
             count = now.item(row)
             change = count - self._by_row.item(row)
@@ -85,12 +84,12 @@ class DomainCounts:
                 slot = self.domains.slots.item(row)
                 if slot:
                     self.totals[slot] += change
-                    self.changes.touch(slot)
-                    self.generation += 1
+                    changed.append(slot)
+        return list(dict.fromkeys(changed)) if len(changed) > 1 else changed
 
 
 class _Follower:
-    """Who goes by counts, and knows which of them are new since it looked the last time.
+    """Who goes by counts of its own.
 
     Attributes:
         slots: intp (N,), the domain of each node.
@@ -101,24 +100,14 @@ class _Follower:
     ) -> None:
         self._counts = counts
         self._slots_of = slots_of
-        self._epoch = self._generation = -1
-        self._seen = 0
         self.slots: npt.NDArray[np.intp] = _NO_ROWS
 
     def _changed(self, snap: snapshot.Snapshot) -> list[int] | None:
         """Bring counts and slots up to date; return the domains that changed, None for all."""
-        counts = self._counts
-        counts.refresh(snap)
-        if counts.generation == self._generation:
-            return _NONE
-        self._generation = counts.generation
-        changed = counts.changes.since(self._seen) if counts.epoch == self._epoch else None
-        self._seen = counts.changes.generation
+        changed = self._counts.refresh(snap)
         if changed is None:
-            self._epoch = counts.epoch
             self.slots = self._slots_of(snap)
-            return None
-        return list(dict.fromkeys(changed)) if len(changed) > 1 else changed
+        return changed
 
 
 class DomainValues(_Follower):
@@ -172,6 +161,8 @@ class DomainVerdicts(_Follower):
         if changed is None:
             self.fails = self._judged()
             return None
+        if not changed:
+            return _NO_ROWS
         flipped = []
         for slot in changed:
             is_failing = self._judge.one(slot, self._counts.totals.item(slot))

@@ -44,6 +44,13 @@ class Frame(Protocol):
         """Let numbers come, then let some go that are there; nothing is done when UNKNOWN."""
         ...
 
+    def replace(self, old: float, new: float) -> int | None:
+        """Let a number take the place of another, if that changes no fact; return its points.
+
+        None, and nothing is done, where it may change one, or one of them is NaN.
+        """
+        ...
+
     def points(self, values: columns.FloatArray) -> columns.IntArray:
         """Return int64 (n,) final scores, in range; those of nodes that are not compared too."""
         ...

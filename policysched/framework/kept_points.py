@@ -147,6 +147,8 @@ class Compared:
             self._make(slots)
             return
         if slots.is_still:
+            if self._replace(values, changed, slots):
+                return
             come, gone = list[float](), list[float]()
             dirty = self._take_over(values, changed, slots, come, gone)
             effect = self._frame.move(come, gone) if come or gone else comparing.Effect.SAME
@@ -161,8 +163,33 @@ class Compared:
             effect = self._frame.begin(self._compared(slots))
         if effect is comparing.Effect.OTHER:
             self._make(slots)
-        elif dirty:
-            self._patch(dirty, slots)
+            return
+        for slot in dirty:
+            self._give(slot, self._frame.point(self._values.item(slot)), slots)
+
+    def _replace(self, values: interface.RawScores, changed: list[int], slots: Slots) -> bool:
+        """Take over numbers one by one; return False at one that may change other points."""
+        for slot in changed:
+            old, new = self._values.item(slot), values.item(slot)
+            if new == old:
+                continue
+            if slots.rows_in.item(slot):
+                points = self._frame.replace(old, new)
+                if points is None:
+                    return False
+            else:
+                points = self._frame.point(new)
+            self._values[slot] = new
+            self._give(slot, points, slots)
+        return True
+
+    def _give(self, slot: int, points: int, slots: Slots) -> None:
+        weighted = points * self._factor
+        change = weighted - self.table.item(slot)
+        if change:
+            self.table[slot] = weighted
+            if slots.changes is not None:
+                slots.changes[slot] = slots.changes.get(slot, 0) + change
 
     def _take_over(
         self,
@@ -189,20 +216,11 @@ class Compared:
                         gone.append(old)
         return dirty
 
-    def _patch(self, dirty: list[int], slots: Slots) -> None:
-        for slot in dirty:
-            points = self._frame.point(self._values.item(slot)) * self._factor
-            change = points - self.table.item(slot)
-            if change:
-                self.table[slot] = points
-                if slots.changes is not None:
-                    slots.changes[slot] = slots.changes.get(slot, 0) + change
-
     def _make(self, slots: Slots) -> None:
         values = self._values
         if len(values) <= _FEW:
-            points = [self._frame.point(value) for value in values.tolist()]
-            self.table = np.array(points, np.int64) * self._factor
+            point, factor = self._frame.point, self._factor
+            self.table = np.array([point(value) * factor for value in values.tolist()], np.int64)
         else:
             self.table = self._frame.points(values) * self._factor
         slots.changes = None
@@ -210,6 +228,8 @@ class Compared:
     def _compared(self, slots: Slots) -> columns.FloatArray:
         """Return the numbers of slots with a feasible row."""
         values: columns.FloatArray = self._values[slots.present]
+        if len(values) <= _FEW:
+            return np.array(_known(values.tolist()))
         if not np.isnan(values.min(initial=np.inf)):  # which is NaN if any is
             return values
         known: columns.FloatArray = values[~np.isnan(values)]

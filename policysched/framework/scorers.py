@@ -96,6 +96,7 @@ def parts_of(scorers: Sequence[Scorer]) -> shape_answers.ScoreFn:
     """Return a function that gives the weighted scores of k plugins, int64 (k, n)."""
     knows_rows = any(hasattr(scorer.plugin, "score_row") for scorer in scorers)
     asked = together.score_rows([scorer.plugin for scorer in scorers])
+    limits = [(scorer.highest, scorer.factor) for scorer in scorers]
 
     def ask(
         state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
@@ -104,7 +105,8 @@ def parts_of(scorers: Sequence[Scorer]) -> shape_answers.ScoreFn:
         if knows_rows and len(nodes) <= shape_answers.FEW_ROWS:
             for index, row in enumerate(nodes.row_numbers.tolist()):
                 node = nodes.snapshot.at_row(row)
-                parts[:, index] = _weighted_at(scorers, asked, state, pod, node)
+                alone = [int(score) for each in asked for score in each(state, pod, node)]
+                parts[:, index] = _weighted(alone, limits)
             return parts
         is_invalid: columns.BoolArray | None = None
         for index, scorer in enumerate(scorers):
@@ -122,18 +124,17 @@ def parts_of(scorers: Sequence[Scorer]) -> shape_answers.ScoreFn:
     return ask
 
 
-def _weighted_at(
-    scorers: Sequence[Scorer],
-    asked: Sequence[together.ScoreRow],
-    state: cycle_state.CycleState,
-    pod: pod_shape.PodInfo,
-    node: snapshot.NodeRow,
-) -> list[int]:
-    """Return the weighted scores of k plugins for one node; see `INVALID`."""
-    scores = [int(score) for ask in asked for score in ask(state, pod, node)]
-    if any(not 0 <= score <= each.highest for score, each in zip(scores, scorers, strict=True)):
-        return [INVALID, *(0 for _ in scorers[1:])]
-    return [score * each.factor for score, each in zip(scores, scorers, strict=True)]
+def _weighted(scores: Sequence[int], limits: Sequence[tuple[int, int]]) -> list[int]:
+    """Return the weighted scores of one node, by the highest score and the factor of each.
+
+    See `INVALID`.
+    """
+    found = []
+    for score, (highest, factor) in zip(scores, limits, strict=True):
+        if not 0 <= score <= highest:
+            return [INVALID, *(0 for _ in limits[1:])]
+        found.append(score * factor)
+    return found
 
 
 def is_in_range(scores: interface.RawScores, scorer: Scorer) -> bool:

@@ -80,9 +80,6 @@ class MinMax(_Frame):
 
     def move(self, come: Sequence[float], gone: Sequence[float]) -> comparing.Effect:
         """Let numbers come, then others go."""
-        moved = (*come, *gone)
-        if moved and self._bounds[0] < min(moved) and max(moved) < self._bounds[1]:
-            return comparing.Effect.SAME
         if self._values is not None:
             self._count(self._values)
         if not self._at_bounds[0]:
@@ -105,6 +102,21 @@ class MinMax(_Frame):
             return comparing.Effect.SAME
         self._set_bounds(smallest, largest)
         return comparing.Effect.OTHER
+
+    def replace(self, old: float, new: float) -> int | None:
+        """Return the points of a number in the place of another, None where bounds may change."""
+        smallest, largest = self._bounds
+        if not smallest <= new <= largest:
+            return None
+        if self._values is not None:
+            self._count(self._values)
+        lowest, highest = self._at_bounds
+        lowest += (new == smallest) - (old == smallest)
+        highest += (new == largest) - (old == largest)
+        if not (lowest and highest):
+            return None
+        self._at_bounds = lowest, highest
+        return self._of_one(new)
 
     def _of_known(self, values: columns.FloatArray) -> columns.IntArray:
         smallest, largest, span = self._halves
@@ -162,6 +174,16 @@ class Largest(_Frame):
         before, self._largest, self._count = self._largest, largest, count
         return comparing.effect(before != largest)
 
+    def replace(self, old: float, new: float) -> int | None:
+        """Return the points of a number in the place of another, None where it is the largest."""
+        if not (new < self._largest and old <= self._largest):
+            return None
+        if old == self._largest:
+            if self._count <= 1:
+                return None
+            self._count -= 1
+        return self._of_one(new)
+
     def _of_known(self, values: columns.FloatArray) -> columns.IntArray:
         if self._largest == 0:
             return np.zeros(len(values), np.int64)
@@ -209,6 +231,15 @@ class Rank(_Frame):
                 del self._distinct[bisect.bisect_left(self._distinct, value)]
                 is_other = True
         return comparing.effect(is_other)
+
+    def replace(self, old: float, new: float) -> int | None:
+        """Return the points of a number in the place of another, None where ranks may change."""
+        counts = self._counts
+        if counts.get(old, 0) <= 1 or new not in counts:
+            return None
+        counts[old] -= 1
+        counts[new] += 1
+        return self._of_one(new)
 
     def _of_known(self, values: columns.FloatArray) -> columns.IntArray:
         last = len(self._distinct) - 1
