@@ -262,6 +262,7 @@ class SchedulingQueue:
             if not interest:
                 return
             groups = self._unschedulable.groups_rejected_by(interest)
+        label = event.label
         for equal_pods in groups:
             if not self._hints.may_open_gate(equal_pods[0], event):
                 continue
@@ -269,9 +270,13 @@ class SchedulingQueue:
             if strategy is queueing_hints.Strategy.SKIP:
                 continue
             for queued in equal_pods:
-                if pre_check is None or pre_check(queued.info):
-                    self._unschedulable.remove(queued.uid)
-                    self._requeue(queued, strategy, event.label)
+                if pre_check is not None and not pre_check(queued.info):
+                    continue
+                if self._stays_gated(queued):
+                    self.incoming[UNSCHEDULABLE, label] += 1
+                    continue
+                self._unschedulable.remove(queued.uid)
+                self._requeue(queued, strategy, label)
         self._active.record(happened)
 
     def activate(self, uids: Iterable[str]) -> None:
@@ -402,6 +407,19 @@ class SchedulingQueue:
             queued.unschedulable_plugins.add(answer.plugin)
             self._to_unschedulable(queued, why)
         return answer.is_success
+
+    def _stays_gated(self, queued: queued_pod.QueuedPodInfo) -> bool:
+        """Return whether a pod is gated, and by the same plugin still, so that nothing changes.
+
+        Each of the pods that make room wakes all others, hundreds of times, for nothing.
+        """
+        if not queued.is_gated:
+            return False
+        profile = self._profiles[queued.info.pod.spec.scheduler_name]
+        try:
+            return profile.pre_enqueue(queued.info).plugin == queued.gating_plugin
+        except Exception:  # noqa: BLE001 - `_is_let_in` meets it again, and sees to the pod
+            return False
 
     def _back_off_after_error(self, queued: queued_pod.QueuedPodInfo, why: str) -> None:
         """Let a pod wait for the end of its backoff, a second at least, and for nothing else."""

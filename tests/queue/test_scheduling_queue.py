@@ -444,6 +444,33 @@ class TestGatedAfterRejection:
         bench.move(fakes.POD_DELETE)
         assert bench.where("a") == "backoff"
 
+    def test_each_look_at_a_gate_that_stays_closed_counts(self) -> None:
+        """The pod has come to the unschedulable ones anew each time, as in kube-scheduler."""
+        bench, _ = self.bench()
+        for _ in range(3):
+            bench.move(fakes.POD_DELETE)
+        counted = bench.queue.incoming[scheduling_queue.UNSCHEDULABLE, fakes.POD_DELETE.label]
+        assert (bench.where("a"), counted) == ("gated", 3)
+
+    def test_the_next_gate_may_be_another_ones(self) -> None:
+        """Where one plugin lets a pod pass and another does not, that one's events count."""
+        bench, profile = self.bench()
+        profile.gated_by["a"] = "Affinity"
+        bench.move(fakes.POD_DELETE)
+        assert bench.where("a") == "gated"
+        del profile.gated_by["a"]
+        bench.move(fakes.POD_DELETE)
+        assert bench.where("a") == "gated"
+        bench.move(fakes.NODE_LABEL)
+        assert bench.where("a") == "backoff"
+
+    def test_a_gate_that_breaks_lets_the_pod_back_off(self) -> None:
+        """It is asked again when the backoff is over."""
+        bench, profile = self.bench()
+        profile.breaks = True
+        bench.move(fakes.POD_DELETE)
+        assert bench.where("a") == "backoff"
+
     def test_other_events_do_not_open_it(self) -> None:
         """What helps the pod but does not concern the gate leaves the pod where it is."""
         bench, profile = self.bench()
