@@ -244,7 +244,8 @@ class Evictions:
     def _is_over(self, preemption: Preemption) -> bool:
         """Return whether the watch has shown of all victims that they go."""
         kept = preemption.turned_away
-        return all(v.uid in kept or self._is_leaving(v) for v in preemption.victims)
+        # From the end: the last one goes last, and this is asked for each event of each pod.
+        return all(v.uid in kept or self._is_leaving(v) for v in reversed(preemption.victims))
 
     def _was_woken_in_vain(self, preemption: Preemption) -> bool:
         """Return whether no victim is left whose end would wake the preemptor again."""
