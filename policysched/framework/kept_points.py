@@ -258,8 +258,9 @@ class KeptPoints:
         self._names = tuple(names)
         self._compared = compared
         self._asked = asked
-        self._slots: dict[int, Slots] = {}
         self._rows: list[Rows] = []
+        self._slots: list[Slots] = []
+        self._distinct: list[Slots] = []
         self._feasible: Rows | None = None
         self._is_feasible: columns.BoolArray = np.zeros(0, np.bool_)
         self.sums: columns.IntArray = np.zeros(0, np.int64)
@@ -276,8 +277,8 @@ class KeptPoints:
         """Bring the sums up to date for the feasible rows, intp (f,)."""
         answers = [refresh(state, pod, snap) for refresh, _ in self._asked]
         is_new = self._look_at(feasible, answers, self._moved(feasible, snap.size))
-        for (_, members), (numbers, rows, changed) in zip(self._asked, answers, strict=True):
-            slots = self._slots[id(rows)]
+        asked = zip(self._asked, answers, self._slots, strict=True)
+        for (_, members), (numbers, _, changed), slots in asked:
             if changed or changed is None or is_new or not slots.is_still:
                 for each, values in zip(members, numbers, strict=True):
                     each.refresh(values, changed, slots)
@@ -296,20 +297,19 @@ class KeptPoints:
         self, feasible: Rows, answers: Sequence[Refreshed], moved: tuple[Rows, Rows] | None
     ) -> bool:
         """Count feasible rows by slot; return whether any plugin has other slots than before."""
-        before, self._slots = self._slots, {}
-        for numbers, rows, _ in answers:
-            if id(rows) in self._slots:
-                continue
-            known = before.get(id(rows))
-            if known is None:
-                known = Slots(rows, len(numbers[0]), feasible)
-            else:
-                known.refresh(feasible, moved)
-            self._slots[id(rows)] = known
         rows_now = [rows for _, rows, _ in answers]
-        is_same = len(rows_now) == len(self._rows) and all(map(operator.is_, rows_now, self._rows))
+        if len(rows_now) == len(self._rows) and all(map(operator.is_, rows_now, self._rows)):
+            for slots in self._distinct:
+                slots.refresh(feasible, moved)
+            return False
+        made: dict[int, Slots] = {}
+        for numbers, rows, _ in answers:
+            if id(rows) not in made:
+                made[id(rows)] = Slots(rows, len(numbers[0]), feasible)
         self._rows = rows_now
-        return not is_same
+        self._slots = [made[id(rows)] for rows in rows_now]
+        self._distinct = list(made.values())
+        return True
 
     def _moved(self, feasible: Rows, size: int) -> tuple[Rows, Rows] | None:
         if feasible is self._feasible:
@@ -332,12 +332,12 @@ class KeptPoints:
         members: dict[int, list[Compared]] = {}
         for each in self._compared:
             members.setdefault(id(each.slots), []).append(each)
-        self.sums = _sum([slots.add_up(members[key]) for key, slots in self._slots.items()])
+        self.sums = _sum([slots.add_up(members[id(slots.slots)]) for slots in self._distinct])
         self.changed = self.change = None
 
     def _patch(self) -> None:
         single, self.change = list[int](), None
-        for slots in self._slots.values():
+        for slots in self._distinct:
             changes = slots.patch()
             if not isinstance(changes, dict):
                 change = changes.take(slots.slots)
