@@ -87,11 +87,16 @@ def _fail(answer: asyncio.Future[T], error: BaseException) -> None:
         answer.set_exception(error)
 
 
+def collect_rarely() -> None:
+    """Look for cycles seldom, also while all that there is in a cluster is listed."""
+    gc.set_threshold(*_GC_THRESHOLD)
+
+
 def settle_memory() -> None:
     """Keep collections out of the hot path: what exists now is long-lived, look at new things."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(*_GC_THRESHOLD)
+    collect_rarely()
 
 
 def free_cycles() -> None:

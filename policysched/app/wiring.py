@@ -111,6 +111,7 @@ class Service:
             RemoteError: a credential could not be had.
         """
         heap.keep_buffers_out()
+        process.collect_rarely()
         stopping = process.stop_on_signals()
         loading = kubeconfig.load(self._options.kubeconfig, self._options.context, self._clock)
         connection = await process.unless(stopping, loading)

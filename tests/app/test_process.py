@@ -66,6 +66,20 @@ def test_long_lived_objects_are_left_out_of_collections() -> None:
         gc.set_threshold(*before)
 
 
+def test_lists_of_a_cluster_are_read_without_collections() -> None:
+    """Some ten thousand objects that stay, as a page of pods brings, cause none."""
+    before = gc.get_threshold()
+    gc.collect()
+    try:
+        process.collect_rarely()
+        counted = gc.get_stats()[0]["collections"]
+        kept = [[number] for number in range(20_000)]
+        assert gc.get_stats()[0]["collections"] == counted
+        assert len(kept) == 20_000
+    finally:
+        gc.set_threshold(*before)
+
+
 def test_collections_pause_while_much_is_built() -> None:
     """They come back as they were, also after an error."""
     before = gc.isenabled()

@@ -115,6 +115,7 @@ class Service:
             RemoteError: a credential could not be had.
         """
         heap.keep_buffers_out()
+        process.collect_rarely()
         stopping = process.stop_on_signals()
         said = self._options
         loading = kubeconfig.load(said.kubeconfig, said.context, self._clock)
