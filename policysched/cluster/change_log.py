@@ -13,16 +13,17 @@ _KEEP = 4096
 class ChangeLog(Generic[ItemT]):
     """A numbered list of what changed; a cache remembers a number and asks what came after it.
 
-    Only the newest few thousand entries are kept: whoever asks about older ones gets None and
-    recomputes everything, which is cheaper than patching that many rows.
+    Only the newest entries are kept, mostly a few thousand: whoever asks about older ones gets None
+    and recomputes everything, which is cheaper than patching that many rows.
 
     Attributes:
         generation: the number that the next change will get.
     """
 
-    def __init__(self) -> None:
-        """Start with nothing changed."""
+    def __init__(self, keep: int = _KEEP) -> None:
+        """Start with nothing changed; the newest `keep` entries are kept at least."""
         self._items: list[ItemT] = []
+        self._keep = keep
         self._first_number = 0
         self.generation = 0
 
@@ -34,16 +35,39 @@ class ChangeLog(Generic[ItemT]):
         """Note that all of `items` changed."""
         self._items.extend(items)
         self.generation = self._first_number + len(self._items)
-        if len(self._items) > 2 * _KEEP:
-            forgotten = len(self._items) - _KEEP
+        if len(self._items) > 2 * self._keep:
+            forgotten = len(self._items) - self._keep
             del self._items[:forgotten]
             self._first_number += forgotten
+
+    def touch_everything(self) -> None:
+        """Note that whatever there is changed: everybody recomputes."""
+        self._items.clear()
+        self._first_number = self.generation = self.generation + 1
 
     def since(self, generation: int) -> list[ItemT] | None:
         """Return what changed since `generation`, with repeats; None when unknown by now."""
         if generation < self._first_number:
             return None
         return self._items[generation - self._first_number :]
+
+
+class Seen:
+    """How far somebody has read a log that it does not hold."""
+
+    __slots__ = ("_generation",)
+
+    def __init__(self) -> None:
+        """Start with nothing read."""
+        self._generation = -1
+
+    def news(self, log: ChangeLog[ItemT]) -> list[ItemT] | None:
+        """Return what changed since the last time, with repeats; None when unknown by now."""
+        if log.generation == self._generation:
+            return []
+        found = log.since(self._generation)
+        self._generation = log.generation
+        return found
 
 
 class Follower(Generic[ItemT]):

@@ -7,7 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from policysched.cluster import change_log
+
 _FIRST_CAPACITY = 64
+_CHANGES_KEPT = 64
+"""Beyond so many changes counting anew costs as much, and there may be a thousand columns."""
 
 
 class CountColumn:
@@ -15,14 +19,14 @@ class CountColumn:
 
     Attributes:
         total: sum over all rows.
-        generation: grows with every change.
+        changes: rows and by how much their counts changed.
         is_current: False once nobody counts in it any more.
     """
 
     def __init__(self) -> None:
         """Start with zero everywhere."""
         self.total = 0
-        self.generation = 0
+        self.changes = change_log.ChangeLog[tuple[int, int]](_CHANGES_KEPT)
         self.is_current = True
         self._counts: npt.NDArray[np.int64] = np.zeros(_FIRST_CAPACITY, np.int64)
 
@@ -32,7 +36,12 @@ class CountColumn:
             self._grow(row + 1)
         self._counts[row] += change
         self.total += change
-        self.generation += 1
+        self.changes.touch((row, change))
+
+    @property
+    def generation(self) -> int:
+        """Grows with every change."""
+        return self.changes.generation
 
     def add_at(self, rows: Sequence[int], change: int) -> None:
         """Add `change` to each of `rows`, as often as a row is named."""
@@ -41,7 +50,7 @@ class CountColumn:
             self._grow(highest + 1)
         np.add.at(self._counts, rows, change)
         self.total += change * len(rows)
-        self.generation += 1
+        self.changes.touch_all([(row, change) for row in rows])
 
     def by_row(self, size: int) -> npt.NDArray[np.int64]:
         """Return int64 (size,): the counts; a view, not to be written to."""

@@ -16,7 +16,7 @@ import asyncio
 import dataclasses
 import enum
 import random
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Hashable, Sequence
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
@@ -101,6 +101,19 @@ class SharingPlugin(Plugin, Protocol):
         ...
 
 
+class KeyedPlugin(Plugin, Protocol):
+    """Reads so little of a pod that pods of many shapes are equal to it.
+
+    Its answers at Filter and Score are kept once for all of them. They must hold without limit of
+    time, and not follow from `spec.nodeName`, from tolerations, or from what PreFilter and PreScore
+    have found out of more than the key.
+    """
+
+    def answer_key(self, shape: pod_shape.PodShape) -> Hashable:
+        """Return what Filter and Score read of pods of a shape."""
+        ...
+
+
 class EvidencePlugin(Plugin, Protocol):
     """Can say what it saw when it rejected nodes: values, of which each node has another one.
 
@@ -148,6 +161,11 @@ class PreFilterResult:
 
     status: status.Status = status.SUCCESS
     node_names: frozenset[str] | None = None
+
+
+ALL_NODES = PreFilterResult()
+SKIP_FILTER = PreFilterResult(status.SKIP)
+"""What is answered most."""
 
 
 class PreFilterPlugin(Plugin, Protocol):

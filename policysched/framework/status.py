@@ -120,8 +120,9 @@ class NodeStatuses:
         """Return, for each node, the first case whose mask holds."""
         result = cls.passing(n)
         for fails, status in cases:
+            number = np.int16(len(result.statuses))
+            result.ids += number * (fails & (result.ids == 0))
             result.statuses.append(status)
-            result.ids[fails & (result.ids == 0)] = len(result.statuses) - 1
         return result
 
     @property

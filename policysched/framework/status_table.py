@@ -55,8 +55,14 @@ class StatusTable:
         if len(answers.statuses) == 1:
             return answers.ids
         numbers = [self.intern(signed(plugin_name, s)) for s in answers.statuses]
-        translated: StatusIds = np.array(numbers, np.int16)[answers.ids]
+        translated: StatusIds = np.array(numbers, np.int16).take(answers.ids)
         return translated
+
+
+def first_of(ids: StatusIds, others: StatusIds) -> StatusIds:
+    """Return int16 (n,) `ids`, and `others` where these are 0; faster than `np.where`."""
+    merged: StatusIds = ids + others * (ids == 0)
+    return merged
 
 
 def signed(plugin_name: str, answer: status.Status) -> status.Status:

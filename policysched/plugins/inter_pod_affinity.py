@@ -7,12 +7,14 @@ walks all placed pods for every pod, this reads count columns and sums them by t
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
-from policysched.cluster import columns, count_column, pod_counts, pod_shape, snapshot
+from policysched.cluster import columns, pod_counts, pod_shape, snapshot
 from policysched.framework import apart, cycle_state, events, interface, status
 from policysched.plugins import (
     arguments,
@@ -20,6 +22,7 @@ from policysched.plugins import (
     memo,
     names,
     pod_affinity_errors,
+    pod_affinity_sums,
 )
 from policysched.plugins.kernels import domains, normalization
 
@@ -28,9 +31,11 @@ REASON_ANTI_AFFINITY = "node(s) didn't match pod anti-affinity rules"
 REASON_EXISTING = "node(s) didn't satisfy existing pods anti-affinity rules"
 
 _MAX_HARD_WEIGHT = 100
+_SUMS = f"{names.INTER_POD_AFFINITY}/sums"
+_SCORE = f"{names.INTER_POD_AFFINITY}/score"
 
-DomainTable: TypeAlias = tuple[domains.Domains, columns.BoolArray]
-"""Domains, and bool (D + 1,) with something about each of them."""
+_EXISTING, _ANTI_AFFINITY, _AFFINITY = 1, 2, 3
+"""Numbers of answers; where there are several, the highest is told."""
 
 
 class InterPodAffinityArgs(arguments.ArgumentStruct, frozen=True):
@@ -46,17 +51,9 @@ class InterPodAffinityArgs(arguments.ArgumentStruct, frozen=True):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _FilterState:
-    """Which domains the pod may go to: one table a term.
+    """Int16 (D + 1,): which answer the nodes of each domain get, one table for each condition."""
 
-    Attributes:
-        required: domains that a required affinity term allows.
-        repelled: domains that a term of the pod forbids.
-        repelling: domains that terms of placed pods forbid.
-    """
-
-    required: list[DomainTable]
-    repelled: list[DomainTable]
-    repelling: list[DomainTable]
+    tables: list[tuple[domains.Domains, npt.NDArray[np.int16]]]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -65,7 +62,8 @@ class _Remembered:
 
     Attributes:
         required: pods that match all required affinity terms, in the topology of each term.
-        repelled, repelling: pods by topology key, as in `_FilterState`.
+        repelled: pods that match an anti-affinity term of the pod, by topology key.
+        repelling: pods with an anti-affinity term that matches the pod, by topology key.
     """
 
     required: list[domains.Counted]
@@ -75,18 +73,9 @@ class _Remembered:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _ScoreState:
-    """Float64 (D + 1,): what each domain adds to the score, one table a topology key."""
+    """What each domain adds to the score, one table a topology key."""
 
-    tables: list[tuple[domains.Domains, columns.FloatArray]]
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Column:
-    """Pods that count with some weight in the domains of a topology key."""
-
-    topology_key: str
-    column: count_column.CountColumn
-    weight: int
+    sums: Sequence[domains.DomainSums]
 
 
 class InterPodAffinity:
@@ -103,10 +92,9 @@ class InterPodAffinity:
         self, hard_pod_affinity_weight: int = 1, *, ignore_preferred_terms: bool = False
     ) -> None:
         """Take the arguments; see `InterPodAffinityArgs`."""
-        self._hard_weight = hard_pod_affinity_weight
         self._ignores_preferences = ignore_preferred_terms
-        self._domains = domains.DomainsByKey()
-        self._acting: memo.ShapeMemo[dict[pod_counts.TermKind, list[_Column]]] = memo.ShapeMemo()
+        self._sums = pod_affinity_sums.SumsByShape(hard_pod_affinity_weight)
+        self._domains = self._sums.domains
         self._errors: memo.ShapeMemo[str] = memo.ShapeMemo()
         self._hints = inter_pod_affinity_hints.Hints()
         self._no_affinity = status.unresolvable(self.name, REASON_AFFINITY)
@@ -133,28 +121,25 @@ class InterPodAffinity:
         if error:
             rejected = status.unresolvable(self.name, f"parsing pod: {error}")
             return interface.PreFilterResult(rejected)
-        repelling = self._repelling(shape, snap)
-        if not (repelling or shape.affinity_terms or shape.anti_affinity_terms):
-            return interface.PreFilterResult(status.SKIP)
-        found = _FilterState(self._required(shape, snap), self._repelled(shape, snap), repelling)
-        state.write(self.name, found)
-        return interface.PreFilterResult()
+        sums = self._sums.of(shape, snap)
+        state.write(_SUMS, sums)
+        tables = [*_occupied(sums.repelling, _EXISTING), *_occupied(sums.repelled, _ANTI_AFFINITY)]
+        if not (tables or shape.affinity_terms or shape.anti_affinity_terms):
+            return interface.SKIP_FILTER
+        tables += _forlorn(sums)
+        state.write(self.name, _FilterState(tables))
+        return interface.ALL_NODES
 
     def filter(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
     ) -> status.NodeStatuses:
         """Return one answer for each of the n nodes."""
         del pod
-        found = state.read(self.name, _FilterState)
-        cases = []
-        if found.required:
-            excluded = _any_at(nodes, [(d, ~table) for d, table in found.required])
-            cases.append((excluded, self._no_affinity))
-        if found.repelled:
-            cases.append((_any_at(nodes, found.repelled), self._anti_affinity))
-        if found.repelling:
-            cases.append((_any_at(nodes, found.repelling), self._existing))
-        return status.NodeStatuses.first_of(len(nodes), cases)
+        tables = state.read(self.name, _FilterState).tables
+        found = [table.take(by_key.slots[nodes.rows]) for by_key, table in tables]
+        ids = functools.reduce(np.maximum, found) if found else np.zeros(len(nodes), np.int16)
+        answers = [status.SUCCESS, self._existing, self._anti_affinity, self._no_affinity]
+        return status.NodeStatuses(ids, answers)
 
     def remember(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
@@ -167,12 +152,12 @@ class InterPodAffinity:
             counts = snap.counts.matching(query).by_row(snap.size)
             by_key = [self._domains.get(snap, t.topology_key) for t in shape.affinity_terms]
             required = [domains.Counted(d, counts) for d in by_key]
-        repelled = self._kept(snap, _repelled_columns(shape, snap))
-        repelling = self._kept(snap, self._repelling_columns(shape, snap))
+        repelled = self._kept(snap, pod_affinity_sums.repelled(shape, snap))
+        repelling = self._kept(snap, self._sums.repelling(shape, snap))
         state.write(f"{self.name}/apart", _Remembered(required, repelled, repelling))
 
     def _kept(
-        self, snap: snapshot.Snapshot, counted: Iterable[_Column]
+        self, snap: snapshot.Snapshot, counted: Iterable[pod_affinity_sums.Column]
     ) -> dict[str, domains.Counted]:
         totals = _totals(snap, counted)
         return {k: domains.Counted(self._domains.get(snap, k), t) for k, t in totals.items()}
@@ -183,8 +168,8 @@ class InterPodAffinity:
         """Return one answer for each of the n nodes, as if only its own pods had changed."""
         found = state.read(f"{self.name}/apart", _Remembered)
         shape, snap = pod.shape, nodes.snapshot
-        repelled = _repelled_columns(shape, snap)
-        repelling = self._repelling_columns(shape, snap)
+        repelled = pod_affinity_sums.repelled(shape, snap)
+        repelling = self._sums.repelling(shape, snap)
         cases = []
         if found.required:
             cases.append((_lacks_company(found.required, shape, nodes), self._no_affinity))
@@ -199,7 +184,7 @@ class InterPodAffinity:
     def _occupied_apart(
         self,
         before: dict[str, domains.Counted],
-        counted: Sequence[_Column],
+        counted: Sequence[pod_affinity_sums.Column],
         nodes: snapshot.NodeView,
     ) -> columns.NodeMask:
         """Return bool (n,): the nodes in whose domain some counted pod is."""
@@ -212,54 +197,6 @@ class InterPodAffinity:
             hit |= kept.here(total, nodes.rows) > 0
         return hit
 
-    def _required(self, shape: pod_shape.PodShape, snap: snapshot.Snapshot) -> list[DomainTable]:
-        """Return the domains that hold a pod which matches all required terms together.
-
-        Where there is no such pod at all and the pod matches its own terms, it is the first of a
-        series: then every domain will do.
-        """
-        if not shape.affinity_terms:
-            return []
-        query = pod_counts.MatchesAllTerms(shape.affinity_terms)
-        counts = snap.counts.matching(query).by_row(snap.size)
-        by_term = [self._domains.get(snap, t.topology_key) for t in shape.affinity_terms]
-        tables = [(d, d.sums(counts) > 0) for d in by_term]
-        is_first = not any(table.any() for _, table in tables)
-        if is_first and query.matches(shape, snap.counts.namespaces):
-            tables = [(d, np.arange(d.count + 1) > 0) for d in by_term]
-        return tables
-
-    def _repelled(self, shape: pod_shape.PodShape, snap: snapshot.Snapshot) -> list[DomainTable]:
-        """Return, for each anti-affinity term of the pod, the domains that hold matching pods."""
-        return self._occupied(snap, _repelled_columns(shape, snap))
-
-    def _repelling(self, shape: pod_shape.PodShape, snap: snapshot.Snapshot) -> list[DomainTable]:
-        """Return the domains that hold pods whose anti-affinity matches the pod."""
-        return self._occupied(snap, self._repelling_columns(shape, snap))
-
-    def _repelling_columns(
-        self, shape: pod_shape.PodShape, snap: snapshot.Snapshot
-    ) -> list[_Column]:
-        return self._acting_on(shape, snap)[pod_counts.TermKind.REQUIRED_ANTI_AFFINITY]
-
-    def _occupied(self, snap: snapshot.Snapshot, counted: Iterable[_Column]) -> list[DomainTable]:
-        """Return, by topology key, the domains with any counted pod; keys without one left out."""
-        tables = []
-        for key, total in _totals(snap, [c for c in counted if c.column.total]).items():
-            by_key = self._domains.get(snap, key)
-            occupied = by_key.sums(total) > 0
-            if occupied.any():
-                tables.append((by_key, occupied))
-        return tables
-
-    def _acting_on(
-        self, shape: pod_shape.PodShape, snap: snapshot.Snapshot
-    ) -> dict[pod_counts.TermKind, list[_Column]]:
-        """Return the terms of placed pods that match pods of `shape`."""
-        counts = snap.counts
-        stamp = (counts, counts.owned_generation, counts.namespaces_generation)
-        return self._acting.get(shape, stamp, lambda: _matching_terms(shape, counts))
-
     # --- score -----------------------------------------------------------------------------------
 
     def pre_score(
@@ -268,18 +205,13 @@ class InterPodAffinity:
         """Sum weights by domain; skip when no preference of anyone concerns the pod."""
         if self._ignores_preferences and not pod.shape.preferred_terms:
             return status.SKIP
-        snap = nodes.snapshot
-        weighted = [c for c in self._weighted(pod.shape, snap) if c.column.total]
-        tables = []
-        is_concerned = False
-        for key, total in _totals(snap, weighted).items():
-            by_key = self._domains.get(snap, key)
-            table = by_key.sums(total)
-            is_concerned = is_concerned or bool(table.any())
-            tables.append((by_key, table))
-        if not is_concerned and not self._occupied(snap, _unweighted(weighted)):
+        sums = state.find(_SUMS, pod_affinity_sums.Sums)
+        weighted = (sums or self._sums.of(pod.shape, nodes.snapshot)).weighted
+        for each in weighted:
+            each.refresh()
+        if not any(each.pods for each in weighted):
             return status.SKIP
-        state.write(f"{self.name}/score", _ScoreState(tables))
+        state.write(_SCORE, _ScoreState(weighted))
         return status.SUCCESS
 
     def score(
@@ -287,10 +219,10 @@ class InterPodAffinity:
     ) -> columns.IntArray:
         """Return int64 (n,): the sum over topology keys of what the node's domain adds."""
         del pod
-        total = np.zeros(len(nodes))
-        for by_key, table in state.read(f"{self.name}/score", _ScoreState).tables:
-            total += table[by_key.slots[nodes.rows]]
-        return total.astype(np.int64)
+        total = np.zeros(len(nodes), np.int64)
+        for each in state.read(_SCORE, _ScoreState).sums:
+            total += each.table.take(each.domains.slots[nodes.rows])
+        return total
 
     def normalize_score(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, scores: columns.IntArray
@@ -299,21 +231,6 @@ class InterPodAffinity:
         del state, pod
         return normalization.by_range(scores)
 
-    def _weighted(self, shape: pod_shape.PodShape, snap: snapshot.Snapshot) -> list[_Column]:
-        """Return everything that counts for the score: terms of the pod, terms of placed pods."""
-        matching = snap.counts.matching
-        own = [
-            _Column(t.term.topology_key, matching(pod_counts.MatchesAllTerms((t.term,))), t.weight)
-            for t in shape.preferred_terms
-        ]
-        acting = self._acting_on(shape, snap)
-        hard = [
-            dataclasses.replace(c, weight=self._hard_weight)
-            for c in acting[pod_counts.TermKind.REQUIRED_AFFINITY]
-            if self._hard_weight
-        ]
-        return own + acting[pod_counts.TermKind.PREFERRED] + hard
-
     # --- events ----------------------------------------------------------------------------------
 
     def events_to_register(self) -> Sequence[events.ClusterEventWithHint]:
@@ -321,18 +238,42 @@ class InterPodAffinity:
         return self._hints.registrations()
 
 
-def _repelled_columns(shape: pod_shape.PodShape, snap: snapshot.Snapshot) -> list[_Column]:
-    """Return, for each anti-affinity term of the pod, the pods that match it."""
-    return [
-        _Column(t.topology_key, snap.counts.matching(pod_counts.MatchesAllTerms((t,))), 1)
-        for t in shape.anti_affinity_terms
-    ]
+def _occupied(
+    summed: Sequence[domains.DomainSums], answer: int
+) -> list[tuple[domains.Domains, npt.NDArray[np.int16]]]:
+    """Return which domains hold any pod and get `answer`; keys where none does are left out."""
+    tables = []
+    for each in summed:
+        each.refresh()
+        if each.pods:
+            tables.append((each.domains, (each.table > 0) * np.int16(answer)))
+    return tables
+
+
+def _forlorn(
+    sums: pod_affinity_sums.Sums,
+) -> list[tuple[domains.Domains, npt.NDArray[np.int16]]]:
+    """Return which domains lack a pod that matches all required terms together.
+
+    Where there is no such pod at all and the pod matches its own terms, it is the first of a
+    series: then every domain will do.
+    """
+    for each in sums.required:
+        each.refresh()
+    is_first = sums.matches_itself and not any(each.pods for each in sums.required)
+    tables = []
+    for each in sums.required:
+        lacks = (each.table <= 0) * np.int16(_AFFINITY)
+        if is_first:
+            lacks[1:] = 0
+        tables.append((each.domains, lacks))
+    return tables
 
 
 def _lacks_company(
     kept: Sequence[domains.Counted], shape: pod_shape.PodShape, nodes: snapshot.NodeView
 ) -> columns.NodeMask:
-    """Return bool (n,): the nodes that required affinity rules out; see `_required`."""
+    """Return bool (n,): the nodes that required affinity rules out; see `_forlorn`."""
     snap, rows = nodes.snapshot, nodes.rows
     query = pod_counts.MatchesAllTerms(shape.affinity_terms)
     now = snap.counts.matching(query).by_row(snap.size)
@@ -346,26 +287,9 @@ def _lacks_company(
     return lacks
 
 
-def _matching_terms(
-    shape: pod_shape.PodShape, counts: pod_counts.PodCounts
-) -> dict[pod_counts.TermKind, list[_Column]]:
-    labels = counts.namespaces.get(shape.namespace, {})
-    return {
-        kind: [
-            _Column(owned.term.topology_key, column, owned.weight)
-            for owned, column in counts.owned(kind).items()
-            if owned.term.acts_on(shape.namespace, shape.labels, labels)
-        ]
-        for kind in pod_counts.TermKind
-    }
-
-
-def _unweighted(counted: Iterable[_Column]) -> list[_Column]:
-    """Return the same columns with weight 1: weights of both signs may add up to 0."""
-    return [dataclasses.replace(c, weight=1) for c in counted]
-
-
-def _totals(snap: snapshot.Snapshot, counted: Iterable[_Column]) -> dict[str, columns.IntArray]:
+def _totals(
+    snap: snapshot.Snapshot, counted: Iterable[pod_affinity_sums.Column]
+) -> dict[str, columns.IntArray]:
     """Return int64 (N,) for each topology key: Σ weight × pods on the row."""
     totals: dict[str, columns.IntArray] = {}
     for item in counted:
@@ -373,14 +297,6 @@ def _totals(snap: snapshot.Snapshot, counted: Iterable[_Column]) -> dict[str, co
         known = totals.get(item.topology_key)
         totals[item.topology_key] = pods if known is None else known + pods
     return totals
-
-
-def _any_at(nodes: snapshot.NodeView, tables: Sequence[DomainTable]) -> columns.NodeMask:
-    """Return bool (n,): the nodes whose domain is marked in one of `tables`."""
-    found = np.zeros(len(nodes), np.bool_)
-    for by_key, table in tables:
-        found |= table[by_key.slots[nodes.rows]]
-    return found
 
 
 if TYPE_CHECKING:

@@ -31,3 +31,7 @@ class ShapeMemo(Generic[ValueT]):
             self._kept.clear()
         self._kept[shape] = (stamp, value)
         return value
+
+    def forget(self, shape: pod_shape.PodShape) -> None:
+        """Forget the value for `shape`."""
+        self._kept.pop(shape, None)

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, ClassVar, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from policysched.cluster import columns, owner_selectors, pod_shape, snapshot
-from policysched.framework import apart, cycle_state, events, interface, status
+from policysched.cluster import columns, count_column, owner_selectors, pod_shape, snapshot
+from policysched.framework import apart, cycle_state, events, interface, status, status_table
 from policysched.plugins import (
     arguments,
     memo,
@@ -42,6 +42,9 @@ class _Spread:
         counted: the same without nodes whose pods do not count: those without all topology keys,
             and those that the node inclusion policies leave out.
         eligible: bool (D + 1,), domains with a counted node.
+        column: the pods that count, by row; None where none does.
+        sums: the same by domain.
+        has_outside: whether any row has no domain.
     """
 
     constraint: spread_constraints.Constraint
@@ -49,6 +52,9 @@ class _Spread:
     joined: domains.Domains
     counted: domains.Domains
     eligible: columns.BoolArray
+    column: count_column.CountColumn | None
+    sums: domains.DomainSums
+    has_outside: bool
 
 
 _Remembered: TypeAlias = "tuple[_Spread, spreading.SpreadBefore]"
@@ -67,12 +73,12 @@ class _ScoreState:
 
     Attributes:
         weights: one a constraint.
-        is_ignored: bool (f,), feasible nodes that lack a topology key.
+        is_ignored: bool (f,), feasible nodes that lack a topology key; None where none does.
     """
 
     spreads: list[_Spread]
     weights: list[float]
-    is_ignored: columns.NodeMask
+    is_ignored: columns.NodeMask | None
 
 
 class PodTopologySpread:
@@ -96,6 +102,9 @@ class PodTopologySpread:
         }
         self._errors = {action: memo.ShapeMemo[str]() for action in self._constraints}
         self._spreads = {action: memo.ShapeMemo[list[_Spread]]() for action in self._constraints}
+        missing = status.unresolvable(self.name, REASON_MISSING_LABEL)
+        violated = status.unschedulable(self.name, REASON)
+        self._answers = [status.SUCCESS, missing, violated]
         self._hints = pod_topology_spread_hints.Hints(self._hard)
 
     @classmethod
@@ -138,13 +147,17 @@ class PodTopologySpread:
         constraints = self._of_shape(shape, action)
         if not constraints:
             return []
-        nodes = snap.nodes
-        stamp = (nodes, nodes.node_changes.generation, snap.size, constraints, state.tolerations)
-        return self._spreads[action].get(
-            shape,
-            stamp,
-            lambda: self._make_spreads(state.tolerations, shape, snap, constraints),
-        )
+        stamp = (domains.stamp_of(snap), snap.counts, constraints, state.tolerations)
+        memo_of = self._spreads[action]
+
+        def make() -> list[_Spread]:
+            return self._make_spreads(state.tolerations, shape, snap, constraints)
+
+        found = memo_of.get(shape, stamp, make)
+        if not all(spread.sums.is_current for spread in found):
+            memo_of.forget(shape)
+            found = memo_of.get(shape, stamp, make)
+        return found
 
     def _make_spreads(
         self,
@@ -167,9 +180,17 @@ class PodTopologySpread:
                 included = included & matches_affinity
             if constraint.honors_taints:
                 included = included & is_tolerated
-            joined = _joined(nodes, snap, constraint.topology_key)
+            joined = domains.joined(nodes, snap, constraint.topology_key)
             counted = joined.only(included)
-            made.append(_Spread(constraint, nodes, joined, counted, counted.present()))
+            query = constraint.query
+            column = None if query is None else snap.counts.matching(query)
+            sums = domains.DomainSums(counted, [] if column is None else [(column, 1)])
+            has_outside = not nodes.slots.all()
+            made.append(
+                _Spread(
+                    constraint, nodes, joined, counted, counted.present(), column, sums, has_outside
+                )
+            )
         return made
 
     def _needs_all_keys(self, shape: pod_shape.PodShape) -> bool:
@@ -185,7 +206,6 @@ class PodTopologySpread:
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
     ) -> interface.PreFilterResult:
         """Count matching pods by domain; skip pods without hard constraints."""
-        self._hints.note(pod.shape, state.tolerations)
         error = self._error(pod.shape, spread_constraints.HARD)
         if error:
             text = f"{_HARD_ERROR}: {error}"
@@ -193,9 +213,10 @@ class PodTopologySpread:
             return interface.PreFilterResult(answer)
         spreads = self._spreads_of(state, pod.shape, snap, spread_constraints.HARD)
         if not spreads:
-            return interface.PreFilterResult(status.SKIP)
-        state.write(self.name, _FilterState([_filter_table(s, snap) for s in spreads]))
-        return interface.PreFilterResult()
+            return interface.SKIP_FILTER
+        self._hints.note(pod.shape, state.tolerations)
+        state.write(self.name, _FilterState([_filter_table(s) for s in spreads]))
+        return interface.ALL_NODES
 
     def filter(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
@@ -204,8 +225,8 @@ class PodTopologySpread:
         del pod
         ids = np.zeros(len(nodes), np.int16)
         for by_key, table in state.read(self.name, _FilterState).tables:
-            ids = np.where(ids == _PASSES, table[by_key.slots[nodes.rows]], ids)
-        return self._answers(ids)
+            ids = status_table.first_of(ids, table.take(by_key.slots[nodes.rows]))
+        return status.NodeStatuses(ids, self._answers)
 
     def remember(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
@@ -224,13 +245,8 @@ class PodTopologySpread:
         del pod
         ids = np.zeros(len(nodes), np.int16)
         for spread, before in state.read(f"{self.name}/apart", list[_Remembered]):
-            ids = np.where(ids == _PASSES, _judged_apart(spread, before, nodes), ids)
-        return self._answers(ids)
-
-    def _answers(self, ids: npt.NDArray[np.int16]) -> status.NodeStatuses:
-        missing = status.unresolvable(self.name, REASON_MISSING_LABEL)
-        violated = status.unschedulable(self.name, REASON)
-        return status.NodeStatuses(ids, [status.SUCCESS, missing, violated])
+            ids = status_table.first_of(ids, _judged_apart(spread, before, nodes))
+        return status.NodeStatuses(ids, self._answers)
 
     # --- score -----------------------------------------------------------------------------------
 
@@ -244,9 +260,11 @@ class PodTopologySpread:
         spreads = self._spreads_of(state, pod.shape, nodes.snapshot, spread_constraints.SOFT)
         if not spreads:
             return status.SKIP
-        is_ignored = np.zeros(len(nodes), np.bool_)
-        if self._needs_all_keys(pod.shape):
-            for spread in spreads:
+        is_ignored: columns.NodeMask | None = None
+        lacking = [spread for spread in spreads if spread.has_outside]
+        if lacking and self._needs_all_keys(pod.shape):
+            is_ignored = np.zeros(len(nodes), np.bool_)
+            for spread in lacking:
                 is_ignored |= spread.nodes.slots[nodes.rows] == 0
         sizes = [_size(s, nodes, is_ignored) for s in spreads]
         weights = [spreading.topology_weight(size) for size in sizes]
@@ -259,11 +277,20 @@ class PodTopologySpread:
         """Return int64 (n,): the rounded sum of the points of the node's domains."""
         del pod
         found = state.read(f"{self.name}/score", _ScoreState)
-        total = np.zeros(len(nodes))
-        for spread, weight in zip(found.spreads, found.weights, strict=True):
-            total += _points(spread, weight, nodes)
-        raw = go_math.round_half_up(total)
-        raw[found.is_ignored] = 0
+        parts = [
+            _points(spread, weight, nodes)
+            for spread, weight in zip(found.spreads, found.weights, strict=True)
+        ]
+        if len(parts) == 1:
+            table, index = parts[0]
+            raw = go_math.round_half_up(table).take(index)  # the table is the shorter one
+        else:
+            total = np.zeros(len(nodes))
+            for table, index in parts:
+                total += table.take(index)
+            raw = go_math.round_half_up(total)
+        if found.is_ignored is not None:
+            raw[found.is_ignored] = 0
         return raw
 
     def normalize_score(
@@ -281,38 +308,24 @@ class PodTopologySpread:
         return self._hints.registrations()
 
 
-def _joined(nodes: domains.Domains, snap: snapshot.Snapshot, key: str) -> domains.Domains:
-    """Return the domains with nodes that lack the label in the one of the value "", if it exists.
-
-    kube-scheduler reads an absent label as the empty value when it sums up for the score; the
-    filter never counts nodes that lack one.
-    """
-    empty = snap.nodes.label(key).values.find("")
-    if empty is None:
-        return nodes
-    return domains.Domains(np.where(nodes.slots > 0, nodes.slots, empty + 1), nodes.count)
-
-
 def _counts(spread: _Spread, snap: snapshot.Snapshot) -> columns.IntArray:
     """Return int64 (N,): the pods that the constraint counts, by row."""
-    query = spread.constraint.query
-    if query is None:
+    if spread.column is None:
         return np.zeros(snap.size, np.int64)
-    return snap.counts.matching(query).by_row(snap.size)
+    return spread.column.by_row(snap.size)
 
 
-def _filter_table(
-    spread: _Spread, snap: snapshot.Snapshot
-) -> tuple[domains.Domains, npt.NDArray[np.int16]]:
+def _filter_table(spread: _Spread) -> tuple[domains.Domains, npt.NDArray[np.int16]]:
     constraint = spread.constraint
+    spread.sums.refresh()
     violating = spreading.violating_domains(
-        spread.counted.sums(_counts(spread, snap)),
+        spread.sums.table,
         spread.eligible,
         own=constraint.own,
         max_skew=constraint.max_skew,
         min_domains=constraint.min_domains,
     )
-    table = np.where(violating, _VIOLATES, _PASSES).astype(np.int16)
+    table = violating * np.int16(_VIOLATES)
     table[0] = _LACKS_LABEL
     return spread.nodes, table
 
@@ -334,30 +347,39 @@ def _judged_apart(
     return judged.astype(np.int16)
 
 
-def _size(spread: _Spread, nodes: snapshot.NodeView, is_ignored: columns.NodeMask) -> int:
+def _size(spread: _Spread, nodes: snapshot.NodeView, is_ignored: columns.NodeMask | None) -> int:
     """Return how many domains the feasible nodes that are not ignored lie in.
 
     Every node is a domain of its own for the hostname, whatever its label says. Nodes without the
     label (they are ignored unless constraints are system defaults) make one domain together.
     """
     if spread.constraint.topology_key == spread_constraints.HOSTNAME:
-        return len(nodes) - int(np.count_nonzero(is_ignored))
-    slots = spread.joined.slots[nodes.rows][~is_ignored]
+        return len(nodes) - (0 if is_ignored is None else int(np.count_nonzero(is_ignored)))
+    slots = spread.joined.slots[nodes.rows]
+    if is_ignored is not None:
+        slots = slots[~is_ignored]
     return int(np.count_nonzero(np.bincount(slots)))
 
 
-def _points(spread: _Spread, weight: float, nodes: snapshot.NodeView) -> columns.FloatArray:
-    """Return float64 (n,): what one constraint adds to the score of each node."""
+def _points(
+    spread: _Spread, weight: float, nodes: snapshot.NodeView
+) -> tuple[columns.FloatArray, npt.NDArray[np.intp]]:
+    """Return points, float64 (k,), and which of them each node gets, intp (n,)."""
     constraint = spread.constraint
-    counts = _counts(spread, nodes.snapshot)
     slots = spread.nodes.slots[nodes.rows]
-    if constraint.topology_key == spread_constraints.HOSTNAME:
-        on_node = counts[nodes.rows].astype(np.float64)
-        points = spreading.domain_points(on_node, weight, constraint.max_skew)
-        return np.where(slots > 0, points, 0.0)
-    table = spreading.domain_points(spread.counted.sums(counts), weight, constraint.max_skew)
-    table[0] = 0.0
-    return table[slots]
+    if constraint.topology_key != spread_constraints.HOSTNAME:
+        spread.sums.refresh()
+        table = spreading.domain_points(spread.sums.table, weight, constraint.max_skew)
+        table[0] = 0.0
+        return table, slots
+    on_node = _counts(spread, nodes.snapshot)[nodes.rows]
+    most = on_node.item(on_node.argmax())
+    points = spreading.domain_points(np.arange(-1, most + 1), weight, constraint.max_skew)
+    points[0] = 0.0
+    index = on_node + 1
+    if spread.has_outside:
+        index[slots == 0] = 0
+    return points, index
 
 
 if TYPE_CHECKING:

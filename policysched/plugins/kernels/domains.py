@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from policysched.cluster import columns, snapshot
+from policysched.cluster import change_log, columns, count_column, snapshot
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -44,6 +46,51 @@ class Domains:
         return Domains(np.where(mask, self.slots, 0), self.count)
 
 
+class DomainSums:
+    """Weighted pods by domain, patched where pods came or went.
+
+    Attributes:
+        domains: where each node is.
+        table: int64 (D + 1,), Σ weight × pods, as of the last `refresh`; entry 0 is 0.
+        pods: how many pods are counted, without weights.
+    """
+
+    def __init__(
+        self, domains: Domains, counted: Sequence[tuple[count_column.CountColumn, int]]
+    ) -> None:
+        """Sum the pods of columns, each with a weight, for as long as no node changes."""
+        self.domains = domains
+        self.table: columns.IntArray = np.zeros(domains.count + 1, np.int64)
+        self.pods = 0
+        self._counted = [(column, weight, change_log.Seen()) for column, weight in counted]
+
+    @property
+    def is_current(self) -> bool:
+        """Whether all columns are counted in still."""
+        return all(column.is_current for column, _, _ in self._counted)
+
+    def refresh(self) -> None:
+        """Bring the sums up to date."""
+        news = [seen.news(column.changes) for column, _, seen in self._counted]
+        if any(each is None for each in news):
+            self._count()
+            return
+        for (_, weight, _), changes in zip(self._counted, news, strict=True):
+            for row, change in changes or ():
+                slot = self.domains.slots.item(row)
+                if slot:
+                    self.table[slot] += weight * change
+                    self.pods += change
+
+    def _count(self) -> None:
+        self.pods = 0
+        self.table = np.zeros(self.domains.count + 1, np.int64)
+        for column, weight, _ in self._counted:
+            pods = self.domains.sums(column.by_row(len(self.domains.slots))).astype(np.int64)
+            self.pods += int(pods.sum())
+            self.table += weight * pods
+
+
 class Counted:
     """Pods by domain before anything was supposed of them.
 
@@ -75,17 +122,37 @@ def of_label(snap: snapshot.Snapshot, key: str) -> Domains:
     return Domains(column.ids[: snap.size].astype(np.intp) + 1, len(column.values))
 
 
+def joined(nodes: Domains, snap: snapshot.Snapshot, key: str) -> Domains:
+    """Return the domains with nodes that lack the label in the one of the value "", if it exists.
+
+    kube-scheduler reads an absent label as the empty value when it sums up for the score; the
+    filter never counts nodes that lack one.
+    """
+    empty = snap.nodes.label(key).values.find("")
+    if empty is None:
+        return nodes
+    return Domains(np.where(nodes.slots > 0, nodes.slots, empty + 1), nodes.count)
+
+
+Stamp: TypeAlias = tuple[object, int, int]
+
+
+def stamp_of(snap: snapshot.Snapshot) -> Stamp:
+    """Return what stays the same while domains do."""
+    return snap.nodes, snap.nodes.node_changes.generation, snap.size
+
+
 class DomainsByKey:
     """The domains of all topology keys in use, kept while no node changes."""
 
     def __init__(self) -> None:
         """Start with nothing kept."""
-        self._stamp: tuple[object, int, int] | None = None
+        self._stamp: Stamp | None = None
         self._kept: dict[str, Domains] = {}
 
     def get(self, snap: snapshot.Snapshot, key: str) -> Domains:
         """Return the domains of `key` in `snap`."""
-        stamp = (snap.nodes, snap.nodes.node_changes.generation, snap.size)
+        stamp = stamp_of(snap)
         if stamp != self._stamp:
             self._kept.clear()
             self._stamp = stamp

@@ -14,7 +14,7 @@ from policysched.plugins.kernels import domains, go_math
 
 
 def violating_domains(
-    counts: columns.FloatArray,
+    counts: columns.IntArray | columns.FloatArray,
     is_eligible: columns.BoolArray,
     *,
     own: int,
@@ -91,21 +91,30 @@ def topology_weight(domain_count: int) -> float:
     return go_math.log(float(domain_count + 2))
 
 
-def domain_points(counts: columns.FloatArray, weight: float, max_skew: int) -> columns.FloatArray:
+def domain_points(counts: columns.IntArray, weight: float, max_skew: int) -> columns.FloatArray:
     """Return `count × weight + (max_skew - 1)`; the larger the skew allowed, the less counts."""
     return counts * np.float64(weight) + np.float64(max_skew - 1)
 
 
-def fewest_first(raw: columns.IntArray, is_ignored: columns.NodeMask) -> columns.IntArray:
+def fewest_first(raw: columns.IntArray, is_ignored: columns.NodeMask | None) -> columns.IntArray:
     """Return int64 (f,): `100 × (largest + smallest - raw) / largest`, rounded down.
 
-    Ignored nodes get 0 and count neither as largest nor as smallest; all others get 100 when the
-    largest is 0.
+    Ignored nodes (None for none) get 0 and count neither as largest nor as smallest; all others get
+    100 when the largest is 0.
     """
-    considered = raw[~is_ignored]
+    if is_ignored is None:
+        return _fewest_first(raw)
+    points = np.zeros(len(raw), np.int64)
+    points[~is_ignored] = _fewest_first(raw[~is_ignored])
+    return points
+
+
+def _fewest_first(considered: columns.IntArray) -> columns.IntArray:
     largest = int(considered.max(initial=0))
     if largest == 0:
-        return np.where(is_ignored, 0, interface.MAX_NODE_SCORE)
+        return np.full(len(considered), interface.MAX_NODE_SCORE)
     smallest = int(considered.min())
-    points = interface.MAX_NODE_SCORE * (largest + smallest - raw) // largest
-    return np.where(is_ignored, 0, points)
+    points: columns.IntArray = (
+        interface.MAX_NODE_SCORE * (largest + smallest - considered) // largest
+    )
+    return points

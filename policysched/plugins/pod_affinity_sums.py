@@ -1,0 +1,138 @@
+"""Which placed pods matter to InterPodAffinity for pods of a shape, summed by topology domain."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Sequence
+
+from policysched.cluster import count_column, pod_counts, pod_shape, snapshot
+from policysched.plugins import memo
+from policysched.plugins.kernels import domains
+
+TermColumns = dict[pod_counts.TermKind, list["Column"]]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Column:
+    """Pods that count with some weight in the domains of a topology key."""
+
+    topology_key: str
+    column: count_column.CountColumn
+    weight: int
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Sums:
+    """Pods by domain; each list but the first has one entry a topology key.
+
+    Attributes:
+        required: for each required affinity term, pods that match all of them.
+        matches_itself: whether a pod of the shape matches its own required terms.
+        repelled: pods that match an anti-affinity term of the shape.
+        repelling: pods with an anti-affinity term that matches the shape.
+        weighted: pods that count for the score.
+    """
+
+    required: Sequence[domains.DomainSums]
+    matches_itself: bool
+    repelled: Sequence[domains.DomainSums]
+    repelling: Sequence[domains.DomainSums]
+    weighted: Sequence[domains.DomainSums]
+
+    @property
+    def is_current(self) -> bool:
+        """Whether pods are counted still in all that is summed."""
+        every = (*self.required, *self.repelled, *self.repelling, *self.weighted)
+        return all(sums.is_current for sums in every)
+
+
+class SumsByShape:
+    """Keeps the sums of shapes while terms of placed pods and nodes stay; counts may change."""
+
+    def __init__(self, hard_weight: int) -> None:
+        """Let the required affinity of placed pods count `hard_weight` in scores."""
+        self.domains = domains.DomainsByKey()
+        self._hard_weight = hard_weight
+        self._acting: memo.ShapeMemo[TermColumns] = memo.ShapeMemo()
+        self._sums: memo.ShapeMemo[Sums] = memo.ShapeMemo()
+
+    def of(self, shape: pod_shape.PodShape, snap: snapshot.Snapshot) -> Sums:
+        """Return the sums for pods of a shape, each to be refreshed before use."""
+        counts = snap.counts
+        nodes = domains.stamp_of(snap)
+        stamp = (counts, counts.owned_generation, counts.namespaces_generation, nodes)
+        found = self._sums.get(shape, stamp, lambda: self._make(shape, snap))
+        if not found.is_current:
+            self._sums.forget(shape)
+            found = self._sums.get(shape, stamp, lambda: self._make(shape, snap))
+        return found
+
+    def _make(self, shape: pod_shape.PodShape, snap: snapshot.Snapshot) -> Sums:
+        required = []
+        matches_itself = False
+        if shape.affinity_terms:
+            query = pod_counts.MatchesAllTerms(shape.affinity_terms)
+            column = snap.counts.matching(query)
+            keys = [term.topology_key for term in shape.affinity_terms]
+            required = [domains.DomainSums(self.domains.get(snap, k), [(column, 1)]) for k in keys]
+            matches_itself = query.matches(shape, snap.counts.namespaces)
+        return Sums(
+            required,
+            matches_itself,
+            self._by_key(snap, repelled(shape, snap)),
+            self._by_key(snap, self.repelling(shape, snap)),
+            self._by_key(snap, self._weighted(shape, snap)),
+        )
+
+    def _by_key(
+        self, snap: snapshot.Snapshot, counted: Iterable[Column]
+    ) -> list[domains.DomainSums]:
+        by_key: dict[str, list[tuple[count_column.CountColumn, int]]] = {}
+        for each in counted:
+            by_key.setdefault(each.topology_key, []).append((each.column, each.weight))
+        return [domains.DomainSums(self.domains.get(snap, k), c) for k, c in by_key.items()]
+
+    def repelling(self, shape: pod_shape.PodShape, snap: snapshot.Snapshot) -> list[Column]:
+        """Return the pods whose anti-affinity matches pods of `shape`."""
+        return self._acting_on(shape, snap)[pod_counts.TermKind.REQUIRED_ANTI_AFFINITY]
+
+    def _weighted(self, shape: pod_shape.PodShape, snap: snapshot.Snapshot) -> list[Column]:
+        """Return everything that counts for the score: terms of the pod, terms of placed pods."""
+        matching = snap.counts.matching
+        own = [
+            Column(t.term.topology_key, matching(pod_counts.MatchesAllTerms((t.term,))), t.weight)
+            for t in shape.preferred_terms
+        ]
+        acting = self._acting_on(shape, snap)
+        hard = [
+            dataclasses.replace(c, weight=self._hard_weight)
+            for c in acting[pod_counts.TermKind.REQUIRED_AFFINITY]
+            if self._hard_weight
+        ]
+        return own + acting[pod_counts.TermKind.PREFERRED] + hard
+
+    def _acting_on(self, shape: pod_shape.PodShape, snap: snapshot.Snapshot) -> TermColumns:
+        """Return the terms of placed pods that match pods of `shape`."""
+        counts = snap.counts
+        stamp = (counts, counts.owned_generation, counts.namespaces_generation)
+        return self._acting.get(shape, stamp, lambda: _matching_terms(shape, counts))
+
+
+def repelled(shape: pod_shape.PodShape, snap: snapshot.Snapshot) -> list[Column]:
+    """Return, for each anti-affinity term of the pod, the pods that match it."""
+    return [
+        Column(t.topology_key, snap.counts.matching(pod_counts.MatchesAllTerms((t,))), 1)
+        for t in shape.anti_affinity_terms
+    ]
+
+
+def _matching_terms(shape: pod_shape.PodShape, counts: pod_counts.PodCounts) -> TermColumns:
+    labels = counts.namespaces.get(shape.namespace, {})
+    return {
+        kind: [
+            Column(owned.term.topology_key, column, owned.weight)
+            for owned, column in counts.owned(kind).items()
+            if owned.term.acts_on(shape.namespace, shape.labels, labels)
+        ]
+        for kind in pod_counts.TermKind
+    }
