@@ -69,6 +69,7 @@ class NodeColumns:
     """What is known of every node, and what its pods have taken.
 
     Attributes (C rows allocated, N in use):
+        alive_count: how many nodes exist.
         is_alive: bool (C,), the node exists.
         is_unschedulable: bool (C,), `spec.unschedulable`.
         taint_set_ids: int32 (C,), index into `taint_sets.values`.
@@ -84,6 +85,7 @@ class NodeColumns:
     def __init__(self) -> None:
         """Start without nodes."""
         self.size = 0
+        self.alive_count = 0
         self.resources: interning.Interner[str] = interning.Interner()
         for name in (pod_requests.CPU, pod_requests.MEMORY, "ephemeral-storage", _NO_NAME):
             self.resources.intern(name)
@@ -119,6 +121,7 @@ class NodeColumns:
             self.nodes[row] = node
             return False
         self.nodes[row] = node
+        self.alive_count += old is None
         self.is_alive[row] = True
         self.is_unschedulable[row] = node.spec.unschedulable
         self._set_taints(row, node.spec.taints)
@@ -134,6 +137,7 @@ class NodeColumns:
         if row is None or self.nodes[row] is None:
             return
         self.nodes[row] = None
+        self.alive_count -= 1
         self.is_alive[row] = False
         self._set_labels(row, {})
         self.images.set_node(row, ())
@@ -150,11 +154,6 @@ class NodeColumns:
         self.row_of[name] = row
         self.node_changes.touch(row)  # what is kept by row must grow, or forget the former node
         return row
-
-    @property
-    def alive_count(self) -> int:
-        """How many nodes exist."""
-        return int(np.count_nonzero(self.is_alive[: self.size]))
 
     # --- pods -------------------------------------------------------------------------------------
 

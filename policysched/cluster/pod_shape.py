@@ -141,6 +141,12 @@ class PodShape:
         self._pod_name = pod.metadata.name  # read only where the shape is of this pod alone
 
     @functools.cached_property
+    def request_key(self) -> tuple[tuple[str, int], ...]:
+        """What NodeResourcesFit and NodeResourcesBalancedAllocation read of a pod, as a key."""
+        requests = self.requests
+        return (*sorted(requests.amounts.items()), ("", 0), *sorted(requests.scored.items()))
+
+    @functools.cached_property
     def limits(self) -> pod_requests.Amounts:
         """What pods are limited to, see `pod_requests.pod_limits`."""
         return pod_requests.pod_limits(objects.Pod(objects.ObjectMeta(), self.spec))

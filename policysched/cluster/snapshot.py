@@ -34,7 +34,9 @@ class Snapshot:
     """The cluster at one moment.
 
     Attributes:
-        nodes: the columns, N rows.
+        nodes: the columns.
+        size: N, rows, dead ones included.
+        node_count: how many nodes exist.
         counts: pods by query and row.
         metrics: samples by metric and node.
         now: wall-clock time of the cycle.
@@ -54,6 +56,8 @@ class Snapshot:
     ) -> None:
         """Look at the given state at the time `now`; what is not given is empty."""
         self.nodes = nodes
+        self.size = nodes.size
+        self.node_count = nodes.alive_count
         self.counts = counts
         self.metrics = metrics
         self.now = now
@@ -65,20 +69,10 @@ class Snapshot:
         self._single_rows: dict[int, NodeRow] = {}
         self._single_rows_of = (-1, -1)
 
-    @property
-    def size(self) -> int:
-        """N: rows, dead ones included."""
-        return self.nodes.size
-
     @functools.cached_property
     def is_alive(self) -> columns.BoolArray:
         """Bool (N,): the rows that are nodes."""
         return self.nodes.is_alive[: self.size]
-
-    @functools.cached_property
-    def node_count(self) -> int:
-        """How many nodes exist."""
-        return self.nodes.alive_count
 
     def is_claim_used(self, namespace: str, claim_name: str) -> bool:
         """Return whether a pod on a known node names the claim (`IsPVCUsedByPods`)."""
@@ -221,6 +215,9 @@ class NodeRow:
     one when anything has changed.
 
     Attributes:
+        allocatable: R amounts, milli-CPU, bytes or pieces.
+        requested: R amounts, what placed pods request.
+        nonzero_requested: milli-CPU and bytes of memory, defaults counted.
         known: what those who ask have worked out, for others who ask for the same.
     """
 
@@ -229,25 +226,10 @@ class NodeRow:
         self.snapshot = snapshot
         self.row = row
         self.known: dict[str, float] = {}
-        self._nodes = snapshot.nodes
-
-    @functools.cached_property
-    def allocatable(self) -> list[int]:
-        """R amounts: milli-CPU, bytes or pieces."""
-        found: list[int] = self._nodes.allocatable[self.row].tolist()
-        return found
-
-    @functools.cached_property
-    def requested(self) -> list[int]:
-        """R amounts: what placed pods request."""
-        found: list[int] = self._nodes.requested[self.row].tolist()
-        return found
-
-    @functools.cached_property
-    def nonzero_requested(self) -> list[int]:
-        """Milli-CPU and bytes of memory, defaults counted."""
-        found: list[int] = self._nodes.nonzero_requested[self.row].tolist()
-        return found
+        self._nodes = nodes = snapshot.nodes
+        self.allocatable: list[int] = nodes.allocatable[row].tolist()
+        self.requested: list[int] = nodes.requested[row].tolist()
+        self.nonzero_requested: list[int] = nodes.nonzero_requested[row].tolist()
 
     @property
     def pod_count(self) -> int:

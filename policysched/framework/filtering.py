@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Sequence
 from typing import TypeAlias, cast
 
@@ -38,6 +39,7 @@ class Cycle:
         answers: what is kept for equal pods; plugins in there have a state of their own.
         times: of the extension points.
         filtered: what Filter said, int16 (N,), once it was asked about all rows.
+        runs: what is asked at Filter, once that is known.
     """
 
     pod: pod_shape.PodInfo
@@ -46,6 +48,7 @@ class Cycle:
     answers: shape_answers.ShapeAnswers
     times: point_times.PointTimes
     filtered: status_table.StatusIds | None = None
+    runs: Sequence[_Run] | None = None
 
     def state_of(self, plugin: interface.Plugin) -> cycle_state.CycleState:
         """Return the state that `plugin` sees."""
@@ -139,7 +142,7 @@ class FilterRunner:
 
         Dead rows are -1. It is not to be written to.
         """
-        runs = self._runs(cycle, outcome)
+        runs = cycle.runs = self._runs(cycle, outcome)
         if runs and isinstance(runs[0], kept_verdicts.KeptVerdicts) and outcome.node_names is None:
             ids = self._run_ids(runs[0], cycle)  # which knows the dead rows
             return self._first_failures(ids, runs[1:], cycle)
@@ -154,16 +157,14 @@ class FilterRunner:
     ) -> status_table.StatusIds:
         """Return int16 (N,) `ids`, and where these are 0 what `runs` say, one after the other."""
         for run in runs:
-            answers = self._run_ids(run, cycle)
-            if answers.any():
-                ids = np.where(ids == 0, answers, ids)
+            ids = status_table.first_of(ids, self._run_ids(run, cycle))
         return ids
 
     def feasible_rows(
         self, cycle: Cycle, outcome: PreFilterOutcome, ids: status_table.StatusIds
     ) -> npt.NDArray[np.intp]:
         """Return intp (f,): the rows that pass by `ids`, what `filter` has returned or like it."""
-        runs = self._runs(cycle, outcome)
+        runs = self._runs(cycle, outcome) if cycle.runs is None else cycle.runs
         if runs and isinstance(runs[0], kept_verdicts.KeptVerdicts):
             return runs[0].feasible_rows(ids)
         return np.flatnonzero(ids == 0)
@@ -184,7 +185,8 @@ class FilterRunner:
         unkept = cycle.answers.planned("unkept filters", self._unkept)
         asked = tuple([number for number in unkept if number not in skipped])
         return cycle.answers.planned(
-            f"filter runs {asked}", lambda _: _runs_of(self._acting_stages(cycle), skipped)
+            f"filter runs {asked}",
+            lambda _: _runs_of(self._acting_stages(cycle), skipped, cycle),
         )
 
     def _unkept(self, left_out: frozenset[int]) -> Sequence[int]:
@@ -279,7 +281,7 @@ class FilterRunner:
         ]
 
 
-def _runs_of(stages: Sequence[Stage], skipped: set[int]) -> list[_Run]:
+def _runs_of(stages: Sequence[Stage], skipped: set[int], cycle: Cycle) -> list[_Run]:
     """Return what is left of `stages` without the plugins that PreFilter skipped."""
     runs: list[_Run] = []
     kept: list[shape_answers.KeptFilter] = []
@@ -288,7 +290,8 @@ def _runs_of(stages: Sequence[Stage], skipped: set[int]) -> list[_Run]:
         if not plugins:
             continue
         if stage.keeps:
-            kept.append(shape_answers.KeptFilter([plugin for _, plugin in plugins]))
+            make = functools.partial(shape_answers.KeptFilter, [plugin for _, plugin in plugins])
+            kept.append(cycle.answers.shared(cycle.pod.shape, "filter", plugins, make))
             continue
         if kept:
             runs.append(kept_verdicts.KeptVerdicts(kept))

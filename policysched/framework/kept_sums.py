@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TypeAlias
+
 import numpy as np
 import numpy.typing as npt
 
-from policysched.cluster import columns, pod_shape, snapshot
+from policysched.cluster import change_log, columns, pod_shape, snapshot
 from policysched.framework import cycle_state, score_table, shape_answers
+
+RowPartsFn: TypeAlias = Callable[
+    [cycle_state.CycleState, pod_shape.PodInfo, snapshot.NodeRow], list[int]
+]
 
 
 class KeptSums:
@@ -15,8 +22,8 @@ class KeptSums:
     A cycle adds the sum alone; what each plugin gave is there to be told of the nodes that matter.
 
     Attributes:
-        sums: int64 (N,) hundredths, as of the last time they were asked for; not to be written to.
-        changed: rows that were asked about then, None for all.
+        sums: int64 (N,) hundredths, as of the last `refresh`; not to be written to.
+        changes: rows with other scores.
     """
 
     def __init__(
@@ -24,43 +31,64 @@ class KeptSums:
         version: shape_answers.Version,
         names: tuple[str, ...],
         compute: shape_answers.ScoreFn,
+        at_row: RowPartsFn | None = None,
     ) -> None:
         """Keep what `compute` says of rows, int64 (k, n) for the k score names.
 
-        `version` tells when to ask it again.
+        `at_row` says the same of one row, None where only `compute` does. `version` tells when to
+        ask it again.
         """
         self._names = names
         self._compute = compute
+        self._at_row = at_row
         self._version = version
         self._parts: columns.IntArray = np.zeros((len(names), 0), np.int64)
+        self._part: score_table.Part | None = None
         self.sums: columns.IntArray = np.zeros(0, np.int64)
-        self.changed: npt.NDArray[np.intp] | None = None
+        self.changes = change_log.ChangeLog[int]()
 
     def refresh(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
     ) -> None:
         """Bring the sums up to date."""
-        rows = self.changed = self._version.changed_rows(snap)
+        rows = self._version.changed_rows(snap)
         if rows is None:
             self._parts = self._compute(state, pod, snap.all_rows())
             self.sums = _sum(self._parts)
+            self.changes.touch_everything()
         elif len(rows):
             self._lengthen(snap.size)
-            changed = self._compute(state, pod, snap.at_rows(rows))
-            self._parts[:, rows] = changed
-            if len(self._names) > 1:
-                self.sums[rows] = _sum(changed)
+            if self._at_row is not None and len(rows) <= shape_answers.FEW_ROWS:
+                for row in rows.tolist():
+                    self._patch_one(row, self._at_row(state, pod, snap.at_row(row)))
+            else:
+                self._patch(rows, self._compute(state, pod, snap.at_rows(rows)))
 
     def part(self) -> score_table.Part:
         """Return what the plugins gave; it is valid until the next cycle."""
-        return score_table.Part(self._names, self._parts, is_by_row=True)
+        if self._part is None or self._part.weighted is not self._parts:
+            self._part = score_table.Part(self._names, self._parts, is_by_row=True)
+        return self._part
+
+    def _patch_one(self, row: int, parts: list[int]) -> None:
+        if parts != self._parts[:, row].tolist():
+            self._parts[:, row] = parts
+            self.sums[row] = sum(parts)
+            self.changes.touch(row)
+
+    def _patch(self, rows: npt.NDArray[np.intp], parts: columns.IntArray) -> None:
+        others = rows[(self._parts[:, rows] != parts).any(axis=0)]
+        self._parts[:, rows] = parts
+        if len(self._names) > 1:
+            self.sums[rows] = _sum(parts)
+        self.changes.touch_all(others.tolist())
 
     def _lengthen(self, size: int) -> None:
         missing = size - len(self.sums)
         if missing > 0:
             self._parts = np.pad(self._parts, ((0, 0), (0, missing)))
             self.sums = _sum(self._parts)
-            self.changed = None  # for whoever keeps the arrays
+            self.changes.touch_everything()  # for whoever keeps the arrays
 
 
 def _sum(parts: columns.IntArray) -> columns.IntArray:

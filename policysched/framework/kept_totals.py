@@ -1,7 +1,7 @@
-"""The totals of the feasible nodes as far as they follow from what is kept for equal pods.
+"""The totals of all rows as far as they follow from what is kept for equal pods.
 
-After a pod was placed, one node has other scores: then one total is added up again, however many
-nodes there are.
+Some sums are kept for pods of many shapes. Each shape adds up again those rows alone that have got
+other scores since its last pod, however many nodes there are.
 """
 
 from __future__ import annotations
@@ -11,127 +11,101 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from policysched.cluster import columns, pod_shape, snapshot
+from policysched.cluster import change_log, columns, pod_shape, snapshot
 from policysched.framework import cycle_state, kept_points, kept_sums, score_table
 
-_NO_ROWS: npt.NDArray[np.intp] = np.zeros(0, np.intp)
+FEW_ROWS = 5
+"""So many rows are added up faster one by one."""
 
 
 class KeptTotals:
-    """Kept sums, and scores that were normalised over the feasible nodes, added up."""
+    """Kept sums, and points that follow from them and the feasible nodes, added up."""
 
     def __init__(
         self,
         sums: Sequence[kept_sums.KeptSums],
-        given_names: Sequence[str],
         points: kept_points.KeptPoints | None = None,
     ) -> None:
-        """Add up `sums`, `points`, and scores under `given_names` that come with each question."""
+        """Add up `sums` and `points`."""
+        self._sums = [(kept, change_log.Seen()) for kept in sums]
+        self._points = points
         self._kept: Sequence[kept_sums.KeptSums | kept_points.KeptPoints] = sums
         if points is not None:
             self._kept = (*sums, points)
-        self._sums = sums
-        self._points = points
-        self._given_names = given_names
-        self._rows = _NO_ROWS
-        self._has_all_rows = False
-        self._given: Sequence[columns.IntArray] = ()
-        self._totals: columns.IntArray | None = None
+        self._same = 0
+        self._by_row: columns.IntArray = np.zeros(0, np.int64)
+        self._may_be_invalid = False
         self._is_behind = False
-        self._parts: tuple[score_table.Part | score_table.SlotPart, ...] = ()
 
-    def known(self, rows: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
-        """Return intp (f,) `rows` as the object of the last time, where they are the same."""
-        return self._rows if rows is self._rows or np.array_equal(rows, self._rows) else rows
-
-    def refresh(
+    def totals(
         self,
         state: cycle_state.CycleState,
         pod: pod_shape.PodInfo,
         snap: snapshot.Snapshot,
         rows: npt.NDArray[np.intp],
-    ) -> set[int] | None:
-        """Bring the sums up to date; return the rows with other ones, None for all.
-
-        `rows`, intp (f,), are what `known` returned.
-        """
-        if self._is_behind:  # the last time an error came in between
-            self._totals = None
-        self._is_behind = True
-        changed: set[int] | None = set()
-        for kept_sum in self._sums:
-            kept_sum.refresh(state, pod, snap)
-        if self._points is not None:
-            self._points.refresh(state, pod, snap, rows)
-        for kept in self._kept:
-            if kept.changed is None:
-                changed = None
-            elif changed is not None and len(kept.changed):
-                changed.update(kept.changed.tolist())
-        if changed is None:
-            self._totals = None
-        return changed
-
-    def totals(
-        self,
-        rows: npt.NDArray[np.intp],
-        changed: set[int] | None,
-        given: Sequence[columns.IntArray],
-        size: int,
+        same: int,
     ) -> columns.IntArray | None:
         """Return int64 (f,) hundredths; not to be written to. None where a sum is out of range.
 
-        `rows`, intp (f,), are what `known` returned, of `size` rows in all; `changed` is what
-        `refresh` said, and `given` are int64 (f,) each, the same objects while they are the same
-        scores.
+        `rows`, intp (f,), are the feasible ones; `same` is added to each of them.
         """
-        self._is_behind = False
-        is_same = rows is self._rows and all(map(_is, given, self._given))
-        if self._totals is None or changed is None or not is_same:
-            self._rows, self._given = rows, given
-            self._has_all_rows = len(rows) == size
-            self._totals = self._added_up()
+        was_behind, self._is_behind = self._is_behind, True  # in case of an error in between
+        changed = self._refresh(state, pod, snap, rows)
+        is_other = was_behind or same != self._same or len(self._by_row) != snap.size
+        if changed is None or is_other:
+            self._same = same
+            self._add_up(snap.size)
         else:
-            change = None if self._points is None else self._points.change
-            if change is not None:
-                self._totals += change if self._has_all_rows else change[rows]
-            for row in changed:
-                self._patch(row)
-        return self._totals
+            if self._points is not None and self._points.change is not None:
+                self._by_row += self._points.change
+            if changed:
+                self._patch(changed)
+        self._is_behind = False
+        totals = self._by_row if len(rows) == snap.size else self._by_row.take(rows)
+        if self._may_be_invalid and totals.min(initial=0) < 0:
+            return None
+        return totals
 
     def parts(self) -> tuple[score_table.Part | score_table.SlotPart, ...]:
         """Return what each plugin gave; it is valid until the next cycle."""
-        return self._parts
+        return tuple([kept.part() for kept in self._kept])
 
-    def _added_up(self) -> columns.IntArray | None:
-        rows = slice(None) if self._has_all_rows else self._rows
-        totals = np.zeros(len(self._rows), np.int64)
+    def _refresh(
+        self,
+        state: cycle_state.CycleState,
+        pod: pod_shape.PodInfo,
+        snap: snapshot.Snapshot,
+        rows: npt.NDArray[np.intp],
+    ) -> list[int] | None:
+        """Bring everything up to date; return the rows with other sums, None for all."""
+        changed: list[int] | None = []
+        for kept, seen in self._sums:
+            kept.refresh(state, pod, snap)
+            news = seen.news(kept.changes)
+            changed = None if news is None or changed is None else changed + news
+        if self._points is not None:
+            self._points.refresh(state, pod, snap, rows)
+            moved = self._points.changed
+            changed = None if moved is None or changed is None else changed + moved.tolist()
+        return changed
+
+    def _add_up(self, size: int) -> None:
+        totals = np.full(size, self._same)
         for kept in self._kept:
-            totals += kept.sums[rows]
-        if totals.min(initial=0) < 0:
-            return None
-        for weighted in self._given:
-            totals += weighted
-        given = (
-            score_table.Part((name,), weighted, is_by_row=False)
-            for name, weighted in zip(self._given_names, self._given, strict=True)
-        )
-        self._parts = (*(kept.part() for kept in self._kept), *given)
-        return totals
+            totals += kept.sums[:size]
+        self._by_row = totals
+        self._may_be_invalid = bool(totals.min(initial=0) < 0)
 
-    def _patch(self, row: int) -> None:
-        """Add up the total of one row again, if it is feasible."""
-        position = row
-        if not self._has_all_rows:
-            position = int(self._rows.searchsorted(row))
-            if position == len(self._rows) or self._rows.item(position) != row:
-                return
-        total = sum([kept.sums.item(row) for kept in self._kept])
-        if total < 0 or self._totals is None:
-            self._totals = None
+    def _patch(self, rows: list[int]) -> None:
+        if len(rows) <= FEW_ROWS:
+            for row in rows:
+                total = sum([kept.sums.item(row) for kept in self._kept], self._same)
+                self._by_row[row] = total
+                self._may_be_invalid |= total < 0
             return
-        self._totals[position] = total + sum([each.item(position) for each in self._given])
-
-
-def _is(one: columns.IntArray, other: columns.IntArray) -> bool:
-    return one is other
+        at = np.array(rows, np.intp)
+        totals = np.full(len(at), self._same)
+        for kept in self._kept:
+            totals += kept.sums.take(at)
+        self._by_row[at] = totals
+        self._may_be_invalid |= totals.item(totals.argmin()) < 0

@@ -1,7 +1,7 @@
 """What consecutive stages of Filter say together of every row, kept for equal pods.
 
-Each stage keeps its own answers (`shape_answers.KeptFilter`); what they come to, and which rows are
-feasible, changes only where one of them changed.
+Each stage keeps its own answers (`shape_answers.KeptFilter`), some of them for pods of many shapes;
+what they come to, and which rows are feasible, changes only where one of them changed.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from policysched.cluster import pod_shape, snapshot
+from policysched.cluster import change_log, pod_shape, snapshot
 from policysched.framework import cycle_state, shape_answers, status_table
 
 DEAD = -1
@@ -20,12 +20,48 @@ _FEW_ROWS = 16
 """Beyond so many changed rows merging all of them is cheaper."""
 
 
+class _Stage:
+    """The answers of a stage in the numbers of a shape."""
+
+    def __init__(self, kept: shape_answers.KeptFilter) -> None:
+        self.kept = kept
+        self._seen = change_log.Seen()
+        self._numbers = [0]
+
+    def refresh(
+        self,
+        state: cycle_state.CycleState,
+        pod: pod_shape.PodInfo,
+        snap: snapshot.Snapshot,
+        table: status_table.StatusTable,
+    ) -> list[int] | None:
+        """Bring the answers up to date; return the rows with other ones, None for all."""
+        kept = self.kept
+        kept.refresh(state, pod, snap)
+        if len(kept.table.statuses) > len(self._numbers):
+            self._numbers = [table.intern(each) for each in kept.table.statuses]
+        return self._seen.news(kept.changes)
+
+    def at(self, row: int) -> int:
+        """Return the answer about a row."""
+        return self._numbers[self.kept.current.item(row)]
+
+    def by_row(self, size: int) -> status_table.StatusIds:
+        """Return int16 (N,), the answers about all rows; not to be written to."""
+        current = self.kept.current[:size]
+        if len(self._numbers) == 1:
+            return current
+        numbers: status_table.StatusIds = np.array(self._numbers, np.int16)
+        return numbers.take(current)
+
+
 class KeptVerdicts:
     """First failures over several stages, in order."""
 
     def __init__(self, stages: Sequence[shape_answers.KeptFilter]) -> None:
         """Merge `stages`, at least one."""
-        self._stages = stages
+        self._stages = [_Stage(kept) for kept in stages]
+        self._node_changes = change_log.Seen()
         self._ids: status_table.StatusIds = np.zeros(0, np.int16)
         self._feasible: npt.NDArray[np.intp] | None = None
 
@@ -37,17 +73,15 @@ class KeptVerdicts:
         table: status_table.StatusTable,
     ) -> status_table.StatusIds:
         """Return int16 (N,), current, `DEAD` where there is no node; not to be written to."""
-        is_new = len(self._ids) != snap.size
-        rows: set[int] = set()
-        for stage in self._stages:
-            stage.ids(state, pod, snap, table)
-            if stage.changed is None:
-                is_new = True
-            elif 0 < len(stage.changed) <= _FEW_ROWS:
-                rows.update(stage.changed.tolist())
-            elif len(stage.changed):
-                is_new = True
-        if is_new or len(rows) > _FEW_ROWS:
+        changed = [stage.refresh(state, pod, snap, table) for stage in self._stages]
+        changed.append(self._node_changes.news(snap.nodes.node_changes))  # some come or die
+        rows: set[int] | None = set()
+        for each in changed:
+            if each is None or rows is None:
+                rows = None
+            elif each:
+                rows.update(each)
+        if rows is None or len(rows) > _FEW_ROWS or len(self._ids) != snap.size:
             self._ids = self._merged(snap)
             self._feasible = None
         else:
@@ -61,25 +95,29 @@ class KeptVerdicts:
         For what `ids` returned it is the same object as before while it is the same rows.
         """
         if ids is not self._ids:
-            return np.flatnonzero(ids == 0)
+            return _passing(ids)
         if self._feasible is None:
-            self._feasible = np.flatnonzero(self._ids == 0)
+            self._feasible = _passing(self._ids)
         return self._feasible
 
     def _merged(self, snap: snapshot.Snapshot) -> status_table.StatusIds:
-        merged = self._stages[0].current[: snap.size].copy()
+        merged = self._stages[0].by_row(snap.size).copy()
         for stage in self._stages[1:]:
-            merged = np.where(merged == 0, stage.current[: snap.size], merged)
+            merged = status_table.first_of(merged, stage.by_row(snap.size))
         merged[~snap.is_alive] = DEAD
         return merged
 
     def _patch(self, row: int, snap: snapshot.Snapshot) -> None:
         found = DEAD
         if snap.is_alive[row]:
-            answers = (stage.current.item(row) for stage in self._stages)
-            found = next((answer for answer in answers if answer), 0)
+            found = next((answer for stage in self._stages if (answer := stage.at(row))), 0)
         before = self._ids.item(row)
         if found != before:
             self._ids[row] = found
             if not (found and before):
                 self._feasible = None
+
+
+def _passing(ids: status_table.StatusIds) -> npt.NDArray[np.intp]:
+    rows: npt.NDArray[np.intp] = (ids == 0).nonzero()[0]  # `flatnonzero` without its checks
+    return rows

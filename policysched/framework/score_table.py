@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import random
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -14,8 +14,6 @@ from policysched.cluster import columns
 
 HUNDREDTHS = 100
 """Totals are fixed-point hundredths of a point: policy scores need them, sums stay exact."""
-
-_LOWEST = np.iinfo(np.int64).min
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -57,6 +55,27 @@ class SlotPart:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class SamePart:
+    """What a plugin gave to all nodes alike.
+
+    Attributes:
+        names: its score name.
+        weighted: hundredths.
+    """
+
+    names: tuple[str, ...]
+    weighted: int
+
+    def at(self, rows: npt.NDArray[np.intp], positions: npt.NDArray[np.intp]) -> int:
+        """Return the hundredths of each of them."""
+        del rows, positions
+        return self.weighted
+
+
+AnyPart: TypeAlias = "Part | SlotPart | SamePart"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class Detail:
     """How the weighted points of one plugin came about.
 
@@ -86,16 +105,22 @@ class ScoreTable:
     rows: npt.NDArray[np.intp]
     by_plugin: dict[str, columns.IntArray]
     totals: columns.IntArray
-    parts: Sequence[Part | SlotPart] = ()
+    parts: Sequence[AnyPart] = ()
     details: Mapping[str, Detail] = dataclasses.field(default_factory=dict)
     _best: npt.NDArray[np.intp] | None = None
 
+    def best_positions(self) -> npt.NDArray[np.intp]:
+        """Return where among the feasible nodes the highest total stands, intp (b,)."""
+        if self._best is None:
+            if len(self.totals) == 0:
+                return self.rows
+            highest = self.totals.item(self.totals.argmax())  # faster than `max`
+            (self._best,) = (self.totals == highest).nonzero()
+        return self._best
+
     def best_rows(self) -> npt.NDArray[np.intp]:
         """Return the rows with the highest total, intp (b,)."""
-        if self._best is None:
-            highest = self.totals.max(initial=_LOWEST)
-            self._best = self.rows[np.flatnonzero(self.totals == highest)]
-        return self._best
+        return self.rows[self.best_positions()]
 
 
 def points(hundredths: int) -> int | float:

@@ -8,7 +8,15 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from policysched.cluster import columns, pod_shape, snapshot
-from policysched.framework import asking, cycle_state, interface, shape_answers, status, together
+from policysched.framework import (
+    asking,
+    cycle_state,
+    interface,
+    kept_sums,
+    shape_answers,
+    status,
+    together,
+)
 
 INVALID = -(2**58)
 """Weighted sum of a row with a score out of range, below what others could make up for."""
@@ -22,6 +30,7 @@ class Scorer:
         factor: what one unit of its final scores adds to the total, in hundredths of a point.
         keeps: whether its raw scores are kept for equal pods.
         normalizes: whether they depend on which nodes are feasible.
+        has_pre_score: whether it may have nothing to say about a pod.
         is_third_party: whether its final scores are checked as `asking` says.
     """
 
@@ -31,6 +40,7 @@ class Scorer:
     factor: int
     keeps: bool
     normalizes: bool
+    has_pre_score: bool
     is_third_party: bool
 
     @property
@@ -94,20 +104,11 @@ def version(scorers: Sequence[Scorer]) -> shape_answers.Version:
 
 def parts_of(scorers: Sequence[Scorer]) -> shape_answers.ScoreFn:
     """Return a function that gives the weighted scores of k plugins, int64 (k, n)."""
-    knows_rows = any(hasattr(scorer.plugin, "score_row") for scorer in scorers)
-    asked = together.score_rows([scorer.plugin for scorer in scorers])
-    limits = [(scorer.highest, scorer.factor) for scorer in scorers]
 
     def ask(
         state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
     ) -> columns.IntArray:
         parts = np.empty((len(scorers), len(nodes)), np.int64)
-        if knows_rows and len(nodes) <= shape_answers.FEW_ROWS:
-            for index, row in enumerate(nodes.row_numbers.tolist()):
-                node = nodes.snapshot.at_row(row)
-                alone = [int(score) for each in asked for score in each(state, pod, node)]
-                parts[:, index] = _weighted(alone, limits)
-            return parts
         is_invalid: columns.BoolArray | None = None
         for index, scorer in enumerate(scorers):
             plugin = scorer.plugin
@@ -120,6 +121,22 @@ def parts_of(scorers: Sequence[Scorer]) -> shape_answers.ScoreFn:
             parts[:, is_invalid] = 0
             parts[0, is_invalid] = INVALID
         return parts
+
+    return ask
+
+
+def row_parts_of(scorers: Sequence[Scorer]) -> kept_sums.RowPartsFn | None:
+    """Return a function that gives the same of one node, None where arrays are faster."""
+    if not any(hasattr(scorer.plugin, "score_row") for scorer in scorers):
+        return None
+    asked = together.score_rows([scorer.plugin for scorer in scorers])
+    limits = [(scorer.highest, scorer.factor) for scorer in scorers]
+
+    def ask(
+        state: cycle_state.CycleState, pod: pod_shape.PodInfo, node: snapshot.NodeRow
+    ) -> list[int]:
+        alone = [int(score) for each in asked for score in each(state, pod, node)]
+        return _weighted(alone, limits)
 
     return ask
 

@@ -36,11 +36,23 @@ class Plan:
         kept: adds up what is kept.
         given: plugins that may give again what they gave the last time.
         asked: the rest.
+        compares: whether what is kept follows from which nodes are feasible.
+        rows: intp (f,), the feasible nodes of the last time.
     """
 
     kept: kept_totals.KeptTotals
     given: Sequence[tuple[scorers.Scorer, _Given]]
     asked: Sequence[scorers.Scorer]
+    compares: bool
+    rows: npt.NDArray[np.intp] | None = None
+
+    def known(self, rows: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
+        """Return intp (f,) `rows`, as the object of the last time where that saves something."""
+        if rows is self.rows or not (self.compares or any(g.same is None for _, g in self.given)):
+            return rows
+        if self.rows is None or not np.array_equal(rows, self.rows):
+            self.rows = rows
+        return self.rows
 
 
 @dataclasses.dataclass(slots=True)
@@ -48,14 +60,16 @@ class _Given:
     """Weighted scores of a plugin that follow from its kept raw ones on the feasible nodes.
 
     Attributes:
-        rows: intp (f,), the feasible nodes, compared by identity.
         changes: of the raw scores.
-        weighted: int64 (f,) hundredths; not to be written to.
+        same: what all nodes get, whichever are feasible, None where they differ.
+        rows: intp (f,), the feasible nodes, compared by identity.
+        part: what each of them gets, where they differ.
     """
 
-    rows: npt.NDArray[np.intp] | None
-    changes: int
-    weighted: columns.IntArray
+    changes: int = 0
+    same: score_table.SamePart | None = None
+    rows: npt.NDArray[np.intp] | None = None
+    part: score_table.Part | None = None
 
 
 class _ScoringError(Exception):
@@ -82,6 +96,7 @@ class ScoreRunner:
                 factor=weights[name] * (score_table.HUNDREDTHS // scorers.units_per_point(p)),
                 keeps=filtering.keeps_answers(p),
                 normalizes=hasattr(p, "normalize_score"),
+                has_pre_score=hasattr(p, "pre_score"),
                 is_third_party=asking.is_third_party(p),
             )
             for n, p, name in named
@@ -113,25 +128,31 @@ class ScoreRunner:
     def _totals(self, cycle: filtering.Cycle, rows: npt.NDArray[np.intp]) -> score_table.ScoreTable:
         snap = cycle.snap
         (plan,) = cycle.answers.planned("score", lambda _: [self._plan(cycle)])
-        rows = plan.kept.known(rows)
-        changed = plan.kept.refresh(cycle.answers.state, cycle.pod, snap, rows)
+        rows = plan.known(rows)
+        same, parts, added = 0, list[score_table.AnyPart](), list[columns.IntArray]()
         try:
-            given = [self._given(each, scorer, cycle, rows) for scorer, each in plan.given]
+            for scorer, given in plan.given:
+                part = self._given(given, scorer, cycle, rows)
+                parts.append(part)
+                if isinstance(part, score_table.SamePart):
+                    same += part.weighted
+                else:
+                    added.append(part.weighted)
         except _ScoringError:
             return self._points(cycle, rows)  # which knows whose score comes first
-        totals = plan.kept.totals(rows, changed, given, snap.size)
+        totals = plan.kept.totals(cycle.answers.state, cycle.pod, snap, rows, same)
         if totals is None:
             return self._points(cycle, rows)
-        parts = plan.kept.parts()
         if plan.asked:
             feasible = snap.all_rows() if len(rows) == snap.size else snap.at_rows(rows)
             for scorer in plan.asked:
                 weighted = self._weighted(scorer, cycle, feasible)
                 if weighted is not None:
-                    totals = totals + weighted
-                    one = score_table.Part((scorer.score_name,), weighted, is_by_row=False)
-                    parts = (*parts, one)
-        return score_table.ScoreTable(rows, {}, totals, parts)
+                    added.append(weighted)
+                    parts.append(_part(scorer, weighted))
+        for weighted in added:
+            totals = totals + weighted
+        return score_table.ScoreTable(rows, {}, totals, (*plan.kept.parts(), *parts))
 
     def _points(self, cycle: filtering.Cycle, rows: npt.NDArray[np.intp]) -> score_table.ScoreTable:
         feasible = cycle.snap.at_rows(rows)
@@ -150,25 +171,18 @@ class ScoreRunner:
     def _plan(self, cycle: filtering.Cycle) -> Plan:
         """Add up what can be added up before it is known which nodes are feasible."""
         acting = self._acting(cycle)
-        summed: dict[tuple[interface.Reads, bool], list[scorers.Scorer]] = {}
+        summed: dict[tuple[interface.Reads, bool, bool], list[scorers.Scorer]] = {}
         for scorer in acting:
             if scorer.adds_up:
-                key = (scorer.plugin.reads, scorer.ignores_usage is not None)
+                has_key = shape_answers.has_key(scorer.plugin)
+                key = (scorer.plugin.reads, scorer.ignores_usage is not None, has_key)
                 summed.setdefault(key, []).append(scorer)
-        sums = [
-            kept_sums.KeptSums(
-                scorers.version(alike), tuple(s.score_name for s in alike), scorers.parts_of(alike)
-            )
-            for alike in summed.values()
-        ]
+        sums = [_sums_of(alike, cycle) for alike in summed.values()]
         given = [s for s in acting if s.gives_again]
         asked = [s for s in acting if not (s.adds_up or s.gives_again or s.compares)]
         points = _points_of([s for s in acting if s.compares], cycle)
-        return Plan(
-            kept_totals.KeptTotals(sums, [s.score_name for s in given], points),
-            [(s, _Given(None, 0, np.zeros(0, np.int64))) for s in given],
-            asked,
-        )
+        kept = kept_totals.KeptTotals(sums, points)
+        return Plan(kept, [(s, _Given()) for s in given], asked, compares=points is not None)
 
     def _acting(self, cycle: filtering.Cycle) -> Sequence[scorers.Scorer]:
         """Return the plugins that score pods of this shape: PreScore of kept ones is asked once."""
@@ -176,7 +190,7 @@ class ScoreRunner:
         def acting(left_out: frozenset[int]) -> Sequence[scorers.Scorer]:
             every = cycle.snap.all_rows()
             asked = (s for s in self._scorers if s.number not in left_out)
-            return [s for s in asked if not (s.keeps and _pre_score_skips(s.plugin, cycle, every))]
+            return [s for s in asked if not (s.keeps and _pre_score_skips(s, cycle, every))]
 
         return cycle.answers.planned("acting scores", acting)
 
@@ -186,15 +200,24 @@ class ScoreRunner:
         scorer: scorers.Scorer,
         cycle: filtering.Cycle,
         rows: npt.NDArray[np.intp],
-    ) -> columns.IntArray:
-        """Return int64 (f,) hundredths, made anew when raw scores or the feasible nodes changed."""
+    ) -> score_table.SamePart | score_table.Part:
+        """Return scores, made anew where raw ones changed or other nodes are feasible."""
         kept = _kept(scorer, cycle)
         raw = kept.scores(cycle.answers.state, cycle.pod, cycle.snap)
-        if given.rows is not rows or given.changes != kept.changes:
+        if given.changes != kept.changes:
+            given.changes = kept.changes
+            given.same = given.rows = None
+            if raw.min() == raw.max():  # not where there is a NaN
+                final = _checked(scorer, _normalized(scorer, cycle, raw[:1]))
+                weighted = final.item(0) * scorer.factor
+                given.same = score_table.SamePart((scorer.score_name,), weighted)
+        if given.same is not None:
+            return given.same
+        if given.part is None or given.rows is not rows:
             final = _checked(scorer, _normalized(scorer, cycle, raw[rows]))
-            given.weighted = final * scorer.factor
-            given.rows, given.changes = rows, kept.changes
-        return given.weighted
+            given.part = _part(scorer, final * scorer.factor)
+            given.rows = rows
+        return given.part
 
     def _weighted(
         self, scorer: scorers.Scorer, cycle: filtering.Cycle, feasible: snapshot.NodeView
@@ -212,7 +235,7 @@ class ScoreRunner:
         elif scorer.keeps:
             kept = _kept(scorer, cycle)
             raw = kept.scores(cycle.answers.state, cycle.pod, cycle.snap)[feasible.rows]
-        elif _pre_score_skips(scorer.plugin, cycle, feasible):
+        elif _pre_score_skips(scorer, cycle, feasible):
             return None
         else:
             raw = asking.ask_score(scorer.plugin, cycle.state, cycle.pod, feasible)
@@ -223,6 +246,21 @@ class ScoreRunner:
         else:
             _checked(scorer, final)
         return score_table.Detail(raw, final, scorer.units_per_point)
+
+
+def _part(scorer: scorers.Scorer, weighted: columns.IntArray) -> score_table.Part:
+    return score_table.Part((scorer.score_name,), weighted, is_by_row=False)
+
+
+def _sums_of(alike: Sequence[scorers.Scorer], cycle: filtering.Cycle) -> kept_sums.KeptSums:
+    def make() -> kept_sums.KeptSums:
+        names = tuple(scorer.score_name for scorer in alike)
+        return kept_sums.KeptSums(
+            scorers.version(alike), names, scorers.parts_of(alike), scorers.row_parts_of(alike)
+        )
+
+    numbered = [(scorer.number, scorer.plugin) for scorer in alike]
+    return cycle.answers.shared(cycle.pod.shape, "score", numbered, make)
 
 
 def _checked(scorer: scorers.Scorer, final: columns.IntArray) -> columns.IntArray:
@@ -291,14 +329,13 @@ def _by_domain(scorer: scorers.Scorer, cycle: filtering.Cycle) -> kept_points.Re
 
 
 def _pre_score_skips(
-    plugin: interface.ScorePlugin, cycle: filtering.Cycle, nodes: snapshot.NodeView
+    scorer: scorers.Scorer, cycle: filtering.Cycle, nodes: snapshot.NodeView
 ) -> bool:
-    if not hasattr(plugin, "pre_score"):
+    if not scorer.has_pre_score:
         return False
-    with_pre_score = cast("interface.PreScorePlugin", plugin)
-    answer = asking.ask(
-        plugin, "PreScore", with_pre_score.pre_score, cycle.state_of(plugin), cycle.pod, nodes
-    )
+    plugin = cast("interface.PreScorePlugin", scorer.plugin)
+    state = cycle.answers.state if scorer.keeps else cycle.state
+    answer = asking.ask(plugin, "PreScore", plugin.pre_score, state, cycle.pod, nodes)
     if not (answer.is_skip or answer.is_success):
         doing = f'running PreScore plugin "{plugin.name}"'
         raise _ScoringError(status.error(plugin.name, doing, answer))

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
+import weakref
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, MutableMapping, Sequence
 from typing import Any, TypeAlias, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from policysched.cluster import objects, pod_shape, shape_projection, snapshot
+from policysched.cluster import change_log, objects, pod_shape, shape_projection, snapshot
 from policysched.framework import (
     asking,
     comparing,
@@ -35,12 +36,13 @@ RowScoreFn: TypeAlias = Callable[
 ]
 ScalarT = TypeVar("ScalarT", bound=np.generic)
 PlannedT = TypeVar("PlannedT")
+SharedT = TypeVar("SharedT")
 
 MAX_SHAPES = 128
 """For how many shapes answers are kept."""
-_PATCH_SHARE = 4
+PATCH_SHARE = 4
 """Beyond a quarter of the rows, asking about all of them is cheaper than patching."""
-FEW_ROWS = 3
+FEW_ROWS = 8
 """So many rows are asked about one by one, by plugins that can (`interface.RowFilterPlugin`)."""
 _NO_ROWS: npt.NDArray[np.intp] = np.zeros(0, np.intp)
 
@@ -67,11 +69,11 @@ class Version:
         reads_usage = self._reads_usage and not (self._ignores_usage and self._ignores_usage(snap))
         usage = nodes.usage_changes.generation if reads_usage else self._usage
         metrics = snap.metrics.generation if self._reads_metrics else self._metrics
-        if (node, usage, metrics) == (self._node, self._usage, self._metrics):
+        if usage == self._usage and node == self._node and metrics == self._metrics:
             return _NO_ROWS
         rows = self._rows_since(snap, reads_usage=reads_usage)
         self._node, self._usage, self._metrics = node, usage, metrics
-        if rows is None or len(rows) * _PATCH_SHARE > snap.size:
+        if rows is None or len(rows) * PATCH_SHARE > snap.size:
             return None
         return np.array(sorted(set(rows)), np.intp) if rows else _NO_ROWS
 
@@ -94,45 +96,47 @@ class KeptFilter:
     """First failures of consecutive Filter plugins that depend on single rows.
 
     Attributes:
-        current: int16 (N,), the answers as of the last time they were asked for.
-        changed: rows that were asked about then, None for all.
+        current: int16 (N,), the answers as of the last `refresh`; not to be written to.
+        table: numbers of the statuses.
+        changes: rows that got another answer.
     """
 
     def __init__(self, plugins: Sequence[interface.FilterPlugin]) -> None:
         """Keep answers of `plugins`, in order; one that `follows` must be alone."""
         self.plugins = plugins
         self.current: status_table.StatusIds = np.zeros(0, np.int16)
-        self.changed: npt.NDArray[np.intp] | None = None
+        self.table = status_table.StatusTable()
+        self.changes = change_log.ChangeLog[int]()
         self._version: comparing.Follower | None = None
         if not any(follows(plugin) for plugin in plugins):
             self._version = Version(_union(plugins))
         self._knows_rows = any(hasattr(plugin, "filter_row") for plugin in plugins)
         self._asked: list[tuple[interface.FilterPlugin, together.FilterRow]] | None = None
 
-    def ids(
-        self,
-        state: cycle_state.CycleState,
-        pod: pod_shape.PodInfo,
-        snap: snapshot.Snapshot,
-        table: status_table.StatusTable,
-    ) -> status_table.StatusIds:
-        """Return int16 (N,), current; not to be written to."""
+    def refresh(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
+    ) -> None:
+        """Bring the answers up to date."""
         if self._version is None:
             following = cast("comparing.FollowingPlugin", self.plugins[0])
             self._version = following.follow(state, pod, snap)
-        rows = self.changed = self._version.changed_rows(snap)
+        rows = self._version.changed_rows(snap)
         if rows is None:
-            self.current = first_failures(self.plugins, state, pod, snap.all_rows(), table)
+            self.current = first_failures(self.plugins, state, pod, snap.all_rows(), self.table)
+            self.changes.touch_everything()
         elif len(rows):
             self.current = lengthened(self.current, snap.size)
             if self._knows_rows and len(rows) <= FEW_ROWS:
                 for row in rows.tolist():
-                    node = snap.at_row(row)
-                    self.current[row] = self._first_failure(state, pod, node, table)
+                    found = self._first_failure(state, pod, snap.at_row(row), self.table)
+                    if found != self.current.item(row):
+                        self.current[row] = found
+                        self.changes.touch(row)
             else:
-                nodes = snap.at_rows(rows)
-                self.current[rows] = first_failures(self.plugins, state, pod, nodes, table)
-        return self.current
+                many = first_failures(self.plugins, state, pod, snap.at_rows(rows), self.table)
+                others = rows[many != self.current[rows]]
+                self.current[rows] = many
+                self.changes.touch_all(others.tolist())
 
     def _first_failure(
         self,
@@ -154,7 +158,7 @@ class KeptScores:
     """Scores of every row that depend on single rows: raw ones of a plugin, or sums of several.
 
     Attributes:
-        changes: grows whenever a score comes out different.
+        changes: grows whenever a score comes out different, or there is one more.
         changed: rows that were asked about the last time, None for all.
     """
 
@@ -181,6 +185,7 @@ class KeptScores:
             self._scores = self._compute(state, pod, snap.all_rows())
             self.changes += 1
         elif len(rows):
+            self.changes += len(self._scores) < snap.size
             self._scores = lengthened(self._scores, snap.size)
             if self._at_row is not None and len(rows) <= FEW_ROWS:
                 for row in rows.tolist():
@@ -205,6 +210,7 @@ class ShapeAnswers:
         scores: raw ones by plugin number.
         left_out: numbers of plugins that do not apply to the shape.
         plan: for each extension point, the plugins that do, in the form its runner likes.
+        by_key: what several shapes use, see `shared`.
     """
 
     state: cycle_state.CycleState
@@ -213,6 +219,28 @@ class ShapeAnswers:
     pre_filters: dict[int, interface.PreFilterResult] = dataclasses.field(default_factory=dict)
     scores: dict[int, KeptScores] = dataclasses.field(default_factory=dict)
     plan: dict[str, Sequence[Any]] = dataclasses.field(default_factory=dict)
+    by_key: MutableMapping[Hashable, Any] = dataclasses.field(default_factory=dict)
+
+    def shared(
+        self,
+        shape: pod_shape.PodShape,
+        kind: str,
+        numbered: Sequence[tuple[int, interface.Plugin]],
+        make: Callable[[], SharedT],
+    ) -> SharedT:
+        """Return what `make` makes of numbered plugins, the same for shapes they cannot tell apart.
+
+        That are plugins which all say what they read of a pod (`interface.KeyedPlugin`). `kind` is
+        what is made of them.
+        """
+        if not all(has_key(plugin) for _, plugin in numbered):
+            return make()
+        keys = (cast("interface.KeyedPlugin", plugin).answer_key(shape) for _, plugin in numbered)
+        key = (kind, tuple(number for number, _ in numbered), tuple(keys))
+        found = self.by_key.get(key)
+        if found is None:
+            found = self.by_key[key] = make()
+        return cast("SharedT", found)
 
     def planned(
         self, point: str, make: Callable[[frozenset[int]], Sequence[PlannedT]]
@@ -250,6 +278,7 @@ class ShapeAnswersCache:
         self._sharing = sharing
         self._kept: OrderedDict[tuple[int, str, Tolerations], ShapeAnswers] = OrderedDict()
         self._alike: OrderedDict[tuple[bytes, str, Tolerations], ShapeAnswers] = OrderedDict()
+        self._by_key: weakref.WeakValueDictionary[Hashable, Any] = weakref.WeakValueDictionary()
         self._stamp = (0, 0)
 
     def get(
@@ -264,6 +293,7 @@ class ShapeAnswersCache:
         if stamp != self._stamp:
             self._kept.clear()
             self._alike.clear()
+            self._by_key = weakref.WeakValueDictionary()
             self._stamp = stamp
         key = (pod.shape.index, pod.pod.spec.node_name, tolerations)
         answers = self._kept.get(key)
@@ -302,12 +332,18 @@ class ShapeAnswersCache:
             for n, p in self._scoped
             if not asking.ask(p, "applies_to", p.applies_to, state, shape, snap)
         )
-        return ShapeAnswers(state, left_out)
+        by_key = self._by_key if self._max_shapes else dict[Hashable, Any]()
+        return ShapeAnswers(state, left_out, by_key=by_key)
 
 
 def follows(plugin: interface.Plugin) -> bool:
     """Return whether a Filter plugin tells itself when its answers change."""
     return hasattr(plugin, "follow")
+
+
+def has_key(plugin: interface.Plugin) -> bool:
+    """Return whether a plugin says what it reads of a pod (`interface.KeyedPlugin`)."""
+    return hasattr(plugin, "answer_key")
 
 
 def first_failures(
@@ -322,7 +358,7 @@ def first_failures(
     for plugin in plugins:
         answers = asking.ask_filter(plugin, state, pod, nodes)
         if len(answers.statuses) > 1 and answers.ids.any():
-            ids = np.where(ids == 0, table.translate(plugin.name, answers), ids)
+            ids = status_table.first_of(ids, table.translate(plugin.name, answers))
     return ids
 
 

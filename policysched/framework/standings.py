@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -26,8 +27,7 @@ _FEW_STATUSES = 8
 _LOWEST = np.iinfo(np.int64).min
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Rejection:
+class Rejection(msgspec.Struct, frozen=True, gc=False):
     """One answer that ruled out nodes, with the names of a few of them."""
 
     answer: status.Status
@@ -35,8 +35,7 @@ class Rejection:
     examples: tuple[str, ...]
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Standing:
+class Standing(msgspec.Struct, frozen=True, gc=False):
     """The best nodes of a cycle, the chosen one first, then by points.
 
     Attributes:
@@ -59,13 +58,15 @@ def rejections(
 
     `ids`, int16 (N,), are numbers in `statuses`: 0 passes, -1 is no node.
     """
-    counts = _counts(ids, len(statuses))
-    found = sorted(
-        ((count, -number) for number, count in enumerate(counts, 1) if count), reverse=True
-    )
+    found: list[tuple[int, int, columns.BoolArray]] = []
+    for number in _present(ids, len(statuses)):
+        is_rejected = ids == number
+        if count := int(np.count_nonzero(is_rejected)):
+            found.append((count, -number, is_rejected))
+    found.sort(key=_by_count, reverse=True)
     return tuple(
-        Rejection(condensed(statuses[-negative]), count, _examples(ids, -negative, names))
-        for count, negative in found[:MAX_REJECTIONS]
+        Rejection(condensed(statuses[-negative]), count, _examples(is_rejected, names))
+        for count, negative, is_rejected in found[:MAX_REJECTIONS]
     )
 
 
@@ -89,17 +90,23 @@ def cut(text: str, limit_characters: int) -> str:
     return text if len(text) <= limit_characters else text[:limit_characters] + _CUT_MARK
 
 
-def _counts(ids: status_table.StatusIds, statuses: int) -> list[int]:
-    """Return on how many rows each answer but success stands, the fastest way for so many."""
+def _present(ids: status_table.StatusIds, statuses: int) -> Sequence[int]:
+    """Return the numbers of answers to look for: all of a few, else those that there are."""
     if statuses <= _FEW_STATUSES:
-        return [int(np.count_nonzero(ids == number)) for number in range(1, statuses)]
-    counts: list[int] = np.bincount(ids + np.int16(1)).tolist()
-    return counts[2:]
+        return range(1, statuses)
+    numbers: list[int] = np.flatnonzero(np.bincount(ids + np.int16(1))[2:]).tolist()
+    return [number + 1 for number in numbers]
 
 
-def _examples(ids: status_table.StatusIds, number: int, names: Sequence[str]) -> tuple[str, ...]:
-    """Return the first few names; looking for one ends where it is found, which is mostly soon."""
-    is_rejected = ids == number
+def _by_count(found: tuple[int, int, columns.BoolArray]) -> tuple[int, int]:
+    return found[:2]
+
+
+def _examples(is_rejected: columns.BoolArray, names: Sequence[str]) -> tuple[str, ...]:
+    """Return the first few names; looking for one ends where it is found, which is mostly soon.
+
+    The array is written to.
+    """
     found: list[str] = []
     row = int(is_rejected.argmax())
     while is_rejected[row] and len(found) < _EXAMPLES:
@@ -130,12 +137,12 @@ def _best_positions(
     table: score_table.ScoreTable, chosen_row: int, count: int
 ) -> npt.NDArray[np.intp]:
     """Return positions among the feasible nodes; where points are equal, the first row's."""
-    chosen = int(np.searchsorted(table.rows, chosen_row))
+    chosen = int(table.rows.searchsorted(chosen_row))
     count = min(count, len(table.rows))
-    best = table.best_rows()
+    best = table.best_positions()
     if len(best) >= count:
-        others = [row for row in best[:count].tolist() if row != chosen_row][: count - 1]
-        return np.array([chosen, *np.searchsorted(table.rows, others).tolist()], np.intp)
+        others = [position for position in best[:count].tolist() if position != chosen]
+        return np.array([chosen, *others[: count - 1]], np.intp)
     left = table.totals.copy()
     positions = [chosen]
     for _ in range(count - 1):

@@ -13,7 +13,7 @@ Source: `plugins/dynamicresources/dynamicresources.go`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -83,6 +83,18 @@ class DynamicResources:
         del state, pod
         return np.zeros(len(nodes), np.int64)
 
+    def score_row(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node: snapshot.NodeRow
+    ) -> int:
+        """Return the zero of one node."""
+        del state, pod, node
+        return 0
+
+    def answer_key(self, shape: pod_shape.PodShape) -> Hashable:
+        """Return the same for all pods."""
+        del shape
+        return None
+
     def events_to_register(self) -> Sequence[events.ClusterEventWithHint]:
         """Wait for nothing: the claims of a pod never change."""
         return ()
@@ -91,5 +103,6 @@ class DynamicResources:
 if TYPE_CHECKING:
     _pre_filter: type[interface.PreFilterPlugin] = DynamicResources
     _post_filter: type[interface.PostFilterPlugin] = DynamicResources
-    _score: type[interface.ScorePlugin] = DynamicResources
+    _score: type[interface.RowScorePlugin] = DynamicResources
+    _keyed: type[interface.KeyedPlugin] = DynamicResources
     _events: type[interface.EventsPlugin] = DynamicResources

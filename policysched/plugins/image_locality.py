@@ -5,6 +5,7 @@ Source: `plugins/imagelocality/image_locality.go`.
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -27,6 +28,11 @@ class ImageLocality:
 
     name = names.IMAGE_LOCALITY
     reads: ClassVar = interface.Reads.NODE | interface.Reads.ALL_NODES
+
+    def answer_key(self, shape: pod_shape.PodShape) -> Hashable:
+        """Return the pod's images, and in how many containers they are."""
+        spec = shape.spec
+        return shape.images, len(spec.init_containers) + len(spec.containers)
 
     def score(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
@@ -54,3 +60,4 @@ def _local_bytes(shape: pod_shape.PodShape, snap: snapshot.Snapshot) -> columns.
 
 if TYPE_CHECKING:
     _score: type[interface.ScorePlugin] = ImageLocality
+    _keyed: type[interface.KeyedPlugin] = ImageLocality

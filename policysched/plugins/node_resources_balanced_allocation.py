@@ -5,7 +5,7 @@ Source: `plugins/noderesources/balanced_allocation.go`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -34,6 +34,10 @@ class NodeResourcesBalancedAllocation:
         given = arguments.decode(args, resource_arguments.BalancedAllocationArgs)
         return cls(resource_arguments.unweighted_resources(given.resources))
 
+    def answer_key(self, shape: pod_shape.PodShape) -> Hashable:
+        """Return the pod's requests."""
+        return shape.request_key
+
     def pre_score(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
     ) -> status.Status:
@@ -48,11 +52,10 @@ class NodeResourcesBalancedAllocation:
     ) -> columns.IntArray:
         """Return int64 (n,): 50 to 100, 75 where the pod changes nothing."""
         del state
-        amounts = pod.shape.requests.amounts
-        counted = [r for r in self._resources if r in _NATIVE or amounts.get(r, 0)]
-        ids = [nodes.snapshot.nodes.resource_column(r) for r in counted]
+        counted = self._counted(pod.shape, nodes.snapshot)
+        ids = [column for column, _ in counted]
         allocated = nodes.requested[:, ids].T
-        wanted = np.array([[amounts.get(r, 0)] for r in counted], np.int64)
+        wanted = np.array([[amount] for _, amount in counted], np.int64)
         return allocation.balanced_allocation(
             allocated + wanted, allocated, nodes.allocatable[:, ids].T
         )
@@ -61,18 +64,26 @@ class NodeResourcesBalancedAllocation:
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node: snapshot.NodeRow
     ) -> int:
         """Return the points of one node."""
-        amounts = pod.shape.requests.amounts
-        counted = [r for r in self._resources if r in _NATIVE or amounts.get(r, 0)]
-        ids = [node.snapshot.nodes.resource_column(r) for r in counted]
-        allocated = [node.requested[i] for i in ids]
-        requested = [a + amounts.get(r, 0) for a, r in zip(allocated, counted, strict=True)]
-        allocatable = [node.allocatable[i] for i in ids]
+        counted = state.find(self.name, list)
+        if counted is None:
+            counted = self._counted(pod.shape, node.snapshot)
+            state.write(self.name, counted)
+        allocated = [node.requested[column] for column, _ in counted]
+        requested = [node.requested[column] + amount for column, amount in counted]
+        allocatable = [node.allocatable[column] for column, _ in counted]
         found = allocation.balance_of_one_node(requested, allocated, allocatable)
         if found is None:
             return int(self.score(state, pod, node.snapshot.at_rows(np.array([node.row])))[0])
         return found
 
+    def _counted(self, shape: pod_shape.PodShape, snap: snapshot.Snapshot) -> list[tuple[int, int]]:
+        """Return columns of the resources that count for a pod, and how much it requests there."""
+        amounts = shape.requests.amounts
+        counted = (r for r in self._resources if r in _NATIVE or amounts.get(r, 0))
+        return [(snap.nodes.resource_column(r), amounts.get(r, 0)) for r in counted]
+
 
 if TYPE_CHECKING:
     _pre_score: type[interface.PreScorePlugin] = NodeResourcesBalancedAllocation
     _score: type[interface.RowScorePlugin] = NodeResourcesBalancedAllocation
+    _keyed: type[interface.KeyedPlugin] = NodeResourcesBalancedAllocation

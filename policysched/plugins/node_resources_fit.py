@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import weakref
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -21,6 +20,8 @@ from policysched.plugins.kernels import allocation, go_math
 
 TOO_MANY_PODS = "Too many pods"
 _PODS = "pods"
+_MAX_KEYS = 2_000
+_SCORED = f"{names.NODE_RESOURCES_FIT}/score"
 _NATIVE = (pod_requests.CPU, pod_requests.MEMORY, pod_requests.EPHEMERAL_STORAGE)
 _WITH_DEFAULTS = (columns.CPU, columns.MEMORY)
 """Columns of which containers without a request count at their default."""
@@ -61,9 +62,7 @@ class NodeResourcesFit:
         self._resources = tuple(resources)
         self._ignored_resources = ignored_resources
         self._ignored_groups = ignored_groups
-        self._lacks_pod_slots: weakref.WeakKeyDictionary[pod_shape.PodShape, bool] = (
-            weakref.WeakKeyDictionary()
-        )
+        self._lacks_pod_slots: dict[Hashable, bool] = {}
 
     @classmethod
     def from_args(cls, args: arguments.Arguments) -> NodeResourcesFit:
@@ -75,6 +74,10 @@ class NodeResourcesFit:
             resource_arguments.ignored(given.ignored_resources),
             resource_arguments.groups(given.ignored_resource_groups),
         )
+
+    def answer_key(self, shape: pod_shape.PodShape) -> Hashable:
+        """Return the pod's requests."""
+        return shape.request_key
 
     # --- filter ----------------------------------------------------------------------------------
 
@@ -108,7 +111,7 @@ class NodeResourcesFit:
         if node.pod_count + 1 > node.allowed_pods:
             lacking.insert(0, TOO_MANY_PODS)
             if node.snapshot.is_alive[node.row]:
-                self._lacks_pod_slots[pod.shape] = True
+                self._remember_pod_slots(pod.shape, lacking=True)
         if not lacking:
             return status.SUCCESS
         reject = status.unresolvable if never else status.unschedulable
@@ -181,21 +184,35 @@ class NodeResourcesFit:
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node: snapshot.NodeRow
     ) -> int:
         """Return the score of one node."""
-        del state
-        scored = pod.shape.requests.scored
-        amounts: list[tuple[int, int, int]] = []
-        for resource, weight in self._resources:
-            asked = scored.get(resource, 0)
-            if asked or resource in _NATIVE:
-                column = node.snapshot.nodes.resource_column(resource)
-                is_native = column in _WITH_DEFAULTS
-                used = (node.nonzero_requested if is_native else node.requested)[column]
-                amounts.append((used + asked, node.allocatable[column], weight))
-        found = allocation.of_one_node(self._strategy, amounts) if amounts else 0
+        scored = state.find(_SCORED, list)
+        if scored is None:
+            scored = self._scored_columns(pod.shape, node.snapshot)
+            state.write(_SCORED, scored)
+        if not scored:
+            return 0
+        used, nonzero_used, allocatable = node.requested, node.nonzero_requested, node.allocatable
+        amounts = [
+            ((nonzero_used if is_native else used)[column] + asked, allocatable[column], weight)
+            for column, is_native, asked, weight in scored
+        ]
+        found = allocation.of_one_node(self._strategy, amounts)
         if found is not None:
             return found
         nodes = node.snapshot.at_rows(np.array([node.row]))
-        return int(self.score(cycle_state.CycleState(), pod, nodes)[0])
+        return int(self.score(state, pod, nodes)[0])
+
+    def _scored_columns(
+        self, shape: pod_shape.PodShape, snap: snapshot.Snapshot
+    ) -> list[tuple[int, bool, int, int]]:
+        """Return column, whether defaults count there, amount and weight of what is scored."""
+        scored = shape.requests.scored
+        found = []
+        for resource, weight in self._resources:
+            asked = scored.get(resource, 0)
+            if asked or resource in _NATIVE:
+                column = snap.nodes.resource_column(resource)
+                found.append((column, column in _WITH_DEFAULTS, asked, weight))
+        return found
 
     # --- events ----------------------------------------------------------------------------------
 
@@ -215,8 +232,14 @@ class NodeResourcesFit:
     ) -> None:
         """Remember whether any node was too full of pods, so that hints know what would help."""
         asked_about_all = isinstance(nodes.rows, slice)
-        before = not asked_about_all and self._lacks_pod_slots.get(shape, False)
-        self._lacks_pod_slots[shape] = before or lacking
+        if lacking or asked_about_all:
+            self._remember_pod_slots(shape, lacking=lacking)
+
+    def _remember_pod_slots(self, shape: pod_shape.PodShape, *, lacking: bool) -> None:
+        key = self.answer_key(shape)
+        if key not in self._lacks_pod_slots and len(self._lacks_pod_slots) >= _MAX_KEYS:
+            self._lacks_pod_slots.clear()  # hints take places to be short where nothing is known
+        self._lacks_pod_slots[key] = lacking
 
     def _after_pod_event(
         self, pod: pod_shape.PodInfo, old: events.ClusterObject, new: events.ClusterObject
@@ -233,7 +256,9 @@ class NodeResourcesFit:
         if any(held.get(r, 0) > left.get(r, 0) for r in self._compared(pod.shape)):
             return events.QueueingHint.QUEUE
         is_gone = not isinstance(new, pod_shape.PodInfo)
-        return hints.queue_if(is_gone and self._lacks_pod_slots.get(pod.shape, True))
+        return hints.queue_if(
+            is_gone and self._lacks_pod_slots.get(self.answer_key(pod.shape), True)
+        )
 
     def _after_node_change(
         self, pod: pod_shape.PodInfo, old: events.ClusterObject, new: events.ClusterObject
@@ -268,4 +293,5 @@ def _allocatable(node: objects.Node, resource: str) -> int:
 if TYPE_CHECKING:
     _filter: type[interface.FilterPlugin] = NodeResourcesFit
     _score: type[interface.RowScorePlugin] = NodeResourcesFit
+    _keyed: type[interface.KeyedPlugin] = NodeResourcesFit
     _events: type[interface.EventsPlugin] = NodeResourcesFit

@@ -158,12 +158,11 @@ def balance_of_one_node(
 
 
 def _balance_of_pair(requested: Sequence[int], allocatable: Sequence[int]) -> int:
-    if not all(allocatable):
+    one_size, other_size = allocatable
+    if not (one_size and other_size):
         return interface.MAX_NODE_SCORE
-    one, other = (
-        min(float(used) / float(size), 1.0)
-        for used, size in zip(requested, allocatable, strict=True)
-    )
+    one = min(float(requested[0]) / float(one_size), 1.0)
+    other = min(float(requested[1]) / float(other_size), 1.0)
     return int((1 - abs((one - other) / 2)) * float(interface.MAX_NODE_SCORE))
 
 
