@@ -21,7 +21,6 @@ from policysched.plugins.kernels import allocation, go_math
 TOO_MANY_PODS = "Too many pods"
 _PODS = "pods"
 _MAX_KEYS = 2_000
-_SCORED = f"{names.NODE_RESOURCES_FIT}/score"
 _NATIVE = (pod_requests.CPU, pod_requests.MEMORY, pod_requests.EPHEMERAL_STORAGE)
 _WITH_DEFAULTS = (columns.CPU, columns.MEMORY)
 """Columns of which containers without a request count at their default."""
@@ -60,6 +59,8 @@ class NodeResourcesFit:
         """Score `resources` (name, weight); do not look at ignored extended resources."""
         self._strategy = strategy
         self._resources = tuple(resources)
+        # Scores of policies ask others of this class, about other resources, in the same cycle.
+        self._scored = f"{self.name}/score of {self._resources}"
         self._ignored_resources = ignored_resources
         self._ignored_groups = ignored_groups
         self._lacks_pod_slots: dict[Hashable, bool] = {}
@@ -184,10 +185,10 @@ class NodeResourcesFit:
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node: snapshot.NodeRow
     ) -> int:
         """Return the score of one node."""
-        scored = state.find(_SCORED, list)
+        scored = state.find(self._scored, list)
         if scored is None:
             scored = self._scored_columns(pod.shape, node.snapshot)
-            state.write(_SCORED, scored)
+            state.write(self._scored, scored)
         if not scored:
             return 0
         used, nonzero_used, allocatable = node.requested, node.nonzero_requested, node.allocatable

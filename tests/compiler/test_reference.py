@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator
 from typing import Any
 
 import hypothesis
@@ -11,9 +12,9 @@ import numpy as np
 
 from policysched import clock as clocks
 from policysched.cluster import cache as caches
-from policysched.cluster import metric_table, objects, pod_shape
+from policysched.cluster import metric_table, objects, pod_shape, snapshot
 from policysched.compiler import compiler
-from policysched.framework import explanation, profile, runtime
+from policysched.framework import cycle_state, explanation, profile, runtime
 from policysched.lang import checked
 from tests.compiler import strategies
 from tests.reference import policy_filters, policy_pods, policy_scores, policy_world
@@ -148,6 +149,31 @@ def beginnings(draw: st.DrawFn) -> list[tuple[str, Any]]:
     made = [("node", draw(strategies.nodes(name))) for name in names]
     pods = [("pod", draw(strategies.pods(p, draw(st.sampled_from(names))))) for p in placed]
     return [*made, *pods]
+
+
+@dataclasses.dataclass(frozen=True)
+class Moment:
+    """A pod that is to be decided about under each of some profiles."""
+
+    frameworks: list[runtime.Framework]
+    info: pod_shape.PodInfo
+    snap: snapshot.Snapshot
+
+    def states(self) -> Iterator[tuple[runtime.Framework, cycle_state.CycleState]]:
+        """Yield the profiles, each with a fresh state of its plugins."""
+        for each in self.frameworks:
+            tolerations = each.profile.tolerations(self.info.shape, self.snap)
+            yield each, cycle_state.CycleState(tolerations)
+
+
+@st.composite
+def moments(draw: st.DrawFn) -> Moment:
+    """Return any policies, a cluster with a short history, and a pod."""
+    twin = Twin(draw(strategies.programs()))
+    for event in (*draw(beginnings()), *draw(st.lists(strategies.events, max_size=3))):
+        twin.happen(*event)
+    info = twin.shapes.info(draw(strategies.pods("new")))
+    return Moment(list(twin.frameworks.values()), info, twin.cache.snapshot())
 
 
 @THOROUGH

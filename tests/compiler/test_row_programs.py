@@ -5,45 +5,27 @@ from __future__ import annotations
 from typing import Any
 
 import hypothesis
-import hypothesis.strategies as st
 import numpy as np
 import pytest
 
-from policysched.cluster import objects, snapshot
+from policysched.cluster import snapshot
 from policysched.compiler import row_code
 from policysched.framework import cycle_state, status
-from policysched.lang import checked
 from tests import builders
-from tests.compiler import desk, strategies, test_reference
+from tests.compiler import desk, test_reference
 
 
-@hypothesis.given(
-    strategies.programs(),
-    test_reference.beginnings(),
-    st.lists(strategies.events, max_size=3),
-    strategies.pods("new"),
-)
-def test_rules_together_say_what_their_arrays_say(
-    program: checked.CheckedProgram,
-    beginning: list[tuple[str, Any]],
-    then: list[tuple[str, Any]],
-    pod: objects.Pod,
-) -> None:
+@hypothesis.given(test_reference.moments())
+def test_rules_together_say_what_their_arrays_say(moment: test_reference.Moment) -> None:
     """Every node, bit by bit: first rejections, scores of all rules, and of some of them."""
-    twin = test_reference.Twin(program)
-    for event in (*beginning, *then):
-        twin.happen(*event)
-    snap = twin.cache.snapshot()
-    info = twin.shapes.info(pod)
-    for framework in twin.frameworks.values():
-        state = cycle_state.CycleState(framework.profile.tolerations(info.shape, snap))
+    for framework, state in moment.states():
         plugins = [p for p in framework.profile.plugins if getattr(p, "together", None)]
         filters = [plugin for plugin in plugins if hasattr(plugin, "filter_row")]
         scores = [plugin for plugin in plugins if hasattr(plugin, "score_row")]
         for some in (filters, filters[1:], filters[:1]):
-            _assert_filters_agree(some, state, info, snap)
+            _assert_filters_agree(some, state, moment)
         for some in (scores, scores[1:], scores[:1]):
-            _assert_scores_agree(some, state, info, snap)
+            _assert_scores_agree(some, state, moment)
 
 
 def _nodes(snap: snapshot.Snapshot) -> list[snapshot.NodeRow]:
@@ -51,10 +33,11 @@ def _nodes(snap: snapshot.Snapshot) -> list[snapshot.NodeRow]:
 
 
 def _assert_filters_agree(
-    plugins: list[Any], state: cycle_state.CycleState, info: Any, snap: snapshot.Snapshot
+    plugins: list[Any], state: cycle_state.CycleState, moment: test_reference.Moment
 ) -> None:
     if not plugins:
         return
+    info, snap = moment.info, moment.snap
     ask = plugins[0].together.filter_row(plugins)
     answers = [plugin.filter(state, info, snap.all_rows()) for plugin in plugins]
     for node in _nodes(snap):
@@ -64,10 +47,11 @@ def _assert_filters_agree(
 
 
 def _assert_scores_agree(
-    plugins: list[Any], state: cycle_state.CycleState, info: Any, snap: snapshot.Snapshot
+    plugins: list[Any], state: cycle_state.CycleState, moment: test_reference.Moment
 ) -> None:
     if not plugins:
         return
+    info, snap = moment.info, moment.snap
     ask = plugins[0].together.score_row(plugins)
     scores = [plugin.score(state, info, snap.all_rows()) for plugin in plugins]
     for node in _nodes(snap):

@@ -9,40 +9,23 @@ import hypothesis.strategies as st
 import numpy as np
 import pytest
 
-from policysched.cluster import objects, snapshot
+from policysched.cluster import snapshot
 from policysched.compiler import column
 from policysched.compiler.kernels import arithmetic, compare, points, scalar
 from policysched.framework import cycle_state
-from policysched.lang import checked
-from tests.compiler import strategies, test_reference
+from tests.compiler import desk, test_reference
 
 _numbers = st.floats(allow_nan=False, allow_infinity=False)
 _near = st.sampled_from((0.0, -0.0, 1.0, -1.0, 0.1, 0.3, 1e-320, -5e-324, 1e308, -1e308, 2.5))
 _operands = st.one_of(_numbers, _near)
 
 
-@hypothesis.given(
-    strategies.programs(),
-    test_reference.beginnings(),
-    st.lists(strategies.events, max_size=3),
-    strategies.pods("new"),
-)
-def test_a_row_alone_is_answered_as_among_all(
-    program: checked.CheckedProgram,
-    beginning: list[tuple[str, Any]],
-    then: list[tuple[str, Any]],
-    pod: objects.Pod,
-) -> None:
+@hypothesis.given(test_reference.moments())
+def test_a_row_alone_is_answered_as_among_all(moment: test_reference.Moment) -> None:
     """Filters and scores that are asked about a row agree with their arrays, bit by bit."""
-    twin = test_reference.Twin(program)
-    for event in (*beginning, *then):
-        twin.happen(*event)
-    snap = twin.cache.snapshot()
-    info = twin.shapes.info(pod)
-    for framework in twin.frameworks.values():
-        state = cycle_state.CycleState(framework.profile.tolerations(info.shape, snap))
+    for framework, state in moment.states():
         for plugin in framework.profile.plugins:
-            _assert_rows_agree(plugin, state, info, snap)
+            _assert_rows_agree(plugin, state, moment.info, moment.snap)
 
 
 def _assert_rows_agree(plugin: Any, state: cycle_state.CycleState, info: Any, snap: Any) -> None:
@@ -58,6 +41,19 @@ def _assert_rows_agree(plugin: Any, state: cycle_state.CycleState, info: Any, sn
             alone = plugin.score_row(state, info, node)
             assert isinstance(alone, int) == (scores.dtype == np.int64)
             assert np.array_equal(np.array(alone), scores[node.row], equal_nan=True)
+
+
+def test_strategies_about_other_resources_stand_side_by_side() -> None:
+    """Two rules of one policy, asked in the same cycle, each score what they name."""
+    text = """policy p { for pods
+      score LeastAllocated(cpu) weight 2 as cpu
+      score LeastAllocated(memory) weight 2 as memory
+    }"""
+    there = desk.Desk(text, [desk.node("n").capacity(cpu="4", memory="8Gi")])
+    info = there.shapes.info(desk.pod().requests(cpu="1", memory="6Gi").build())
+    state, node = cycle_state.CycleState(), there.cache.snapshot().at_row(0)
+    rules = [p for p in there.program.profiles[0].plugins if hasattr(p, "score_row")]
+    assert [rule.score_row(state, info, node) for rule in rules] == [7500, 2500]
 
 
 def _same(one: float | None, many: column.Numbers) -> bool:
