@@ -20,18 +20,21 @@ class ShapeMemo(Generic[ValueT]):
         self._kept: dict[pod_shape.PodShape, tuple[object, ValueT]] = {}
 
     def get(
-        self, shape: pod_shape.PodShape, stamp: object, compute: Callable[[], ValueT]
+        self,
+        shape: pod_shape.PodShape,
+        stamp: object,
+        compute: Callable[[], ValueT],
+        is_current: Callable[[ValueT], bool] | None = None,
     ) -> ValueT:
-        """Return the value for `shape`, computed anew unless `stamp` is still the same."""
+        """Return the value for `shape`, computed anew unless `stamp` is still the same.
+
+        `is_current` may refuse a kept value whose stamp does not tell all.
+        """
         kept = self._kept.get(shape)
-        if kept is not None and kept[0] == stamp:
+        if kept is not None and kept[0] == stamp and (is_current is None or is_current(kept[1])):
             return kept[1]
         value = compute()
         if len(self._kept) >= _MAX_SHAPES:
             self._kept.clear()
         self._kept[shape] = (stamp, value)
         return value
-
-    def forget(self, shape: pod_shape.PodShape) -> None:
-        """Forget the value for `shape`."""
-        self._kept.pop(shape, None)

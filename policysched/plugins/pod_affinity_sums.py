@@ -39,12 +39,6 @@ class Sums:
     repelling: Sequence[domains.DomainSums]
     weighted: Sequence[domains.DomainSums]
 
-    @property
-    def is_current(self) -> bool:
-        """Whether pods are counted still in all that is summed."""
-        every = (*self.required, *self.repelled, *self.repelling, *self.weighted)
-        return all(sums.is_current for sums in every)
-
 
 class SumsByShape:
     """Keeps the sums of shapes while terms of placed pods and nodes stay; counts may change."""
@@ -61,11 +55,7 @@ class SumsByShape:
         counts = snap.counts
         nodes = domains.stamp_of(snap)
         stamp = (counts, counts.owned_generation, counts.namespaces_generation, nodes)
-        found = self._sums.get(shape, stamp, lambda: self._make(shape, snap))
-        if not found.is_current:
-            self._sums.forget(shape)
-            found = self._sums.get(shape, stamp, lambda: self._make(shape, snap))
-        return found
+        return self._sums.get(shape, stamp, lambda: self._make(shape, snap), _is_current)
 
     def _make(self, shape: pod_shape.PodShape, snap: snapshot.Snapshot) -> Sums:
         required = []
@@ -124,6 +114,12 @@ def repelled(shape: pod_shape.PodShape, snap: snapshot.Snapshot) -> list[Column]
         Column(t.topology_key, snap.counts.matching(pod_counts.MatchesAllTerms((t,))), 1)
         for t in shape.anti_affinity_terms
     ]
+
+
+def _is_current(kept: Sums) -> bool:
+    """Return whether pods are counted still in all that is summed."""
+    every = (*kept.required, *kept.repelled, *kept.repelling, *kept.weighted)
+    return all(sums.is_current for sums in every)
 
 
 def _matching_terms(shape: pod_shape.PodShape, counts: pod_counts.PodCounts) -> TermColumns:

@@ -153,11 +153,7 @@ class PodTopologySpread:
         def make() -> list[_Spread]:
             return self._make_spreads(state.tolerations, shape, snap, constraints)
 
-        found = memo_of.get(shape, stamp, make)
-        if not all(spread.sums.is_current for spread in found):
-            memo_of.forget(shape)
-            found = memo_of.get(shape, stamp, make)
-        return found
+        return memo_of.get(shape, stamp, make, _are_current)
 
     def _make_spreads(
         self,
@@ -306,6 +302,10 @@ class PodTopologySpread:
     def events_to_register(self) -> Sequence[events.ClusterEventWithHint]:
         """Wait for matching pods that come or go, and for nodes that change domain."""
         return self._hints.registrations()
+
+
+def _are_current(spreads: list[_Spread]) -> bool:
+    return all(spread.sums.is_current for spread in spreads)
 
 
 def _counts(spread: _Spread, snap: snapshot.Snapshot) -> columns.IntArray:
