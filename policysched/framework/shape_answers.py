@@ -159,7 +159,6 @@ class KeptScores:
 
     Attributes:
         changes: grows whenever a score comes out different, or there is one more.
-        changed: rows that were asked about the last time, None for all.
     """
 
     def __init__(
@@ -174,13 +173,12 @@ class KeptScores:
         self._version = version
         self._scores: interface.RawScores = np.zeros(0, np.int64)
         self.changes = 0
-        self.changed: npt.NDArray[np.intp] | None = None
 
     def scores(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
     ) -> interface.RawScores:
         """Return (N,) scores, current and in the dtype of `compute`; not to be written to."""
-        rows = self.changed = self._version.changed_rows(snap)
+        rows = self._version.changed_rows(snap)
         if rows is None:
             self._scores = self._compute(state, pod, snap.all_rows())
             self.changes += 1
