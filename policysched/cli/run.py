@@ -64,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
     from policysched import clock as clocks  # noqa: PLC0415 - as above
     from policysched.app import process  # noqa: PLC0415 - as above
 
-    with process.without_collections():  # a seventh of the time that these take
+    with process.without_collections():  # a twentieth of the start
         from policysched.app import (  # noqa: PLC0415 - as above
             config_printing,
             config_reading,
