@@ -171,15 +171,14 @@ class NodeResourcesFit:
         are scored only if the pod requests them.
         """
         del state
-        scored = pod.shape.requests.scored
-        rows = [(r, w) for r, w in self._resources if r in _NATIVE or scored.get(r, 0)]
-        if not rows:
+        scored = self._scored_columns(pod.shape, nodes.snapshot)
+        if not scored:
             return np.zeros(len(nodes), np.int64)
-        ids = [nodes.snapshot.nodes.resource_column(r) for r, _ in rows]
+        ids, _, asked, weights = zip(*scored, strict=True)
         requested = np.stack([_used(nodes, i) for i in ids])
-        requested += np.array([[scored.get(r, 0)] for r, _ in rows], np.int64)
+        requested += np.array(asked, np.int64)[:, np.newaxis]
         allocatable = nodes.allocatable[:, ids].T
-        return self._strategy(requested, allocatable, np.array([w for _, w in rows], np.int64))
+        return self._strategy(requested, allocatable, np.array(weights, np.int64))
 
     def score_row(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node: snapshot.NodeRow
