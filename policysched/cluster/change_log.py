@@ -71,15 +71,13 @@ class Seen:
 
 
 class Follower(Generic[ItemT]):
-    """Reads a log from its beginning on."""
+    """Reads one log, of which nothing is known at first."""
 
     def __init__(self, log: ChangeLog[ItemT]) -> None:
         """Follow `log`."""
         self._log = log
-        self._seen = 0
+        self._seen = Seen()
 
     def news(self) -> list[ItemT] | None:
         """Return what changed since the last time, with repeats; None when unknown by now."""
-        found = self._log.since(self._seen)
-        self._seen = self._log.generation
-        return found
+        return self._seen.news(self._log)

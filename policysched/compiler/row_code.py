@@ -23,6 +23,7 @@ _COMPARATORS: Mapping[str, str] = MappingProxyType(
     {"=": "==", "!=": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
 )
 _OPERATORS: Mapping[str, str] = MappingProxyType({"+": "+", "-": "-", "*": "*", "/": "/"})
+"""Like the comparators: no text gets into a function but what stands here."""
 _NEVER_MISSING = (
     physical.Literal,
     physical.Resource,
