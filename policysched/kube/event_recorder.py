@@ -35,6 +35,9 @@ _POD_NAME_LIMIT = 230  # of 253 for the event's name; the rest is the time
 _LOOK_SECONDS = 30.0
 """Between two looks for series that have ended: each pod leaves a kilobyte until then."""
 
+_TELL_AGAIN_SECONDS = 300.0
+"""Between two lines of the log about writes that fail for the same cause."""
+
 WRITE_POLICY = client.CallPolicy(timeout_seconds=15.0, max_attempts=12)
 """Patient, as client-go (maxTriesPerEvent). A repeated POST does not write twice: it has a name."""
 
@@ -80,7 +83,7 @@ class ApiEventRecorder:
         self._lanes: tuple[asyncio.Queue[event_series.Occurrence], ...] = tuple(
             asyncio.Queue() for _ in range(LANES)
         )
-        self._newest_failure = ""
+        self._told_at: dict[str, datetime.datetime] = {}  # when failures of a kind were logged
 
     @property
     def waiting(self) -> int:
@@ -209,7 +212,6 @@ class ApiEventRecorder:
             event.is_waiting = False
             try:
                 await self._write(event)
-                self._newest_failure = ""
             except errors.FencedError:
                 pass  # it is the next leader's to say
             except errors.KubeError as error:
@@ -248,11 +250,16 @@ class ApiEventRecorder:
         return f"{pod_name[:_POD_NAME_LIMIT].rstrip('-.')}.{unique:x}"
 
     def _note_failure(self, error: errors.KubeError) -> None:
-        """Count a failure; tell of the first of a kind, for there may be many."""
+        """Count a failure; tell of those of a kind now and then, for there may be many.
+
+        Others may well be written meanwhile, as in a cluster where one namespace is being deleted.
+        """
         self.failed += 1
         kind = getattr(error, "reason", type(error).__name__)
-        if kind != self._newest_failure:
-            self._newest_failure = kind
+        now = self._clock.now()
+        told_at = self._told_at.get(kind)
+        if told_at is None or (now - told_at).total_seconds() >= _TELL_AGAIN_SECONDS:
+            self._told_at[kind] = now
             _logger.warning("events are not written: %s", error)
 
     def _cut(self, note: str) -> str:

@@ -331,3 +331,21 @@ async def test_refused_events_are_counted(caplog: pytest.LogCaptureFixture) -> N
         await b.recorder.flush()
         assert b.recorder.failed == 5
         assert caplog.text.count("events are not written") == 1
+
+
+@asynchronous
+async def test_refusals_among_other_events_are_told_now_and_then(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """One namespace that ends, while events of others are written, does not fill the log."""
+    refused = status(403, "Forbidden", "the namespace is being terminated")
+    async with bench(refused, CREATED, refused, CREATED, refused) as b:
+        told = []
+        for number in range(5):
+            if number == 4:
+                b.server.clock.advance(300)
+            b.record(note=str(number))
+            await b.recorder.flush()
+            told.append(caplog.text.count("events are not written"))
+        assert told == [1, 1, 1, 1, 2]
+        assert b.recorder.failed == 3
