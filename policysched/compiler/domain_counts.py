@@ -9,8 +9,11 @@ import numpy.typing as npt
 
 from policysched.cluster import columns, count_column, pod_counts, snapshot
 from policysched.compiler import domain_judges
+from policysched.framework import status, status_table
 from policysched.plugins.kernels import domains
 
+_OUTSIDE = 2
+"""The number of the answer about nodes in no domain, if there is one."""
 _NONE: list[int] = []
 _NO_ROWS: npt.NDArray[np.intp] = np.zeros(0, np.intp)
 
@@ -138,10 +141,10 @@ class DomainValues(_Follower):
 
 
 class DomainVerdicts(_Follower):
-    """Which domains fail by the pods in them, and about which rows that has changed.
+    """What a rule says of nodes by the pods in their domain, and for which rows that has changed.
 
     Attributes:
-        fails: bool (D + 1,), as of the last time.
+        statuses: the answers, SUCCESS first.
     """
 
     def __init__(
@@ -149,17 +152,24 @@ class DomainVerdicts(_Follower):
         counts: DomainCounts,
         slots_of: Callable[[snapshot.Snapshot], npt.NDArray[np.intp]],
         judge: domain_judges.Judge,
+        *answers: status.Status,
     ) -> None:
-        """Let `judge` say which domains fail."""
+        """Let `judge` say which domains fail.
+
+        `answers` are the one about their nodes and, unless these pass, that about nodes in none.
+        """
         super().__init__(counts, slots_of)
         self._judge = judge
-        self.fails: columns.BoolArray = np.zeros(1, np.bool_)
+        self.statuses = (status.SUCCESS, *answers)
+        self._ids: status_table.StatusIds = np.zeros(1, np.int16)
+        self._rows_of: dict[int, npt.NDArray[np.intp]] = {}
 
     def changed_rows(self, snap: snapshot.Snapshot) -> npt.NDArray[np.intp] | None:
-        """Return intp (n,): the rows to be asked about again, None for all."""
+        """Return intp (n,): the rows with another answer, each once, None for all."""
         changed = self._changed(snap)
         if changed is None:
-            self.fails = self._judged()
+            self._ids = self._judged()
+            self._rows_of = {}
             return None
         if not changed:
             return _NO_ROWS
@@ -167,20 +177,33 @@ class DomainVerdicts(_Follower):
         for slot in changed:
             is_failing = self._judge.one(slot, self._counts.totals.item(slot))
             if is_failing is None:
-                before, self.fails = self.fails, self._judged()
-                return self._rows(np.flatnonzero(before != self.fails).tolist())
-            if is_failing is not self.fails.item(slot):
+                before, self._ids = self._ids, self._judged()
+                return self._rows(np.flatnonzero(before != self._ids).tolist())
+            if is_failing is not bool(self._ids.item(slot)):
                 flipped.append(slot)
         for slot in flipped:
-            self.fails[slot] = not self.fails[slot]
+            self._ids[slot] = not self._ids[slot]
         return self._rows(flipped)
 
-    def _judged(self) -> columns.BoolArray:
-        return self._judge.every(self._counts.totals, self._counts.present)
+    def ids(self, rows: columns.RowIndex) -> status_table.StatusIds:
+        """Return int16 (n,): numbers of the answers about `rows`, as of `changed_rows`."""
+        return self._ids[self.slots[rows]]
+
+    def _judged(self) -> status_table.StatusIds:
+        """Return int16 (D + 1,), entry 0 for nodes in no domain."""
+        ids = self._judge.every(self._counts.totals, self._counts.present).astype(np.int16)
+        ids[0] = _OUTSIDE if len(self.statuses) > _OUTSIDE else 0
+        return ids
 
     def _rows(self, slots: list[int]) -> npt.NDArray[np.intp]:
         if not slots:
             return _NO_ROWS
-        is_flipped = np.zeros(len(self.fails), np.bool_)
+        if len(slots) == 1:
+            (slot,) = slots
+            rows = self._rows_of.get(slot)
+            if rows is None:
+                rows = self._rows_of[slot] = np.flatnonzero(self.slots == slot)
+            return rows
+        is_flipped = np.zeros(len(self._ids), np.bool_)
         is_flipped[slots] = True
         return np.flatnonzero(is_flipped[self.slots])

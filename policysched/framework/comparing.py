@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from policysched.cluster import columns, pod_shape, snapshot
-from policysched.framework import cycle_state
+from policysched.framework import cycle_state, status, status_table
 
 
 class Effect(enum.Enum):
@@ -95,15 +95,29 @@ class DomainScorePlugin(ComparingPlugin, Protocol):
 
 
 class Follower(Protocol):
-    """Tells which rows a Filter plugin has to be asked about again, for equal pods."""
+    """Keeps what a Filter plugin says of nodes, for equal pods."""
+
+    @property
+    def statuses(self) -> Sequence[status.Status]:
+        """The answers, SUCCESS first; always the same."""
+        ...
 
     def changed_rows(self, snap: snapshot.Snapshot) -> npt.NDArray[np.intp] | None:
-        """Return intp (n,), None for all; they count as seen."""
+        """Return intp (n,): the rows with another answer, each once, None for all.
+
+        They count as seen.
+        """
+        ...
+
+    def ids(self, rows: columns.RowIndex) -> status_table.StatusIds:
+        """Return int16 (n,): numbers of the answers about `rows`, as of `changed_rows`."""
         ...
 
 
 class FollowingPlugin(Protocol):
-    """A Filter plugin that reads `Reads.PODS` and knows itself when its answers change."""
+    """A Filter plugin that reads `Reads.PODS` and knows itself which of its answers change."""
+
+    name: str
 
     def follow(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot

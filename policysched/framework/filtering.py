@@ -13,8 +13,10 @@ import numpy.typing as npt
 from policysched.cluster import pod_shape, snapshot
 from policysched.framework import (
     asking,
+    comparing,
     cycle_state,
     interface,
+    kept_following,
     kept_verdicts,
     point_times,
     row_answers,
@@ -82,18 +84,13 @@ class Stage:
         plugins: numbered, in order.
         keeps: whether their answers are kept.
         reads_usage: whether they are asked again about nodes on which a pod came or went.
-        follows: whether it is a single one that tells itself about which nodes to ask it again.
+        follows: whether they tell themselves which answers change (`comparing.FollowingPlugin`).
     """
 
     plugins: list[tuple[int, interface.FilterPlugin]]
     keeps: bool
     reads_usage: bool
     follows: bool
-
-    @property
-    def takes_more(self) -> bool:
-        """Whether plugins that read the same may be asked together with these."""
-        return self.keeps and not self.follows
 
 
 _Run: TypeAlias = kept_verdicts.KeptVerdicts | Stage
@@ -251,8 +248,8 @@ class FilterRunner:
         """Group neighbours whose answers are kept; every other plugin stands alone.
 
         Those that follow the pods of a node stand apart from those that do not: after a pod was
-        placed, only the former are asked again about its node. So does each that tells itself when
-        its answers change.
+        placed, only the former are asked again about its node. So do those that tell themselves
+        which answers change.
         """
         stages: list[Stage] = []
         for number, plugin in self._filters:
@@ -262,7 +259,7 @@ class FilterRunner:
             usage = keeps and interface.Reads.USAGE in plugin.reads
             last = stages[-1] if stages else None
             kind = (keeps, usage, shape_answers.follows(plugin))
-            if last and kind == (True, last.reads_usage, False) and last.takes_more:
+            if last and keeps and kind == (last.keeps, last.reads_usage, last.follows):
                 last.plugins.append((number, plugin))
             else:
                 stages.append(Stage([(number, plugin)], *kind))
@@ -284,13 +281,14 @@ class FilterRunner:
 def _runs_of(stages: Sequence[Stage], skipped: set[int], cycle: Cycle) -> list[_Run]:
     """Return what is left of `stages` without the plugins that PreFilter skipped."""
     runs: list[_Run] = []
-    kept: list[shape_answers.KeptFilter] = []
+    kept: list[kept_verdicts.KeptStage] = []
     for stage in stages:
         plugins = [(number, plugin) for number, plugin in stage.plugins if number not in skipped]
         if not plugins:
             continue
         if stage.keeps:
-            make = functools.partial(shape_answers.KeptFilter, [plugin for _, plugin in plugins])
+            asked = [plugin for _, plugin in plugins]
+            make = functools.partial(_kept_stage, asked, follows=stage.follows)
             kept.append(cycle.answers.shared(cycle.pod.shape, "filter", plugins, make))
             continue
         if kept:
@@ -300,6 +298,14 @@ def _runs_of(stages: Sequence[Stage], skipped: set[int], cycle: Cycle) -> list[_
     if kept:
         runs.append(kept_verdicts.KeptVerdicts(kept))
     return runs
+
+
+def _kept_stage(
+    plugins: Sequence[interface.FilterPlugin], *, follows: bool
+) -> kept_verdicts.KeptStage:
+    if follows:
+        return kept_following.KeptFollowing(cast("Sequence[comparing.FollowingPlugin]", plugins))
+    return shape_answers.KeptFilter(plugins)
 
 
 def _ask(

@@ -1,29 +1,31 @@
 """What consecutive stages of Filter say together of every row, kept for equal pods.
 
-Each stage keeps its own answers (`shape_answers.KeptFilter`), some of them for pods of many shapes;
+Each stage keeps its own answers (`KeptStage`), some of them for pods of many shapes;
 what they come to, and which rows are feasible, changes only where one of them changed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from policysched.cluster import change_log, pod_shape, snapshot
-from policysched.framework import cycle_state, shape_answers, status_table
+from policysched.cluster import change_log, columns, pod_shape, snapshot
+from policysched.framework import cycle_state, kept_following, shape_answers, status_table
 
+KeptStage: TypeAlias = shape_answers.KeptFilter | kept_following.KeptFollowing
 DEAD = -1
 """What stands for a row that is no node."""
 _FEW_ROWS = 16
-"""Beyond so many changed rows merging all of them is cheaper."""
+"""So many changed rows are merged one by one."""
 
 
 class _Stage:
     """The answers of a stage in the numbers of a shape."""
 
-    def __init__(self, kept: shape_answers.KeptFilter) -> None:
+    def __init__(self, kept: KeptStage) -> None:
         self.kept = kept
         self._seen = change_log.Seen()
         self._numbers = [0]
@@ -46,19 +48,21 @@ class _Stage:
         """Return the answer about a row."""
         return self._numbers[self.kept.current.item(row)]
 
-    def by_row(self, size: int) -> status_table.StatusIds:
-        """Return int16 (N,), the answers about all rows; not to be written to."""
-        current = self.kept.current[:size]
-        if len(self._numbers) == 1:
-            return current
+    @property
+    def rejects(self) -> bool:
+        """Whether it has ever rejected a node."""
+        return len(self._numbers) > 1
+
+    def ids(self, rows: columns.RowIndex) -> status_table.StatusIds:
+        """Return int16 (n,), the answers about `rows`; not to be written to."""
         numbers: status_table.StatusIds = np.array(self._numbers, np.int16)
-        return numbers.take(current)
+        return numbers.take(self.kept.current[rows])
 
 
 class KeptVerdicts:
     """First failures over several stages, in order."""
 
-    def __init__(self, stages: Sequence[shape_answers.KeptFilter]) -> None:
+    def __init__(self, stages: Sequence[KeptStage]) -> None:
         """Merge `stages`, at least one."""
         self._stages = [_Stage(kept) for kept in stages]
         self._node_changes = change_log.Seen()
@@ -81,8 +85,12 @@ class KeptVerdicts:
                 rows = None
             elif each:
                 rows.update(each)
-        if rows is None or len(rows) > _FEW_ROWS or len(self._ids) != snap.size:
-            self._ids = self._merged(snap)
+        if rows is None or len(self._ids) != snap.size:
+            self._ids = self._merged(slice(0, snap.size), snap)
+            self._feasible = None
+        elif len(rows) > _FEW_ROWS:
+            at = np.array(list(rows), np.intp)
+            self._ids[at] = self._merged(at, snap)
             self._feasible = None
         else:
             for row in rows:
@@ -100,11 +108,13 @@ class KeptVerdicts:
             self._feasible = _passing(self._ids)
         return self._feasible
 
-    def _merged(self, snap: snapshot.Snapshot) -> status_table.StatusIds:
-        merged = self._stages[0].by_row(snap.size).copy()
-        for stage in self._stages[1:]:
-            merged = status_table.first_of(merged, stage.by_row(snap.size))
-        merged[~snap.is_alive] = DEAD
+    def _merged(self, rows: columns.RowIndex, snap: snapshot.Snapshot) -> status_table.StatusIds:
+        is_alive = snap.is_alive[rows]
+        merged: status_table.StatusIds = np.zeros(len(is_alive), np.int16)
+        for stage in self._stages:
+            if stage.rejects:
+                merged = status_table.first_of(merged, stage.ids(rows))
+        merged[~is_alive] = DEAD
         return merged
 
     def _patch(self, row: int, snap: snapshot.Snapshot) -> None:

@@ -20,7 +20,6 @@ import numpy.typing as npt
 from policysched.cluster import change_log, objects, pod_shape, shape_projection, snapshot
 from policysched.framework import (
     asking,
-    comparing,
     cycle_state,
     interface,
     status,
@@ -102,14 +101,12 @@ class KeptFilter:
     """
 
     def __init__(self, plugins: Sequence[interface.FilterPlugin]) -> None:
-        """Keep answers of `plugins`, in order; one that `follows` must be alone."""
+        """Keep answers of `plugins`, in order, none of which `follows`."""
         self.plugins = plugins
         self.current: status_table.StatusIds = np.zeros(0, np.int16)
         self.table = status_table.StatusTable()
         self.changes = change_log.ChangeLog[int]()
-        self._version: comparing.Follower | None = None
-        if not any(follows(plugin) for plugin in plugins):
-            self._version = Version(_union(plugins))
+        self._version = Version(_union(plugins))
         self._knows_rows = any(hasattr(plugin, "filter_row") for plugin in plugins)
         self._asked: list[tuple[interface.FilterPlugin, together.FilterRow]] | None = None
 
@@ -117,9 +114,6 @@ class KeptFilter:
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
     ) -> None:
         """Bring the answers up to date."""
-        if self._version is None:
-            following = cast("comparing.FollowingPlugin", self.plugins[0])
-            self._version = following.follow(state, pod, snap)
         rows = self._version.changed_rows(snap)
         if rows is None:
             self.current = first_failures(self.plugins, state, pod, snap.all_rows(), self.table)

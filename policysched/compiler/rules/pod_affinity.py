@@ -117,7 +117,9 @@ class RequiredPodAffinity(base.PolicyRule):
         del state
         judge = domain_judges.Empty(may_be_first=self._belongs(pod.shape, snap))
         counts = self.term.by_domain(self.query(pod.shape))
-        return domain_counts.DomainVerdicts(counts, self.term.slots, judge)
+        return domain_counts.DomainVerdicts(
+            counts, self.term.slots, judge, self._rejected, self._lacks_label
+        )
 
     def remember(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
@@ -177,7 +179,8 @@ class _RejectingOccupied(base.PolicyRule):
         """Return what follows the pods that keep pods equal to `pod` away."""
         del state, snap
         counts = self.term.by_domain(self.query(pod.shape))
-        return domain_counts.DomainVerdicts(counts, self.term.slots, domain_judges.Occupied())
+        judge = domain_judges.Occupied()
+        return domain_counts.DomainVerdicts(counts, self.term.slots, judge, self._rejected)
 
     def remember(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot

@@ -257,7 +257,9 @@ class HardSpread(base.PolicyRule):
         judge = domain_judges.Skewed(
             own=int(is_in_set), max_skew=self._max_skew, min_domains=self._min_domains
         )
-        return domain_counts.DomainVerdicts(counts, self.spread.slots, judge)
+        return domain_counts.DomainVerdicts(
+            counts, self.spread.slots, judge, self._rejected, self._lacks_label
+        )
 
     def remember(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot

@@ -1,0 +1,76 @@
+"""Answers of Filter plugins that tell themselves which ones changed, kept for equal pods."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from policysched.cluster import change_log, columns, pod_shape, snapshot
+from policysched.framework import comparing, cycle_state, status_table
+
+
+class KeptFollowing:
+    """First failures of consecutive Filter plugins that follow the pods of their domains.
+
+    Attributes:
+        current: int16 (N,), the answers as of the last `refresh`; not to be written to.
+        table: numbers of the statuses.
+        changes: rows that got another answer.
+    """
+
+    def __init__(self, plugins: Sequence[comparing.FollowingPlugin]) -> None:
+        """Keep answers of `plugins`, in order."""
+        self.current: status_table.StatusIds = np.zeros(0, np.int16)
+        self.table = status_table.StatusTable()
+        self.changes = change_log.ChangeLog[int]()
+        self._plugins = plugins
+        self._followers: list[tuple[comparing.Follower, status_table.StatusIds]] = []
+
+    def refresh(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
+    ) -> None:
+        """Bring the answers up to date."""
+        if not self._followers:
+            self._followers = [self._follower(each, state, pod, snap) for each in self._plugins]
+        changed: list[npt.NDArray[np.intp]] = []
+        are_all = False
+        for follower, _ in self._followers:
+            rows = follower.changed_rows(snap)
+            if rows is None:
+                are_all = True
+            elif len(rows):
+                changed.append(rows)
+        if are_all:
+            self.current = self._first_failures(slice(None))
+            self.changes.touch_everything()
+        elif changed:
+            self._patch(changed[0] if len(changed) == 1 else np.unique(np.concatenate(changed)))
+
+    def _follower(
+        self,
+        plugin: comparing.FollowingPlugin,
+        state: cycle_state.CycleState,
+        pod: pod_shape.PodInfo,
+        snap: snapshot.Snapshot,
+    ) -> tuple[comparing.Follower, status_table.StatusIds]:
+        """Return what follows a plugin's answers, and their numbers in the table, int16."""
+        follower = plugin.follow(state, pod, snap)
+        signed = (status_table.signed(plugin.name, each) for each in follower.statuses)
+        return follower, np.array([self.table.intern(each) for each in signed], np.int16)
+
+    def _patch(self, rows: npt.NDArray[np.intp]) -> None:
+        found = self._first_failures(rows)
+        others = rows[found != self.current[rows]]
+        if len(others):
+            self.current[rows] = found
+            self.changes.touch_all(others.tolist())
+
+    def _first_failures(self, rows: columns.RowIndex) -> status_table.StatusIds:
+        """Return int16 (n,) about `rows`, of the first follower that fails each."""
+        merged: status_table.StatusIds | None = None
+        for follower, numbers in self._followers:
+            found = numbers.take(follower.ids(rows))
+            merged = found if merged is None else status_table.first_of(merged, found)
+        return np.zeros(0, np.int16) if merged is None else merged
