@@ -44,6 +44,10 @@ class Frame(Protocol):
         """Let numbers come, then let some go that are there; nothing is done when UNKNOWN."""
         ...
 
+    def move_many(self, come: columns.FloatArray, gone: columns.FloatArray) -> Effect:
+        """Do the same with arrays, float64 (c,) and (g,)."""
+        ...
+
     def replace(self, old: float, new: float) -> int | None:
         """Let a number take the place of another, if that changes no fact; return its points.
 

@@ -26,8 +26,7 @@ Refresh: TypeAlias = Callable[
 _NO_ROWS: Rows = np.zeros(0, np.intp)
 _NOTHING_MOVED: tuple[Rows, Rows] = (_NO_ROWS, _NO_ROWS)
 _FEW = 16
-"""Beyond so many rows that became feasible or not, or got other points, all are looked at. For so
-few slots numbers are compared one by one."""
+"""So few numbers are compared faster one by one."""
 
 
 class Slots:
@@ -36,8 +35,8 @@ class Slots:
     Attributes:
         slots: intp (N,), the slot of each row.
         is_still: whether the same slots have feasible rows as the last time.
-        moved: slots that got their first feasible row and those that lost all of them; None where
-            there may be many.
+        moved: intp, slots that got their first feasible row and those that lost all of them; None
+            where there may be any.
         rows_in: int64 (S,), how many feasible rows each slot has.
         changes: by how much points of slots changed, None for all.
     """
@@ -46,9 +45,10 @@ class Slots:
         """Count `feasible` rows, intp (f,), by one of `count` slots."""
         self.slots = slots
         self.is_still = False
-        self.moved: tuple[list[int], list[int]] | None = None
+        self.moved: tuple[Rows, Rows] | None = None
         self.changes: dict[int, int] | None = None
         self._sizes = np.bincount(slots, minlength=count)
+        self._are_single = int(self._sizes.max(initial=0)) <= 1
         self._last_row = np.zeros(count, np.intp)
         self._last_row[slots] = np.arange(len(slots))
         self._rows_of: dict[int, Rows] = {}
@@ -61,7 +61,7 @@ class Slots:
     # --- feasible rows ----------------------------------------------------------------------------
 
     def refresh(self, feasible: Rows, moved: tuple[Rows, Rows] | None) -> None:
-        """Go by the feasible rows; `moved` are the new ones and those that left, None for many."""
+        """Go by the feasible rows; `moved` are the new ones and those that left, None for any."""
         self.changes = {}
         if moved is _NOTHING_MOVED:
             self.is_still = True
@@ -69,11 +69,8 @@ class Slots:
             self._count_all(feasible)
         else:
             self._present = None
-            come, gone = list[int](), list[int]()
-            self._move(moved[0], 1, 1, come)
-            self._move(moved[1], -1, 0, gone)
-            self.moved = come, gone
-            self.is_still = not (come or gone)
+            self.moved = self._move(*moved)
+            self.is_still = not any(map(len, self.moved))
 
     @property
     def present(self) -> Rows:
@@ -87,11 +84,18 @@ class Slots:
         self._present = self.moved = None
         self.is_still = False
 
-    def _move(self, rows: Rows, change: int, at: int, found: list[int]) -> None:
-        for slot in self.slots[rows].tolist():
-            self.rows_in[slot] += change
-            if self.rows_in[slot] == at:
-                found.append(slot)
+    def _move(self, come: Rows, gone: Rows) -> tuple[Rows, Rows]:
+        """Count other feasible rows; return which slots got their first one and lost all."""
+        come, gone = self.slots.take(come), self.slots.take(gone)
+        if self._are_single:
+            self.rows_in[come] = 1
+            self.rows_in[gone] = 0
+            return come, gone
+        count, before = len(self._table), self.rows_in
+        new, lost = np.bincount(come, minlength=count), np.bincount(gone, minlength=count)
+        self.rows_in = before + new - lost
+        had, has = before > 0, self.rows_in > 0
+        return np.flatnonzero(has > had), np.flatnonzero(had > has)
 
     # --- points -----------------------------------------------------------------------------------
 
@@ -146,26 +150,31 @@ class Compared:
             self._frame.begin(self._compared(slots))
             self._make(slots)
             return
-        if slots.is_still:
-            if self._replace(values, changed, slots):
-                return
-            come, gone = list[float](), list[float]()
-            dirty = self._take_over(values, changed, slots, come, gone)
-            effect = self._frame.move(come, gone) if come or gone else comparing.Effect.SAME
-        elif slots.moved is None:
-            dirty = self._take_over(values, changed, slots, [], [])
-            effect = comparing.Effect.UNKNOWN
-        else:
-            come, gone = (_known(self._values[moved].tolist()) for moved in slots.moved)
-            dirty = self._take_over(values, changed, slots, come, gone)
+        effect = comparing.Effect.SAME if slots.is_still else self._move(slots)
+        if effect is comparing.Effect.SAME and self._replace(values, changed, slots):
+            return
+        is_other = effect is comparing.Effect.OTHER
+        dirty, come, gone = self._take_over(values, changed, slots)
+        if effect is not comparing.Effect.UNKNOWN and (come or gone):
             effect = self._frame.move(come, gone)
         if effect is comparing.Effect.UNKNOWN:
             effect = self._frame.begin(self._compared(slots))
-        if effect is comparing.Effect.OTHER:
+        if is_other or effect is comparing.Effect.OTHER:
             self._make(slots)
             return
         for slot in dirty:
             self._give(slot, self._frame.point(self._values.item(slot)), slots)
+
+    def _move(self, slots: Slots) -> comparing.Effect:
+        """Let the numbers of slots come that have feasible rows now, and others go."""
+        if slots.moved is None:
+            return comparing.Effect.UNKNOWN
+        come, gone = [_known(self._values.take(moved)) for moved in slots.moved]
+        if not (len(come) or len(gone)):
+            return comparing.Effect.SAME
+        if len(come) + len(gone) <= _FEW:
+            return self._frame.move(come.tolist(), gone.tolist())
+        return self._frame.move_many(come, gone)
 
     def _replace(self, values: interface.RawScores, changed: list[int], slots: Slots) -> bool:
         """Take over numbers one by one; return False at one that may change other points."""
@@ -192,15 +201,11 @@ class Compared:
                 slots.changes[slot] = slots.changes.get(slot, 0) + change
 
     def _take_over(
-        self,
-        values: interface.RawScores,
-        changed: list[int],
-        slots: Slots,
-        come: list[float],
-        gone: list[float],
-    ) -> list[int]:
-        """Take over numbers; return the slots with other ones."""
-        dirty, own = [], self._values
+        self, values: interface.RawScores, changed: list[int], slots: Slots
+    ) -> tuple[list[int], list[float], list[float]]:
+        """Take over numbers; return the slots with other ones, and what came and went with them."""
+        dirty, come, gone = list[int](), list[float](), list[float]()
+        own = self._values
         for slot in changed:
             old, new = own.item(slot), values.item(slot)
             if new == old:
@@ -214,7 +219,7 @@ class Compared:
                         come.append(new)
                     if was_known:
                         gone.append(old)
-        return dirty
+        return dirty, come, gone
 
     def _make(self, slots: Slots) -> None:
         values = self._values
@@ -227,13 +232,7 @@ class Compared:
 
     def _compared(self, slots: Slots) -> columns.FloatArray:
         """Return the numbers of slots with a feasible row."""
-        values: columns.FloatArray = self._values[slots.present]
-        if len(values) <= _FEW:
-            return np.array(_known(values.tolist()))
-        if not np.isnan(values.min(initial=np.inf)):  # which is NaN if any is
-            return values
-        known: columns.FloatArray = values[~np.isnan(values)]
-        return known
+        return _known(self._values[slots.present])
 
 
 class KeptPoints:
@@ -321,8 +320,6 @@ class KeptPoints:
         if len(before) != size:
             return None
         moved = np.flatnonzero(before != is_feasible)
-        if len(moved) > _FEW:
-            return None
         if len(moved) == 0:
             return _NOTHING_MOVED
         comes = is_feasible[moved]
@@ -366,5 +363,11 @@ def _sum(arrays: Sequence[columns.IntArray]) -> columns.IntArray:
     return total
 
 
-def _known(values: list[float]) -> list[float]:
-    return [value for value in values if value == value]  # noqa: PLR0124 - NaN is not itself
+def _known(values: columns.FloatArray) -> columns.FloatArray:
+    """Return `values`, (n,), those that are numbers."""
+    if len(values) <= _FEW:
+        return np.array([value for value in values.tolist() if value == value])  # noqa: PLR0124 - NaN is not itself
+    if not np.isnan(np.minimum.reduce(values)):  # which is NaN if any is
+        return values
+    known: columns.FloatArray = values[~np.isnan(values)]
+    return known

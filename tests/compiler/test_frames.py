@@ -58,5 +58,29 @@ def test_numbers_that_change_one_by_one_get_the_points_of_all(
         assert [frame.point(value) for value in values] == expected
 
 
+@pytest.mark.parametrize("make", _FRAMES.values(), ids=_FRAMES)
+@hypothesis.given(
+    st.lists(_numbers, max_size=24),
+    st.lists(st.tuples(st.lists(_numbers, max_size=9), st.integers(0, 24)), max_size=8),
+)
+def test_numbers_that_come_and_go_at_once_leave_the_points_of_all(
+    make: _Make, values: list[float], moves: list[tuple[list[float], int]]
+) -> None:
+    """Bit by bit; the oldest numbers go."""
+    frame = make()
+    frame.begin(_known(values))
+    for come, kept in moves:
+        values = [*values, *come]
+        first = max(len(values) - kept, 0)
+        gone, values = values[:first], values[first:]
+        if frame.move_many(_known(come), _known(gone)) is comparing.Effect.UNKNOWN:
+            frame.begin(_known(values))
+        fresh = make()
+        fresh.begin(_known(values))
+        of_interest = np.array([*values, *come, *gone, 1.5])
+        if len(_known(values)):
+            assert frame.points(of_interest).tolist() == fresh.points(of_interest).tolist()
+
+
 def _known(values: list[float]) -> columns.FloatArray:
     return np.array([value for value in values if not math.isnan(value)])

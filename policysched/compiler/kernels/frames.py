@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import abc
 import bisect
+import collections
 from collections.abc import Sequence
 
 import numpy as np
@@ -74,15 +75,12 @@ class MinMax(_Frame):
     def _count(self, values: columns.FloatArray) -> None:
         """Count the numbers at the bounds, when that is first needed."""
         smallest, largest = self._bounds
-        at_bounds = np.count_nonzero(values == smallest), np.count_nonzero(values == largest)
-        self._at_bounds = (int(at_bounds[0]), int(at_bounds[1]))
+        self._at_bounds = (_count(values, smallest), _count(values, largest))
         self._values = None
 
     def move(self, come: Sequence[float], gone: Sequence[float]) -> comparing.Effect:
         """Let numbers come, then others go."""
-        if self._values is not None:
-            self._count(self._values)
-        if not self._at_bounds[0]:
+        if not self._is_counted():
             return comparing.Effect.UNKNOWN
         (smallest, largest), (lowest, highest) = self._bounds, self._at_bounds
         for value in come:
@@ -95,12 +93,39 @@ class MinMax(_Frame):
         for value in gone:
             lowest -= value == smallest
             highest -= value == largest
-        if not (lowest and highest):
+        return self._moved((smallest, largest), (lowest, highest))
+
+    def move_many(self, come: columns.FloatArray, gone: columns.FloatArray) -> comparing.Effect:
+        """Do the same with arrays."""
+        if not self._is_counted():
             return comparing.Effect.UNKNOWN
-        self._at_bounds = (lowest, highest)
-        if (smallest, largest) == self._bounds:
+        (smallest, largest), (lowest, highest) = self._bounds, self._at_bounds
+        if len(come):
+            least, most = float(np.minimum.reduce(come)), float(np.maximum.reduce(come))
+            if least <= smallest:
+                lowest = _count(come, least) + (lowest if least == smallest else 0)
+                smallest = least
+            if most >= largest:
+                highest = _count(come, most) + (highest if most == largest else 0)
+                largest = most
+        if len(gone):
+            lowest -= _count(gone, smallest)
+            highest -= _count(gone, largest)
+        return self._moved((smallest, largest), (lowest, highest))
+
+    def _is_counted(self) -> bool:
+        """Count the numbers at the bounds if need be; return whether there are any."""
+        if self._values is not None:
+            self._count(self._values)
+        return self._at_bounds[0] > 0
+
+    def _moved(self, bounds: tuple[float, float], at_bounds: tuple[int, int]) -> comparing.Effect:
+        if not all(at_bounds):
+            return comparing.Effect.UNKNOWN
+        self._at_bounds = at_bounds
+        if bounds == self._bounds:
             return comparing.Effect.SAME
-        self._set_bounds(smallest, largest)
+        self._set_bounds(*bounds)
         return comparing.Effect.OTHER
 
     def replace(self, old: float, new: float) -> int | None:
@@ -136,6 +161,11 @@ class MinMax(_Frame):
         return round(share * points.FULL) if share < 1.0 else points.FULL
 
 
+def _count(values: columns.FloatArray, value: float) -> int:
+    """Return how many of `values` are `value`."""
+    return int(np.count_nonzero(values == value))
+
+
 def _bounds_of(values: columns.FloatArray) -> tuple[float, float]:
     """Return the smallest and the largest number, 0 where there is none."""
     if len(values) <= _FEW:
@@ -158,7 +188,7 @@ class Largest(_Frame):
         """Compare with `values`."""
         before = self._largest
         self._largest = float(values.max(initial=0.0))
-        self._count = int(np.count_nonzero(values == self._largest))
+        self._count = _count(values, self._largest)
         return comparing.effect(before != self._largest)
 
     def move(self, come: Sequence[float], gone: Sequence[float]) -> comparing.Effect:
@@ -168,7 +198,17 @@ class Largest(_Frame):
             if value >= largest:
                 count = count + 1 if value == largest else 1
                 largest = value
-        count -= sum(value == largest for value in gone)
+        return self._moved(largest, count - sum(value == largest for value in gone))
+
+    def move_many(self, come: columns.FloatArray, gone: columns.FloatArray) -> comparing.Effect:
+        """Do the same with arrays."""
+        largest, count = self._largest, self._count
+        if len(come) and (most := float(np.maximum.reduce(come))) >= largest:
+            count = _count(come, most) + (count if most == largest else 0)
+            largest = most
+        return self._moved(largest, count - _count(gone, largest))
+
+    def _moved(self, largest: float, count: int) -> comparing.Effect:
         if largest > 0 and count <= 0:
             return comparing.Effect.UNKNOWN
         before, self._largest, self._count = self._largest, largest, count
@@ -218,19 +258,23 @@ class Rank(_Frame):
 
     def move(self, come: Sequence[float], gone: Sequence[float]) -> comparing.Effect:
         """Let numbers come, then others go."""
-        is_other = False
-        for value in come:
-            if value not in self._counts:
+        counts, is_other = self._counts, False
+        for value, count in collections.Counter(come).items():
+            if value not in counts:
                 bisect.insort(self._distinct, value)
                 is_other = True
-            self._counts[value] = self._counts.get(value, 0) + 1
-        for value in gone:
-            self._counts[value] -= 1
-            if not self._counts[value]:
-                del self._counts[value]
+            counts[value] = counts.get(value, 0) + count
+        for value, count in collections.Counter(gone).items():
+            counts[value] -= count
+            if not counts[value]:
+                del counts[value]
                 del self._distinct[bisect.bisect_left(self._distinct, value)]
                 is_other = True
         return comparing.effect(is_other)
+
+    def move_many(self, come: columns.FloatArray, gone: columns.FloatArray) -> comparing.Effect:
+        """Do the same with arrays."""
+        return self.move(come.tolist(), gone.tolist())
 
     def replace(self, old: float, new: float) -> int | None:
         """Return the points of a number in the place of another, None where ranks may change."""
