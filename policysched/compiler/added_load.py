@@ -53,6 +53,11 @@ class AddedLoad:
             self._put(snap, changed.tolist())
         return self._added
 
+    def at(self, node: snapshot.NodeRow) -> float:
+        """Return what is added on one node, without asking which others changed."""
+        self._costs.forget_changed(node.snapshot)
+        return self._load(node.snapshot, node.row)
+
     def pod_counts(self, nodes: snapshot.NodeView) -> npt.NDArray[np.int64]:
         """Return int64 (n,): how many pods count on each node; for people, not for rules."""
         recent = nodes.snapshot.placed.recent
@@ -60,17 +65,18 @@ class AddedLoad:
         return np.array(counts, np.int64)
 
     def _put(self, snap: snapshot.Snapshot, rows: Iterable[int]) -> None:
-        """Add up what the pods on rows add, shape by shape, in the same order each time."""
-        recent = snap.placed.recent
-        costs = self._costs
-        costs.forget_changed(snap)
+        self._costs.forget_changed(snap)
         for row in rows:
-            pods = recent.shapes_on(self.seconds, row)
-            is_any_order_equal = len(pods) <= 2  # noqa: PLR2004 - a + b is b + a
-            load = 0.0
-            for shape in pods if is_any_order_equal else sorted(pods, key=_shape_index):
-                load += pods[shape] * costs.of(shape, row, snap)
-            self._added[row] = load
+            self._added[row] = self._load(snap, row)
+
+    def _load(self, snap: snapshot.Snapshot, row: int) -> float:
+        """Add up what the pods on a row add, shape by shape, in the same order each time."""
+        pods = snap.placed.recent.shapes_on(self.seconds, row)
+        is_any_order_equal = len(pods) <= 2  # noqa: PLR2004 - a + b is b + a
+        load = 0.0
+        for shape in pods if is_any_order_equal else sorted(pods, key=_shape_index):
+            load += pods[shape] * self._costs.of(shape, row, snap)
+        return load
 
 
 class _Costs:
@@ -132,5 +138,4 @@ class Grown:
         measured = self.metric.at(one)
         if measured is None:
             return None
-        node = one.node
-        return scalar.add(measured, self.added.current(node.snapshot).item(node.row))
+        return scalar.add(measured, self.added.at(one.node))
