@@ -39,82 +39,58 @@ class DomainCounts:
         self._node_generation = -1
         self._column = count_column.CountColumn()
         self._counted = -1
-        self._usage = -1
-        self._by_row: columns.IntArray = np.zeros(0, np.int64)
         self.totals: columns.FloatArray = np.zeros(1)
         self.domains = domains.Domains(_NO_ROWS, 0)
         self.present: columns.BoolArray = np.zeros(1, np.bool_)
 
     def refresh(self, snap: snapshot.Snapshot) -> list[int] | None:
-        """Bring the totals up to date; return the domains with other ones, each once.
+        """Bring the totals up to date; return the domains that may have other ones, each once.
 
         None for all, where the domains may be others too.
         """
         nodes, column = snap.nodes, self._column
-        generation = column.generation
-        changed: list[int] | None = _NONE
         if (
             nodes is not self._nodes
             or nodes.node_changes.generation != self._node_generation
             or not column.is_current
         ):
-            changed = None
-        elif generation != self._counted:
-            rows = nodes.usage_changes.since(self._usage)
-            changed = None if rows is None else self._patch(rows, column.by_row(nodes.size))
-        if changed is None:
-            generation = self._count(snap)
+            self._begin(snap)
+            return None
+        generation = column.changes.generation
+        if generation == self._counted:
+            return _NONE
+        news = column.changes.since(self._counted)
         self._counted = generation
-        self._usage = nodes.usage_changes.generation
-        return changed
+        if news is None:
+            self.totals = self.domains.sums(column.by_row(snap.size))
+            return None
+        return self._add(news)
 
-    def _count(self, snap: snapshot.Snapshot) -> int:
+    def _begin(self, snap: snapshot.Snapshot) -> None:
         self._nodes, self._node_generation = snap.nodes, snap.nodes.node_changes.generation
         self._column = snap.counts.matching(self._query)
+        self._counted = self._column.changes.generation
         self.domains = self._domains_of(snap)
         self.present = self.domains.present()
-        self._by_row = self._column.by_row(snap.size).copy()
-        self.totals = self.domains.sums(self._by_row)
-        return self._column.generation
+        self.totals = self.domains.sums(self._column.by_row(snap.size))
 
-    def _patch(self, rows: list[int], now: columns.IntArray) -> list[int]:
+    def _add(self, news: list[tuple[int, int]]) -> list[int]:
         changed = []
-        for row in rows:
-            count = now.item(row)
-            change = count - self._by_row.item(row)
-            if change:
-                self._by_row[row] = count
-                slot = self.domains.slots.item(row)
-                if slot:
-                    self.totals[slot] += change
-                    changed.append(slot)
+        for row, change in news:
+            slot = self.domains.slots.item(row)
+            if slot:
+                self.totals[slot] += change
+                changed.append(slot)
         return list(dict.fromkeys(changed)) if len(changed) > 1 else changed
 
 
-class _Follower:
-    """Who goes by counts of its own.
+class DomainValues:
+    """Raw scores of nodes by the pods in their domain (`comparing.DomainValues`).
 
     Attributes:
+        values: float64 (D + 1,), live.
         slots: intp (N,), the domain of each node.
     """
-
-    def __init__(
-        self, counts: DomainCounts, slots_of: Callable[[snapshot.Snapshot], npt.NDArray[np.intp]]
-    ) -> None:
-        self._counts = counts
-        self._slots_of = slots_of
-        self.slots: npt.NDArray[np.intp] = _NO_ROWS
-
-    def _changed(self, snap: snapshot.Snapshot) -> list[int] | None:
-        """Bring counts and slots up to date; return the domains that changed, None for all."""
-        changed = self._counts.refresh(snap)
-        if changed is None:
-            self.slots = self._slots_of(snap)
-        return changed
-
-
-class DomainValues(_Follower):
-    """Raw scores of nodes by the pods in their domain (`comparing.DomainValues`)."""
 
     def __init__(
         self,
@@ -123,15 +99,18 @@ class DomainValues(_Follower):
         outside: float,
     ) -> None:
         """Give nodes in no domain `outside`, where `slots_of` says which are in one."""
-        super().__init__(counts, slots_of)
+        self._counts = counts
+        self._slots_of = slots_of
+        self.slots: npt.NDArray[np.intp] = _NO_ROWS
         self._outside = outside
         self.values: columns.FloatArray = np.zeros(1)
 
     def refresh(self, snap: snapshot.Snapshot) -> list[int] | None:
         """Bring them up to date; return the domains with other ones, None for all."""
-        changed = self._changed(snap)
+        changed = self._counts.refresh(snap)
         totals = self._counts.totals
         if changed is None:
+            self.slots = self._slots_of(snap)
             self.values = totals.copy()
             self.values[0] = self._outside
         else:
@@ -140,11 +119,12 @@ class DomainValues(_Follower):
         return changed
 
 
-class DomainVerdicts(_Follower):
+class DomainVerdicts:
     """What a rule says of nodes by the pods in their domain, and for which rows that has changed.
 
     Attributes:
         statuses: the answers, SUCCESS first.
+        rejects: whether any domain may fail.
     """
 
     def __init__(
@@ -158,16 +138,23 @@ class DomainVerdicts(_Follower):
 
         `answers` are the one about their nodes and, unless these pass, that about nodes in none.
         """
-        super().__init__(counts, slots_of)
+        self._counts = counts
+        self._slots_of = slots_of
+        self._slots: npt.NDArray[np.intp] = _NO_ROWS
         self._judge = judge
         self.statuses = (status.SUCCESS, *answers)
         self._ids: status_table.StatusIds = np.zeros(1, np.int16)
+        self._outside = 0
+        self.rejects = False
         self._rows_of: dict[int, npt.NDArray[np.intp]] = {}
 
     def changed_rows(self, snap: snapshot.Snapshot) -> npt.NDArray[np.intp] | None:
         """Return intp (n,): the rows with another answer, each once, None for all."""
-        changed = self._changed(snap)
+        changed = self._counts.refresh(snap)
         if changed is None:
+            self._slots = self._slots_of(snap)
+            are_inside = len(self.statuses) == _OUTSIDE or self._slots.all()
+            self._outside = 0 if are_inside else _OUTSIDE
             self._ids = self._judged()
             self._rows_of = {}
             return None
@@ -183,16 +170,18 @@ class DomainVerdicts(_Follower):
                 flipped.append(slot)
         for slot in flipped:
             self._ids[slot] = not self._ids[slot]
+            self.rejects = True
         return self._rows(flipped)
 
     def ids(self, rows: columns.RowIndex) -> status_table.StatusIds:
         """Return int16 (n,): numbers of the answers about `rows`, as of `changed_rows`."""
-        return self._ids[self.slots[rows]]
+        return self._ids[self._slots[rows]]
 
     def _judged(self) -> status_table.StatusIds:
         """Return int16 (D + 1,), entry 0 for nodes in no domain."""
         ids = self._judge.every(self._counts.totals, self._counts.present).astype(np.int16)
-        ids[0] = _OUTSIDE if len(self.statuses) > _OUTSIDE else 0
+        ids[0] = self._outside
+        self.rejects = bool(ids.any())
         return ids
 
     def _rows(self, slots: list[int]) -> npt.NDArray[np.intp]:
@@ -202,8 +191,8 @@ class DomainVerdicts(_Follower):
             (slot,) = slots
             rows = self._rows_of.get(slot)
             if rows is None:
-                rows = self._rows_of[slot] = np.flatnonzero(self.slots == slot)
+                rows = self._rows_of[slot] = np.flatnonzero(self._slots == slot)
             return rows
         is_flipped = np.zeros(len(self._ids), np.bool_)
         is_flipped[slots] = True
-        return np.flatnonzero(is_flipped[self.slots])
+        return np.flatnonzero(is_flipped[self._slots])

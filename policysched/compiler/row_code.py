@@ -135,6 +135,10 @@ class Writer:
             case conditions.Negation(operand=operand):
                 negated = self.of(operand)
                 return self._where_known([negated], f"not {negated.name}")
+            case physical.Resource(key=key):
+                name = self.variable(f"node.known.get({self.value(key)})")
+                self.line(f"if {name} is None: {name} = {self.value(expr.at)}(one)")
+                return Variable(name, may_lack=False)
             case _:
                 name = self.variable(f"{self.value(expr.at)}(one)")
                 return Variable(name, may_lack=not isinstance(expr, _NEVER_MISSING))

@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from policysched.cluster import columns, pod_shape, snapshot
 from policysched.framework import cycle_state, status, status_table
+
+Slots: TypeAlias = npt.NDArray[np.intp]
 
 
 class Effect(enum.Enum):
@@ -44,8 +46,11 @@ class Frame(Protocol):
         """Let numbers come, then let some go that are there; nothing is done when UNKNOWN."""
         ...
 
-    def move_many(self, come: columns.FloatArray, gone: columns.FloatArray) -> Effect:
-        """Do the same with arrays, float64 (c,) and (g,)."""
+    def move_many(self, values: columns.FloatArray, come: Slots, gone: Slots) -> Effect:
+        """Do the same with `values`, float64 (S,), of the slots that come and go, leaving NaN out.
+
+        Those that go must be slots that were compared, and each is named once.
+        """
         ...
 
     def replace(self, old: float, new: float) -> int | None:
@@ -104,6 +109,11 @@ class Follower(Protocol):
     @property
     def statuses(self) -> Sequence[status.Status]:
         """The answers, SUCCESS first; always the same."""
+        ...
+
+    @property
+    def rejects(self) -> bool:
+        """Whether it may say anything else of any node, as of `changed_rows`."""
         ...
 
     def changed_rows(self, snap: snapshot.Snapshot) -> npt.NDArray[np.intp] | None:

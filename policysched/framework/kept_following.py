@@ -43,7 +43,7 @@ class KeptFollowing:
             elif len(rows):
                 changed.append(rows)
         if are_all:
-            self.current = self._first_failures(slice(None))
+            self.current = self._first_failures(slice(None), snap.size)
             self.changes.touch_everything()
         elif changed:
             self._patch(changed[0] if len(changed) == 1 else np.unique(np.concatenate(changed)))
@@ -61,16 +61,17 @@ class KeptFollowing:
         return follower, np.array([self.table.intern(each) for each in signed], np.int16)
 
     def _patch(self, rows: npt.NDArray[np.intp]) -> None:
-        found = self._first_failures(rows)
+        found = self._first_failures(rows, len(rows))
         others = rows[found != self.current[rows]]
         if len(others):
             self.current[rows] = found
             self.changes.touch_all(others.tolist())
 
-    def _first_failures(self, rows: columns.RowIndex) -> status_table.StatusIds:
-        """Return int16 (n,) about `rows`, of the first follower that fails each."""
+    def _first_failures(self, rows: columns.RowIndex, count: int) -> status_table.StatusIds:
+        """Return int16 (n,) about so many `rows`, of the first follower that fails each."""
         merged: status_table.StatusIds | None = None
         for follower, numbers in self._followers:
-            found = numbers.take(follower.ids(rows))
-            merged = found if merged is None else status_table.first_of(merged, found)
-        return np.zeros(0, np.int16) if merged is None else merged
+            if follower.rejects:
+                found = numbers.take(follower.ids(rows))
+                merged = found if merged is None else status_table.first_of(merged, found)
+        return np.zeros(count, np.int16) if merged is None else merged

@@ -91,10 +91,12 @@ class Slots:
             self.rows_in[come] = 1
             self.rows_in[gone] = 0
             return come, gone
-        count, before = len(self._table), self.rows_in
-        new, lost = np.bincount(come, minlength=count), np.bincount(gone, minlength=count)
-        self.rows_in = before + new - lost
-        had, has = before > 0, self.rows_in > 0
+        count, had = len(self._table), self.rows_in > 0
+        if len(come):
+            self.rows_in = self.rows_in + np.bincount(come, minlength=count)
+        if len(gone):
+            self.rows_in = self.rows_in - np.bincount(gone, minlength=count)
+        has = self.rows_in > 0
         return np.flatnonzero(has > had), np.flatnonzero(had > has)
 
     # --- points -----------------------------------------------------------------------------------
@@ -169,12 +171,10 @@ class Compared:
         """Let the numbers of slots come that have feasible rows now, and others go."""
         if slots.moved is None:
             return comparing.Effect.UNKNOWN
-        come, gone = [_known(self._values.take(moved)) for moved in slots.moved]
-        if not (len(come) or len(gone)):
-            return comparing.Effect.SAME
-        if len(come) + len(gone) <= _FEW:
-            return self._frame.move(come.tolist(), gone.tolist())
-        return self._frame.move_many(come, gone)
+        come, gone = slots.moved
+        if len(come) + len(gone) > _FEW:
+            return self._frame.move_many(self._values, come, gone)
+        return self._frame.move(_few(self._values, come), _few(self._values, gone))
 
     def _replace(self, values: interface.RawScores, changed: list[int], slots: Slots) -> bool:
         """Take over numbers one by one; return False at one that may change other points."""
@@ -337,7 +337,7 @@ class KeptPoints:
         for slots in self._distinct:
             changes = slots.patch()
             if not isinstance(changes, dict):
-                change = changes.take(slots.slots)
+                change = changes.take(slots.slots, mode="clip")  # faster, all are in range
                 self.change = change if self.change is None else self.change + change
                 continue
             for slot, by in changes.items():
@@ -363,11 +363,16 @@ def _sum(arrays: Sequence[columns.IntArray]) -> columns.IntArray:
     return total
 
 
+def _few(values: columns.FloatArray, slots: Rows) -> list[float]:
+    """Return `values` of few slots, those that are numbers."""
+    if len(slots) == 0:
+        return []
+    return [value for value in values.take(slots).tolist() if value == value]  # noqa: PLR0124 - NaN is not itself
+
+
 def _known(values: columns.FloatArray) -> columns.FloatArray:
     """Return `values`, (n,), those that are numbers."""
-    if len(values) <= _FEW:
-        return np.array([value for value in values.tolist() if value == value])  # noqa: PLR0124 - NaN is not itself
-    if not np.isnan(np.minimum.reduce(values)):  # which is NaN if any is
+    if not np.isnan(values.min(initial=np.inf)):  # which is NaN if any is
         return values
     known: columns.FloatArray = values[~np.isnan(values)]
     return known

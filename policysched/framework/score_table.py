@@ -51,7 +51,12 @@ class SlotPart:
     def at(self, rows: npt.NDArray[np.intp], positions: npt.NDArray[np.intp]) -> columns.IntArray:
         """Return int64 (k, m) for `rows`, intp (m,)."""
         del positions
-        return np.array([table[slots[rows]] for table, slots in self.tables])
+        found, of, at = [], None, rows
+        for table, slots in self.tables:
+            if slots is not of:  # neighbours have the same ones mostly
+                of, at = slots, slots.take(rows)
+            found.append(table.take(at))
+        return np.array(found)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

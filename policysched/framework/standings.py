@@ -7,6 +7,7 @@ the nodes; it takes some ten microseconds at 5,000 nodes.
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Sequence
 
 import msgspec
@@ -94,8 +95,8 @@ def _present(ids: status_table.StatusIds, statuses: int) -> Sequence[int]:
     """Return the numbers of answers to look for: all of a few, else those that there are."""
     if statuses <= _FEW_STATUSES:
         return range(1, statuses)
-    numbers: list[int] = np.flatnonzero(np.bincount(ids + np.int16(1))[2:]).tolist()
-    return [number + 1 for number in numbers]
+    numbers: list[int] = np.flatnonzero(np.bincount(ids[ids > 0])).tolist()
+    return numbers
 
 
 def _by_count(found: tuple[int, int, columns.BoolArray]) -> tuple[int, int]:
@@ -122,7 +123,7 @@ def standing(
     """Return the points of the chosen node and of those that come next, `count` in all."""
     positions = _best_positions(table, chosen_row, count)
     rows = table.rows[positions]
-    score_names = tuple(name for part in table.parts for name in part.names)
+    score_names = tuple(itertools.chain.from_iterable([part.names for part in table.parts]))
     weighted = np.empty((len(score_names), len(positions)), np.int64)
     first = 0
     for part in table.parts:

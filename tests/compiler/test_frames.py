@@ -73,7 +73,9 @@ def test_numbers_that_come_and_go_at_once_leave_the_points_of_all(
         values = [*values, *come]
         first = max(len(values) - kept, 0)
         gone, values = values[:first], values[first:]
-        if frame.move_many(_known(come), _known(gone)) is comparing.Effect.UNKNOWN:
+        every = np.array([*gone, *values])
+        new, old = np.arange(len(every) - len(come), len(every)), np.arange(len(gone))
+        if frame.move_many(every, new, old) is comparing.Effect.UNKNOWN:
             frame.begin(_known(values))
         fresh = make()
         fresh.begin(_known(values))

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import abc
 import bisect
-import collections
 from collections.abc import Sequence
+from typing import TypeAlias
 
 import numpy as np
 
@@ -16,6 +16,8 @@ from policysched.cluster import columns
 from policysched.compiler.kernels import points
 from policysched.framework import comparing
 
+Counts: TypeAlias = Sequence[tuple[float, int]]
+"""Numbers, each once, and how many there are of each."""
 _FEW = 16
 """For so few numbers Python is faster than NumPy."""
 
@@ -95,22 +97,26 @@ class MinMax(_Frame):
             highest -= value == largest
         return self._moved((smallest, largest), (lowest, highest))
 
-    def move_many(self, come: columns.FloatArray, gone: columns.FloatArray) -> comparing.Effect:
-        """Do the same with arrays."""
+    def move_many(
+        self, values: columns.FloatArray, come: comparing.Slots, gone: comparing.Slots
+    ) -> comparing.Effect:
+        """Do the same with some of `values`."""
         if not self._is_counted():
             return comparing.Effect.UNKNOWN
         (smallest, largest), (lowest, highest) = self._bounds, self._at_bounds
         if len(come):
-            least, most = float(np.minimum.reduce(come)), float(np.maximum.reduce(come))
+            new = values.take(come)
+            least, most = float(np.fmin.reduce(new)), float(np.fmax.reduce(new))
             if least <= smallest:
-                lowest = _count(come, least) + (lowest if least == smallest else 0)
+                lowest = _count(new, least) + (lowest if least == smallest else 0)
                 smallest = least
             if most >= largest:
-                highest = _count(come, most) + (highest if most == largest else 0)
+                highest = _count(new, most) + (highest if most == largest else 0)
                 largest = most
         if len(gone):
-            lowest -= _count(gone, smallest)
-            highest -= _count(gone, largest)
+            old = values.take(gone)
+            lowest -= _count(old, smallest)
+            highest -= _count(old, largest)
         return self._moved((smallest, largest), (lowest, highest))
 
     def _is_counted(self) -> bool:
@@ -166,6 +172,14 @@ def _count(values: columns.FloatArray, value: float) -> int:
     return int(np.count_nonzero(values == value))
 
 
+def _counted(values: columns.FloatArray) -> Counts:
+    """Return which numbers there are, without NaN, and how many of each."""
+    if len(values) == 0:
+        return ()
+    distinct, counts = np.unique(values[~np.isnan(values)], return_counts=True)
+    return list(zip(distinct.tolist(), counts.tolist(), strict=True))
+
+
 def _bounds_of(values: columns.FloatArray) -> tuple[float, float]:
     """Return the smallest and the largest number, 0 where there is none."""
     if len(values) <= _FEW:
@@ -200,13 +214,20 @@ class Largest(_Frame):
                 largest = value
         return self._moved(largest, count - sum(value == largest for value in gone))
 
-    def move_many(self, come: columns.FloatArray, gone: columns.FloatArray) -> comparing.Effect:
-        """Do the same with arrays."""
+    def move_many(
+        self, values: columns.FloatArray, come: comparing.Slots, gone: comparing.Slots
+    ) -> comparing.Effect:
+        """Do the same with some of `values`."""
         largest, count = self._largest, self._count
-        if len(come) and (most := float(np.maximum.reduce(come))) >= largest:
-            count = _count(come, most) + (count if most == largest else 0)
-            largest = most
-        return self._moved(largest, count - _count(gone, largest))
+        if len(come):
+            new = values.take(come)
+            most = float(np.fmax.reduce(new))
+            if most >= largest:
+                count = _count(new, most) + (count if most == largest else 0)
+                largest = most
+        if len(gone):
+            count -= _count(values.take(gone), largest)
+        return self._moved(largest, count)
 
     def _moved(self, largest: float, count: int) -> comparing.Effect:
         if largest > 0 and count <= 0:
@@ -258,23 +279,28 @@ class Rank(_Frame):
 
     def move(self, come: Sequence[float], gone: Sequence[float]) -> comparing.Effect:
         """Let numbers come, then others go."""
+        return self._moved([(value, 1) for value in come], [(value, 1) for value in gone])
+
+    def move_many(
+        self, values: columns.FloatArray, come: comparing.Slots, gone: comparing.Slots
+    ) -> comparing.Effect:
+        """Do the same with some of `values`."""
+        return self._moved(_counted(values.take(come)), _counted(values.take(gone)))
+
+    def _moved(self, come: Counts, gone: Counts) -> comparing.Effect:
         counts, is_other = self._counts, False
-        for value, count in collections.Counter(come).items():
+        for value, count in come:
             if value not in counts:
                 bisect.insort(self._distinct, value)
                 is_other = True
             counts[value] = counts.get(value, 0) + count
-        for value, count in collections.Counter(gone).items():
+        for value, count in gone:
             counts[value] -= count
             if not counts[value]:
                 del counts[value]
                 del self._distinct[bisect.bisect_left(self._distinct, value)]
                 is_other = True
         return comparing.effect(is_other)
-
-    def move_many(self, come: columns.FloatArray, gone: columns.FloatArray) -> comparing.Effect:
-        """Do the same with arrays."""
-        return self.move(come.tolist(), gone.tolist())
 
     def replace(self, old: float, new: float) -> int | None:
         """Return the points of a number in the place of another, None where ranks may change."""
