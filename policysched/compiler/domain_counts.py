@@ -61,10 +61,7 @@ class DomainCounts:
             return _NONE
         news = column.changes.since(self._counted)
         self._counted = generation
-        if news is None:
-            self.totals = self.domains.sums(column.by_row(snap.size))
-            return None
-        return self._add(news)
+        return self._recount(snap) if news is None else self._add(news)
 
     def _begin(self, snap: snapshot.Snapshot) -> None:
         self._nodes, self._node_generation = snap.nodes, snap.nodes.node_changes.generation
@@ -73,6 +70,11 @@ class DomainCounts:
         self.domains = self._domains_of(snap)
         self.present = self.domains.present()
         self.totals = self.domains.sums(self._column.by_row(snap.size))
+
+    def _recount(self, snap: snapshot.Snapshot) -> list[int]:
+        before, self.totals = self.totals, self.domains.sums(self._column.by_row(snap.size))
+        changed: list[int] = (before != self.totals).nonzero()[0].tolist()
+        return changed
 
     def _add(self, news: list[tuple[int, int]]) -> list[int]:
         changed = []

@@ -74,7 +74,9 @@ class Version:
         self._node, self._usage, self._metrics = node, usage, metrics
         if rows is None or len(rows) * PATCH_SHARE > snap.size:
             return None
-        return np.array(sorted(set(rows)), np.intp) if rows else _NO_ROWS
+        if len(rows) > 1:
+            rows = sorted(set(rows))
+        return np.array(rows, np.intp) if rows else _NO_ROWS
 
     def _rows_since(self, snap: snapshot.Snapshot, *, reads_usage: bool) -> list[int] | None:
         nodes = snap.nodes

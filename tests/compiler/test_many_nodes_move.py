@@ -47,6 +47,7 @@ _events = st.one_of(
     st.tuples(st.just("schedule"), st.just(0), st.just("web")),
     st.tuples(st.just("schedule"), st.just(0), st.just("web")),
     st.tuples(st.just("place"), _places, st.sampled_from(("web", "noisy", "licensed", "cache"))),
+    st.tuples(st.just("crowd"), _places, st.sampled_from(("web", "noisy"))),
     st.tuples(st.just("remove"), _places, st.just("")),
     st.tuples(st.just("label"), _places, st.sampled_from(("", "1", "2", "9", "-4", "0.5"))),
     st.tuples(st.just("move"), _places, st.sampled_from(("", "r0", "r1", "r3"))),
@@ -97,6 +98,10 @@ def _happen(world: _World, kept: runtime.Framework, number: int, event: _Event) 
                 world.place(_pod(f"p{number}", "web").node(decided.node_name))
         case "place":
             world.place(_pod(f"p{number}", what).node(f"n{place}"))
+        case "crowd":  # more pods than the log of a count keeps
+            for each in range(140):
+                pod = _pod(f"p{number}-{each}", what).node(f"n{(place + each % 50) % _NODES}")
+                world.place(pod.requests({"cpu": "1m"}))
         case "remove" if world.placed:
             world.desk.remove(world.placed.pop(place % len(world.placed)))
         case "label":
