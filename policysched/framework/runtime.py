@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import logging
 import random
-from collections.abc import Sequence
-from typing import Any, cast
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -66,6 +67,24 @@ class ScheduleResult:
     filtered: status_table.StatusIds | None = None
     statuses: status_table.Statuses = ()
     times: point_times.PointTimes = dataclasses.field(default_factory=point_times.PointTimes)
+
+
+_AnswerT = TypeVar("_AnswerT")
+_Decision = Callable[["Framework", pod_shape.PodInfo, snapshot.Snapshot], _AnswerT]
+
+
+def _kept_whole(decide: _Decision[_AnswerT]) -> _Decision[_AnswerT]:
+    """Let a framework forget all kept answers where `decide` raises: some may be half renewed."""
+
+    @functools.wraps(decide)
+    def ask(self: Framework, pod: pod_shape.PodInfo, snap: snapshot.Snapshot) -> _AnswerT:
+        try:
+            return decide(self, pod, snap)
+        except BaseException:
+            self._kept.forget()
+            raise
+
+    return ask
 
 
 class Framework:
@@ -156,6 +175,7 @@ class Framework:
 
     # --- the scheduling cycle --------------------------------------------------------------------
 
+    @_kept_whole
     def schedule_pod(self, pod: pod_shape.PodInfo, snap: snapshot.Snapshot) -> ScheduleResult:
         """Choose a node: PreFilter, Filter, PreScore, Score, the highest total."""
         cycle = self._begin(pod, snap)
@@ -245,12 +265,14 @@ class Framework:
         nodes = cycle.snap.node_count
         return ScheduleResult(None, cycle.state, answer, None, 0, nodes, answer.message)
 
+    @_kept_whole
     def feasible_rows(
         self, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
     ) -> npt.NDArray[np.intp]:
         """Return the rows of the nodes on which a pod fits, intp (f,); none where Filter fails."""
         return self._feasible(self._begin(pod, snap))
 
+    @_kept_whole
     def best_rows(self, pod: pod_shape.PodInfo, snap: snapshot.Snapshot) -> npt.NDArray[np.intp]:
         """Return the rows of the nodes of which one would be chosen, intp (b,)."""
         cycle = self._begin(pod, snap)
@@ -270,6 +292,7 @@ class Framework:
             return np.zeros(0, np.intp)
         return self._filters.feasible_rows(cycle, outcome, ids)
 
+    @_kept_whole
     def explain_pod(
         self, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
     ) -> explanation.Explanation:

@@ -274,6 +274,13 @@ class ShapeAnswersCache:
         self._alike: OrderedDict[tuple[bytes, str, Tolerations], ShapeAnswers] = OrderedDict()
         self._by_key: weakref.WeakValueDictionary[Hashable, Any] = weakref.WeakValueDictionary()
         self._stamp = (0, 0)
+        self._latest = datetime.datetime.min.replace(tzinfo=datetime.UTC)
+
+    def forget(self) -> None:
+        """Forget everything that is kept."""
+        self._kept.clear()
+        self._alike.clear()
+        self._by_key = weakref.WeakValueDictionary()
 
     def get(
         self, pod: pod_shape.PodInfo, tolerations: Tolerations, snap: snapshot.Snapshot
@@ -284,14 +291,13 @@ class ShapeAnswersCache:
         pod that names its node are kept apart.
         """
         stamp = (snap.counts.namespaces_generation, len(snap.nodes.resources))
-        if stamp != self._stamp:
-            self._kept.clear()
-            self._alike.clear()
-            self._by_key = weakref.WeakValueDictionary()
+        if stamp != self._stamp or snap.now < self._latest:
+            self.forget()  # set back, a clock may undo whatever has begun or ended by it
             self._stamp = stamp
+        self._latest = snap.now
         key = (pod.shape.index, pod.pod.spec.node_name, tolerations)
         answers = self._kept.get(key)
-        if answers is None or _is_over(answers.state.valid_until, snap.now):
+        if answers is None or _are_over(answers, snap.now):
             answers = self._kept[key] = self._of_alike(pod, tolerations, snap)
             if len(self._kept) > self._max_shapes:
                 self._kept.popitem(last=False)
@@ -307,7 +313,7 @@ class ShapeAnswersCache:
             return self._begin(pod.shape, tolerations, snap)
         key = (self._projection.key(pod.shape), pod.pod.spec.node_name, tolerations)
         answers = self._alike.get(key)
-        if answers is not None and not _is_over(answers.state.valid_until, snap.now):
+        if answers is not None and not _are_over(answers, snap.now):
             for plugin in self._sharing:
                 plugin.shares(answers.state, pod.shape)
         else:
@@ -363,8 +369,10 @@ def _union(plugins: Sequence[interface.FilterPlugin]) -> interface.Reads:
     return reads
 
 
-def _is_over(moment: datetime.datetime | None, now: datetime.datetime) -> bool:
-    return moment is not None and now >= moment
+def _are_over(answers: ShapeAnswers, now: datetime.datetime) -> bool:
+    """Return whether answers hold no longer: an error at Filter is to be asked about again."""
+    until = answers.state.valid_until
+    return (until is not None and now >= until) or bool(answers.table.errors)
 
 
 def lengthened(array: npt.NDArray[ScalarT], size: int) -> npt.NDArray[ScalarT]:
