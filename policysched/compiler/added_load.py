@@ -41,9 +41,9 @@ class AddedLoad:
         """Return float64 (N,), in the scale of the query; not to be written to."""
         recent = snap.placed.recent
         if recent is not self._recent:
-            self._recent = recent
             self._version = shape_answers.Version(interface.Reads.NODE | interface.Reads.USAGE)
         changed = self._version.changed_rows(snap)
+        self._recent = None  # begins anew if something raises
         if changed is None:
             self._added = np.zeros(snap.size)
             self._put(snap, recent.rows(self.seconds))
@@ -51,6 +51,7 @@ class AddedLoad:
             if len(self._added) < snap.size:
                 self._added = np.append(self._added, np.zeros(snap.size - len(self._added)))
             self._put(snap, changed.tolist())
+        self._recent = recent
         return self._added
 
     def at(self, node: snapshot.NodeRow) -> float:

@@ -23,6 +23,7 @@ class KeptColumn(Generic[column.ColumnT]):
         self._nodes: columns.NodeColumns | None = None
         self._version = shape_answers.Version(reads)
         self._valid_until: datetime.datetime | None = None
+        self._latest = datetime.datetime.min.replace(tzinfo=datetime.UTC)
         self._column: column.ColumnT | None = None
 
     def on(
@@ -46,6 +47,7 @@ class KeptColumn(Generic[column.ColumnT]):
         compute: Callable[[snapshot.NodeView, cycle_state.CycleState], column.ColumnT],
     ) -> column.ColumnT:
         rows = self._changed_rows(snap)
+        self._nodes = None  # begins anew if `compute` raises
         own_state = cycle_state.CycleState()
         if self._column is None or rows is None:
             full = compute(snap.all_rows(), own_state)
@@ -55,13 +57,13 @@ class KeptColumn(Generic[column.ColumnT]):
             new = compute(snap.at_rows(rows), own_state)
             self._column = column.patched(self._column, rows, new, snap.size)
             self._valid_until = _earlier(self._valid_until, own_state.valid_until)
+        self._nodes, self._latest = snap.nodes, snap.now
         return self._column
 
     def _changed_rows(self, snap: snapshot.Snapshot) -> columns.IntArray | None:
         is_over = self._valid_until is not None and snap.now >= self._valid_until
-        if self._nodes is not snap.nodes or is_over:
+        if self._nodes is not snap.nodes or is_over or snap.now < self._latest:
             self._version = shape_answers.Version(self._reads)
-            self._nodes = snap.nodes
         return self._version.changed_rows(snap)
 
 

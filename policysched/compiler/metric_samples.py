@@ -57,6 +57,7 @@ class MetricSamples:
         self._aggregate = None if window is None else aggregate_of(window)
         self._nodes: columns.NodeColumns | None = None
         self._version = (-1, -1)
+        self._read_at = datetime.datetime.min.replace(tzinfo=datetime.UTC)
         self._samples: Samples | None = None
 
     def current(self, snap: snapshot.Snapshot) -> Samples:
@@ -67,11 +68,12 @@ class MetricSamples:
             kept is not None
             and self._nodes is snap.nodes
             and self._version == version
+            and self._read_at <= snap.now
             and (kept.valid_until is None or snap.now < kept.valid_until)
         )
         if kept is None or not is_current:
             kept = self._samples = self._read(snap)
-            self._nodes, self._version = snap.nodes, version
+            self._nodes, self._version, self._read_at = snap.nodes, version, snap.now
         return kept
 
     def _read(self, snap: snapshot.Snapshot) -> Samples:

@@ -32,6 +32,14 @@ def keeps_answers(plugin: interface.Plugin) -> bool:
     return bool(reads) and interface.Reads.ANYTHING not in reads
 
 
+def keeps_preparation(plugin: interface.Plugin) -> bool:
+    """Return whether what it says at PreFilter and PreScore may be kept for equal pods as well.
+
+    Our own plugins look there at nothing but the pod; those of others may look at nodes.
+    """
+    return keeps_answers(plugin) and not asking.is_third_party(plugin)
+
+
 @dataclasses.dataclass(slots=True)
 class Cycle:
     """What one scheduling cycle works with.
@@ -111,7 +119,9 @@ class FilterRunner:
     ) -> None:
         """Take numbered plugins in order; the number identifies one across extension points."""
         self._pre_filters = pre_filters
-        self._kept_numbers = frozenset(n for n, p in (*pre_filters, *filters) if keeps_answers(p))
+        numbered = (*pre_filters, *filters)
+        self._kept_numbers = frozenset(n for n, p in numbered if keeps_answers(p))
+        self._prepared_numbers = frozenset(n for n, p in numbered if keeps_preparation(p))
         self._filters = filters
         self.recent_row_answers = row_answers.RecentRowAnswers()
 
@@ -179,22 +189,23 @@ class FilterRunner:
     def _runs(self, cycle: Cycle, outcome: PreFilterOutcome) -> Sequence[_Run]:
         """Return what is asked: kept stages, as many in a row as there are, and single plugins."""
         skipped = outcome.skipped
-        unkept = cycle.answers.planned("unkept filters", self._unkept)
-        asked = tuple([number for number in unkept if number not in skipped])
+        unsettled = cycle.answers.planned("unsettled filters", self._unsettled)
+        asked = tuple([number for number in unsettled if number not in skipped])
         return cycle.answers.planned(
             f"filter runs {asked}",
             lambda _: _runs_of(self._acting_stages(cycle), skipped, cycle),
         )
 
-    def _unkept(self, left_out: frozenset[int]) -> Sequence[int]:
+    def _unsettled(self, left_out: frozenset[int]) -> Sequence[int]:
+        """Return the numbers of plugins that PreFilter may skip for one of equal pods only."""
         numbers = (number for number, _ in self._filters)
-        return [n for n in numbers if n not in self._kept_numbers and n not in left_out]
+        return [n for n in numbers if n not in self._prepared_numbers and n not in left_out]
 
     def _pre_filter_one(
         self, number: int, plugin: interface.PreFilterPlugin, cycle: Cycle
     ) -> interface.PreFilterResult:
-        if number not in self._kept_numbers:
-            return _ask(plugin, cycle.state, cycle)
+        if number not in self._prepared_numbers:
+            return _ask(plugin, cycle.state_of(plugin), cycle)
         kept = cycle.answers.pre_filters.get(number)
         if kept is None:
             kept = _ask(plugin, cycle.answers.state, cycle)
@@ -216,7 +227,7 @@ class FilterRunner:
             del left_out
             skipped, silent = set[int](), set[int]()
             for number, plugin in acting:
-                if number in self._kept_numbers:
+                if number in self._prepared_numbers:
                     result = self._pre_filter_one(number, plugin, cycle)
                     if result.status.is_skip:
                         skipped.add(number)

@@ -29,6 +29,7 @@ class Scorer:
     Attributes:
         factor: what one unit of its final scores adds to the total, in hundredths of a point.
         keeps: whether its raw scores are kept for equal pods.
+        is_prepared: whether what it says at PreScore is, too.
         normalizes: whether they depend on which nodes are feasible.
         has_pre_score: whether it may have nothing to say about a pod.
         is_third_party: whether its final scores are checked as `asking` says.
@@ -39,6 +40,7 @@ class Scorer:
     score_name: str
     factor: int
     keeps: bool
+    is_prepared: bool
     normalizes: bool
     has_pre_score: bool
     is_third_party: bool

@@ -95,6 +95,7 @@ class ScoreRunner:
                 score_name=name,
                 factor=weights[name] * (score_table.HUNDREDTHS // scorers.units_per_point(p)),
                 keeps=filtering.keeps_answers(p),
+                is_prepared=filtering.keeps_preparation(p),
                 normalizes=hasattr(p, "normalize_score"),
                 has_pre_score=hasattr(p, "pre_score"),
                 is_third_party=asking.is_third_party(p),
@@ -185,12 +186,12 @@ class ScoreRunner:
         return Plan(kept, [(s, _Given()) for s in given], asked, compares=points is not None)
 
     def _acting(self, cycle: filtering.Cycle) -> Sequence[scorers.Scorer]:
-        """Return the plugins that score pods of this shape: PreScore of kept ones is asked once."""
+        """Return the plugins that score pods of this shape, as far as that is known for all."""
 
         def acting(left_out: frozenset[int]) -> Sequence[scorers.Scorer]:
             every = cycle.snap.all_rows()
             asked = (s for s in self._scorers if s.number not in left_out)
-            return [s for s in asked if not (s.keeps and _pre_score_skips(s, cycle, every))]
+            return [s for s in asked if not (s.is_prepared and _pre_score_skips(s, cycle, every))]
 
         return cycle.answers.planned("acting scores", acting)
 
@@ -233,6 +234,8 @@ class ScoreRunner:
         if scorer.scores_domains:
             raw = asking.ask_score(scorer.plugin, cycle.answers.state, cycle.pod, feasible)
         elif scorer.keeps:
+            if not scorer.is_prepared and _pre_score_skips(scorer, cycle, cycle.snap.all_rows()):
+                return None
             kept = _kept(scorer, cycle)
             raw = kept.scores(cycle.answers.state, cycle.pod, cycle.snap)[feasible.rows]
         elif _pre_score_skips(scorer, cycle, feasible):
