@@ -197,4 +197,5 @@ class DomainVerdicts:
             return rows
         is_flipped = np.zeros(len(self._ids), np.bool_)
         is_flipped[slots] = True
-        return np.flatnonzero(is_flipped[self._slots])
+        flipped: npt.NDArray[np.intp] = is_flipped[self._slots].nonzero()[0]
+        return flipped

@@ -97,7 +97,7 @@ class Slots:
         if len(gone):
             self.rows_in = self.rows_in - np.bincount(gone, minlength=count)
         has = self.rows_in > 0
-        return np.flatnonzero(has > had), np.flatnonzero(had > has)
+        return (has > had).nonzero()[0], (had > has).nonzero()[0]
 
     # --- points -----------------------------------------------------------------------------------
 
@@ -319,7 +319,7 @@ class KeptPoints:
         self._feasible = feasible
         if len(before) != size:
             return None
-        moved = np.flatnonzero(before != is_feasible)
+        moved = (before != is_feasible).nonzero()[0]  # `flatnonzero` without its checks
         if len(moved) == 0:
             return _NOTHING_MOVED
         comes = is_feasible[moved]

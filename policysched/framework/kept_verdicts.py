@@ -79,17 +79,17 @@ class KeptVerdicts:
         """Return int16 (N,), current, `DEAD` where there is no node; not to be written to."""
         changed = [stage.refresh(state, pod, snap, table) for stage in self._stages]
         changed.append(self._node_changes.news(snap.nodes.node_changes))  # some come or die
-        rows: set[int] | None = set()
+        rows: list[int] | None = []  # with repeats
         for each in changed:
             if each is None or rows is None:
                 rows = None
             elif each:
-                rows.update(each)
+                rows = rows + each
         if rows is None or len(self._ids) != snap.size:
             self._ids = self._merged(slice(0, snap.size), snap)
             self._feasible = None
         elif len(rows) > _FEW_ROWS:
-            at = np.array(list(rows), np.intp)
+            at = np.array(rows, np.intp)
             self._ids[at] = self._merged(at, snap)
             self._feasible = None
         else:
