@@ -21,6 +21,7 @@ from policysched.framework import (
     point_times,
     row_answers,
     shape_answers,
+    standings,
     status,
     status_table,
 )
@@ -176,6 +177,15 @@ class FilterRunner:
             return runs[0].feasible_rows(ids)
         return np.flatnonzero(ids == 0)
 
+    def kept_rejections(self, cycle: Cycle) -> standings.KeptRejections | None:
+        """Return what is kept of the rejections in `cycle.filtered`, None for nothing."""
+        if cycle.filtered is None or not cycle.runs:
+            return None
+        first = cycle.runs[0]
+        if isinstance(first, kept_verdicts.KeptVerdicts):
+            return first.rejections(cycle.filtered)
+        return None
+
     def _run_ids(self, run: _Run, cycle: Cycle) -> status_table.StatusIds:
         """Return int16 (N,), dead rows as they come."""
         answers, snap = cycle.answers, cycle.snap
@@ -190,9 +200,9 @@ class FilterRunner:
         """Return what is asked: kept stages, as many in a row as there are, and single plugins."""
         skipped = outcome.skipped
         unsettled = cycle.answers.planned("unsettled filters", self._unsettled)
-        asked = tuple([number for number in unsettled if number not in skipped])
+        asked = [number for number in unsettled if number not in skipped]
         return cycle.answers.planned(
-            f"filter runs {asked}",
+            ("filter runs", *asked),
             lambda _: _runs_of(self._acting_stages(cycle), skipped, cycle),
         )
 

@@ -13,7 +13,13 @@ import numpy as np
 import numpy.typing as npt
 
 from policysched.cluster import change_log, columns, pod_shape, snapshot
-from policysched.framework import cycle_state, kept_following, shape_answers, status_table
+from policysched.framework import (
+    cycle_state,
+    kept_following,
+    shape_answers,
+    standings,
+    status_table,
+)
 
 KeptStage: TypeAlias = shape_answers.KeptFilter | kept_following.KeptFollowing
 DEAD = -1
@@ -68,6 +74,7 @@ class KeptVerdicts:
         self._node_changes = change_log.Seen()
         self._ids: status_table.StatusIds = np.zeros(0, np.int16)
         self._feasible: npt.NDArray[np.intp] | None = None
+        self._rejections = standings.KeptRejections()
 
     def ids(
         self,
@@ -79,6 +86,8 @@ class KeptVerdicts:
         """Return int16 (N,), current, `DEAD` where there is no node; not to be written to."""
         changed = [stage.refresh(state, pod, snap, table) for stage in self._stages]
         changed.append(self._node_changes.news(snap.nodes.node_changes))  # some come or die
+        if changed[-1] != []:
+            self._rejections.forget()  # other names
         rows: list[int] | None = []  # with repeats
         for each in changed:
             if each is None or rows is None:
@@ -87,11 +96,11 @@ class KeptVerdicts:
                 rows = rows + each
         if rows is None or len(self._ids) != snap.size:
             self._ids = self._merged(slice(0, snap.size), snap)
-            self._feasible = None
+            self._forget()
         elif len(rows) > _FEW_ROWS:
             at = np.array(rows, np.intp)
             self._ids[at] = self._merged(at, snap)
-            self._feasible = None
+            self._forget()
         else:
             for row in rows:
                 self._patch(row, snap)
@@ -107,6 +116,14 @@ class KeptVerdicts:
         if self._feasible is None:
             self._feasible = _passing(self._ids)
         return self._feasible
+
+    def rejections(self, ids: status_table.StatusIds) -> standings.KeptRejections | None:
+        """Return what is kept of the rejections in `ids`, None unless `ids` returned these."""
+        return self._rejections if ids is self._ids else None
+
+    def _forget(self) -> None:
+        self._feasible = None
+        self._rejections.forget()
 
     def _merged(self, rows: columns.RowIndex, snap: snapshot.Snapshot) -> status_table.StatusIds:
         is_alive = snap.is_alive[rows]
@@ -124,6 +141,7 @@ class KeptVerdicts:
         before = self._ids.item(row)
         if found != before:
             self._ids[row] = found
+            self._rejections.forget()
             if not (found and before):
                 self._feasible = None
 

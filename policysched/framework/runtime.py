@@ -30,6 +30,7 @@ from policysched.framework import (
     score_table,
     scoring,
     shape_answers,
+    standings,
     status,
     status_table,
 )
@@ -54,6 +55,7 @@ class ScheduleResult:
         scores: points of the feasible nodes; None when there was nothing to choose.
         filtered: what Filter said of each row, None where it was not asked of all (`Diagnosis`).
         statuses: of Filter, by number; times: of the extension points so far.
+        kept_rejections: what is kept of `filtered` for the record, None for nothing.
     """
 
     node_name: str | None
@@ -66,6 +68,7 @@ class ScheduleResult:
     scores: score_table.ScoreTable | None = None
     filtered: status_table.StatusIds | None = None
     statuses: status_table.Statuses = ()
+    kept_rejections: standings.KeptRejections | None = None
     times: point_times.PointTimes = dataclasses.field(default_factory=point_times.PointTimes)
 
 
@@ -181,6 +184,7 @@ class Framework:
         cycle = self._begin(pod, snap)
         result = self._schedule(cycle)
         result.filtered, result.statuses = cycle.filtered, cycle.answers.table.statuses
+        result.kept_rejections = self._filters.kept_rejections(cycle)
         result.times = cycle.times
         return result
 

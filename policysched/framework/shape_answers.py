@@ -212,7 +212,7 @@ class ShapeAnswers:
     table: status_table.StatusTable = dataclasses.field(default_factory=status_table.StatusTable)
     pre_filters: dict[int, interface.PreFilterResult] = dataclasses.field(default_factory=dict)
     scores: dict[int, KeptScores] = dataclasses.field(default_factory=dict)
-    plan: dict[str, Sequence[Any]] = dataclasses.field(default_factory=dict)
+    plan: dict[Hashable, Sequence[Any]] = dataclasses.field(default_factory=dict)
     by_key: MutableMapping[Hashable, Any] = dataclasses.field(default_factory=dict)
 
     def shared(
@@ -237,7 +237,7 @@ class ShapeAnswers:
         return cast("SharedT", found)
 
     def planned(
-        self, point: str, make: Callable[[frozenset[int]], Sequence[PlannedT]]
+        self, point: Hashable, make: Callable[[frozenset[int]], Sequence[PlannedT]]
     ) -> Sequence[PlannedT]:
         """Return what `make` makes of the numbers of plugins left out, made once."""
         made = self.plan.get(point)
@@ -301,7 +301,7 @@ class ShapeAnswersCache:
             answers = self._kept[key] = self._of_alike(pod, tolerations, snap)
             if len(self._kept) > self._max_shapes:
                 self._kept.popitem(last=False)
-        if key in self._kept:
+        if self._max_shapes:
             self._kept.move_to_end(key)
         return answers
 

@@ -71,6 +71,29 @@ def rejections(
     )
 
 
+class KeptRejections:
+    """What `rejections` finds in answers that are the same for a while."""
+
+    def __init__(self) -> None:
+        """Start with nothing known."""
+        self._found: tuple[Rejection, ...] | None = None
+
+    def forget(self) -> None:
+        """Take note that answers, or names of nodes, are others than before."""
+        self._found = None
+
+    def of(
+        self, ids: status_table.StatusIds, statuses: Sequence[status.Status], names: Sequence[str]
+    ) -> tuple[Rejection, ...]:
+        """Return what `rejections` does; the arguments are the same until something is forgotten.
+
+        There may be further `statuses`, though.
+        """
+        if self._found is None:
+            self._found = rejections(ids, statuses, names)
+        return self._found
+
+
 def condensed(answer: status.Status) -> status.Status:
     """Return an answer with as many of its reasons as are kept, itself where that is all."""
     if sum(map(len, answer.reasons)) <= MAX_REASON_CHARACTERS:

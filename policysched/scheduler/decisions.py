@@ -242,7 +242,9 @@ def _condense(decision: Decision, result: runtime.ScheduleResult, snap: snapshot
         ended_by = result.diagnosis.pre_filter
         decision.pre_filter = None if ended_by is None else standings.condensed(ended_by)
     if result.filtered is not None and result.feasible_count < result.node_count:
-        decision.rejections = standings.rejections(result.filtered, result.statuses, names)
+        kept = result.kept_rejections
+        find = standings.rejections if kept is None else kept.of
+        decision.rejections = find(result.filtered, result.statuses, names)
     if result.scores is not None and result.node_name is not None:
         row = snap.nodes.row_of[result.node_name]
         decision.standing = standings.standing(result.scores, row, names, _NODES_WITH_POINTS)

@@ -64,7 +64,9 @@ def _told(framework: runtime.Framework, pod: pod_shape.PodInfo, snap: snapshot.S
         ids = result.filtered.tolist()
         told.append([result.statuses[i] if i >= 0 else None for i in ids])
         names = snap.nodes.names
-        found = standings.rejections(result.filtered, result.statuses, names)
+        kept = result.kept_rejections
+        find = standings.rejections if kept is None else kept.of
+        found = find(result.filtered, result.statuses, names)
         told.append(sorted(found, key=repr))
     if result.scores is not None:
         table, row = result.scores, snap.nodes.row_of[result.node_name or ""]
