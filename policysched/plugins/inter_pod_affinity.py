@@ -136,7 +136,7 @@ class InterPodAffinity:
         """Return one answer for each of the n nodes."""
         del pod
         tables = state.read(self.name, _FilterState).tables
-        found = [table.take(by_key.slots[nodes.rows]) for by_key, table in tables]
+        found = [table.take(by_key.at(nodes.rows)) for by_key, table in tables]
         ids = functools.reduce(np.maximum, found) if found else np.zeros(len(nodes), np.int16)
         answers = [status.SUCCESS, self._existing, self._anti_affinity, self._no_affinity]
         return status.NodeStatuses(ids, answers)
@@ -219,9 +219,10 @@ class InterPodAffinity:
     ) -> columns.IntArray:
         """Return int64 (n,): the sum over topology keys of what the node's domain adds."""
         del pod
-        total = np.zeros(len(nodes), np.int64)
-        for each in state.read(_SCORE, _ScoreState).sums:
-            total += each.table.take(each.domains.slots[nodes.rows])
+        first, *others = state.read(_SCORE, _ScoreState).sums
+        total = first.table.take(first.domains.at(nodes.rows))
+        for each in others:
+            total += each.table.take(each.domains.at(nodes.rows))
         return total
 
     def normalize_score(

@@ -68,10 +68,10 @@ class NodeResourcesBalancedAllocation:
         if counted is None:
             counted = self._counted(pod.shape, node.snapshot)
             state.write(self.name, counted)
-        allocated = [node.requested[column] for column, _ in counted]
-        requested = [node.requested[column] + amount for column, amount in counted]
-        allocatable = [node.allocatable[column] for column, _ in counted]
-        found = allocation.balance_of_one_node(requested, allocated, allocatable)
+        allocated, allocatable = node.requested, node.allocatable
+        found = allocation.balance_of_one_node(
+            [(allocated[column], amount, allocatable[column]) for column, amount in counted]
+        )
         if found is None:
             return int(self.score(state, pod, node.snapshot.at_rows(np.array([node.row])))[0])
         return found

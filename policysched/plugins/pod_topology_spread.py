@@ -221,7 +221,7 @@ class PodTopologySpread:
         del pod
         ids = np.zeros(len(nodes), np.int16)
         for by_key, table in state.read(self.name, _FilterState).tables:
-            ids = status_table.first_of(ids, table.take(by_key.slots[nodes.rows]))
+            ids = status_table.first_of(ids, table.take(by_key.at(nodes.rows)))
         return status.NodeStatuses(ids, self._answers)
 
     def remember(
@@ -366,19 +366,21 @@ def _points(
 ) -> tuple[columns.FloatArray, npt.NDArray[np.intp]]:
     """Return points, float64 (k,), and which of them each node gets, intp (n,)."""
     constraint = spread.constraint
-    slots = spread.nodes.slots[nodes.rows]
     if constraint.topology_key != spread_constraints.HOSTNAME:
         spread.sums.refresh()
         table = spreading.domain_points(spread.sums.table, weight, constraint.max_skew)
         table[0] = 0.0
-        return table, slots
-    on_node = _counts(spread, nodes.snapshot)[nodes.rows]
+        return table, spread.nodes.at(nodes.rows)
+    on_node = _counts(spread, nodes.snapshot)
+    if not isinstance(nodes.rows, slice):
+        on_node = on_node.take(nodes.rows)
     most = on_node.item(on_node.argmax())
+    if not spread.has_outside:
+        return spreading.domain_points(np.arange(most + 1), weight, constraint.max_skew), on_node
     points = spreading.domain_points(np.arange(-1, most + 1), weight, constraint.max_skew)
     points[0] = 0.0
     index = on_node + 1
-    if spread.has_outside:
-        index[slots == 0] = 0
+    index[spread.nodes.at(nodes.rows) == 0] = 0
     return points, index
 
 

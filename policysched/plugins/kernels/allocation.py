@@ -19,6 +19,7 @@ from policysched.plugins.kernels import go_math
 FULL_UTILIZATION = 100
 _LARGE = 2**55
 """A hundred times less is far from 2⁶³."""
+_FULL_SCORE = float(interface.MAX_NODE_SCORE)
 _PAIR = 2
 """Two resources have a formula of their own."""
 
@@ -143,27 +144,33 @@ def balanced_allocation(
     return half + go_math.divide(half + gain, np.array(2))
 
 
-def balance_of_one_node(
-    requested: Sequence[int], allocated: Sequence[int], allocatable: Sequence[int]
-) -> int | None:
-    """Return what `balanced_allocation` gives for two resources of one node.
+def balance_of_one_node(amounts: Sequence[tuple[int, int, int]]) -> int | None:
+    """Return what `balanced_allocation` gives for (allocated, asked, allocatable) of one node.
 
-    None where the arrays must be asked: for other numbers of them, and amounts near an overflow.
+    None where the arrays must be asked: unless there are two of them, and near an overflow.
     """
-    if len(allocatable) != _PAIR or not -_LARGE < min(allocated) <= max(requested) < _LARGE:
+    if len(amounts) != _PAIR:
         return None
-    half = interface.MAX_NODE_SCORE // 2
-    gain = _balance_of_pair(requested, allocatable) - _balance_of_pair(allocated, allocatable)
+    (one, one_asked, one_size), (other, other_asked, other_size) = amounts
+    if not (
+        -_LARGE < one <= one + one_asked < _LARGE
+        and -_LARGE < other <= other + other_asked < _LARGE
+    ):
+        return None
+    half, gain = interface.MAX_NODE_SCORE // 2, 0
+    if one_size and other_size:
+        after = _balance_of_pair(one + one_asked, one_size, other + other_asked, other_size)
+        gain = after - _balance_of_pair(one, one_size, other, other_size)
     return half + int((half + gain) / 2)
 
 
-def _balance_of_pair(requested: Sequence[int], allocatable: Sequence[int]) -> int:
-    one_size, other_size = allocatable
-    if not (one_size and other_size):
-        return interface.MAX_NODE_SCORE
-    one = min(float(requested[0]) / float(one_size), 1.0)
-    other = min(float(requested[1]) / float(other_size), 1.0)
-    return int((1 - abs((one - other) / 2)) * float(interface.MAX_NODE_SCORE))
+def _balance_of_pair(one: int, one_size: int, other: int, other_size: int) -> int:
+    one_share, other_share = float(one) / one_size, float(other) / other_size
+    if one_share > 1:
+        one_share = 1.0
+    if other_share > 1:
+        other_share = 1.0
+    return int((1 - abs((one_share - other_share) / 2)) * _FULL_SCORE)
 
 
 def balance(requested: columns.IntArray, allocatable: columns.IntArray) -> columns.IntArray:

@@ -35,6 +35,10 @@ class Domains:
         totals[0] = 0
         return totals
 
+    def at(self, rows: columns.RowIndex) -> npt.NDArray[np.intp]:
+        """Return intp (n,): the slots of `rows`."""
+        return self.slots[rows] if isinstance(rows, slice) else self.slots.take(rows)
+
     def present(self, rows: columns.RowIndex = slice(None)) -> columns.BoolArray:
         """Return bool (D + 1,): the domains that `rows` touch; entry 0 is False."""
         found: columns.BoolArray = np.bincount(self.slots[rows], minlength=self.count + 1) > 0

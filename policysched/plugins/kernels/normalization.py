@@ -32,8 +32,8 @@ def by_range(scores: columns.IntArray) -> columns.IntArray:
     """
     if len(scores) == 0:
         return scores
-    smallest = int(scores.min())
-    span = int(scores.max()) - smallest
+    smallest = scores.item(scores.argmin())  # faster than `min`
+    span = scores.item(scores.argmax()) - smallest
     if span == 0:
         return np.zeros(len(scores), np.int64)
     position = (scores - smallest).astype(np.float64) / np.float64(span)
