@@ -7,6 +7,7 @@ python -m benchmarks --help     what else there is
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 
 from benchmarks import compare
@@ -27,9 +28,25 @@ COMMANDS = {
 """The module and what it measures, by the first word of the command line."""
 
 
+_EXIT_INTERRUPTED = 130
+_EXIT_BROKEN_PIPE = 141
+"""As a shell shows a program that SIGPIPE ended."""
+
+
 def main(argv: list[str] | None = None) -> int:
-    """Run the benchmark that the command line asks for."""
-    words = sys.argv[1:] if argv is None else argv
+    """Run the benchmark that the command line asks for; readers may go whenever they like."""
+    try:
+        code = _run(sys.argv[1:] if argv is None else argv)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return _EXIT_BROKEN_PIPE
+    except KeyboardInterrupt:
+        return _EXIT_INTERRUPTED
+    return code
+
+
+def _run(words: list[str]) -> int:
     if words and words[0] in COMMANDS:
         # Only what is asked for is imported: the comparison never loads the engine.
         module = importlib.import_module(f"benchmarks.{COMMANDS[words[0]][0]}")

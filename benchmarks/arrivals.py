@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import concurrent.futures
+import dataclasses
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -14,26 +15,53 @@ _WORKERS = 32
 _PODS = f"/api/v1/namespaces/{workload_files.NAMESPACE}/pods"
 
 
+@dataclasses.dataclass
+class Arrived:
+    """When pods came, by name, in seconds since the epoch.
+
+    Attributes:
+        due: when each was to be sent; a benchmark that is late makes pods wait as well.
+        sent: when each was.
+    """
+
+    due: dict[str, float] = dataclasses.field(default_factory=dict)
+    sent: dict[str, float] = dataclasses.field(default_factory=dict)
+
+    @property
+    def per_second(self) -> float:
+        """How fast they were sent; 0 for none."""
+        seconds = max(self.sent.values()) - min(self.sent.values()) if self.sent else 0.0
+        return (len(self.sent) - 1) / seconds if seconds else 0.0
+
+    @property
+    def late_p99_ms(self) -> float:
+        """How long after they were due they were sent, but for one in a hundred; 0 for none."""
+        late = sorted(1000 * (at - self.due[name]) for name, at in self.sent.items())
+        return late[int(0.99 * (len(late) - 1))] if late else 0.0
+
+
 def send(
     client: api_client.ApiClient, pods: Sequence[Mapping[str, Any]], per_second: float
-) -> dict[str, float]:
-    """Create pods and return when each was sent, in seconds since the epoch, by name.
+) -> Arrived:
+    """Create pods and return when each was due and sent.
 
     Raises:
         api_client.ApiError: the API server has refused one.
     """
-    sent: dict[str, float] = {}
+    arrived = Arrived()
 
     def create(pod: Mapping[str, Any]) -> None:
-        sent[pod["metadata"]["name"]] = time.time()
+        arrived.sent[pod["metadata"]["name"]] = time.time()
         client.raw("POST", _PODS, pod)
 
-    started = time.monotonic()
+    started, began = time.monotonic(), time.time()
     with concurrent.futures.ThreadPoolExecutor(_WORKERS) as pool:
         made = []
         for number, pod in enumerate(pods):
-            time.sleep(max(0.0, started + number / per_second - time.monotonic()))
+            after = number / per_second
+            arrived.due[pod["metadata"]["name"]] = began + after
+            time.sleep(max(0.0, started + after - time.monotonic()))
             made.append(pool.submit(create, pod))
     for one in made:
         one.result()
-    return sent
+    return arrived

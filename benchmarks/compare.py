@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import argparse
 import pathlib
-import signal
 import sys
-import tempfile
 from collections.abc import Sequence
 
 from benchmarks import (
     comparison,
+    documents,
     estimates,
-    measurements,
+    goals,
     options,
+    origins,
+    orphans,
     plans,
+    ratios,
     report,
+    results,
     schedulers,
     workload_files,
 )
@@ -30,26 +33,23 @@ def main(words: Sequence[str], epilog: str) -> int:
     """Compare, list or report what the command line asks for."""
     parser = _parser(epilog)
     args = parser.parse_args(words)
-    if args.plan and _is_own_case(args):
-        parser.error("a plan says itself which workloads it measures, at which sizes")
+    _refuse_contradictions(parser, args)
+    kept: results.Results | None = None
     try:
-        plan = _plan(args)
-        only = [schedulers.POLICYSCHED] if args.profile else args.schedulers
-        comparisons = plans.comparisons(plan, only)
+        goals.load()
+        comparisons = plans.comparisons(_plan(args), _only(args))
+        if args.list or args.report:
+            return _tell(args, comparisons)
         file = _results_file(args)
-        if args.fresh and file is not None and not (args.list or args.report):
-            measurements.put_aside(file)
-        results = measurements.Results(file)
-        if args.list:
-            print(_listed(plan, comparisons, results))
-            return 0
-        if args.report:
-            print(report.markdown(results.measurements) if args.markdown else _told(results))
-            return 0
-        return _compare(args, comparisons, results)
-    except (workload_files.FileError, measurements.ResultsError) as error:
+        if args.fresh and file is not None:
+            results.put_aside(file)
+        kept = _results(args)
+        return _compare(args, comparisons, kept)
+    except (workload_files.FileError, results.ResultsError) as error:
+        if kept is not None and kept.added:
+            print(_report(args, kept))
         _note(str(error))
-        return 2
+        return options.EXIT_WRONG_INPUT
     except components.ComponentError as error:
         _note(str(error))
         return 1
@@ -59,32 +59,65 @@ def main(words: Sequence[str], epilog: str) -> int:
         return 130
 
 
+def _refuse_contradictions(parser: options.Parser, args: argparse.Namespace) -> None:
+    if args.plan and _is_own_case(args):
+        parser.error("a plan says itself what is measured, at which sizes and how often")
+    if args.report and _results_file(args) is None:
+        parser.error("there is nothing to report: own cases are kept where --results says, only")
+    if args.all_versions and not args.report:
+        parser.error("--all-versions is about --report")
+
+
+def _tell(args: argparse.Namespace, comparisons: Sequence[plans.Comparison]) -> int:
+    """List or report; neither changes anything."""
+    file = _results_file(args)
+    if args.report and file is not None:
+        results.require(file)
+    kept = results.Results(file) if args.all_versions else _results(args)
+    if args.list:
+        print(_listed(_plan(args), comparisons, kept))
+        return 0
+    print(_report(args, kept))
+    return _exit_code(kept)
+
+
 def _compare(
-    args: argparse.Namespace,
-    comparisons: Sequence[plans.Comparison],
-    results: measurements.Results,
+    args: argparse.Namespace, comparisons: Sequence[plans.Comparison], kept: results.Results
 ) -> int:
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that servers are ended, too
-    _warn_of_other_sources(results)
     run_options = schedulers.Options(args.flag, args.profile)
-    with tempfile.TemporaryDirectory(prefix="policysched-bench-") as folder:
-        comparing = comparison.Comparing(results, pathlib.Path(folder), run_options, _note)
+    with kept.opened(), orphans.folder_without_orphans() as folder:
+        for line in report.left_out_notes(kept.left_out):
+            _note(line)
+        comparing = comparison.Comparing(kept, folder, run_options, _note)
         comparing.run(comparisons)
-    print(report.markdown(results.measurements) if args.markdown else _told(results))
+    print(_report(args, kept))
     if comparing.failed:
         _note("failed: " + "; ".join(str(case) for case in comparing.failed))
         return 1
-    return 0
+    return _exit_code(kept)
 
 
-def _told(results: measurements.Results) -> str:
-    return report.text(results.measurements)
+def _results(args: argparse.Namespace) -> results.Results:
+    """Return what has been measured by what is here now."""
+    return results.Results(_results_file(args), origins.judge(args.flag))
 
 
-def _warn_of_other_sources(results: measurements.Results) -> None:
-    sources = {one.source for one in results.measurements if one.scheduler != "kube-scheduler"}
-    if sources - {schedulers.source()}:
-        _note("some results are of another version of policysched; --fresh begins anew")
+def _report(args: argparse.Namespace, kept: results.Results) -> str:
+    form = documents.markdown if args.markdown else report.text
+    return form(kept.measurements, kept.left_out)
+
+
+def _exit_code(kept: results.Results) -> int:
+    return 1 if ratios.broken_rules(kept.measurements) else 0
+
+
+def _only(args: argparse.Namespace) -> Sequence[str]:
+    """Return which schedulers run; of those that are profiled policysched alone."""
+    if not args.profile:
+        return list(args.schedulers)
+    return [schedulers.with_policy(name) for name in args.policies or ()] or [
+        schedulers.POLICYSCHED
+    ]
 
 
 def _plan(args: argparse.Namespace) -> plans.Plan:
@@ -122,11 +155,11 @@ def _results_file(args: argparse.Namespace) -> pathlib.Path | None:
 
 
 def _listed(
-    plan: plans.Plan, comparisons: Sequence[plans.Comparison], results: measurements.Results
+    plan: plans.Plan, comparisons: Sequence[plans.Comparison], kept: results.Results
 ) -> str:
     """Return a line for each case: what is done, and how long the rest takes."""
-    made, total = results.keys(), 0.0
-    estimate = estimates.Estimate(results.measurements)
+    made, total = kept.keys(), 0.0
+    estimate = estimates.Estimate(kept.measurements)
     lines = [plan.description, f"{'':<58}{'done':>8}{'left':>14}"]
     for one in comparisons:
         turns = list(one.turns())
@@ -135,6 +168,7 @@ def _listed(
         total += seconds
         about = f"about {estimates.duration(seconds)}" if left else ""
         lines.append(f"{one.case!s:<58}{f'{len(turns) - len(left)}/{len(turns)}':>8}{about:>18}")
+    lines += report.left_out_notes(kept.left_out)
     return "\n".join([*lines, f"all that is left: about {estimates.duration(total)}"])
 
 
@@ -142,8 +176,8 @@ def _note(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
 
 
-def _parser(epilog: str) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+def _parser(epilog: str) -> options.Parser:
+    parser = options.Parser(
         prog="python -m benchmarks",
         description="Let kube-scheduler and policysched bind the same pods on the same real API "
         "server, in turn, and print ratios. Results are kept case by case; the same command goes "
@@ -172,14 +206,22 @@ def _add_what(parser: argparse.ArgumentParser) -> None:
     )
     what.add_argument("--list", action="store_true", help="list cases, and how long they take")
     what.add_argument("--report", action="store_true", help="print what has been measured")
-    what.add_argument("--markdown", action="store_true", help="print a table for documents")
+    what.add_argument(
+        "--all-versions",
+        action="store_true",
+        help="report runs whatever they were made with; without it those of other workloads, "
+        "policies, flags and versions of a scheduler are left out, and counted",
+    )
+    what.add_argument("--markdown", action="store_true", help="print tables for documents")
     what.add_argument(
         "--results",
         metavar="FILE",
         help=f"where results are kept; default: {RESULTS}/PLAN.jsonl, nowhere for own cases",
     )
     what.add_argument(
-        "--fresh", action="store_true", help="begin anew; what there is gets the ending .old"
+        "--fresh",
+        action="store_true",
+        help="begin anew; what there is gets the ending .old, .old.2, …",
     )
 
 
@@ -191,9 +233,12 @@ def _add_own_cases(parser: argparse.ArgumentParser) -> None:
     )
     own.add_argument("--nodes", type=options.numbers, metavar="N,N", help="default: 1000,5000")
     own.add_argument(
-        "--pods", type=int, metavar="N", help="default: what the workload says for the size"
+        "--pods",
+        type=options.at_least(2),
+        metavar="N",
+        help="default: what the workload says for the size",
     )
-    own.add_argument("--repeat", type=int, metavar="N", help=f"default: {_REPEATS}")
+    own.add_argument("--repeat", type=options.at_least(1), metavar="N", help=f"default: {_REPEATS}")
     own.add_argument(
         "--arrivals", type=options.numbers, metavar="N,N", help="pods a second, not a backlog"
     )

@@ -14,6 +14,7 @@ from benchmarks import (
     metric_server,
     plans,
     profiles,
+    results,
     schedulers,
     turns,
     workload_files,
@@ -46,7 +47,7 @@ class Comparing:
         failed: the cases that ended with an error.
     """
 
-    results: measurements.Results
+    results: results.Results
     folder: pathlib.Path
     options: schedulers.Options
     note: Callable[[str], None] = lambda _: None

@@ -8,7 +8,6 @@ which another node would win, and one that fits nowhere, for which edits are tri
 
 from __future__ import annotations
 
-import argparse
 import json
 import pathlib
 import statistics
@@ -147,10 +146,12 @@ def seconds(argv: list[str]) -> float:
 
 def main(argv: list[str]) -> int:
     """Print the seconds of `explain pod` by the size of the cluster."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks explain", description=__doc__)
+    parser = options.Parser(prog="python -m benchmarks explain", description=__doc__)
     parser.add_argument("--nodes", type=options.numbers, default=[1000, 5000], metavar="N,N")
-    parser.add_argument("--pods", type=int, default=5, help="placed pods of each node")
-    parser.add_argument("--repeat", type=int, default=5)
+    parser.add_argument(
+        "--pods", type=options.at_least(1), default=5, help="placed pods of each node"
+    )
+    parser.add_argument("--repeat", type=options.at_least(1), default=5)
     parser.add_argument("--keep", type=pathlib.Path, metavar="FOLDER", help="leave the dumps here")
     args = parser.parse_args(argv)
     with tempfile.TemporaryDirectory(prefix="policysched-bench-") as temporary:

@@ -9,17 +9,16 @@ they place a second. policysched is killed midway, with SIGKILL, and started aga
 
 from __future__ import annotations
 
-import argparse
-import pathlib
+import shutil
 import statistics
 import sys
-import tempfile
 from typing import TYPE_CHECKING
 
-from benchmarks import karmada_runs
+from benchmarks import karmada_runs, options, orphans
 from tests.karmada import twins
 
 if TYPE_CHECKING:
+    import pathlib
     from collections.abc import Callable, Sequence
 
 _HEADER = (
@@ -71,34 +70,48 @@ def _ratios(pairs: Sequence[dict[str, karmada_runs.Measurement]]) -> str:
 
 def main(argv: list[str]) -> int:
     """Run both in turn, and print a table."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks karmada")
-    parser.add_argument("--clusters", type=int, default=100)
-    parser.add_argument("--bindings", type=int, default=10_000)
+    parser = options.Parser(prog="python -m benchmarks karmada")
+    parser.add_argument("--clusters", type=options.at_least(1), default=100)
+    parser.add_argument("--bindings", type=options.at_least(1), default=10_000)
     parser.add_argument(
-        "--bindings-real", type=int, default=2_000, help="how many karmada-scheduler gets of them"
+        "--bindings-real",
+        type=options.at_least(1),
+        default=2_000,
+        help="how many karmada-scheduler gets of them",
     )
     parser.add_argument(
-        "--kill-at", type=float, default=0.5, help="share of bindings; 0 for no kill"
+        "--kill-at", type=options.share, default=0.5, help="share of bindings; 0 for no kill"
     )
-    parser.add_argument("--repeat", type=int, default=1)
+    parser.add_argument("--repeat", type=options.at_least(1), default=1)
     args = parser.parse_args(argv)
     cases = {
         twins.THEIRS: karmada_runs.Case(args.clusters, min(args.bindings_real, args.bindings)),
         twins.OURS: karmada_runs.Case(args.clusters, args.bindings, args.kill_at),
     }
-    pairs = []
-    sys.stdout.write(f"{_HEADER}\n")
-    for repeat in range(args.repeat):
-        pair = {}
-        for name in karmada_runs.NAMES if repeat % 2 == 0 else karmada_runs.NAMES[::-1]:
-            with tempfile.TemporaryDirectory(prefix="policysched-bench-") as folder:
-                pair[name] = karmada_runs.run(name, cases[name], pathlib.Path(folder))
-            sys.stdout.write(f"{_line(pair[name])}\n")
-            sys.stdout.flush()
-        pairs.append(pair)
+    with orphans.folder_without_orphans() as folder:
+        pairs = _pairs(cases, args.repeat, folder)
     sys.stdout.write(f"{_ratios(pairs)}\n{_LEGEND}")
     is_right = all(one.unfinished == one.written_twice == 0 for one in _ours(pairs))
     return 0 if is_right else 1
+
+
+def _pairs(
+    cases: dict[str, karmada_runs.Case], repeats: int, folder: pathlib.Path
+) -> list[dict[str, karmada_runs.Measurement]]:
+    """Run both in turn, as often as asked for, and tell of each run."""
+    pairs = []
+    sys.stdout.write(f"{_HEADER}\n")
+    for repeat in range(repeats):
+        pair = {}
+        for name in karmada_runs.NAMES if repeat % 2 == 0 else karmada_runs.NAMES[::-1]:
+            own = folder / f"{repeat}-{name}"
+            own.mkdir()
+            pair[name] = karmada_runs.run(name, cases[name], own)
+            shutil.rmtree(own, ignore_errors=True)
+            sys.stdout.write(f"{_line(pair[name])}\n")
+            sys.stdout.flush()
+        pairs.append(pair)
+    return pairs
 
 
 def _ours(

@@ -8,7 +8,6 @@ machine with other work the shortest run says most; CPU seconds are those of the
 
 from __future__ import annotations
 
-import argparse
 import os
 import pathlib
 import resource
@@ -16,6 +15,8 @@ import subprocess
 import sys
 import tempfile
 import time
+
+from benchmarks import options
 
 _HEADER = """\
 version 1
@@ -68,8 +69,10 @@ def measure(command: list[str], folder: pathlib.Path, repeat: int) -> tuple[floa
 
 def main(argv: list[str]) -> int:
     """Measure and print."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks lint", description=__doc__)
-    parser.add_argument("--repeat", type=int, default=10, help="runs of each command")
+    parser = options.Parser(prog="python -m benchmarks lint", description=__doc__)
+    parser.add_argument(
+        "--repeat", type=options.at_least(1), default=10, help="runs of each command"
+    )
     args = parser.parse_args(argv)
     python = [sys.executable, "-m", "policysched"]
     with tempfile.TemporaryDirectory(prefix="policysched-bench-") as name:

@@ -1,17 +1,14 @@
-"""What was measured: one line of JSON for each run of a scheduler, in a file that may grow."""
+"""What is measured of one run of a scheduler, and what it was measured with."""
 
 from __future__ import annotations
 
-import pathlib
-from collections.abc import Sequence
+from typing import Annotated
 
 import msgspec
 
 from benchmarks import schedulers
 
-
-class ResultsError(Exception):
-    """A file of results holds something else; the text says where."""
+_AboveZero = Annotated[float, msgspec.Meta(gt=0)]
 
 
 class Case(msgspec.Struct, frozen=True):
@@ -26,7 +23,7 @@ class Case(msgspec.Struct, frozen=True):
     """
 
     workload: str
-    nodes: int
+    nodes: Annotated[int, msgspec.Meta(ge=1)]
     pods: int
     arrivals_per_second: float = 0.0
     compares: str = "schedulers"
@@ -65,14 +62,32 @@ class Quality(msgspec.Struct, frozen=True):
 class Latency(msgspec.Struct, frozen=True):
     """Milliseconds until pods were bound: quantiles over the pods.
 
-    Arriving pods count from the moment in which they were sent to the API server, those of a
-    backlog from the start of the scheduler.
+    Arriving pods count from the moment in which they were due, whenever the benchmark got to send
+    them; those of a backlog from the start of the scheduler.
     """
 
     p50_ms: float
     p90_ms: float
     p99_ms: float
     max_ms: float
+
+
+class Origin(msgspec.Struct, frozen=True):
+    """What a run was made with beside its case; runs of other origins are not compared.
+
+    Attributes:
+        workload: hash of what its file creates.
+        policysched: hash of the files of the package.
+        kube_scheduler: its version.
+        policy: hash of the policy's text; "" without one.
+        flags: further ones of policysched.
+    """
+
+    workload: str
+    policysched: str
+    kube_scheduler: str
+    policy: str = ""
+    flags: tuple[str, ...] = ()
 
 
 class Measurement(msgspec.Struct, frozen=True):
@@ -91,21 +106,24 @@ class Measurement(msgspec.Struct, frozen=True):
         total_cpu_seconds: of the scheduler since its start.
         peak_memory_mib: of the scheduler since its start.
         others_share: of the machine's CPU time, what went to other processes meanwhile.
-        arrived_per_second: how fast pods really came, which a busy machine may slow down; 0 for a
-            backlog.
+        arrived_per_second: how fast pods were really sent, which a busy machine may slow down; 0
+            for a backlog.
+        sent_late_p99_ms: how long after they were due pods were sent, which the waits of both
+            schedulers have in them; 0 for a backlog.
         latency: until pods were bound.
         quality: where they were bound.
-        source: hash of the sources of policysched.
+        origin: what it was made with; None in lines of older benchmarks.
         machine: how many cores, which Python.
+        churn_turns: how often objects came, or came and went, in the same time as `cpu_seconds`.
     """
 
     case: Case
     scheduler: str
     repeat: int
-    bound: int
+    bound: Annotated[int, msgspec.Meta(ge=1)]
     start_seconds: float
-    bind_seconds: float
-    pods_per_second: float
+    bind_seconds: _AboveZero
+    pods_per_second: _AboveZero
     events_behind_seconds: float
     cpu_seconds: float
     server_cpu_seconds: float
@@ -114,9 +132,11 @@ class Measurement(msgspec.Struct, frozen=True):
     others_share: float
     latency: Latency
     quality: Quality
-    source: str = ""
     machine: str = ""
     arrived_per_second: float = 0.0
+    origin: Origin | None = None
+    churn_turns: int = 0
+    sent_late_p99_ms: float = 0.0
 
     @property
     def key(self) -> tuple[Case, str, int]:
@@ -126,81 +146,4 @@ class Measurement(msgspec.Struct, frozen=True):
     @property
     def told_per_second(self) -> float:
         """Bindings a second, until the last event was written."""
-        return self.bound / (self.bind_seconds + self.events_behind_seconds)
-
-
-class Results:
-    """A file of measurements; each is written when it has been made.
-
-    Attributes:
-        measurements: all so far.
-    """
-
-    def __init__(self, file: pathlib.Path | None) -> None:
-        """Read what the file holds already; without a file nothing is kept.
-
-        A last line without an end is what a killed benchmark was writing; it is taken away.
-
-        Raises:
-            ResultsError: a line is no measurement, or the file cannot be read.
-        """
-        self._file = file
-        self.measurements: list[Measurement] = []
-        if file is not None:
-            self.measurements += _read(file)
-
-    def keys(self) -> set[tuple[Case, str, int]]:
-        """Return what has been measured."""
-        return {one.key for one in self.measurements}
-
-    def add(self, one: Measurement) -> None:
-        """Keep a measurement."""
-        self.measurements.append(one)
-        if self._file is not None:
-            with self._file.open("ab") as file:
-                file.write(msgspec.json.encode(one) + b"\n")
-
-
-def read(file: pathlib.Path) -> Sequence[Measurement]:
-    """Return the measurements of a file that has to be there.
-
-    Raises:
-        ResultsError: it is missing, or a line is no measurement.
-    """
-    if not file.is_file():
-        raise ResultsError(f"there is no file {file}")
-    return Results(file).measurements
-
-
-def put_aside(file: pathlib.Path) -> None:
-    """Give a file of results, where there is one, the ending `.old`, in the place of an older one.
-
-    Raises:
-        ResultsError: it cannot be renamed.
-    """
-    try:
-        if file.exists():
-            file.replace(file.with_name(f"{file.name}.old"))
-    except OSError as error:
-        raise ResultsError(str(error)) from error
-
-
-def _read(file: pathlib.Path) -> list[Measurement]:
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        if not file.exists():
-            return []
-        content = file.read_bytes()
-        whole, _, rest = content.rpartition(b"\n")
-        if rest:
-            file.write_bytes(content[: len(content) - len(rest)])
-    except OSError as error:
-        raise ResultsError(str(error)) from error
-    return [_decoded(file, number, line) for number, line in enumerate(whole.splitlines(), 1)]
-
-
-def _decoded(file: pathlib.Path, number: int, line: bytes) -> Measurement:
-    try:
-        return msgspec.json.decode(line, type=Measurement)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise ResultsError(f"{file}:{number}: this is no measurement: {error}") from error
+        return self.bound / (self.bind_seconds + max(0.0, self.events_behind_seconds))

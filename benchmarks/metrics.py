@@ -9,7 +9,6 @@ scores of node-load.policy. So both meet the same refreshes and the same noise o
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import collections
 import contextlib
@@ -27,6 +26,7 @@ from typing import Any
 
 import msgspec
 
+from benchmarks import options
 from policysched import clock as clocks
 from policysched.app import policies, process
 from policysched.cluster import cache as caches
@@ -176,10 +176,10 @@ def _wait_for_rates(server: prometheus.Prometheus, nodes: int) -> None:
 
 def main(argv: Sequence[str]) -> int:
     """Run for as long as the command line says and print what was counted."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks metrics", description=__doc__)
-    parser.add_argument("--minutes", type=float, default=1.0)
-    parser.add_argument("--nodes", type=int, default=1000)
-    parser.add_argument("--rate", type=float, default=100.0, help="pods a second")
+    parser = options.Parser(prog="python -m benchmarks metrics", description=__doc__)
+    parser.add_argument("--minutes", type=options.above_zero, default=1.0)
+    parser.add_argument("--nodes", type=options.at_least(1), default=1000)
+    parser.add_argument("--rate", type=options.above_zero, default=100.0, help="pods a second")
     parser.add_argument("--no-placed-adds", action="store_true", help="go by samples alone")
     args = parser.parse_args(argv)
     pods = round(args.minutes * 60 * args.rate)

@@ -65,11 +65,13 @@ def _dump(nodes: int, pods_of_a_node: int, pending: int) -> dict[str, Any]:
 
 def main(argv: list[str]) -> int:
     """Print the seconds of `plan` by the size of the cluster and the case."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks plan", description=__doc__)
+    parser = options.Parser(prog="python -m benchmarks plan", description=__doc__)
     parser.add_argument("--nodes", type=options.numbers, default=[1000], metavar="N,N")
-    parser.add_argument("--pods", type=int, default=5, help="running pods of each node")
-    parser.add_argument("--pending", type=int, default=500, help="pending pods")
-    parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument(
+        "--pods", type=options.at_least(0), default=5, help="running pods of each node"
+    )
+    parser.add_argument("--pending", type=options.at_least(0), default=500, help="pending pods")
+    parser.add_argument("--repeat", type=options.at_least(1), default=3)
     args = parser.parse_args(argv)
     with tempfile.TemporaryDirectory(prefix="policysched-bench-") as folder:
         for nodes in args.nodes:

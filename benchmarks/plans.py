@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import pathlib
+import zlib
 from collections.abc import Iterator, Sequence
+from typing import Annotated, TypeAlias
 
 import msgspec
 
@@ -12,6 +14,7 @@ from benchmarks import measurements, schedulers, workload_files
 
 FOLDER = pathlib.Path(__file__).resolve().parent / "plans"
 _SECONDS_OF_ARRIVALS = 20
+_Rate: TypeAlias = Annotated[float, msgspec.Meta(ge=0.1)]
 
 
 class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -27,11 +30,11 @@ class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             itself without a policy, instead of with kube-scheduler.
     """
 
-    workloads: list[str]
-    nodes: list[int]
-    pods: int | None = None
-    repeats: int | None = None
-    arrivals_per_second: list[float] = []
+    workloads: Annotated[list[str], msgspec.Meta(min_length=1)]
+    nodes: Annotated[list[workload_files.Count], msgspec.Meta(min_length=1)]
+    pods: workload_files.PodCount | None = None
+    repeats: workload_files.Count | None = None
+    arrivals_per_second: list[_Rate] = []
     policies: list[str] = []
 
 
@@ -45,8 +48,8 @@ class Plan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """
 
     description: str
-    cases: list[Entry]
-    repeats: int = 3
+    cases: Annotated[list[Entry], msgspec.Meta(min_length=1)]
+    repeats: workload_files.Count = 3
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,7 +57,9 @@ class Comparison:
     """A case and who runs it, how often.
 
     Attributes:
-        names: in this order in every other repeat, and in the opposite one in between.
+        names: in this order in every other repeat, and in the opposite one in between; which of
+            them comes first follows from the case, so that none has the first turn of all cases
+            that are run once.
     """
 
     case: measurements.Case
@@ -63,8 +68,9 @@ class Comparison:
 
     def turns(self) -> Iterator[tuple[int, str]]:
         """Give (repeat, scheduler) in the order of the runs."""
+        first = zlib.crc32(str(self.case).encode())
         for repeat in range(self.repeats):
-            for name in self.names if repeat % 2 == 0 else self.names[::-1]:
+            for name in self.names if (first + repeat) % 2 == 0 else self.names[::-1]:
                 yield repeat, name
 
 

@@ -8,7 +8,6 @@ largest run. Both axes are logarithmic: equal ratios are equal distances.
 
 from __future__ import annotations
 
-import argparse
 import bisect
 import collections
 import dataclasses
@@ -19,7 +18,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from xml.sax import saxutils
 
-from benchmarks import measurements, schedulers
+from benchmarks import measurements, options, origins, results, schedulers
 
 _WIDTH, _HEIGHT = 760, 434
 _LEFT, _RIGHT, _TOP, _BOTTOM = 64, 190, 44, 66
@@ -171,24 +170,36 @@ def _drawable(made: Sequence[measurements.Measurement]) -> list[Line]:
     """Return the lines that have a length.
 
     Raises:
-        measurements.ResultsError: there are none.
+        results.ResultsError: there are none.
     """
     drawn = [line for line in lines(made) if len(line.speeds) > 1]
     if not drawn:
-        raise measurements.ResultsError("the results have no backlog at two numbers of nodes")
+        raise results.ResultsError("the results have no backlog at two numbers of nodes")
     return drawn
+
+
+def _made(file: pathlib.Path, *, all_versions: bool) -> Sequence[measurements.Measurement]:
+    """Return the runs of a file that belong together, and tell how many others it has."""
+    results.require(file)
+    kept = results.Results(file) if all_versions else results.Results(file, origins.judge())
+    for reason, count in kept.left_out.items():
+        print(f"left out: {count} runs {reason}; --all-versions draws them", file=sys.stderr)
+    return kept.measurements
 
 
 def main(argv: Sequence[str]) -> int:
     """Draw what a file of results has."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks plot", description=__doc__)
+    parser = options.Parser(prog="python -m benchmarks plot", description=__doc__)
     parser.add_argument("--results", type=pathlib.Path, required=True, metavar="FILE")
     parser.add_argument("--out", type=pathlib.Path, required=True, metavar="FILE.svg")
+    parser.add_argument(
+        "--all-versions", action="store_true", help="draw runs whatever they were made with"
+    )
     args = parser.parse_args(argv)
     try:
-        made = measurements.read(args.results)
+        made = _made(args.results, all_versions=args.all_versions)
         args.out.write_text(svg(_drawable(made), caption(made)), encoding="utf-8")
-    except (measurements.ResultsError, OSError) as error:
+    except (results.ResultsError, OSError) as error:
         print(error, file=sys.stderr)
         return 2
     return 0

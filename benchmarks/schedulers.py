@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
-import hashlib
 import pathlib
 import sys
 from collections.abc import Sequence
 
-import policysched
 from benchmarks import profiles, workload_files
 from tests.realcluster import control_plane, kube_scheduler, process
 
@@ -57,16 +54,6 @@ def needs_prometheus(name: str) -> bool:
     """Return whether a scheduler has a policy that reads metrics."""
     _, _, policy = name.partition("+")
     return bool(policy) and "\nmetric " in policy_file(policy).read_text(encoding="utf-8")
-
-
-@functools.cache
-def source() -> str:
-    """Return a hash of the sources of policysched, which tells versions apart."""
-    digest = hashlib.sha256()
-    folder = pathlib.Path(policysched.__file__).parent
-    for file in sorted(folder.rglob("*.py")):
-        digest.update(file.read_bytes())
-    return digest.hexdigest()[:12]
 
 
 def prepare(

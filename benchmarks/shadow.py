@@ -8,7 +8,6 @@ plugins with a policy in force, and again with a second policy beside it.
 
 from __future__ import annotations
 
-import argparse
 import random
 import statistics
 import time
@@ -89,9 +88,9 @@ def measure(nodes: int, pods: int) -> tuple[list[float], list[float]]:
 
 def main(argv: list[str]) -> int:
     """Print milliseconds of CPU time: mean, median, 99th percentile."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks shadow")
+    parser = options.Parser(prog="python -m benchmarks shadow")
     parser.add_argument("--nodes", type=options.numbers, default=[1000, 5000], metavar="N,N")
-    parser.add_argument("--pods", type=int, default=2000)
+    parser.add_argument("--pods", type=options.at_least(2 * _WORKLOADS), default=2000)
     args = parser.parse_args(argv)
     print(f"{'nodes':>6}  {'decision':8}  {'mean':>7}  {'median':>7}  {'p99':>7}  ms of CPU time")
     for nodes in args.nodes:

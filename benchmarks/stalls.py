@@ -10,7 +10,6 @@ other threads and processes took.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import dataclasses
 import pathlib
@@ -21,7 +20,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
-from benchmarks import metric_server
+from benchmarks import metric_server, options
 from policysched import clock as clocks
 from policysched.app import policies, process
 from policysched.cluster import cache as caches
@@ -189,10 +188,10 @@ def _tell(what: str, turns: Turns, seconds: float) -> None:
 
 def main(argv: Sequence[str]) -> int:
     """Measure once and print."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks stalls", description=__doc__)
-    parser.add_argument("--nodes", type=int, default=5000)
-    parser.add_argument("--metrics", type=int, default=5)
-    parser.add_argument("--steps", type=int, default=65)
+    parser = options.Parser(prog="python -m benchmarks stalls", description=__doc__)
+    parser.add_argument("--nodes", type=options.at_least(1), default=5000)
+    parser.add_argument("--metrics", type=options.at_least(1), default=5)
+    parser.add_argument("--steps", type=options.at_least(1), default=65)
     args = parser.parse_args(argv)
     size = Size(args.nodes, args.metrics, args.steps)
     instances = list(metrics_scene.instances(size.nodes).values())

@@ -15,7 +15,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from benchmarks import arrivals, churn, measurements, process_usage, quality, schedulers
+from benchmarks import arrivals, churn, measurements, origins, process_usage, quality, schedulers
 from benchmarks import workload_files as workloads
 from tests.e2e import cluster_state
 from tests.realcluster import api_client, control_plane, manifests, process, watching
@@ -66,13 +66,14 @@ class Scene:
 
 @dataclasses.dataclass(frozen=True)
 class _Usage:
-    """CPU seconds so far."""
+    """CPU seconds so far, and turns of churn."""
 
     scheduler: float
     servers: float
     own: float
     machine: float
     at_seconds: float
+    churn_turns: int
 
 
 @dataclasses.dataclass
@@ -81,23 +82,29 @@ class Times:
 
     Attributes:
         began: when the first initial pod was preempted, before the first binding.
-        sent: by pod, where pods arrive.
+        arrived: by pod, where pods arrive.
         usage: at the first binding or preemption, and at the last event.
     """
 
     started: float = 0.0
     began: float = math.inf
     ended: float = 0.0
-    sent: Mapping[str, float] = dataclasses.field(default_factory=dict)
+    arrived: arrivals.Arrived = dataclasses.field(default_factory=arrivals.Arrived)
     usage: list[_Usage] = dataclasses.field(default_factory=list)
 
 
 class Turn:
     """One scheduler on a scene, once."""
 
-    def __init__(self, scene: Scene, scheduler: process.ServerProcess) -> None:
+    def __init__(
+        self, scene: Scene, scheduler: process.ServerProcess, origin: measurements.Origin
+    ) -> None:
         """Prepare; the scheduler is not started yet."""
         self._scene = scene
+        self._origin = origin
+        self._churning = churn.Churning(
+            scene.client, scene.workload.churn, schedulers.SCHEDULER_NAME
+        )
         self._client = scene.client
         self._scheduler = scheduler
         self._pods = scene.workload.pods(scene.case.pods, schedulers.SCHEDULER_NAME)
@@ -139,12 +146,11 @@ class Turn:
             self._scheduler.kill()
 
     def _bind(self, bound: watching.Watch, events: watching.Watch) -> None:
-        case, workload = self._scene.case, self._scene.workload
-        with churn.Churning(self._client, workload.churn, schedulers.SCHEDULER_NAME):
-            if case.arrivals_per_second:
+        rate = self._scene.case.arrivals_per_second
+        with self._churning:
+            if rate:
                 self._wait_ready()
-                rate = case.arrivals_per_second
-                self._times.sent = arrivals.send(self._client, self._pods, rate)
+                self._times.arrived = arrivals.send(self._client, self._pods, rate)
             for watch in (bound, events):
                 self._wait_for(watch)
             self._times.ended = time.time()
@@ -192,25 +198,22 @@ class Turn:
             time.process_time(),
             process_usage.machine_cpu_seconds(),
             time.monotonic(),
+            self._churning.turns,
         )
 
     def _measurement(self, name: str, repeat: int) -> measurements.Measurement:
         cluster = cluster_state.Cluster.read(self._client)
-        own = [one for one in cluster.pods if one["metadata"]["namespace"] == workloads.NAMESPACE]
-        bound = sum(bool(cluster_state.node_name(one)) for one in own)
-        bound_at = self._scheduled_times()
-        if bound < self._expected or len(bound_at) < 2:
-            text = f"{name} bound {bound} of {self._expected} pods and told of {len(bound_at)}"
-            why = _message(own)
-            raise BenchmarkError(f"{text}; {why}\n{self._scheduler.log_tail()}")
+        bound_at = self._bound_at(name, cluster)
         times, (begin, end) = self._times, self._times.usage
         first, last = min(bound_at.values()), max(bound_at.values())
         seconds = last - min(first, times.began)
+        if seconds <= 0:
+            raise BenchmarkError(f"{name} bound all pods at once; more are needed to time it")
         return measurements.Measurement(
             case=self._scene.case,
             scheduler=name,
             repeat=repeat,
-            bound=bound,
+            bound=len(bound_at),
             start_seconds=min(first, times.began) - times.started,
             bind_seconds=seconds,
             pods_per_second=(len(bound_at) - 1) / seconds,
@@ -220,12 +223,28 @@ class Turn:
             total_cpu_seconds=end.scheduler,
             peak_memory_mib=self._peak_memory_mib,
             others_share=_others_share(begin, end),
-            arrived_per_second=_arrived_per_second(times.sent),
+            arrived_per_second=times.arrived.per_second,
             latency=latency(bound_at, times),
             quality=quality.judge(cluster, workloads.NAMESPACE, _pending(cluster)),
-            source=schedulers.source(),
             machine=f"{os.cpu_count()} cores, Python {platform.python_version()}",
+            origin=self._origin,
+            churn_turns=end.churn_turns - begin.churn_turns,
+            sent_late_p99_ms=times.arrived.late_p99_ms,
         )
+
+    def _bound_at(self, name: str, cluster: cluster_state.Cluster) -> dict[str, float]:
+        """Return when each pod was bound.
+
+        Raises:
+            BenchmarkError: one that fits is not bound, or one is bound that no event tells of.
+        """
+        own = [one for one in cluster.pods if one["metadata"]["namespace"] == workloads.NAMESPACE]
+        bound = {one["metadata"]["name"] for one in own if cluster_state.node_name(one)}
+        told = self._scheduled_times()
+        problem = unfinished(self._expected, bound, told, _message(own))
+        if problem:
+            raise BenchmarkError(f"{name} {problem}\n{self._scheduler.log_tail()}")
+        return {pod: told[pod] for pod in bound}
 
     def _scheduled_times(self) -> dict[str, float]:
         """Return when each pod was bound, in seconds since the epoch, from its `Scheduled` event.
@@ -255,21 +274,39 @@ def _message(pods: Sequence[Mapping[str, Any]]) -> str:
     return "no condition says why"
 
 
+def unfinished(expected: int, bound: set[str], told: Mapping[str, float], why: str) -> str:
+    """Return what is missing after the wait, or "".
+
+    Args:
+        expected: how many pods there is a node for.
+        bound: names of the pods that have one.
+        told: by pod, those that a `Scheduled` event tells of.
+        why: what the condition of a pod without a node says.
+    """
+    if len(bound) < expected:
+        return f"bound {len(bound):,} of {expected:,} pods; {why}"
+    missing = len(bound - set(told))
+    if missing:
+        return (
+            f"bound {len(bound):,} pods, but {missing:,} of the events that tell of them are "
+            f"missing after {_STALL_LIMIT_SECONDS:.0f} s; one event a pod is what is compared "
+            "(policysched drops events while QUEUE_LIMIT of its event_recorder.py wait)"
+        )
+    return ""
+
+
 def latency(bound_at: Mapping[str, float], times: Times) -> measurements.Latency:
-    """Return how long pods waited from when they were sent, or from the scheduler's start.
+    """Return how long pods waited from when they were due, or from the scheduler's start.
 
     Args:
         bound_at: seconds since the epoch, by pod; two pods at least.
         times: of the run.
     """
-    waits = [1000 * (at - times.sent.get(name, times.started)) for name, at in bound_at.items()]
+    waits = [
+        1000 * (at - times.arrived.due.get(name, times.started)) for name, at in bound_at.items()
+    ]
     quantiles = statistics.quantiles(waits, n=100, method="inclusive")
     return measurements.Latency(quantiles[49], quantiles[89], quantiles[98], max(waits))
-
-
-def _arrived_per_second(sent: Mapping[str, float]) -> float:
-    seconds = max(sent.values()) - min(sent.values()) if sent else 0.0
-    return (len(sent) - 1) / seconds if seconds else 0.0
 
 
 def _others_share(begin: _Usage, end: _Usage) -> float:
@@ -297,7 +334,8 @@ def play(
     scene.restore()
     scheduler = schedulers.prepare(name, scene.plane, folder, options)
     try:
-        return Turn(scene, scheduler).run(name, repeat)
+        made_with = origins.origin(scene.case.workload, name, options.flags)
+        return Turn(scene, scheduler, made_with).run(name, repeat)
     finally:
         scene.empty()
 

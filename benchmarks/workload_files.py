@@ -8,13 +8,15 @@ to `apps`; `$app` stands for the name of a pod's app. The classes of this module
 
 from __future__ import annotations
 
+import hashlib
 import pathlib
 from collections.abc import Iterator, Sequence
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 
 import msgspec
 import yaml
 
+from policysched import quantity
 from tests.realcluster import manifests
 
 FOLDER = pathlib.Path(__file__).resolve().parent / "workloads"
@@ -24,6 +26,11 @@ INITIAL_NAMESPACE = "benchmark-initial"
 """Of the pods that run already."""
 
 Object: TypeAlias = dict[str, Any]
+Count: TypeAlias = Annotated[int, msgspec.Meta(ge=1)]
+"""Of something that has to be there."""
+PodCount: TypeAlias = Annotated[int, msgspec.Meta(ge=2)]
+"""Of measured pods: there is no time between fewer."""
+_Names: TypeAlias = Annotated[list[str], msgspec.Meta(min_length=1)]
 
 
 class FileError(Exception):
@@ -40,10 +47,14 @@ class NodeKind(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         taints: (key, value, effect).
     """
 
-    share: int
+    share: Count
     labels: dict[str, str] = {}
     resources: dict[str, str] = {}
     taints: list[tuple[str, str, str]] = []
+
+    def __post_init__(self) -> None:
+        """Refuse what is no quantity."""
+        _check_quantities(self.resources)
 
 
 class PodKind(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -60,12 +71,16 @@ class PodKind(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """
 
     name: str
-    share: int = 1
-    apps: int = 1
+    share: Count = 1
+    apps: Count = 1
     labels: dict[str, str] = {}
     requests: dict[str, str] = {}
     spec: Object = {}
     fits: bool = True
+
+    def __post_init__(self) -> None:
+        """Refuse what is no quantity."""
+        _check_quantities(self.requests)
 
 
 class Churn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -77,7 +92,7 @@ class Churn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         objects: with `apiVersion`, `kind` and `metadata.generateName`; Node, Pod or Service.
     """
 
-    interval_ms: int
+    interval_ms: Count
     mode: Literal["create", "recreate"]
     objects: list[Object]
 
@@ -101,16 +116,29 @@ class Workload(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """
 
     description: str
-    pod_counts: dict[int, int]
-    rough_pods_per_second: float
-    zones: list[str]
-    node_kinds: list[NodeKind] = msgspec.field(name="nodes")
-    pod_kinds: list[PodKind] = msgspec.field(name="pods")
-    dealt_labels: dict[str, list[str]] = {}
+    pod_counts: Annotated[dict[int, PodCount], msgspec.Meta(min_length=1)]
+    rough_pods_per_second: Annotated[float, msgspec.Meta(gt=0)]
+    zones: _Names
+    node_kinds: Annotated[list[NodeKind], msgspec.Meta(min_length=1)] = msgspec.field(name="nodes")
+    pod_kinds: Annotated[list[PodKind], msgspec.Meta(min_length=1)] = msgspec.field(name="pods")
+    dealt_labels: dict[str, _Names] = {}
     initial: list[PodKind] = []
-    initial_per_node: float = 0.0
+    initial_per_node: Annotated[float, msgspec.Meta(ge=0)] = 0.0
     churn: Churn | None = None
     name: str = ""
+
+    def __post_init__(self) -> None:
+        """Refuse pods that run already and are of no kind."""
+        if self.initial_per_node and not self.initial:
+            raise ValueError("`initial_per_node` needs `initial`, the kinds of these pods")
+
+    @property
+    def content_hash(self) -> str:
+        """Tell workloads apart by what is created, whatever their files say beside that."""
+        created = msgspec.structs.replace(
+            self, name="", description="", rough_pods_per_second=1.0, pod_counts={}
+        )
+        return hashlib.sha256(msgspec.json.encode(created)).hexdigest()[:12]
 
     def pod_count(self, nodes: int) -> int:
         """Return how many pods are measured at so many nodes."""
@@ -179,6 +207,16 @@ def read(file: pathlib.Path, kind: type[_Read]) -> _Read:
         return msgspec.convert(yaml.safe_load(file.read_text(encoding="utf-8")), kind)
     except (OSError, UnicodeDecodeError, yaml.YAMLError, msgspec.ValidationError) as error:
         raise FileError(f"{file}: {error}") from error
+
+
+def _check_quantities(amounts: dict[str, str]) -> None:
+    for resource, amount in amounts.items():
+        try:
+            is_amount = quantity.parse(amount) >= 0
+        except ValueError:
+            is_amount = False
+        if not is_amount:
+            raise ValueError(f"`{amount}` is no quantity of {resource}, such as 500m or 1Gi")
 
 
 _Kind = TypeVar("_Kind", NodeKind, PodKind)

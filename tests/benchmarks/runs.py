@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import msgspec
 
-from benchmarks import measurements
+from benchmarks import measurements, results
+
+if TYPE_CHECKING:
+    import pathlib
 
 CASE = measurements.Case("plain", nodes=10, pods=100)
 
@@ -29,9 +34,17 @@ def run(
         others_share=0.25,
         latency=measurements.Latency(seconds, 2 * seconds, 3 * seconds, 4 * seconds),
         quality=measurements.Quality(0.1, 0.5, 0.1, 0.5, 80.0 * case.pods, 0),
-        source="abc",
         machine="2 cores",
     )
+
+
+def kept(file: pathlib.Path, *made: measurements.Measurement) -> pathlib.Path:
+    """Add runs to a file of results."""
+    there = results.Results(file)
+    with there.opened():
+        for one in made:
+            there.add(one)
+    return file
 
 
 def at(nodes: int) -> measurements.Case:

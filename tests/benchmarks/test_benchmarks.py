@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import json
+import os
+import pathlib
+import signal
 import subprocess
 import sys
+import threading
+import time
 from typing import TYPE_CHECKING
 
 import pytest
 
 from benchmarks import __main__ as commands
-from benchmarks import measurements, profiles, schedulers
+from benchmarks import algorithm, in_process, profiles, schedulers
+from benchmarks import results as results_files
+from tests.realcluster import process
 
 if TYPE_CHECKING:
-    import pathlib
+    from collections.abc import Callable
 
 
 def test_samples_are_told_apart_by_purpose_and_library(tmp_path: pathlib.Path) -> None:
@@ -62,6 +69,113 @@ def test_every_benchmark_can_be_asked_for(capsys: pytest.CaptureFixture[str]) ->
         assert f"python -m benchmarks {word}" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        "algorithm --repeat 0",
+        "algorithm --pods -5",
+        "algorithm --policies /nope",
+        "algorithm --scheduler-name nope",
+        "karmada --clusters 0",
+        "karmada --bindings 0",
+        "karmada --kill-at 2",
+        "metrics --minutes 0",
+        "policies --pods 10",
+        "policies --pods-are odd",
+        "policies --rules nope",
+        "reloads --nodes 0",
+        "shadow --pods 50",
+    ],
+)
+def test_wrong_words_are_a_usage_error(words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """They end a benchmark with 3, and one line says which option is wrong."""
+    with pytest.raises(SystemExit) as ended:
+        commands.main(words.split())
+    assert ended.value.code == 3
+    *_, last = capsys.readouterr().err.splitlines()
+    assert f"argument {words.split()[1]}: " in last
+
+
+def test_readers_may_go() -> None:
+    """A report into a pipe that nobody reads any longer ends quietly."""
+    shell = f"set -o pipefail; {sys.executable} -m benchmarks --list | true"
+    done = subprocess.run(["bash", "-c", shell], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) in ((0, ""), (141, ""))
+
+
+def test_a_reload_misses_no_pod() -> None:
+    """Both policies of a hundred rules are loaded while pods come, and all pods are placed."""
+    words = ["reloads", "--nodes", "20", "--placed", "50", "--pending", "5", "--rounds", "1"]
+    done = _benchmarks(*words)
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    heads = [line.split(":")[0] for line in lines if line[0] != " " and "nodes" in line]
+    assert heads == ["100 generated rules", "rules-100.policy"]
+    missed = [line.rpartition(" ")[2] for line in lines if "were missed" in line]
+    assert missed == ["0", "0"]
+    assert sum("goal: in use in less than 200 ms" in line for line in lines) == 4
+
+
+@pytest.mark.parametrize("workload, nodes, is_told", [("plain", 5000, True), ("plain", 50, False)])
+def test_goals_of_the_algorithm(workload: str, nodes: int, *, is_told: bool) -> None:
+    """They are for plain and mixed pods at 5,000 nodes beside the sampling kube-scheduler."""
+    setting = in_process.Setting(workload, nodes, 10)
+    theirs = algorithm.Measured("kube-scheduler", 10, [in_process.Timed(10, 6.0, 6.0)])
+    assert algorithm.goal(setting, theirs, 6.0).strip() == (
+        "≥ 5 met (1 of 3 runs)" if is_told else ""
+    )
+    assert algorithm.goal(setting, theirs, 4.0).strip() == (
+        "≥ 5 MISSED (1 of 3 runs)" if is_told else ""
+    )
+
+
+def test_growth_with_the_nodes(capsys: pytest.CaptureFixture[str]) -> None:
+    """What a pod costs at 15,000 nodes is judged where 1,000 were measured as well."""
+    algorithm.show_growth({("plain", 1000): 100.0, ("plain", 15000): 210.0}, 3)
+    algorithm.show_growth({("plain", 1000): 100.0}, 3)
+    assert capsys.readouterr().out.splitlines() == [
+        "plain: a pod at 15,000 nodes costs 2.10 times that at 1,000; ≤ 2 MISSED"
+    ]
+
+
+@pytest.mark.e2e
+@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGTERM, signal.SIGKILL])
+def test_nothing_outlives_a_benchmark(number: signal.Signals, tmp_path: pathlib.Path) -> None:
+    """However it is ended, its servers go and so does the folder of their files."""
+    words = ["--shapes", "plain", "--nodes", "500", "--pods", "3000", "--repeat", "1"]
+    environment = os.environ | {"TMPDIR": str(tmp_path)}
+    command = [sys.executable, "-m", "benchmarks", *words]
+    with subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL) as running:
+        servers = _wait_for_servers(running)
+        running.send_signal(number)
+        running.wait(60)
+    _wait_until(lambda: not any(map(_is_alive, servers)))
+    _wait_until(lambda: not list(tmp_path.iterdir()))
+
+
+def _wait_for_servers(running: subprocess.Popen[bytes]) -> list[int]:
+    """Return the processes of a benchmark once its API server is among them."""
+    children = pathlib.Path(f"/proc/{running.pid}/task/{running.pid}/children")
+
+    def pids() -> list[int]:
+        assert running.poll() is None
+        return [int(word) for word in children.read_text(encoding="utf-8").split()]
+
+    _wait_until(lambda: len(pids()) >= 3)  # what waits for the end, etcd, kube-apiserver
+    return pids()
+
+
+def _is_alive(pid: int) -> bool:
+    return process.start_ticks(pid) is not None
+
+
+def _wait_until(is_so: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 60
+    while not is_so():
+        assert time.monotonic() < deadline
+        threading.Event().wait(0.05)
+
+
 @pytest.mark.e2e
 def test_a_small_comparison_goes_on_where_it_stopped(tmp_path: pathlib.Path) -> None:
     """Both schedulers bind the same backlog; a rerun adds what is missing and nothing else."""
@@ -96,7 +210,7 @@ def test_pods_arrive_and_preempt(tmp_path: pathlib.Path) -> None:
     words = ["--plan", plan, "--results", str(results), "--schedulers", "policysched"]
     done = _benchmarks(*words)
     assert done.returncode == 0, done.stderr
-    arrived, preempted = measurements.read(results)
+    arrived, preempted = results_files.read(results)
     assert (arrived.bound, preempted.bound) == (40, 4)
     assert (arrived.quality.broken_rules, preempted.quality.broken_rules) == (0, 0)
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import pytest
 
-from benchmarks import compare, measurements, plans, schedulers, workload_files
+from benchmarks import compare, comparison, measurements, plans, schedulers, workload_files
 
 if TYPE_CHECKING:
     import pathlib
@@ -76,6 +77,78 @@ def test_a_wrong_name_is_told_at_once(
     """Nothing is started, one line says what there is."""
     assert compare.main([*words, "--results", str(tmp_path / "r.jsonl")], "") == 2
     assert told in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "words, told",
+    [
+        (["--nodes", "0"], "argument --nodes: `0` is no whole number from 1 on"),
+        (["--nodes", "5,-5"], "argument --nodes: `-5` is no whole number from 1 on"),
+        (["--nodes", "many"], "argument --nodes: `many` is no whole number"),
+        (["--pods", "1"], "argument --pods: `1` is no whole number from 2 on"),
+        (["--arrivals", "0"], "argument --arrivals: `0` is no whole number from 1 on"),
+        (["--repeat", "-1"], "argument --repeat: `-1` is no whole number from 1 on"),
+        (["--plan", "quick", "--repeat", "2"], "a plan says itself what is measured, at which"),
+        (["--shapes", "plain", "--report"], "own cases are kept where --results says"),
+        (["--all-versions"], "--all-versions is about --report"),
+    ],
+    ids=" ".join,
+)
+def test_wrong_words_are_a_usage_error(
+    words: list[str], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """They end the benchmark with 3 before anything is started."""
+    with pytest.raises(SystemExit) as ended:
+        compare.main(words, "")
+    assert ended.value.code == 3
+    assert told in capsys.readouterr().err
+
+
+def test_a_profile_is_of_the_policy(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of several schedulers policysched alone is profiled, with the policy where one is named."""
+    names: list[str] = []
+
+    def run(_self: comparison.Comparing, wanted: list[plans.Comparison]) -> None:
+        names.extend(name for one in wanted for name in one.names)
+
+    monkeypatch.setattr(comparison.Comparing, "run", run)
+    words = ["--profile", "--shapes", "plain", "--nodes", "9"]
+    assert compare.main(words, "") == 0
+    assert compare.main([*words, "--policies", "rules-10,rules-100"], "") == 0
+    assert names == ["policysched", "policysched+rules-10", "policysched+rules-100"]
+    assert "nothing has been measured" in capsys.readouterr().out
+
+
+def test_each_scheduler_goes_first_somewhere() -> None:
+    """Where cases are run once, none of two has the first turn of all of them at a size."""
+    compared = [one for one in plans.comparisons(plans.load("full")) if one.repeats == 1]
+    firsts = {(one.case.nodes, next(one.turns())[1]) for one in compared}
+    names = (schedulers.KUBE_SCHEDULER, schedulers.POLICYSCHED)
+    assert firsts == {(nodes, name) for nodes in (500, 15000) for name in names}
+
+
+@pytest.mark.parametrize(
+    "case, told",
+    [
+        ("{workloads: [], nodes: [5]}", "length >= 1 - at `$.cases[0].workloads`"),
+        ("{workloads: [plain], nodes: [0]}", "`int` >= 1 - at `$.cases[0].nodes[0]`"),
+        ("{workloads: [plain], nodes: [5], pods: 1}", "`int` >= 2 - at `$.cases[0].pods`"),
+        ("{workloads: [plain], nodes: [5], repeats: 0}", "`int` >= 1 - at `$.cases[0].repeats`"),
+        (
+            "{workloads: [plain], nodes: [5], arrivals_per_second: [0]}",
+            ">= 0.1 - at `$.cases[0].arrivals_per_second[0]`",
+        ),
+    ],
+    ids=["no workload", "no node", "one pod", "no repeat", "no rate"],
+)
+def test_a_plan_of_nothing(case: str, told: str, tmp_path: pathlib.Path) -> None:
+    """Numbers that nothing can be measured with are told with their place."""
+    file = tmp_path / "own.yaml"
+    file.write_text(f"description: x\ncases: [{case}]\n", encoding="utf-8")
+    with pytest.raises(workload_files.FileError, match=re.escape(told)):
+        plans.load(str(file))
 
 
 def test_a_wrong_plan_gets_one_error(tmp_path: pathlib.Path) -> None:

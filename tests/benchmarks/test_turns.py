@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from benchmarks import arrivals, churn, measurements, turns, workload_files
+from benchmarks import arrivals, churn, measurements, plans, turns, workload_files
+from policysched.kube import event_recorder
 from tests.realcluster import api_client, manifests
 
 if TYPE_CHECKING:
@@ -82,8 +83,11 @@ def test_arriving_pods_are_all_sent() -> None:
     """Each pod is created once and has a time, in the order of the pods."""
     fake = FakeClient()
     pods = [manifests.pod(f"p{number}") for number in range(20)]
-    sent = arrivals.send(_client(fake), pods, per_second=2000)
-    assert set(sent) == {f"p{number}" for number in range(20)}
+    arrived = arrivals.send(_client(fake), pods, per_second=2000)
+    assert set(arrived.sent) == set(arrived.due) == {f"p{number}" for number in range(20)}
+    due = list(arrived.due.values())
+    assert due[10] - due[0] == pytest.approx(10 / 2000, abs=1e-6)
+    assert arrived.late_p99_ms > 0
     assert len(fake.there) == 20
 
 
@@ -149,9 +153,32 @@ def test_victims_come_back() -> None:
     assert len(fake.calls) == calls + 3
 
 
-def test_waits_count_from_when_pods_were_sent() -> None:
-    """An arriving pod waits from when it was sent, one of a backlog from the scheduler's start."""
-    times = turns.Times(started=100.0, sent={"b": 103.0})
+@pytest.mark.parametrize(
+    "bound, told, why",
+    [
+        ("ab", "ab", ""),
+        ("ab", "abc", ""),
+        ("a", "a", "bound 1 of 2 pods; no room"),
+        ("ab", "a", "bound 2 pods, but 1 of the events that tell of them are missing"),
+    ],
+    ids=["all", "a pod that is gone", "one is not bound", "one is not told"],
+)
+def test_one_event_a_pod(bound: str, told: str, why: str) -> None:
+    """A run counts when all pods that fit are bound and each of them has its event."""
+    found = turns.unfinished(2, set(bound), dict.fromkeys(told, 1.0), "no room")
+    assert found.startswith(why) if why else not found
+
+
+def test_no_plan_drops_events() -> None:
+    """The events of the biggest backlog have room in policysched's queue, twice over."""
+    compared = [one for name in plans.names() for one in plans.comparisons(plans.load(name))]
+    backlogs = {one.case.pods for one in compared if not one.case.arrivals_per_second}
+    assert max(backlogs) <= event_recorder.QUEUE_LIMIT / 2
+
+
+def test_waits_count_from_when_pods_were_due() -> None:
+    """An arriving pod waits from when it was due, one of a backlog from the scheduler's start."""
+    times = turns.Times(started=100.0, arrived=arrivals.Arrived({"b": 103.0}, {"b": 103.2}))
     latency = turns.latency({"a": 101.0, "b": 103.5}, times)
     assert latency.max_ms == pytest.approx(1000)
     assert latency.p50_ms == pytest.approx(750)

@@ -87,8 +87,31 @@ def test_bigger_clusters_get_more_pods(nodes: int, pods: int, tmp_path: pathlib.
         ("share: 3", "shares: 3", "unknown field `shares` - at `$.pods[0]`"),
         ("share: 3", "share: many", "Expected `int`, got `str` - at `$.pods[0].share`"),
         ("zones: [a, b]", "zones: [a, b", "while parsing a flow sequence"),
+        ("zones: [a, b]", "zones: []", "length >= 1 - at `$.zones`"),
+        ("share: 3", "share: 0", "Expected `int` >= 1 - at `$.pods[0].share`"),
+        ("second: 100", "second: 0", "Expected `float` > 0.0 - at `$.rough_pods_per_second`"),
+        (
+            "{share: 1}",
+            "{share: 1, resources: {cpu: banana}}",
+            "`banana` is no quantity of cpu, such as 500m or 1Gi - at `$.nodes[0]`",
+        ),
+        ("share: 3", "requests: {memory: -1Gi}", "`-1Gi` is no quantity of memory"),
+        ("initial: [{name: there}]", "", "`initial_per_node` needs `initial`"),
+        ("{0: 10, ", "{0: 1, ", "Expected `int` >= 2 - at `$.pod_counts[...]`"),
     ],
-    ids=["missing", "unknown", "wrong type", "no YAML"],
+    ids=[
+        "missing",
+        "unknown",
+        "wrong type",
+        "no YAML",
+        "no zone",
+        "no share",
+        "no speed",
+        "no quantity",
+        "negative",
+        "no kind",
+        "one pod",
+    ],
 )
 def test_a_wrong_file_gets_one_error(old: str, new: str, told: str, tmp_path: pathlib.Path) -> None:
     """It says which file, where in it, and what is wrong."""

@@ -1,0 +1,132 @@
+"""Measurements as tables of Markdown, as docs/performance.md has them."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import statistics
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TypeAlias
+
+from benchmarks import goals, measurements, ratios, report
+
+
+@dataclasses.dataclass(frozen=True)
+class _Row:
+    """A scheduler in a case, with all runs of the case."""
+
+    case: measurements.Case
+    runs: ratios.Runs
+    name: str
+
+    def both(self, value: ratios.Value, form: str) -> str:
+        """Return the medians of the baseline and of the scheduler."""
+        by_scheduler = ratios.by_scheduler(self.case, self.runs)
+        sides = (by_scheduler[self.case.baseline], by_scheduler[self.name])
+        return " / ".join(f"{ratios.median(side, value):{form}}" for side in sides)
+
+    def ratio(self, figure: str) -> str:
+        """Return the median of the ratios, and the smallest and the largest of several."""
+        found = ratios.of(self.case, self.runs, self.name, ratios.FIGURES[figure])
+        if not found:
+            return "-"
+        spread = f" ({min(found):.2f} to {max(found):.2f})" if len(found) > 1 else ""
+        return f"{statistics.median(found):.2f}{spread}"
+
+    def goals(self, main: str) -> str:
+        """Return whether the goal of the main figure is met, and which others are missed."""
+        told: list[str] = []
+        for goal in goals.of(self.case, self.name):
+            found = ratios.of(self.case, self.runs, self.name, ratios.FIGURES[goal.figure])
+            if found and goal.figure == main:
+                told.insert(0, goal.verdict(found))
+            elif found and not goal.is_met(statistics.median(found)):
+                told.append(f"{goal.figure} {goal.verdict(found)}")
+        return "; ".join(told)
+
+    @property
+    def workload(self) -> str:
+        """Its name, and that of the policy."""
+        _, _, policy = self.name.partition("+")
+        return f"{self.case.workload}, {policy}" if policy else self.case.workload
+
+    @property
+    def repeats(self) -> int:
+        """Of how many runs the ratios are."""
+        return len(ratios.of(self.case, self.runs, self.name, ratios.FIGURES[ratios.PODS]))
+
+    def cost(self, figure: str) -> str:
+        """Return milliseconds of CPU a pod and their ratio."""
+        value = ratios.FIGURES[figure]
+        return f"{self.both(lambda one: 1000 * value(one), '.2f')}: {self.ratio(figure)}"
+
+
+_Column: TypeAlias = tuple[str, Callable[[_Row], str]]
+_COSTS: Sequence[_Column] = (
+    ("CPU ms a pod", lambda row: row.cost(ratios.CPU)),
+    ("with the start", lambda row: row.cost(ratios.CPU_WITH_START)),
+    ("MiB", lambda row: row.both(ratios.FIGURES[ratios.MEMORY], ".0f")),
+)
+_BACKLOGS: Sequence[_Column] = (
+    ("workload", lambda row: row.workload),
+    ("pods", lambda row: f"{row.case.pods:,}"),
+    ("runs", lambda row: str(row.repeats)),
+    ("pods/s", lambda row: row.both(ratios.FIGURES[ratios.PODS], ",.0f")),
+    ("ratio", lambda row: f"**{row.ratio(ratios.PODS)}**"),
+    ("until the last event", lambda row: row.ratio(ratios.TOLD)),
+    ("goal", lambda row: row.goals(ratios.PODS)),
+    *_COSTS,
+)
+_ARRIVALS: Sequence[_Column] = (
+    ("workload", lambda row: row.workload),
+    ("nodes", lambda row: f"{row.case.nodes:,}"),
+    ("pods", lambda row: f"{row.case.pods:,} at {row.case.arrivals_per_second:g}/s"),
+    ("runs", lambda row: str(row.repeats)),
+    ("p50 ms", lambda row: row.both(ratios.FIGURES["p50"], ",.0f")),
+    ("p99 ms", lambda row: row.both(ratios.FIGURES[ratios.P99], ",.0f")),
+    ("ratio of p99", lambda row: f"**{row.ratio(ratios.P99)}**"),
+    ("goal", lambda row: row.goals(ratios.P99)),
+    *_COSTS,
+)
+_POLICIES = tuple(
+    (head, (lambda row: row.goals(ratios.CPU)) if head == "goal" else cell)
+    for head, cell in _BACKLOGS
+)
+
+
+def markdown(made: ratios.Runs, left_out: Mapping[str, int] | None = None) -> str:
+    """Return a table for all backlogs of a size, one for arrivals and one for policies.
+
+    Args:
+        made: what is shown; kube-scheduler's figure, or that without a policy, stands first.
+        left_out: how many runs are not, by the reason.
+    """
+    rows = sorted((_Row(*one) for one in ratios.compared(made)), key=_place)
+    lines: list[str] = []
+    for place, group in itertools.groupby(rows, _place):
+        lines += [*_table(place, list(group)), ""]
+    broken = ratios.broken_rules(made)
+    lines.append(f"**RULES BROKEN: {broken}**" if broken else "No run broke a rule.")
+    return "\n".join([*lines, *report.left_out_notes(left_out or {})])
+
+
+def _place(row: _Row) -> tuple[int, int]:
+    """Return which table a row belongs to, and the size that it is about."""
+    if row.case.arrivals_per_second:
+        return 2, 0
+    return int(row.case.compares == "policies"), row.case.nodes
+
+
+def _table(place: tuple[int, int], rows: Sequence[_Row]) -> Iterator[str]:
+    columns = (_BACKLOGS, _POLICIES, _ARRIVALS)[place[0]]
+    what = ("backlogs at {:,} nodes", "policies at {:,} nodes", "pods that arrive")[place[0]]
+    yield f"{what.format(place[1])}:"
+    yield ""
+    yield f"| {' | '.join(head for head, _ in columns)} |"
+    yield f"|{'---|' * len(columns)}"
+    for row in rows:
+        yield f"| {' | '.join(cell(row) for _, cell in columns)} |"
+    notes = [
+        f"- {row.workload}: {note}" for row in rows for note in report.notes(row.case, row.runs)
+    ]
+    yield from ["", *notes] if notes else ()

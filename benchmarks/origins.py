@@ -1,0 +1,90 @@
+"""What runs are made with now, and which older runs were made with something else."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import pathlib
+from collections.abc import Sequence
+
+import policysched
+from benchmarks import measurements, results, schedulers, workload_files
+from policysched import _resources
+from tests.realcluster import components
+
+_OLDER = "by a benchmark that did not say yet with what"
+_DIFFERENCES = {
+    "workload": "of a workload whose file was another one",
+    "policysched": "with another version of policysched",
+    "kube_scheduler": "with another version of kube-scheduler",
+    "policy": "with another text of the policy",
+    "flags": "with other flags of policysched",
+}
+
+
+def origin(workload: str, scheduler: str, flags: Sequence[str] = ()) -> measurements.Origin:
+    """Return what a run of a scheduler is made with now.
+
+    Raises:
+        workload_files.FileError: there is no such workload or policy any longer.
+    """
+    _, _, policy = scheduler.partition("+")
+    text = schedulers.policy_file(policy).read_bytes() if policy else b""
+    return measurements.Origin(
+        workload=workload_files.load(workload).content_hash,
+        policysched=policysched_hash(),
+        kube_scheduler=components.KUBERNETES_VERSION,
+        policy=_hash(text) if policy else "",
+        flags=tuple(flags),
+    )
+
+
+def judge(flags: Sequence[str] = ()) -> results.Judge:
+    """Return what leaves out all runs that were made with something else than runs are now.
+
+    kube-scheduler's are left out with policysched's, for ratios are of one state of the machine.
+    """
+    known: dict[tuple[str, str], measurements.Origin | None] = {}
+
+    def difference(one: measurements.Measurement) -> str:
+        key = (one.case.workload, one.scheduler)
+        if key not in known:
+            known[key] = _origin_or_none(*key, flags)
+        return _difference(one.origin, known[key])
+
+    return difference
+
+
+def _origin_or_none(
+    workload: str, scheduler: str, flags: Sequence[str]
+) -> measurements.Origin | None:
+    try:
+        return origin(workload, scheduler, flags)
+    except workload_files.FileError:
+        return None
+
+
+def _difference(made: measurements.Origin | None, now: measurements.Origin | None) -> str:
+    if made is None:
+        return _OLDER
+    if now is None:
+        return "of a workload or policy that is not there any longer"
+    for field, told in _DIFFERENCES.items():
+        if getattr(made, field) != getattr(now, field):
+            return told
+    return ""
+
+
+@functools.cache
+def policysched_hash() -> str:
+    """Return a hash of the files of the package and its grammar, which tells versions apart."""
+    named: list[bytes] = []
+    for folder in (pathlib.Path(policysched.__file__).parent, _resources.folder("grammar")):
+        files = [one for one in folder.rglob("*") if one.is_file() and one.suffix != ".pyc"]
+        for one in sorted(files):
+            named += [one.relative_to(folder).as_posix().encode(), one.read_bytes()]
+    return _hash(b"\0".join(named))
+
+
+def _hash(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:12]
