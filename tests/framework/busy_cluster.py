@@ -1,0 +1,400 @@
+"""A cluster to which anything may happen, and what two frameworks say of a pod in it.
+
+Each event draws what it needs from a generator of its own, so that events can be left out of a
+sequence that fails without the others becoming different ones.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import math
+import random
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
+
+from policysched import clock as clocks
+from policysched.app import policies
+from policysched.cluster import metric_table, objects, owner_selectors, pod_shape, selectors
+from policysched.framework import interface, runtime, standings
+from policysched.lang import source
+from tests import builders, storage_builders
+from tests.framework import busy_policies
+from tests.plugins import volume_worlds
+
+_NAME = "policysched"
+_HOST = "kubernetes.io/hostname"
+_ZONE = "topology.kubernetes.io/zone"
+_HUGE = str(2**63 - 1)
+_WORKLOADS = 5
+_CLAIMS = tuple(f"c{number}" for number in range(6))
+_Said: TypeAlias = dict[str, Any]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Sizes:
+    """How large nodes are, and what pods request, from which both draw."""
+
+    cpu: tuple[str, ...]
+    memory: tuple[str, ...]
+    pods: tuple[str, ...]
+    requested_memory: tuple[str, ...]
+
+
+COMMON = Sizes(("4", "8"), ("8Gi", "16Gi"), ("10", "20"), ("128Mi", "1Gi"))
+EXTREME = Sizes(
+    ("0", "1", "2", _HUGE),
+    ("0", "1Gi", "2Gi", "1e18", _HUGE),
+    ("0", "3", "4"),
+    ("128Mi", "1Gi", "5e18"),
+)
+
+
+class BusyCluster:
+    """Nodes, pods, volumes, metrics and policies, all of which change.
+
+    Attributes:
+        events: what can happen, by name; each is handed a generator.
+    """
+
+    def __init__(self, node_count: int, sizes: Sizes, rng: random.Random) -> None:
+        self._clock = clocks.ManualClock(builders.EPOCH)
+        self._cache = builders.make_cache(clock=self._clock).cache
+        self._sizes = sizes
+        self._node_numbers: set[int] = set()
+        self._placed: dict[str, pod_shape.PodInfo] = {}
+        self._pod_count = 0
+        self._made: policies.Profiles
+        self._shapes: pod_shape.PodShapes
+        self._kept: runtime.Framework
+        self._policy = rng.choice(busy_policies.TEXTS)
+        self._use_policies()
+        self._cache.set_namespace("default", {"team": "a"})
+        self._cache.set_namespace("prod", {"team": "b"})
+        for number in range(node_count):
+            self._set_node(number, rng)
+        for claim in _CLAIMS:
+            self._set_claim(claim, rng)
+        for number in range(4):
+            self._set_volume(number, rng)
+        self._set_class(rng)
+        self._templates = [self._template(rng) for _ in range(_WORKLOADS)]
+        self.events: Mapping[str, Callable[[random.Random], None]] = {
+            "nothing": lambda _: None,
+            "node changes": self._change_node,
+            "node goes": self._remove_node,
+            "node comes": self._add_node,
+            "many nodes come": self._add_many_nodes,
+            "pod goes": self._remove_pod,
+            "many pods go": self._remove_many_pods,
+            "pod changes": self._change_pod,
+            "pod is nominated": self._nominate,
+            "other workload": self._change_template,
+            "namespace changes": self._change_namespace,
+            "service changes": self._change_service,
+            "metric": self._refresh,
+            "time": lambda rng: self._clock.advance(rng.choice((1, 20, 70, 130, 200, 3600))),
+            "clock is set": lambda rng: self._clock.jump(rng.choice((-7200, -90, -1, 60, 7200))),
+            "look at metrics": lambda _: self._cache.look_at_metrics(),
+            "storage": self._change_storage,
+            "budget": self._set_budget,
+            "policies": self._reload,
+        }
+
+    # --- frameworks -------------------------------------------------------------------------------
+
+    def fresh(self) -> runtime.Framework:
+        """Return a framework that keeps nothing, with plugins and policies made anew."""
+        return runtime.Framework(self._make_profiles().by_name[_NAME], None, shapes_kept=0)
+
+    def decide(self, fresh: runtime.Framework, rng: random.Random) -> tuple[_Said, _Said]:
+        """Return what a framework that keeps answers and `fresh` say of a pod; place it often."""
+        self._pod_count += 1
+        uid = f"p{self._pod_count}"
+        info = self._shapes.info(_renamed(rng.choice(self._templates), uid))
+        found, result = self._said(self._kept, info)
+        wanted, _ = self._said(fresh, info)
+        if result.node_name is not None and rng.random() < 0.8:
+            self._place(info, result, rng)
+        return found, wanted
+
+    def _said(
+        self, framework: runtime.Framework, info: pod_shape.PodInfo
+    ) -> tuple[_Said, runtime.ScheduleResult]:
+        snap = self._cache.snapshot()
+        result = framework.schedule_pod(info, snap)
+        said: _Said = {
+            "node": result.node_name,
+            "status": result.status,
+            "feasible": result.feasible_count,
+            "message": result.message,
+        }
+        if result.filtered is not None:
+            numbers = result.filtered.tolist()
+            said["verdicts"] = [result.statuses[n] if n >= 0 else None for n in numbers]
+        if result.scores is not None and result.node_name is not None:
+            said["rows"] = result.scores.rows.tolist()
+            said["totals"] = result.scores.totals.tolist()
+            row = snap.nodes.row_of[result.node_name]
+            best = standings.standing(result.scores, row, snap.nodes.names, 10)
+            points = dict(zip(best.score_names, best.weighted.tolist(), strict=True))
+            said["best"] = (best.nodes, points)
+        if result.diagnosis is not None:
+            room = framework.run_post_filter(result.state, info, snap, result.diagnosis)
+            said["room"] = room and (room.status, room.nominated_node_name, room.victims)
+        return said, result
+
+    def _place(
+        self, info: pod_shape.PodInfo, result: runtime.ScheduleResult, rng: random.Random
+    ) -> None:
+        """Go on as the scheduler does, up to a binding that may fail."""
+        node_name = result.node_name
+        assert node_name is not None
+        self._cache.assume_pod(info, node_name)
+        reserved = self._kept.reserve(result.state, info, node_name).is_success
+        fate = rng.random()
+        if not reserved or fate < 0.1:
+            self._kept.unreserve(result.state, info, node_name)
+            self._cache.forget_pod(info)
+            return
+        self._placed[info.uid] = info
+        if fate > 0.5:
+            self._confirm(info.pod, node_name)
+
+    def _confirm(self, pod: objects.Pod, node_name: str) -> None:
+        bound = self._shapes.info(builders.PodBuilder(pod).node(node_name).build())
+        self._cache.add_pod(bound)
+        self._placed[bound.uid] = bound
+
+    def _make_profiles(self) -> policies.Profiles:
+        cache = self._cache
+        handle = interface.Handle(
+            volume_worlds.NoBinder(), cache.owners, storage=cache.storage, budgets=cache.budgets
+        )
+        return policies.require(policies.make(_checked(self._policy), handle))
+
+    def _use_policies(self) -> None:
+        made = self._make_profiles()
+        self._cache.follow_metrics(made.metric_needs)
+        self._shapes = pod_shape.PodShapes(made.annotation_keys)
+        self._kept = runtime.Framework(made.by_name[_NAME], None)
+
+    def _reload(self, rng: random.Random) -> None:
+        self._policy = rng.choice(busy_policies.TEXTS)
+        self._use_policies()
+
+    # --- nodes ------------------------------------------------------------------------------------
+
+    def _set_node(self, number: int, rng: random.Random) -> None:
+        self._node_numbers.add(number)
+        self._cache.set_node(_node(number, self._sizes, rng).build())
+        if rng.random() < 0.5:
+            limits = {"example.com/disks": rng.choice((None, 0, 1, 3))}
+            csi = storage_builders.make_csi_node(f"n{number}", limits)
+            storage_builders.store(self._cache.storage, csi)
+
+    def _change_node(self, rng: random.Random) -> None:
+        if self._node_numbers:
+            self._set_node(_one(self._node_numbers, rng), rng)
+
+    def _remove_node(self, rng: random.Random) -> None:
+        if len(self._node_numbers) > 3:
+            number = _one(self._node_numbers, rng)
+            self._node_numbers.remove(number)
+            self._cache.remove_node(f"n{number}")
+
+    def _add_node(self, rng: random.Random) -> None:
+        self._set_node(rng.randrange(150), rng)
+
+    def _add_many_nodes(self, rng: random.Random) -> None:
+        for number in range(150, 150 + rng.randrange(50)):
+            self._set_node(number, rng)
+
+    # --- pods -------------------------------------------------------------------------------------
+
+    def _template(self, rng: random.Random) -> objects.Pod:
+        return _template(self._sizes, rng).build()
+
+    def _change_template(self, rng: random.Random) -> None:
+        self._templates[rng.randrange(len(self._templates))] = self._template(rng)
+
+    def _remove_pod(self, rng: random.Random) -> None:
+        if self._placed:
+            self._cache.remove_pod(self._placed.pop(_one(self._placed, rng)))
+
+    def _remove_many_pods(self, rng: random.Random) -> None:
+        for _ in range(rng.randrange(40)):
+            self._remove_pod(rng)
+
+    def _change_pod(self, rng: random.Random) -> None:
+        if not self._placed:
+            return
+        info = self._placed[_one(self._placed, rng)]
+        node_name = self._cache.node_of(info.uid)
+        assert node_name is not None
+        changed = builders.PodBuilder(info.pod).node(node_name)
+        match rng.randrange(3):
+            case 0:
+                changed = changed.labels(role=rng.choice(("noisy", "other")))
+            case 1:
+                changed = changed.terminating()
+            case _:
+                changed = changed.labels(app=rng.choice(("web", "db")))
+        bound = self._shapes.info(changed.build())
+        self._cache.update_pod(bound)
+        self._placed[bound.uid] = bound
+
+    def _nominate(self, rng: random.Random) -> None:
+        if self._node_numbers:
+            self._pod_count += 1
+            pod = _renamed(rng.choice(self._templates), f"nominated-{self._pod_count}")
+            node_name = f"n{_one(self._node_numbers, rng)}"
+            self._cache.nominated.nominate(self._shapes.info(pod), node_name)
+
+    # --- what pods and policies look up -----------------------------------------------------------
+
+    def _change_namespace(self, rng: random.Random) -> None:
+        self._cache.set_namespace("prod", rng.choice(({"team": "b"}, {"team": "a"}, None)))
+
+    def _change_service(self, rng: random.Random) -> None:
+        selected = selectors.from_match_labels({"app": rng.choice(("web", "db"))})
+        self._cache.owners.set(owner_selectors.OwnerKind.SERVICE, "default", "all", selected)
+
+    def _set_budget(self, rng: random.Random) -> None:
+        selected = objects.LabelSelector(match_labels={"app": rng.choice(("web", "db"))})
+        budget = storage_builders.make_budget(
+            "budget", selector=selected, allowed=rng.choice((0, 1))
+        )
+        self._cache.budgets.set(budget)
+
+    def _refresh(self, rng: random.Random) -> None:
+        now = self._clock.now().timestamp()
+        share = rng.choice((1.0, 1.0, 0.7, 0.0))
+        values = (rng.uniform(0, 1.1), math.nan, 0.3, 0.97)
+        samples = {
+            f"n{number}": metric_table.Sample(rng.choice(values), now - rng.uniform(0, 50))
+            for number in sorted(self._node_numbers)
+            if rng.random() < share
+        }
+        self._cache.metrics.refresh(rng.choice(("load", "io")), samples)
+
+    # --- volumes ----------------------------------------------------------------------------------
+
+    def _change_storage(self, rng: random.Random) -> None:
+        match rng.randrange(4):
+            case 0:
+                self._set_claim(rng.choice(_CLAIMS), rng)
+            case 1:
+                self._set_volume(rng.randrange(6), rng)
+            case 2:
+                self._set_class(rng)
+            case _:
+                self._cache.storage.volumes.remove("", f"v{rng.randrange(6)}")
+
+    def _set_claim(self, name: str, rng: random.Random) -> None:
+        volume = rng.choice(("", "", "", f"v{rng.randrange(6)}"))
+        claim = storage_builders.make_claim(
+            name, class_name=rng.choice(("local", "network")), volume=volume, is_bound=volume != ""
+        )
+        storage_builders.store(self._cache.storage, claim)
+
+    def _set_volume(self, number: int, rng: random.Random) -> None:
+        zones = rng.sample(("z0", "z1", "z2"), rng.choice((1, 2)))
+        term = builders.node_term(builders.expression(_ZONE, "In", *zones))
+        volume = storage_builders.make_volume(
+            f"v{number}",
+            class_name=rng.choice(("local", "network")),
+            terms=rng.choice(((), (term,))),
+            csi=("example.com/disks", f"h{number}"),
+        )
+        storage_builders.store(self._cache.storage, volume)
+
+    def _set_class(self, rng: random.Random) -> None:
+        allowed = rng.choice(((), ({_ZONE: ("z0", "z1")},)))
+        network = storage_builders.make_class("network", topologies=allowed)
+        local = storage_builders.make_class("local", provisioner="kubernetes.io/no-provisioner")
+        storage_builders.store(self._cache.storage, network, local)
+
+
+@functools.cache
+def _checked(text: str) -> policies.PolicySet:
+    texts = [source.SourceText("busy.policy", text)] if text else []
+    return policies.from_sources(texts, {}, _NAME)
+
+
+def _one(of: Any, rng: random.Random) -> Any:
+    """Return one of some things that have an order."""
+    return rng.choice(sorted(of))
+
+
+def _renamed(pod: objects.Pod, uid: str) -> objects.Pod:
+    return builders.PodBuilder(pod).meta(name=uid, uid=uid).build()
+
+
+def _node(number: int, sizes: Sizes, rng: random.Random) -> builders.NodeBuilder:
+    labels = {
+        _HOST: f"n{number}",
+        _ZONE: f"z{rng.randrange(3)}",
+        "rack": f"r{rng.randrange(8)}",
+        "region": rng.choice(("a", "a", "a", "b")),
+        "disk": rng.choice(("ssd", "hdd")),
+        "pool": rng.choice(("x", "x", "x", "retired")),
+    }
+    if rng.randrange(5):
+        labels["generation"] = rng.choice(("1", "2", "3", "7", "abc"))
+    node = builders.make_node(f"n{number}").labels(labels)
+    node = node.capacity(
+        cpu=rng.choice(sizes.cpu), memory=rng.choice(sizes.memory), pods=rng.choice(sizes.pods)
+    )
+    if rng.randrange(3) == 0:
+        node = node.capacity({"example.com/gpu": rng.choice((0, 2, 4))})
+    if rng.randrange(6) == 0:
+        node = node.taint(rng.choice(("spot", "other")))
+    if rng.randrange(10) == 0:
+        node = node.taint("soft", effect="PreferNoSchedule")
+    if rng.randrange(20) == 0:
+        node = node.unschedulable()
+    if rng.randrange(3) == 0:
+        size_bytes = rng.randrange(10**8, 10**9)
+        node = node.image(rng.choice(("i1:1", "i2:1")), size_bytes=size_bytes)
+    return node
+
+
+def _template(sizes: Sizes, rng: random.Random) -> builders.PodBuilder:
+    app = rng.choice(("web", "db"))
+    pod = builders.make_pod("p", rng.choice(("default", "default", "prod"))).labels(app=app)
+    pod = pod.requests(
+        cpu=rng.choice(("100m", "500m", "1")), memory=rng.choice(sizes.requested_memory)
+    )
+    if rng.randrange(5) == 0:
+        pod = pod.labels(role=rng.choice(("noisy", "licensed", "database")))
+    pod = _with_wish(pod, app, rng)
+    if rng.randrange(5) == 0:
+        pod = pod.image("i1:1")
+    if rng.randrange(6) == 0:
+        pod = pod.tolerates("other")
+    if rng.randrange(4) == 0:
+        pod = pod.priority(rng.choice((5, 10, 50)))
+    return pod
+
+
+def _with_wish(pod: builders.PodBuilder, app: str, rng: random.Random) -> builders.PodBuilder:
+    """Return a pod with something that many pods have none of."""
+    own = {"app": app}
+    in_teams = builders.pod_term("rack", {"app": "db"}, namespace_selector={"team": "b"})
+    wishes = (
+        pod.rejects_pods(builders.pod_term("rack", own)),
+        pod.requires_pods(builders.pod_term(_ZONE, own)),
+        pod.spread(_ZONE, selector=own),
+        pod.spread("rack", selector=own, when_unsatisfiable="ScheduleAnyway"),
+        pod.prefers_pods(5, in_teams),
+        pod.avoids_pods(7, builders.pod_term(_HOST, own)),
+        pod.spread(_HOST, selector=own),
+        pod.host_port(rng.choice((80, 81))),
+        pod.requests({"cpu": "100m", "example.com/gpu": 1}),
+        pod.claim(rng.choice(_CLAIMS)),
+        pod.claim(rng.choice(_CLAIMS)),
+        pod,
+        pod,
+    )
+    return rng.choice(wishes)
