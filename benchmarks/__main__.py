@@ -6,11 +6,12 @@ python -m benchmarks --help     what else there is
 
 from __future__ import annotations
 
+import errno
 import importlib
 import os
 import sys
 
-from benchmarks import compare
+from benchmarks import compare, options
 
 COMMANDS = {
     "algorithm": ("algorithm", "the scheduling cycle alone, without a server"),
@@ -28,6 +29,7 @@ COMMANDS = {
 """The module and what it measures, by the first word of the command line."""
 
 
+_CANNOT_WRITE = (errno.EIO, errno.ENOSPC)
 _EXIT_INTERRUPTED = 130
 _EXIT_BROKEN_PIPE = 141
 """As a shell shows a program that SIGPIPE ended."""
@@ -39,11 +41,22 @@ def main(argv: list[str] | None = None) -> int:
         code = _run(sys.argv[1:] if argv is None else argv)
         sys.stdout.flush()
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()
         return _EXIT_BROKEN_PIPE
+    except OSError as error:
+        if error.filename is not None or error.errno not in _CANNOT_WRITE:
+            raise
+        _drop_output()
+        print(f"cannot write the output: {error.strerror}", file=sys.stderr)
+        return options.EXIT_WRONG_INPUT
     except KeyboardInterrupt:
         return _EXIT_INTERRUPTED
     return code
+
+
+def _drop_output() -> None:
+    """Let what is still buffered go nowhere, so that the end of Python does not complain of it."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _run(words: list[str]) -> int:

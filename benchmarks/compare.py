@@ -46,17 +46,23 @@ def main(words: Sequence[str], epilog: str) -> int:
         kept = _results(args)
         return _compare(args, comparisons, kept)
     except (workload_files.FileError, results.ResultsError) as error:
-        if kept is not None and kept.added:
-            print(_report(args, kept))
+        _print_added(args, kept)
         _note(str(error))
         return options.EXIT_WRONG_INPUT
     except components.ComponentError as error:
         _note(str(error))
         return 1
     except KeyboardInterrupt:
+        _print_added(args, kept)
         is_kept = _results_file(args) is not None
         _note(f"interrupted{'; the same command goes on with what is missing' if is_kept else ''}")
         return 130
+
+
+def _print_added(args: argparse.Namespace, kept: results.Results | None) -> None:
+    """Print what was measured before an early end."""
+    if kept is not None and kept.added:
+        print(_report(args, kept))
 
 
 def _refuse_contradictions(parser: options.Parser, args: argparse.Namespace) -> None:

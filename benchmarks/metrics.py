@@ -18,7 +18,6 @@ import pathlib
 import random
 import re
 import statistics
-import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from multiprocessing import connection
@@ -26,7 +25,7 @@ from typing import Any
 
 import msgspec
 
-from benchmarks import options
+from benchmarks import options, orphans
 from policysched import clock as clocks
 from policysched.app import policies, process
 from policysched.cluster import cache as caches
@@ -37,6 +36,7 @@ from tests.e2e import metrics_scene
 from tests.realcluster import manifests, node_exporter, prometheus
 
 NONE, SCORES = "none", "five-scores"
+_FEWEST_PODS = 200
 _SCRAPE_INTERVAL_MS = 15_000
 _PODS_KEPT = 20_000
 """Older pods end, so that the cluster stays as full as it is."""
@@ -183,8 +183,9 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("--no-placed-adds", action="store_true", help="go by samples alone")
     args = parser.parse_args(argv)
     pods = round(args.minutes * 60 * args.rate)
-    with tempfile.TemporaryDirectory(prefix="policysched-bench-") as name:
-        folder = pathlib.Path(name)
+    if pods < _FEWEST_PODS:
+        parser.error(f"these are {pods} pods; quantiles need {_FEWEST_PODS}: more minutes or rate")
+    with orphans.folder_without_orphans() as folder:
         cluster = Cluster(args.nodes, folder, placed_adds=not args.no_placed_adds)
         with _prometheus(args.nodes, folder) as server:
             _wait_for_rates(server, args.nodes)

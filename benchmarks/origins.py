@@ -75,6 +75,17 @@ def _difference(made: measurements.Origin | None, now: measurements.Origin | Non
     return ""
 
 
+def check_unchanged() -> None:
+    """Return where policysched is what it was when this process first looked.
+
+    Raises:
+        workload_files.FileError: somebody has edited it; what runs now would be another version.
+    """
+    if policysched_hash.__wrapped__() != policysched_hash():
+        text = "files of policysched were changed after the benchmark had begun"
+        raise workload_files.FileError(f"{text}; the same command begins anew with these")
+
+
 @functools.cache
 def policysched_hash() -> str:
     """Return a hash of the files of the package and its grammar, which tells versions apart."""

@@ -330,12 +330,15 @@ def play(
 
     Raises:
         BenchmarkError: it has ended, or has not bound all pods that fit.
+        workload_files.FileError: files of policysched were changed meanwhile.
     """
     scene.restore()
     scheduler = schedulers.prepare(name, scene.plane, folder, options)
     try:
         made_with = origins.origin(scene.case.workload, name, options.flags)
-        return Turn(scene, scheduler, made_with).run(name, repeat)
+        made = Turn(scene, scheduler, made_with).run(name, repeat)
+        origins.check_unchanged()
+        return made
     finally:
         scene.empty()
 

@@ -103,6 +103,17 @@ def test_readers_may_go() -> None:
     assert (done.returncode, done.stderr) in ((0, ""), (141, ""))
 
 
+def test_no_room_for_the_output() -> None:
+    """Where the output cannot be written, one line says so."""
+    command = [sys.executable, "-m", "benchmarks", "--list"]
+    with pathlib.Path("/dev/full").open("w", encoding="utf-8") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert (done.returncode, done.stderr) == (
+        2,
+        "cannot write the output: No space left on device\n",
+    )
+
+
 def test_a_reload_misses_no_pod() -> None:
     """Both policies of a hundred rules are loaded while pods come, and all pods are placed."""
     words = ["reloads", "--nodes", "20", "--placed", "50", "--pending", "5", "--rounds", "1"]

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import msgspec
 import pytest
 
-from benchmarks import compare, measurements, origins, results, schedulers
+from benchmarks import compare, measurements, origins, results, schedulers, workload_files
+from policysched import _resources
 from tests.benchmarks import runs
 
 if TYPE_CHECKING:
@@ -195,6 +196,18 @@ def test_broken_rules_fail(tmp_path: pathlib.Path) -> None:
     one = msgspec.structs.replace(runs.run(OURS, 0, 1.0), quality=quality, origin=NOW)
     file = runs.kept(tmp_path / "r.jsonl", one)
     assert compare.main(["--report", "--results", str(file)], "") == 1
+
+
+def test_an_edited_policysched_is_told(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path
+) -> None:
+    """Runs of two versions never get the same hash because files changed while one ran."""
+    origins.check_unchanged()
+    origins.policysched_hash()
+    (tmp_path / "new.lark").touch()
+    monkeypatch.setattr(_resources, "folder", lambda _name: tmp_path)
+    with pytest.raises(workload_files.FileError, match="changed after the benchmark had begun"):
+        origins.check_unchanged()
 
 
 def test_workloads_are_told_apart_by_what_they_create() -> None:
