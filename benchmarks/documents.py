@@ -126,7 +126,9 @@ def _table(place: tuple[int, int], rows: Sequence[_Row]) -> Iterator[str]:
     yield f"|{'---|' * len(columns)}"
     for row in rows:
         yield f"| {' | '.join(cell(row) for _, cell in columns)} |"
-    notes = [
-        f"- {row.workload}: {note}" for row in rows for note in report.notes(row.case, row.runs)
-    ]
+    notes = dict.fromkeys(
+        f"- {row.case.workload}: {note}"
+        for row in rows
+        for note in report.notes(row.case, row.runs)
+    )
     yield from ["", *notes] if notes else ()

@@ -46,6 +46,8 @@ class Text(Protocol):
 _SHIPPED = policy_costs.FOLDER / "rules-100.policy"
 _SHIPPED_HEAD = "policy hundred {\n  for pods\n"
 _GOAL_SECONDS = 0.2
+"""For a policy of a hundred rules."""
+_PODS_OF_A_NODE = 100
 
 
 def shipped_text(number: int, *, reads_annotations: bool) -> str:
@@ -156,15 +158,18 @@ def _pod(name: str, node: str = "", team: str = "") -> objects.Pod:
     return msgspec.convert(made, objects.Pod)
 
 
-async def _run(scene: Scene, rounds: int) -> None:
+async def _run(scene: Scene, rounds: int) -> int:
+    """Print the figures of a policy; return how many pods were missed."""
     turns = stalls.Turns()
     tasks = (asyncio.create_task(turns.take()), asyncio.create_task(scene.reloads.run()))
     for changes_annotations in (False, True):
         await _measure(scene, rounds, turns, changes_annotations=changes_annotations)
-    print(f"  pods that waited or came meanwhile and were missed: {await scene.missed()}")
+    missed = await scene.missed()
+    print(f"  pods that waited or came meanwhile and were missed: {missed}")
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
+    return missed
 
 
 async def _measure(
@@ -198,7 +203,7 @@ async def _measure(
         print(f"  {name:31} median {median * 1e3:7.1f} ms   worst {worst * 1e3:7.1f} ms")
     is_met = statistics.median(seconds) < _GOAL_SECONDS
     verdict = goals.told(rounds, is_met=is_met)
-    print(f"  goal: in use in less than {1000 * _GOAL_SECONDS:.0f} ms in the median: {verdict}")
+    print(f"  goal for 100 rules: less than {1000 * _GOAL_SECONDS:.0f} ms in the median: {verdict}")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -216,7 +221,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--rounds", type=options.at_least(1), default=10)
     args = parser.parse_args(argv)
+    if args.placed + args.pending + 2 * args.rounds > _PODS_OF_A_NODE * args.nodes:
+        parser.error(f"argument --placed: there is room for {_PODS_OF_A_NODE} pods on each node")
     logging.disable()
+    missed = 0
     generated = functools.partial(text, args.rules)
     made_by: dict[str, Text] = {
         f"{args.rules} generated rules": generated,
@@ -229,6 +237,6 @@ def main(argv: Sequence[str] | None = None) -> int:
             f"{name}: {args.nodes} nodes, {args.placed} pods on them, {args.pending} waiting, "
             f"{args.rounds} reloads each"
         )
-        asyncio.run(_run(scene, args.rounds))
+        missed += asyncio.run(_run(scene, args.rounds))
         gc.unfreeze()
-    return 0
+    return 1 if missed else 0
