@@ -153,7 +153,7 @@ def _simple(
     match clause.method.text:
         case "linear":
             low, high = numbers
-            if low < high:
+            if low / 2 < high / 2:  # which may not overflow as their difference does
                 return checked.Linear(low, high)
             own.env.found.error(
                 "PS111",

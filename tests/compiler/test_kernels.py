@@ -60,7 +60,8 @@ def _array(
 @st.composite
 def ways(draw: st.DrawFn) -> checked.Normalization:
     """Return any normalisation."""
-    low, high = sorted(draw(st.lists(finite | few, min_size=2, max_size=2, unique=True)))
+    ends = st.lists(finite | few, min_size=2, max_size=2, unique_by=lambda end: end / 2)
+    low, high = sorted(draw(ends))
     corners = sorted(draw(st.lists(finite | few, min_size=2, max_size=4, unique=True)))
     heights = draw(st.lists(st.integers(0, 100), min_size=4, max_size=4))
     floor = abs(draw(finite | few))
@@ -92,6 +93,13 @@ def test_points_follow_the_formula(
     [
         pytest.param(
             checked.Linear(0, 0.9), [0.0, 0.3, 0.9, 2.0], True, [10000, 6667, 0, 0], id="linear-low"
+        ),
+        pytest.param(
+            checked.Shape(((-1.0, 10), (0.0, 20), (5e-324, 30))),
+            [-0.5, 0.0, 5e-324, 1.0],
+            False,
+            [1500, 2000, 3000, 3000],
+            id="shape with a step",
         ),
         pytest.param(checked.MinMax(0), [1.0, 2.0, 3.0], False, [0, 5000, 10000], id="minmax-high"),
         pytest.param(checked.MinMax(4), [1.0, 2.0, 3.0], True, [5000, 2500, 0], id="minmax-floor"),

@@ -179,6 +179,7 @@ def on_line(corners: Sequence[tuple[float, int]], value: float) -> int:
         return 100 * corners[0][1]
     for (x0, y0), (x1, y1) in itertools.pairwise(corners):
         if value < x1:
-            share = (value / 2 - x0 / 2) / (x1 / 2 - x0 / 2)
+            span = x1 / 2 - x0 / 2
+            share = (value / 2 - x0 / 2) / span if span else 0.0
             return hundredths((y0 + (y1 - y0) * share) / 100)
     return 100 * corners[-1][1]
