@@ -6,48 +6,57 @@ sequence that fails without the others becoming different ones.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import math
 import random
 from collections.abc import Callable, Mapping
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
+
+import numpy as np
 
 from policysched import clock as clocks
+from policysched import errors
 from policysched.app import policies
-from policysched.cluster import metric_table, objects, owner_selectors, pod_shape, selectors
-from policysched.framework import interface, runtime, standings
+from policysched.cluster import (
+    metric_table,
+    objects,
+    owner_selectors,
+    pod_shape,
+    selectors,
+    snapshot,
+)
+from policysched.framework import cycle_state, interface, profile, runtime, standings, status
 from policysched.lang import source
 from tests import builders, storage_builders
-from tests.framework import busy_policies
+from tests.framework import busy_objects, busy_policies
 from tests.plugins import volume_worlds
 
 _NAME = "policysched"
-_HOST = "kubernetes.io/hostname"
-_ZONE = "topology.kubernetes.io/zone"
-_HUGE = str(2**63 - 1)
 _WORKLOADS = 5
-_CLAIMS = tuple(f"c{number}" for number in range(6))
 _Said: TypeAlias = dict[str, Any]
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Sizes:
-    """How large nodes are, and what pods request, from which both draw."""
+class Selective:
+    """A plugin of others that rejects some nodes, and raises when it is told to."""
 
-    cpu: tuple[str, ...]
-    memory: tuple[str, ...]
-    pods: tuple[str, ...]
-    requested_memory: tuple[str, ...]
+    name = "Selective"
+    reads: ClassVar = interface.Reads.NODE
 
+    def __init__(self) -> None:
+        self.fails = False
 
-COMMON = Sizes(("4", "8"), ("8Gi", "16Gi"), ("10", "20"), ("128Mi", "1Gi"))
-EXTREME = Sizes(
-    ("0", "1", "2", _HUGE),
-    ("0", "1Gi", "2Gi", "1e18", _HUGE),
-    ("0", "3", "4"),
-    ("128Mi", "1Gi", "5e18"),
-)
+    def filter(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
+    ) -> status.NodeStatuses:
+        """Reject nodes of one rack."""
+        if self.fails:
+            self.fails = False
+            raise TimeoutError
+        racks = [node.metadata.labels["rack"] if node else "" for node in nodes.objects()]
+        answer = status.unschedulable(self.name, "node(s) were selected")
+        return status.NodeStatuses.where(np.array(racks, object) == "r7", answer)
 
 
 class BusyCluster:
@@ -57,14 +66,14 @@ class BusyCluster:
         events: what can happen, by name; each is handed a generator.
     """
 
-    def __init__(self, node_count: int, sizes: Sizes, rng: random.Random) -> None:
+    def __init__(self, node_count: int, sizes: busy_objects.Sizes, rng: random.Random) -> None:
         self._clock = clocks.ManualClock(builders.EPOCH)
         self._cache = builders.make_cache(clock=self._clock).cache
         self._sizes = sizes
         self._node_numbers: set[int] = set()
         self._placed: dict[str, pod_shape.PodInfo] = {}
-        self._pod_count = 0
-        self._made: policies.Profiles
+        self._pod_count = self._version_count = 0
+        self._selective = Selective() if rng.randrange(2) else None
         self._shapes: pod_shape.PodShapes
         self._kept: runtime.Framework
         self._policy = rng.choice(busy_policies.TEXTS)
@@ -73,7 +82,7 @@ class BusyCluster:
         self._cache.set_namespace("prod", {"team": "b"})
         for number in range(node_count):
             self._set_node(number, rng)
-        for claim in _CLAIMS:
+        for claim in busy_objects.CLAIMS:
             self._set_claim(claim, rng)
         for number in range(4):
             self._set_volume(number, rng)
@@ -99,19 +108,23 @@ class BusyCluster:
             "storage": self._change_storage,
             "budget": self._set_budget,
             "policies": self._reload,
+            "plugin fails": self._fail,
         }
 
     # --- frameworks -------------------------------------------------------------------------------
 
     def fresh(self) -> runtime.Framework:
         """Return a framework that keeps nothing, with plugins and policies made anew."""
-        return runtime.Framework(self._make_profiles().by_name[_NAME], None, shapes_kept=0)
+        made = self._make_profiles().by_name[_NAME]
+        other = self._selective and Selective()
+        return runtime.Framework(_with(other, made), None, shapes_kept=0)
 
     def decide(self, fresh: runtime.Framework, rng: random.Random) -> tuple[_Said, _Said]:
         """Return what a framework that keeps answers and `fresh` say of a pod; place it often."""
         self._pod_count += 1
         uid = f"p{self._pod_count}"
-        info = self._shapes.info(_renamed(rng.choice(self._templates), uid))
+        pod = builders.PodBuilder(_renamed(rng.choice(self._templates), uid))
+        info = self._shapes.info(pod.labels(revision=rng.choice("123")).build())
         found, result = self._said(self._kept, info)
         wanted, _ = self._said(fresh, info)
         if result.node_name is not None and rng.random() < 0.8:
@@ -177,17 +190,27 @@ class BusyCluster:
         made = self._make_profiles()
         self._cache.follow_metrics(made.metric_needs)
         self._shapes = pod_shape.PodShapes(made.annotation_keys)
-        self._kept = runtime.Framework(made.by_name[_NAME], None)
+        self._kept = runtime.Framework(_with(self._selective, made.by_name[_NAME]), None)
 
     def _reload(self, rng: random.Random) -> None:
         self._policy = rng.choice(busy_policies.TEXTS)
         self._use_policies()
 
+    def _fail(self, rng: random.Random) -> None:
+        """Lose an attempt, if it comes to Filter and finds that something has changed."""
+        if self._selective is None:
+            return
+        info = self._shapes.info(_renamed(rng.choice(self._templates), "failing"))
+        self._selective.fails = True
+        with contextlib.suppress(errors.PluginFailure):
+            self._kept.schedule_pod(info, self._cache.snapshot())
+        self._selective.fails = False
+
     # --- nodes ------------------------------------------------------------------------------------
 
     def _set_node(self, number: int, rng: random.Random) -> None:
         self._node_numbers.add(number)
-        self._cache.set_node(_node(number, self._sizes, rng).build())
+        self._cache.set_node(busy_objects.node(number, self._sizes, rng).build())
         if rng.random() < 0.5:
             limits = {"example.com/disks": rng.choice((None, 0, 1, 3))}
             csi = storage_builders.make_csi_node(f"n{number}", limits)
@@ -213,7 +236,7 @@ class BusyCluster:
     # --- pods -------------------------------------------------------------------------------------
 
     def _template(self, rng: random.Random) -> objects.Pod:
-        return _template(self._sizes, rng).build()
+        return busy_objects.template(self._sizes, rng).build()
 
     def _change_template(self, rng: random.Random) -> None:
         self._templates[rng.randrange(len(self._templates))] = self._template(rng)
@@ -283,7 +306,7 @@ class BusyCluster:
     def _change_storage(self, rng: random.Random) -> None:
         match rng.randrange(4):
             case 0:
-                self._set_claim(rng.choice(_CLAIMS), rng)
+                self._set_claim(rng.choice(busy_objects.CLAIMS), rng)
             case 1:
                 self._set_volume(rng.randrange(6), rng)
             case 2:
@@ -294,26 +317,44 @@ class BusyCluster:
     def _set_claim(self, name: str, rng: random.Random) -> None:
         volume = rng.choice(("", "", "", f"v{rng.randrange(6)}"))
         claim = storage_builders.make_claim(
-            name, class_name=rng.choice(("local", "network")), volume=volume, is_bound=volume != ""
+            name,
+            class_name=rng.choice(("local", "network")),
+            volume=volume,
+            is_bound=volume != "",
+            meta=self._version(),
         )
         storage_builders.store(self._cache.storage, claim)
 
     def _set_volume(self, number: int, rng: random.Random) -> None:
         zones = rng.sample(("z0", "z1", "z2"), rng.choice((1, 2)))
-        term = builders.node_term(builders.expression(_ZONE, "In", *zones))
+        term = builders.node_term(builders.expression(busy_objects.ZONE, "In", *zones))
         volume = storage_builders.make_volume(
             f"v{number}",
             class_name=rng.choice(("local", "network")),
             terms=rng.choice(((), (term,))),
             csi=("example.com/disks", f"h{number}"),
+            meta=self._version(),
         )
         storage_builders.store(self._cache.storage, volume)
 
+    def _version(self) -> dict[str, str]:
+        """Return metadata by which the API server tells versions of an object apart."""
+        self._version_count += 1
+        return {"resource_version": str(self._version_count)}
+
     def _set_class(self, rng: random.Random) -> None:
-        allowed = rng.choice(((), ({_ZONE: ("z0", "z1")},)))
+        allowed = rng.choice(((), ({busy_objects.ZONE: ("z0", "z1")},)))
         network = storage_builders.make_class("network", topologies=allowed)
         local = storage_builders.make_class("local", provisioner="kubernetes.io/no-provisioner")
         storage_builders.store(self._cache.storage, network, local)
+
+
+def _with(plugin: Selective | None, made: profile.Profile) -> profile.Profile:
+    """Return a profile with a plugin in between; answers for shapes alike are shared without."""
+    if plugin is None:
+        return made
+    first, *others = made.plugins
+    return dataclasses.replace(made, plugins=(first, plugin, *others))
 
 
 @functools.cache
@@ -329,72 +370,3 @@ def _one(of: Any, rng: random.Random) -> Any:
 
 def _renamed(pod: objects.Pod, uid: str) -> objects.Pod:
     return builders.PodBuilder(pod).meta(name=uid, uid=uid).build()
-
-
-def _node(number: int, sizes: Sizes, rng: random.Random) -> builders.NodeBuilder:
-    labels = {
-        _HOST: f"n{number}",
-        _ZONE: f"z{rng.randrange(3)}",
-        "rack": f"r{rng.randrange(8)}",
-        "region": rng.choice(("a", "a", "a", "b")),
-        "disk": rng.choice(("ssd", "hdd")),
-        "pool": rng.choice(("x", "x", "x", "retired")),
-    }
-    if rng.randrange(5):
-        labels["generation"] = rng.choice(("1", "2", "3", "7", "abc"))
-    node = builders.make_node(f"n{number}").labels(labels)
-    node = node.capacity(
-        cpu=rng.choice(sizes.cpu), memory=rng.choice(sizes.memory), pods=rng.choice(sizes.pods)
-    )
-    if rng.randrange(3) == 0:
-        node = node.capacity({"example.com/gpu": rng.choice((0, 2, 4))})
-    if rng.randrange(6) == 0:
-        node = node.taint(rng.choice(("spot", "other")))
-    if rng.randrange(10) == 0:
-        node = node.taint("soft", effect="PreferNoSchedule")
-    if rng.randrange(20) == 0:
-        node = node.unschedulable()
-    if rng.randrange(3) == 0:
-        size_bytes = rng.randrange(10**8, 10**9)
-        node = node.image(rng.choice(("i1:1", "i2:1")), size_bytes=size_bytes)
-    return node
-
-
-def _template(sizes: Sizes, rng: random.Random) -> builders.PodBuilder:
-    app = rng.choice(("web", "db"))
-    pod = builders.make_pod("p", rng.choice(("default", "default", "prod"))).labels(app=app)
-    pod = pod.requests(
-        cpu=rng.choice(("100m", "500m", "1")), memory=rng.choice(sizes.requested_memory)
-    )
-    if rng.randrange(5) == 0:
-        pod = pod.labels(role=rng.choice(("noisy", "licensed", "database")))
-    pod = _with_wish(pod, app, rng)
-    if rng.randrange(5) == 0:
-        pod = pod.image("i1:1")
-    if rng.randrange(6) == 0:
-        pod = pod.tolerates("other")
-    if rng.randrange(4) == 0:
-        pod = pod.priority(rng.choice((5, 10, 50)))
-    return pod
-
-
-def _with_wish(pod: builders.PodBuilder, app: str, rng: random.Random) -> builders.PodBuilder:
-    """Return a pod with something that many pods have none of."""
-    own = {"app": app}
-    in_teams = builders.pod_term("rack", {"app": "db"}, namespace_selector={"team": "b"})
-    wishes = (
-        pod.rejects_pods(builders.pod_term("rack", own)),
-        pod.requires_pods(builders.pod_term(_ZONE, own)),
-        pod.spread(_ZONE, selector=own),
-        pod.spread("rack", selector=own, when_unsatisfiable="ScheduleAnyway"),
-        pod.prefers_pods(5, in_teams),
-        pod.avoids_pods(7, builders.pod_term(_HOST, own)),
-        pod.spread(_HOST, selector=own),
-        pod.host_port(rng.choice((80, 81))),
-        pod.requests({"cpu": "100m", "example.com/gpu": 1}),
-        pod.claim(rng.choice(_CLAIMS)),
-        pod.claim(rng.choice(_CLAIMS)),
-        pod,
-        pod,
-    )
-    return rng.choice(wishes)

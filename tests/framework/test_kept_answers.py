@@ -8,25 +8,25 @@ import hypothesis
 import hypothesis.strategies as st
 import pytest
 
-from tests.framework import busy_cluster
+from tests.framework import busy_cluster, busy_objects
 
-_EVENTS = tuple(busy_cluster.BusyCluster(0, busy_cluster.COMMON, random.Random(0)).events)
+_EVENTS = tuple(busy_cluster.BusyCluster(0, busy_objects.COMMON, random.Random(0)).events)
 _generators = st.integers(0, 2**16).map(random.Random)
 _sequences = st.lists(st.tuples(st.sampled_from(_EVENTS), _generators), min_size=5, max_size=40)
 
 
 @pytest.mark.parametrize(
-    "sizes", [busy_cluster.COMMON, busy_cluster.EXTREME], ids=["common", "near 2^63"]
+    "sizes", [busy_objects.COMMON, busy_objects.EXTREME], ids=["common", "near 2^63"]
 )
 @hypothesis.settings(
     suppress_health_check=[hypothesis.HealthCheck.too_slow, hypothesis.HealthCheck.data_too_large],
-    max_examples=20,
+    max_examples=25,
 )
 @hypothesis.given(
     node_count=st.sampled_from((0, 3, 10, 60, 150)), first=_generators, events=_sequences
 )
 def test_what_is_kept_is_what_a_framework_made_anew_says(
-    sizes: busy_cluster.Sizes,
+    sizes: busy_objects.Sizes,
     node_count: int,
     first: random.Random,
     events: list[tuple[str, random.Random]],
