@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -213,24 +213,31 @@ class _Gold:
         )
 
 
+def _while_labels_change(
+    used: profile.Profile, key: str, rounds: Iterable[Sequence[str]]
+) -> Iterator[runtime.ScheduleResult]:
+    """Give the decisions about one pod while the nodes have other values of a label each time."""
+    cluster = builders.make_cache()
+    framework = runtime.Framework(used, None)
+    pod = cluster.info(builders.make_pod("p"))
+    for values in rounds:
+        for number, value in enumerate(values):
+            cluster.cache.set_node(builders.make_node(f"n{number}").labels(**{key: value}).build())
+        yield framework.schedule_pod(pod, cluster.cache.snapshot())
+
+
 def test_pre_filter_of_others_is_asked_for_each_pod() -> None:
     """What it rejects, names and skips follows the nodes."""
-    cluster = builders.make_cache()
-    framework = runtime.Framework(profile.Profile("test", (_Gold(),), {}), None)
-    pod = cluster.info(builders.make_pod("p"))
-    found = []
-    for kinds in (
+    kinds = (
         ("dull", "dull", "dull"),
         ("dull", "gold", "dull"),
         ("gold", "dull", "dull"),
         ("plain", "plain", "plain"),
         ("dull", "plain", "plain"),
         ("plain", "plain", "gold"),
-    ):
-        for number, kind in enumerate(kinds):
-            cluster.cache.set_node(builders.make_node(f"n{number}").labels(kind=kind).build())
-        result = framework.schedule_pod(pod, cluster.cache.snapshot())
-        found.append((result.node_name, result.feasible_count))
+    )
+    results = _while_labels_change(profile.Profile("test", (_Gold(),), {}), "kind", kinds)
+    found = [(result.node_name, result.feasible_count) for result in results]
     assert found == [(None, 0), ("n1", 1), ("n0", 1), ("n0", 3), (None, 0), ("n2", 1)]
 
 
@@ -258,15 +265,10 @@ class _BehindTheBest:
 
 def test_pre_score_of_others_is_asked_for_each_pod() -> None:
     """What it prepares, and whether it skips, follows the nodes."""
-    cluster = builders.make_cache()
-    weights = {"BehindTheBest": 1}
-    framework = runtime.Framework(profile.Profile("test", (_BehindTheBest(),), weights), None)
-    pod = cluster.info(builders.make_pod("p"))
+    used = profile.Profile("test", (_BehindTheBest(),), {"BehindTheBest": 1})
+    points = (("0", "0"), ("3", "7"), ("57", "7"), ("0", "0"), ("1", "0"))
     found = []
-    for points in (("0", "0"), ("3", "7"), ("57", "7"), ("0", "0"), ("1", "0")):
-        for number, each in enumerate(points):
-            cluster.cache.set_node(builders.make_node(f"n{number}").labels(points=each).build())
-        result = framework.schedule_pod(pod, cluster.cache.snapshot())
+    for result in _while_labels_change(used, "points", points):
         assert result.scores is not None
         found.append(result.scores.totals.tolist())
     assert found == [[0, 0], [9600, 10000], [10000, 5000], [0, 0], [10000, 9900]]

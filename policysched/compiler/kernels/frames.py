@@ -78,7 +78,7 @@ class MinMax(_Frame):
     def _count(self, values: columns.FloatArray) -> None:
         """Count the numbers at the bounds, when that is first needed."""
         smallest, largest = self._bounds
-        self._at_bounds = (_count(values, smallest), _count(values, largest))
+        self._at_bounds = (_how_many(values, smallest), _how_many(values, largest))
         self._values = None
 
     def move(self, come: Sequence[float], gone: Sequence[float]) -> comparing.Effect:
@@ -109,15 +109,15 @@ class MinMax(_Frame):
             new = values.take(come)
             least, most = float(np.fmin.reduce(new)), float(np.fmax.reduce(new))
             if least <= smallest:
-                lowest = _count(new, least) + (lowest if least == smallest else 0)
+                lowest = _how_many(new, least) + (lowest if least == smallest else 0)
                 smallest = least
             if most >= largest:
-                highest = _count(new, most) + (highest if most == largest else 0)
+                highest = _how_many(new, most) + (highest if most == largest else 0)
                 largest = most
         if len(gone):
             old = values.take(gone)
-            lowest -= _count(old, smallest)
-            highest -= _count(old, largest)
+            lowest -= _how_many(old, smallest)
+            highest -= _how_many(old, largest)
         return self._moved((smallest, largest), (lowest, highest))
 
     def _is_counted(self) -> bool:
@@ -168,7 +168,7 @@ class MinMax(_Frame):
         return round(share * points.FULL) if share < 1.0 else points.FULL
 
 
-def _count(values: columns.FloatArray, value: float) -> int:
+def _how_many(values: columns.FloatArray, value: float) -> int:
     """Return how many of `values` are `value`."""
     return int(np.count_nonzero(values == value))
 
@@ -208,7 +208,7 @@ class Largest(_Frame):
         """Compare with `values`."""
         before = self._largest
         self._largest = float(values.max(initial=0.0))
-        self._count = _count(values, self._largest)
+        self._count = _how_many(values, self._largest)
         return comparing.effect(before != self._largest)
 
     def move(self, come: Sequence[float], gone: Sequence[float]) -> comparing.Effect:
@@ -229,10 +229,10 @@ class Largest(_Frame):
             new = values.take(come)
             most = float(np.fmax.reduce(new))
             if most >= largest:
-                count = _count(new, most) + (count if most == largest else 0)
+                count = _how_many(new, most) + (count if most == largest else 0)
                 largest = most
         if len(gone):
-            count -= _count(values.take(gone), largest)
+            count -= _how_many(values.take(gone), largest)
         return self._moved(largest, count)
 
     def _moved(self, largest: float, count: int) -> comparing.Effect:
