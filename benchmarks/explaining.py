@@ -13,11 +13,10 @@ import pathlib
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
 from typing import Any
 
-from benchmarks import options
+from benchmarks import options, orphans
 from tests.realcluster import manifests
 
 _POLICY = """
@@ -154,8 +153,8 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--repeat", type=options.at_least(1), default=5)
     parser.add_argument("--keep", type=pathlib.Path, metavar="FOLDER", help="leave the dumps here")
     args = parser.parse_args(argv)
-    with tempfile.TemporaryDirectory(prefix="policysched-bench-") as temporary:
-        folder = args.keep or pathlib.Path(temporary)
+    with orphans.folder_without_orphans() as temporary:
+        folder = args.keep or temporary
         for nodes in args.nodes:
             _measure(folder, nodes, args.pods, args.repeat)
     return 0

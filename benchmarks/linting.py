@@ -13,10 +13,9 @@ import pathlib
 import resource
 import subprocess
 import sys
-import tempfile
 import time
 
-from benchmarks import options
+from benchmarks import options, orphans
 
 _HEADER = """\
 version 1
@@ -75,8 +74,7 @@ def main(argv: list[str]) -> int:
     )
     args = parser.parse_args(argv)
     python = [sys.executable, "-m", "policysched"]
-    with tempfile.TemporaryDirectory(prefix="policysched-bench-") as name:
-        folder = pathlib.Path(name)
+    with orphans.folder_without_orphans() as folder:
         files = {rules: folder / f"rules-{rules}.policy" for rules in (1, 50, 1000)}
         for rules, file in files.items():
             file.write_text(text(rules), encoding="utf-8")

@@ -113,7 +113,7 @@ class Measurement(msgspec.Struct, frozen=True):
         latency: until pods were bound.
         quality: where they were bound.
         origin: what it was made with; None in lines of older benchmarks.
-        machine: how many cores, which Python.
+        machine: its cores and Python (see `benchmarks.machine`).
         churn_turns: how often objects came, or came and went, in the same time as `cpu_seconds`.
     """
 

@@ -8,11 +8,12 @@ import pathlib
 from collections.abc import Sequence
 
 import policysched
-from benchmarks import measurements, results, schedulers, workload_files
+from benchmarks import machine, measurements, results, schedulers, workload_files
 from policysched import _resources
 from tests.realcluster import components
 
 _OLDER = "by a benchmark that did not say yet with what"
+_ELSEWHERE = "on another machine, or with another Python"
 _DIFFERENCES = {
     "workload": "of a workload whose file was another one",
     "policysched": "with another version of policysched",
@@ -40,7 +41,7 @@ def origin(workload: str, scheduler: str, flags: Sequence[str] = ()) -> measurem
 
 
 def judge(flags: Sequence[str] = ()) -> results.Judge:
-    """Return what leaves out all runs that were made with something else than runs are now.
+    """Return what leaves out all runs that were made with, or on, something else than now.
 
     kube-scheduler's are left out with policysched's, for ratios are of one state of the machine.
     """
@@ -50,7 +51,8 @@ def judge(flags: Sequence[str] = ()) -> results.Judge:
         key = (one.case.workload, one.scheduler)
         if key not in known:
             known[key] = _origin_or_none(*key, flags)
-        return _difference(one.origin, known[key])
+        told = _difference(one.origin, known[key])
+        return told or ("" if one.machine == machine.told() else _ELSEWHERE)
 
     return difference
 

@@ -15,11 +15,10 @@ import resource
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
 from typing import Any
 
-from benchmarks import explaining, options
+from benchmarks import explaining, options, orphans
 from tests.realcluster import manifests
 
 _METRIC = "version 1\nmetric cpu_busy: ratio = `cpu` node instance\n"
@@ -73,9 +72,9 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--pending", type=options.at_least(0), default=500, help="pending pods")
     parser.add_argument("--repeat", type=options.at_least(1), default=3)
     args = parser.parse_args(argv)
-    with tempfile.TemporaryDirectory(prefix="policysched-bench-") as folder:
+    with orphans.folder_without_orphans() as folder:
         for nodes in args.nodes:
-            _measure(pathlib.Path(folder), nodes, args)
+            _measure(folder, nodes, args)
     return 0
 
 

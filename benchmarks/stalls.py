@@ -14,13 +14,12 @@ import asyncio
 import dataclasses
 import pathlib
 import random
-import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
-from benchmarks import metric_server, options
+from benchmarks import metric_server, options, orphans
 from policysched import clock as clocks
 from policysched.app import policies, process
 from policysched.cluster import cache as caches
@@ -196,10 +195,10 @@ def main(argv: Sequence[str]) -> int:
     size = Size(args.nodes, args.metrics, args.steps)
     instances = list(metrics_scene.instances(size.nodes).values())
     with (
-        tempfile.TemporaryDirectory(prefix="policysched-bench-") as name,
+        orphans.folder_without_orphans() as folder,
         metric_server.serving(instances, steps=size.steps) as url,
     ):
-        cluster = Cluster(size, pathlib.Path(name))
+        cluster = Cluster(size, folder)
         process.settle_memory()
         asyncio.run(_run(cluster, size, url))
     return 0

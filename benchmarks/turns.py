@@ -8,14 +8,22 @@ import datetime
 import math
 import os
 import pathlib
-import platform
 import signal
 import statistics
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from benchmarks import arrivals, churn, measurements, origins, process_usage, quality, schedulers
+from benchmarks import (
+    arrivals,
+    churn,
+    machine,
+    measurements,
+    origins,
+    process_usage,
+    quality,
+    schedulers,
+)
 from benchmarks import workload_files as workloads
 from tests.e2e import cluster_state
 from tests.realcluster import api_client, control_plane, manifests, process, watching
@@ -226,7 +234,7 @@ class Turn:
             arrived_per_second=times.arrived.per_second,
             latency=latency(bound_at, times),
             quality=quality.judge(cluster, workloads.NAMESPACE, _pending(cluster)),
-            machine=f"{os.cpu_count()} cores, Python {platform.python_version()}",
+            machine=machine.told(),
             origin=self._origin,
             churn_turns=end.churn_turns - begin.churn_turns,
             sent_late_p99_ms=times.arrived.late_p99_ms,

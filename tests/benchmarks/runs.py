@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from benchmarks import measurements, results
+from benchmarks import machine, measurements, results
 
 if TYPE_CHECKING:
     import pathlib
@@ -34,7 +34,7 @@ def run(
         others_share=0.25,
         latency=measurements.Latency(seconds, 2 * seconds, 3 * seconds, 4 * seconds),
         quality=measurements.Quality(0.1, 0.5, 0.1, 0.5, 80.0 * case.pods, 0),
-        machine="2 cores",
+        machine=machine.told(),
     )
 
 

@@ -164,6 +164,14 @@ def test_runs_of_something_else_are_left_out(
     assert dict(kept.left_out) == ({told: 1} if told else {})
 
 
+def test_runs_of_other_machines_are_left_out(tmp_path: pathlib.Path) -> None:
+    """Ratios of two machines are never in one median."""
+    one = msgspec.structs.replace(runs.run(OURS, 0, 1.0), origin=NOW, machine="64 cores")
+    kept = results.Results(runs.kept(tmp_path / "r.jsonl", one), origins.judge())
+    assert not kept.keys()
+    assert dict(kept.left_out) == {"on another machine, or with another Python": 1}
+
+
 def test_the_report_says_what_it_leaves_out(
     tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
