@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import math
 import pathlib
 import random
 import time
@@ -30,6 +31,8 @@ from tests.e2e import metrics_scene
 
 _REFRESH_SECONDS = metric_server.STEP_SECONDS
 _MAX_AGE_SECONDS = 50.0
+_FEWEST_STEPS = math.floor(_MAX_AGE_SECONDS / _REFRESH_SECONDS) + 2
+"""Of a window that is longer than the time between two refreshes, as all must be."""
 
 
 class _NoBinder:
@@ -190,7 +193,7 @@ def main(argv: Sequence[str]) -> int:
     parser = options.Parser(prog="python -m benchmarks stalls", description=__doc__)
     parser.add_argument("--nodes", type=options.at_least(1), default=5000)
     parser.add_argument("--metrics", type=options.at_least(1), default=5)
-    parser.add_argument("--steps", type=options.at_least(1), default=65)
+    parser.add_argument("--steps", type=options.at_least(_FEWEST_STEPS), default=65)
     args = parser.parse_args(argv)
     size = Size(args.nodes, args.metrics, args.steps)
     instances = list(metrics_scene.instances(size.nodes).values())
