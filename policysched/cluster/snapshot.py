@@ -218,28 +218,19 @@ class NodeRow:
         allocatable: R amounts, milli-CPU, bytes or pieces.
         requested: R amounts, what placed pods request.
         nonzero_requested: milli-CPU and bytes of memory, defaults counted.
-        known: what those who ask have worked out, for others who ask for the same.
+        pod_count, allowed_pods: placed pods, and allocatable `pods`.
     """
 
     def __init__(self, snapshot: Snapshot, row: int) -> None:
         """View `row` of `snapshot`."""
         self.snapshot = snapshot
         self.row = row
-        self.known: dict[str, float] = {}
         self._nodes = nodes = snapshot.nodes
         self.allocatable: list[int] = nodes.allocatable[row].tolist()
         self.requested: list[int] = nodes.requested[row].tolist()
         self.nonzero_requested: list[int] = nodes.nonzero_requested[row].tolist()
-
-    @property
-    def pod_count(self) -> int:
-        """Placed pods."""
-        return self._nodes.pod_count.item(self.row)
-
-    @property
-    def allowed_pods(self) -> int:
-        """Allocatable `pods`."""
-        return self._nodes.allowed_pods.item(self.row)
+        self.pod_count: int = nodes.pod_count.item(row)
+        self.allowed_pods: int = nodes.allowed_pods.item(row)
 
     def allocatable_of(self, resource: str) -> int:
         """Return the amount of a resource, `pods` too; 0 of one that no node has."""

@@ -143,8 +143,8 @@ class Lowering:
                 return physical.Literal(expr, float(value), column.constant(value))
             case checked_expr.MetricRef():
                 return self._metric(expr)
-            case checked_expr.NodeResource(kind=kind, resource=resource):
-                return physical.Resource(expr, f"{kind} {resource}")
+            case checked_expr.NodeResource():
+                return physical.Resource(expr)
             case checked_expr.PodRequests():
                 return physical.PodRequest(expr)
             case checked_expr.PodLimits():

@@ -153,10 +153,9 @@ class Metric:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Resource:
-    """Allocatable, requested or free amounts of one resource, under `key` known of a node."""
+    """Allocatable, requested or free amounts of one resource."""
 
     source: checked_expr.NodeResource
-    key: str
 
     def evaluate(self, batch: Batch) -> column.Numbers:
         """Return the amounts; 0 of a resource that no node and no pod has."""
@@ -164,11 +163,7 @@ class Resource:
 
     def at(self, one: OneNode) -> float:
         """Return the amount."""
-        node = one.node
-        amount = node.known.get(self.key)
-        if amount is None:
-            amount = node.known[self.key] = float(_AMOUNTS[self.source.kind](node, self.source))
-        return amount
+        return float(_AMOUNTS[self.source.kind](one.node, self.source))
 
     def _amounts(self, nodes: snapshot.NodeView) -> columns.IntArray:
         match self.source.kind:

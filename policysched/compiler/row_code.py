@@ -24,6 +24,12 @@ _COMPARATORS: Mapping[str, str] = MappingProxyType(
 )
 _OPERATORS: Mapping[str, str] = MappingProxyType({"+": "+", "-": "-", "*": "*", "/": "/"})
 """Like the comparators: no text gets into a function but what stands here."""
+_AMOUNTS: Mapping[str, str] = MappingProxyType(
+    {"allocatable": "node.allocatable", "requested": "node.requested"}
+)
+_PODS: Mapping[str, str] = MappingProxyType(
+    {"allocatable": "node.allowed_pods", "requested": "node.pod_count"}
+)
 _NEVER_MISSING = (
     physical.Literal,
     physical.Resource,
@@ -68,6 +74,13 @@ class Writer:
         name = f"k{len(self._values)}"
         self._values[name] = value
         return name
+
+    def _text_value(self, text: str) -> str:
+        """Return the name of a text, the same for equal ones."""
+        known = self._known.get((str, text))
+        if known is None:
+            known = self._known[str, text] = Variable(self.value(text), may_lack=False)
+        return known.name
 
     def variable(self, text: str) -> str:
         """Write an assignment to a new variable, which is returned."""
@@ -135,13 +148,36 @@ class Writer:
             case conditions.Negation(operand=operand):
                 negated = self.of(operand)
                 return self._where_known([negated], f"not {negated.name}")
-            case physical.Resource(key=key):
-                name = self.variable(f"node.known.get({self.value(key)})")
-                self.line(f"if {name} is None: {name} = {self.value(expr.at)}(one)")
-                return Variable(name, may_lack=False)
+            case physical.Resource(source=source):
+                return self._amount(source)
             case _:
                 name = self.variable(f"{self.value(expr.at)}(one)")
                 return Variable(name, may_lack=not isinstance(expr, _NEVER_MISSING))
+
+    def _amount(self, source: checked_expr.NodeResource) -> Variable:
+        """Write an amount; free ones overflow as they do for many rows (`NodeRow.free_of`)."""
+        if source.kind != "free":
+            whole = self._whole(source.kind, source.resource)
+        else:
+            allocatable = self._whole("allocatable", source.resource)
+            requested = self._whole("requested", source.resource)
+            end, span = self.value(2**63), self.value(2**64)
+            whole = f"({allocatable} - {requested} + {end}) % {span} - {end}"
+        return Variable(self.variable(f"{self.value(float)}({whole})"), may_lack=False)
+
+    def _whole(self, kind: str, resource: str) -> str:
+        """Return the variable of an allocatable or requested amount, a whole number."""
+        if resource == "pods":
+            return self._once(_PODS[kind])
+        column = self._once(f"snap.nodes.resources.find({self._text_value(resource)})")
+        return self._once(f"0 if {column} is None else {_AMOUNTS[kind]}[{column}]")
+
+    def _once(self, text: str) -> str:
+        """Return the variable that an assignment is written to, unless it is written already."""
+        known = self._known.get(text)
+        if known is None:
+            known = self._known[text] = Variable(self.variable(text), may_lack=False)
+        return known.name
 
     def _arithmetic(self, operator: str, left: Variable, right: Variable) -> Variable:
         text = f"{left.name} {_OPERATORS[operator]} {right.name}"
