@@ -246,7 +246,7 @@ class Framework:
                 return self._ends_in_error(cycle, scores)
             cycle.times.end("Score")
             result.scores = scores
-            result.node_name = score_table.select_host(result.scores.best_rows(), names, self._rng)
+            result.node_name = scores.choose(names, self._rng)
         return result
 
     def _does_not_fit(

@@ -105,6 +105,7 @@ class ScoreTable:
         totals: int64 (f,), the sum over all plugins.
         parts: the same by plugin, to be looked up for single nodes.
         details: score name → how its points came about; like `by_plugin`.
+        chosen: where among `rows` the chosen node stands, once `choose` was asked.
     """
 
     rows: npt.NDArray[np.intp]
@@ -112,6 +113,7 @@ class ScoreTable:
     totals: columns.IntArray
     parts: Sequence[AnyPart] = ()
     details: Mapping[str, Detail] = dataclasses.field(default_factory=dict)
+    chosen: int = -1
     _best: npt.NDArray[np.intp] | None = None
 
     def best_positions(self) -> npt.NDArray[np.intp]:
@@ -127,17 +129,18 @@ class ScoreTable:
         """Return the rows with the highest total, intp (b,)."""
         return self.rows[self.best_positions()]
 
+    def choose(self, names: Sequence[str], rng: random.Random | None) -> str:
+        """Return one of the best nodes: at random, or the smallest name without `rng`."""
+        best = self.best_positions()
+        if rng is None:
+            positions: list[int] = best.tolist()
+            self.chosen = min(positions, key=lambda each: names[self.rows.item(each)])
+        else:
+            self.chosen = best.item(rng.randrange(len(best)))
+        return names[self.rows.item(self.chosen)]
+
 
 def points(hundredths: int) -> int | float:
     """Return hundredths as points: an int where they are whole, as without policies."""
     whole, rest = divmod(int(hundredths), HUNDREDTHS)
     return whole if rest == 0 else int(hundredths) / HUNDREDTHS
-
-
-def select_host(best: npt.NDArray[np.intp], names: list[str], rng: random.Random | None) -> str:
-    """Return one of the best nodes: at random, or the smallest name without `rng`."""
-    if rng is None:
-        rows: list[int] = best.tolist()
-        return min(names[row] for row in rows)
-    chosen = int(best[rng.randrange(len(best))])
-    return names[chosen]

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 
 from policysched.cluster import columns
 from policysched.framework import score_table, status, status_table
@@ -42,33 +41,42 @@ class Standing(msgspec.Struct, frozen=True, gc=False):
     Attributes:
         nodes: their names, m of them.
         totals: int64 (m,) hundredths of a point.
-        score_names: of the k plugins and rules that gave points.
-        weighted: int64 (k, m) hundredths.
+        given: names of some plugins and rules, and what these gave, int64 (k, m) or what broadcasts
+            to it. It is put together when somebody looks.
     """
 
     nodes: tuple[str, ...]
     totals: columns.IntArray
-    score_names: tuple[str, ...]
-    weighted: columns.IntArray
+    given: tuple[tuple[tuple[str, ...], columns.IntArray | int], ...]
+
+    @property
+    def score_names(self) -> tuple[str, ...]:
+        """The k plugins and rules that gave points."""
+        return tuple(itertools.chain.from_iterable([names for names, _ in self.given]))
+
+    @property
+    def weighted(self) -> columns.IntArray:
+        """Int64 (k, m) hundredths."""
+        found = np.empty((len(self.score_names), len(self.nodes)), np.int64)
+        first = 0
+        for names, weighted in self.given:
+            found[first : first + len(names)] = weighted
+            first += len(names)
+        return found
 
 
 def rejections(
-    ids: status_table.StatusIds, statuses: Sequence[status.Status], names: Sequence[str]
+    ids: status_table.StatusIds,
+    statuses: Sequence[status.Status],
+    names: Sequence[str],
+    rejected_count: int,
 ) -> tuple[Rejection, ...]:
     """Return which answers ruled out how many nodes, the most frequent first.
 
-    `ids`, int16 (N,), are numbers in `statuses`: 0 passes, -1 is no node.
+    `ids`, int16 (N,), are numbers in `statuses`: 0 passes, -1 is no node. `rejected_count` nodes
+    were ruled out, or fewer.
     """
-    found: list[tuple[int, int, columns.BoolArray]] = []
-    for number in _present(ids, len(statuses)):
-        is_rejected = ids == number
-        if count := int(np.count_nonzero(is_rejected)):
-            found.append((count, -number, is_rejected))
-    found.sort(key=_by_count, reverse=True)
-    return tuple(
-        Rejection(condensed(statuses[-negative]), count, _examples(is_rejected, names))
-        for count, negative, is_rejected in found[:MAX_REJECTIONS]
-    )
+    return _told(_found(ids, len(statuses), rejected_count, ()), statuses, names)
 
 
 class KeptRejections:
@@ -76,22 +84,29 @@ class KeptRejections:
 
     def __init__(self) -> None:
         """Start with nothing known."""
-        self._found: tuple[Rejection, ...] | None = None
+        self._told: tuple[Rejection, ...] | None = None
+        self._numbers: Sequence[int] = ()
 
     def forget(self) -> None:
         """Take note that answers, or names of nodes, are others than before."""
-        self._found = None
+        self._told = None
 
     def of(
-        self, ids: status_table.StatusIds, statuses: Sequence[status.Status], names: Sequence[str]
+        self,
+        ids: status_table.StatusIds,
+        statuses: Sequence[status.Status],
+        names: Sequence[str],
+        rejected_count: int,
     ) -> tuple[Rejection, ...]:
         """Return what `rejections` does; the arguments are the same until something is forgotten.
 
         There may be further `statuses`, though.
         """
-        if self._found is None:
-            self._found = rejections(ids, statuses, names)
-        return self._found
+        if self._told is None:
+            found = _found(ids, len(statuses), rejected_count, self._numbers)
+            self._numbers = [-negative for _, negative, _ in found]
+            self._told = _told(found, statuses, names)
+        return self._told
 
 
 def condensed(answer: status.Status) -> status.Status:
@@ -114,12 +129,47 @@ def cut(text: str, limit_characters: int) -> str:
     return text if len(text) <= limit_characters else text[:limit_characters] + _CUT_MARK
 
 
-def _present(ids: status_table.StatusIds, statuses: int) -> Sequence[int]:
-    """Return the numbers of answers to look for: all of a few, else those that there are."""
+def _found(
+    ids: status_table.StatusIds, statuses: int, rejected_count: int, likely: Sequence[int]
+) -> list[tuple[int, int, columns.BoolArray]]:
+    """Return for each answer on how many nodes it is, its number negated, and where it is.
+
+    The most frequent come first. Where the `likely` numbers are on all rejected nodes, no other
+    ones are looked for.
+    """
+    found: list[tuple[int, int, columns.BoolArray]] = []
+    for number in _numbers(ids, statuses, likely):
+        is_rejected = ids == number
+        if count := int(np.count_nonzero(is_rejected)):
+            found.append((count, -number, is_rejected))
+            rejected_count -= count
+            if rejected_count <= 0:
+                break
+    found.sort(key=_by_count, reverse=True)
+    return found
+
+
+def _numbers(ids: status_table.StatusIds, statuses: int, likely: Sequence[int]) -> Iterator[int]:
+    """Yield the numbers of answers to look for: after the likely ones all of a few, else all."""
+    yield from likely
     if statuses <= _FEW_STATUSES:
-        return range(1, statuses)
-    numbers: list[int] = np.flatnonzero(np.bincount(ids[ids > 0])).tolist()
-    return numbers
+        every: Sequence[int] = range(1, statuses)
+    else:
+        every = np.flatnonzero(np.bincount(ids[ids > 0])).tolist()
+    yield from (number for number in every if number not in likely)
+
+
+def _told(
+    found: Sequence[tuple[int, int, columns.BoolArray]],
+    statuses: Sequence[status.Status],
+    names: Sequence[str],
+) -> tuple[Rejection, ...]:
+    return tuple(
+        [
+            Rejection(condensed(statuses[-negative]), count, _examples(is_rejected, names))
+            for count, negative, is_rejected in found[:MAX_REJECTIONS]
+        ]
+    )
 
 
 def _by_count(found: tuple[int, int, columns.BoolArray]) -> tuple[int, int]:
@@ -127,49 +177,36 @@ def _by_count(found: tuple[int, int, columns.BoolArray]) -> tuple[int, int]:
 
 
 def _examples(is_rejected: columns.BoolArray, names: Sequence[str]) -> tuple[str, ...]:
-    """Return the first few names; looking for one ends where it is found, which is mostly soon.
-
-    The array is written to.
-    """
+    """Return the first few names; of all ways to find them bytes are the fastest."""
     found: list[str] = []
-    row = int(is_rejected.argmax())
-    while is_rejected[row] and len(found) < _EXAMPLES:
+    is_row = is_rejected.tobytes()
+    row = is_row.find(1)
+    while row >= 0 and len(found) < _EXAMPLES:
         found.append(names[row])
-        is_rejected[row] = False
-        row += int(is_rejected[row:].argmax())
+        row = is_row.find(1, row + 1)
     return tuple(found)
 
 
-def standing(
-    table: score_table.ScoreTable, chosen_row: int, names: Sequence[str], count: int
-) -> Standing:
+def standing(table: score_table.ScoreTable, names: Sequence[str], count: int) -> Standing:
     """Return the points of the chosen node and of those that come next, `count` in all."""
-    positions = _best_positions(table, chosen_row, count)
-    rows = table.rows[positions]
-    score_names = tuple(itertools.chain.from_iterable([part.names for part in table.parts]))
-    weighted = np.empty((len(score_names), len(positions)), np.int64)
-    first = 0
-    for part in table.parts:
-        end = first + len(part.names)
-        weighted[first:end] = part.at(rows, positions)
-        first = end
-    nodes = tuple(names[row] for row in rows.tolist())
-    return Standing(nodes, table.totals[positions], score_names, weighted)
+    positions = _best_positions(table, min(count, len(table.rows)))
+    at = np.array(positions, np.intp)
+    rows = table.rows.take(at)
+    nodes = tuple([names[row] for row in rows.tolist()])
+    given = tuple([(part.names, part.at(rows, at)) for part in table.parts])
+    return Standing(nodes, table.totals.take(at), given)
 
 
-def _best_positions(
-    table: score_table.ScoreTable, chosen_row: int, count: int
-) -> npt.NDArray[np.intp]:
+def _best_positions(table: score_table.ScoreTable, count: int) -> list[int]:
     """Return positions among the feasible nodes; where points are equal, the first row's."""
-    chosen = int(table.rows.searchsorted(chosen_row))
-    count = min(count, len(table.rows))
-    best = table.best_positions()
-    if len(best) >= count:
-        others = [position for position in best[:count].tolist() if position != chosen]
-        return np.array([chosen, *others[: count - 1]], np.intp)
-    left = table.totals.copy()
-    positions = [chosen]
-    for _ in range(count - 1):
-        left[positions[-1]] = _LOWEST
+    best: list[int] = table.best_positions()[:count].tolist()
+    positions = [table.chosen, *[each for each in best if each != table.chosen]][:count]
+    missing = count - len(positions)
+    if missing > 0:
+        left = table.totals.copy()
+        left[positions] = _LOWEST
+        for _ in range(missing - 1):
+            positions.append(int(left.argmax()))
+            left[positions[-1]] = _LOWEST
         positions.append(int(left.argmax()))
-    return np.array(positions, np.intp)
+    return positions

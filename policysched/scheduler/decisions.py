@@ -244,7 +244,7 @@ def _condense(decision: Decision, result: runtime.ScheduleResult, snap: snapshot
     if result.filtered is not None and result.feasible_count < result.node_count:
         kept = result.kept_rejections
         find = standings.rejections if kept is None else kept.of
-        decision.rejections = find(result.filtered, result.statuses, names)
+        rejected_count = result.node_count - result.feasible_count
+        decision.rejections = find(result.filtered, result.statuses, names, rejected_count)
     if result.scores is not None and result.node_name is not None:
-        row = snap.nodes.row_of[result.node_name]
-        decision.standing = standings.standing(result.scores, row, names, _NODES_WITH_POINTS)
+        decision.standing = standings.standing(result.scores, names, _NODES_WITH_POINTS)

@@ -17,7 +17,8 @@ def _rejections(
     ids: list[int], statuses: list[status.Status] = STATUSES
 ) -> list[tuple[str, int, tuple[str, ...]]]:
     names = [f"n{row}" for row in range(len(ids))]
-    found = standings.rejections(np.array(ids, np.int16), statuses, names)
+    rejected_count = sum(each > 0 for each in ids)
+    found = standings.rejections(np.array(ids, np.int16), statuses, names, rejected_count)
     return [(each.answer.message, each.node_count, each.examples) for each in found]
 
 
@@ -39,7 +40,8 @@ def test_the_most_frequent_rejections_are_kept() -> None:
     count = standings.MAX_REJECTIONS + 20
     statuses = [status.SUCCESS, *(status.unschedulable("P", str(n)) for n in range(count))]
     ids = np.repeat(np.arange(count + 1, dtype=np.int16), np.arange(count + 1))
-    found = standings.rejections(ids, statuses, [str(row) for row in range(len(ids))])
+    names = [str(row) for row in range(len(ids))]
+    found = standings.rejections(ids, statuses, names, len(ids))
     assert [each.node_count for each in found] == list(range(count, 20, -1))
 
 
@@ -70,7 +72,8 @@ def test_the_chosen_node_stands_before_those_with_most_points(
 ) -> None:
     """Each node has its own points, plugin by plugin, that add up to its total."""
     table = _table()
-    found = standings.standing(table, chosen, [f"n{row}" for row in range(6)], count)
+    table.chosen = table.rows.tolist().index(chosen)
+    found = standings.standing(table, [f"n{row}" for row in range(6)], count)
     assert found.nodes == nodes
     points = {"n1": [1, 10, 5], "n2": [2, 10, 5], "n4": [3, 10, 0], "n5": [1, 0, 0]}
     assert found.score_names == ("a", "b", "c")

@@ -66,11 +66,12 @@ def _told(framework: runtime.Framework, pod: pod_shape.PodInfo, snap: snapshot.S
         names = snap.nodes.names
         kept = result.kept_rejections
         find = standings.rejections if kept is None else kept.of
-        found = find(result.filtered, result.statuses, names)
+        rejected_count = result.node_count - result.feasible_count
+        found = find(result.filtered, result.statuses, names, rejected_count)
         told.append(sorted(found, key=repr))
     if result.scores is not None:
-        table, row = result.scores, snap.nodes.row_of[result.node_name or ""]
-        standing = standings.standing(table, row, snap.nodes.names, _ALL_POINTS)
+        table = result.scores
+        standing = standings.standing(table, snap.nodes.names, _ALL_POINTS)
         points = dict(zip(standing.score_names, standing.weighted.tolist(), strict=True))
         told.append((table.rows.tolist(), table.totals.tolist(), standing.nodes, points))
     if result.diagnosis is not None:
