@@ -7,7 +7,6 @@ node's points.
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Sequence
 from typing import Protocol, TypeAlias
 
@@ -17,55 +16,62 @@ import numpy.typing as npt
 from policysched.cluster import columns, pod_shape, snapshot
 from policysched.framework import cycle_state, status, status_table
 
-Slots: TypeAlias = npt.NDArray[np.intp]
+SlotNumbers: TypeAlias = npt.NDArray[np.intp]
 
 
-class Effect(enum.Enum):
-    """What became of the facts that points follow from."""
+class Places(Protocol):
+    """Which slots are compared: those with a feasible node.
 
-    SAME = enum.auto()
-    OTHER = enum.auto()
-    """All points are to be made anew."""
-    UNKNOWN = enum.auto()
-    """They must be looked for among all numbers (`Frame.begin`)."""
+    Attributes:
+        rows_in: int64 (S,), how many feasible rows each slot has.
+        present: intp, those that have any.
+    """
 
+    rows_in: columns.IntArray
 
-def effect(is_other: bool) -> Effect:  # noqa: FBT001 - the only thing that it is about
-    """Return OTHER or SAME."""
-    return Effect.OTHER if is_other else Effect.SAME
+    @property
+    def present(self) -> SlotNumbers:
+        """Intp: the slots that are compared."""
+        ...
 
 
 class Frame(Protocol):
-    """The facts; NaN stands for a node without a number and is never told to `begin` or `move`."""
+    """The facts about the numbers of slots, float64 (S,), of which some are compared.
 
-    def begin(self, values: columns.FloatArray) -> Effect:
-        """Compare with `values`, float64 (f,), from now on."""
+    NaN stands for a slot without a number. What changes facts says so, and all points are to be
+    made anew.
+
+    Attributes:
+        holders: slots that facts rest on; while all of them are compared, it makes no difference
+            which other ones are. Empty where `move` must be asked.
+    """
+
+    holders: Sequence[int]
+
+    def begin(self, values: columns.FloatArray, places: Places) -> bool:
+        """Compare `values` from now on; return whether facts are others than before."""
         ...
 
-    def move(self, come: Sequence[float], gone: Sequence[float]) -> Effect:
-        """Let numbers come, then let some go that are there; nothing is done when UNKNOWN."""
-        ...
+    def move(
+        self, values: columns.FloatArray, places: Places, come: SlotNumbers, gone: SlotNumbers
+    ) -> bool:
+        """Compare slots that were not compared, and others no more; return what `begin` does.
 
-    def move_many(self, values: columns.FloatArray, come: Slots, gone: Slots) -> Effect:
-        """Do the same with `values`, float64 (S,), of the slots that come and go, leaving NaN out.
-
-        Those that go must be slots that were compared, and each is named once.
+        Each is named once; `places` has them as they are now.
         """
         ...
 
-    def replace(self, old: float, new: float) -> int | None:
-        """Let a number take the place of another, if that changes no fact; return its points.
+    def replace(
+        self, values: columns.FloatArray, places: Places, slot: int, old: float, new: float
+    ) -> int | None:
+        """Take note that one slot has a `new` number instead of the `old` one; return its points.
 
-        None, and nothing is done, where it may change one, or one of them is NaN.
+        None where facts are others than before. It stands among `values` already.
         """
         ...
 
     def points(self, values: columns.FloatArray) -> columns.IntArray:
-        """Return int64 (n,) final scores, in range; those of nodes that are not compared too."""
-        ...
-
-    def point(self, value: float) -> int:
-        """Return the same of one number."""
+        """Return int64 (n,) final scores, in range; those of slots that are not compared too."""
         ...
 
 

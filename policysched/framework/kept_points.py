@@ -1,14 +1,15 @@
 """Points of plugins that compare nodes, kept for equal pods and patched where numbers changed.
 
-Each plugin has a number for each slot: a row, or a topology domain that many rows share. What
-plugins with the same slots give is added up by slot, and gathered by row.
+Each plugin has a number for each slot: a row, or a topology domain that many rows share. Plugins
+that are asked together are one block; what changes in blocks with the same slots is added up by
+slot, and gathered by row.
 """
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -17,20 +18,46 @@ from policysched.cluster import columns, pod_shape, snapshot
 from policysched.framework import comparing, cycle_state, interface, score_table
 
 Rows: TypeAlias = npt.NDArray[np.intp]
-Refreshed: TypeAlias = tuple[Sequence[interface.RawScores], Rows, list[int] | None]
-"""Live numbers (S,) of each plugin, the slot of each row, intp (N,), and the slots that changed,
-each once, None for all."""
-Refresh: TypeAlias = Callable[
-    [cycle_state.CycleState, pod_shape.PodInfo, snapshot.Snapshot], Refreshed
-]
 _NO_ROWS: Rows = np.zeros(0, np.intp)
 _NOTHING_MOVED: tuple[Rows, Rows] = (_NO_ROWS, _NO_ROWS)
-_FEW = 16
-"""So few numbers are compared faster one by one."""
+
+
+class Everything(NamedTuple):
+    """All numbers of a block, as they may all be others.
+
+    Attributes:
+        numbers: float64 (S,) of each plugin.
+        slots: intp (N,), the slot of each row; the same object while it is the same.
+    """
+
+    numbers: Sequence[interface.RawScores]
+    slots: Rows
+
+
+Changes: TypeAlias = Sequence[tuple[int, Sequence[float]]]
+"""Slots with other numbers, each once, and the number of each plugin."""
+
+
+class Numbers(Protocol):
+    """Where the numbers of a block come from."""
+
+    def refresh(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
+    ) -> Everything | Changes:
+        """Return what has changed since the last time."""
+        ...
+
+
+class Member(NamedTuple):
+    """A plugin that compares nodes; a unit of its points counts `factor` hundredths."""
+
+    name: str
+    frame: comparing.Frame
+    factor: int
 
 
 class Slots:
-    """What plugins with the same slots share: which rows are in them, and their points together.
+    """What blocks with the same slots share: which rows are in them, and what changed there.
 
     Attributes:
         slots: intp (N,), the slot of each row.
@@ -38,23 +65,22 @@ class Slots:
         moved: intp, slots that got their first feasible row and those that lost all of them; None
             where there may be any.
         rows_in: int64 (S,), how many feasible rows each slot has.
-        changes: by how much points of slots changed, None for all.
+        changes: by how much the points of single slots changed.
+        shift: int64 (S,), by how much those of all slots changed besides, None for not at all.
     """
 
     def __init__(self, slots: Rows, count: int, feasible: Rows) -> None:
         """Count `feasible` rows, intp (f,), by one of `count` slots."""
         self.slots = slots
-        self.is_still = False
         self.moved: tuple[Rows, Rows] | None = None
-        self.changes: dict[int, int] | None = None
+        self.changes: dict[int, int] = {}
+        self.shift: columns.IntArray | None = None
+        self._count = count
         self._sizes = np.bincount(slots, minlength=count)
         self._are_single = int(self._sizes.max(initial=0)) <= 1
         self._last_row = np.zeros(count, np.intp)
         self._last_row[slots] = np.arange(len(slots))
         self._rows_of: dict[int, Rows] = {}
-        self._members: list[Compared] = []
-        self._table: columns.IntArray = np.zeros(count, np.int64)
-        self.rows_in: columns.IntArray = np.zeros(0, np.int64)
         self._present: Rows | None = None
         self._count_all(feasible)
 
@@ -62,7 +88,7 @@ class Slots:
 
     def refresh(self, feasible: Rows, moved: tuple[Rows, Rows] | None) -> None:
         """Go by the feasible rows; `moved` are the new ones and those that left, None for any."""
-        self.changes = {}
+        self.changes, self.shift = {}, None
         if moved is _NOTHING_MOVED:
             self.is_still = True
         elif moved is None:
@@ -80,7 +106,7 @@ class Slots:
         return self._present
 
     def _count_all(self, feasible: Rows) -> None:
-        self.rows_in = np.bincount(self.slots[feasible], minlength=len(self._table))
+        self.rows_in: columns.IntArray = np.bincount(self.slots[feasible], minlength=self._count)
         self._present = self.moved = None
         self.is_still = False
 
@@ -91,30 +117,15 @@ class Slots:
             self.rows_in[come] = 1
             self.rows_in[gone] = 0
             return come, gone
-        count, had = len(self._table), self.rows_in > 0
+        had = self.rows_in > 0
         if len(come):
-            self.rows_in = self.rows_in + np.bincount(come, minlength=count)
+            self.rows_in = self.rows_in + np.bincount(come, minlength=self._count)
         if len(gone):
-            self.rows_in = self.rows_in - np.bincount(gone, minlength=count)
+            self.rows_in = self.rows_in - np.bincount(gone, minlength=self._count)
         has = self.rows_in > 0
         return (has > had).nonzero()[0], (had > has).nonzero()[0]
 
-    # --- points -----------------------------------------------------------------------------------
-
-    def add_up(self, members: list[Compared]) -> columns.IntArray:
-        """Add up the points of `members` from now on; return int64 (N,) hundredths."""
-        self._members = members
-        self._table = _sum([each.table for each in members])
-        return self._table.take(self.slots)
-
-    def patch(self) -> dict[int, int] | columns.IntArray:
-        """Take over changed points; return by how much slots changed, int64 (S,) for all."""
-        if self.changes is None:
-            before, self._table = self._table, _sum([each.table for each in self._members])
-            return self._table - before
-        for slot, change in self.changes.items():
-            self._table[slot] += change
-        return self.changes
+    # --- rows of slots ----------------------------------------------------------------------------
 
     def only_row(self, slot: int) -> int | None:
         """Return the row in a slot, None where there is not exactly one."""
@@ -128,111 +139,83 @@ class Slots:
         return found
 
 
-class Compared:
-    """The weighted points of one plugin by slot.
+class _Block:
+    """The weighted points by slot of k plugins whose numbers come together.
 
     Attributes:
-        table: int64 (S,) hundredths.
-        slots: intp (N,), the slot of each row.
+        rows: intp (N,), the slot of each row, as last told with all numbers.
+        table: int64 (k, S) hundredths.
     """
 
-    def __init__(self, frame: comparing.Frame, factor: int) -> None:
-        """Compare by `frame`; a unit of it counts `factor` hundredths."""
-        self._frame = frame
-        self._factor = factor
-        self._values: columns.FloatArray = np.zeros(0)
-        self.table: columns.IntArray = np.zeros(0, np.int64)
-        self.slots: Rows = _NO_ROWS
+    def __init__(self, members: Sequence[Member]) -> None:
+        self._members = members
+        self._values: columns.FloatArray = np.zeros((len(members), 0))
+        self.rows = _NO_ROWS
+        self.table: columns.IntArray = np.zeros((len(members), 0), np.int64)
 
-    def refresh(self, values: interface.RawScores, changed: list[int] | None, slots: Slots) -> None:
-        """Bring the points up to date with live numbers (S,), of which some `changed`."""
-        if changed is None or slots.slots is not self.slots:
-            self._values = values.astype(np.float64)
-            self.slots = slots.slots
-            self._frame.begin(self._compared(slots))
-            self._make(slots)
-            return
-        effect = comparing.Effect.SAME if slots.is_still else self._move(slots)
-        if effect is comparing.Effect.SAME and self._replace(values, changed, slots):
-            return
-        is_other = effect is comparing.Effect.OTHER
-        dirty, come, gone = self._take_over(values, changed, slots)
-        if effect is not comparing.Effect.UNKNOWN and (come or gone):
-            effect = self._frame.move(come, gone)
-        if effect is comparing.Effect.UNKNOWN:
-            effect = self._frame.begin(self._compared(slots))
-        if is_other or effect is comparing.Effect.OTHER:
-            self._make(slots)
-            return
-        for slot in dirty:
-            self._give(slot, self._frame.point(self._values.item(slot)), slots)
+    @property
+    def slot_count(self) -> int:
+        """S."""
+        return int(self._values.shape[1])
 
-    def _move(self, slots: Slots) -> comparing.Effect:
-        """Let the numbers of slots come that have feasible rows now, and others go."""
-        if slots.moved is None:
-            return comparing.Effect.UNKNOWN
-        come, gone = slots.moved
-        if len(come) + len(gone) > _FEW:
-            return self._frame.move_many(self._values, come, gone)
-        return self._frame.move(_few(self._values, come), _few(self._values, gone))
+    def take(self, all_of_them: Everything) -> None:
+        """Take over numbers of all slots, to be compared in `begin`."""
+        self._values = np.array(all_of_them.numbers, np.float64)
+        self.rows = all_of_them.slots
+        if self.table.shape != self._values.shape:
+            self.table = np.zeros(self._values.shape, np.int64)
 
-    def _replace(self, values: interface.RawScores, changed: list[int], slots: Slots) -> bool:
-        """Take over numbers one by one; return False at one that may change other points."""
-        for slot in changed:
-            old, new = self._values.item(slot), values.item(slot)
-            if new == old:
+    def begin(self, slots: Slots) -> None:
+        """Compare anew."""
+        for index, member in enumerate(self._members):
+            member.frame.begin(self._values[index], slots)
+            self._make(index, slots)
+
+    def move(self, slots: Slots) -> None:
+        """Compare other slots than the last time."""
+        moved, rows_in = slots.moved, slots.rows_in.item
+        for index, (_, frame, _) in enumerate(self._members):
+            values = self._values[index]
+            if moved is None:
+                is_other = frame.begin(values, slots)
+            elif frame.holders and all(map(rows_in, frame.holders)):
                 continue
-            if slots.rows_in.item(slot):
-                points = self._frame.replace(old, new)
-                if points is None:
-                    return False
             else:
-                points = self._frame.point(new)
-            self._values[slot] = new
-            self._give(slot, points, slots)
-        return True
+                is_other = frame.move(values, slots, *moved)
+            if is_other:
+                self._make(index, slots)
 
-    def _give(self, slot: int, points: int, slots: Slots) -> None:
-        weighted = points * self._factor
-        change = weighted - self.table.item(slot)
-        if change:
-            self.table[slot] = weighted
-            if slots.changes is not None:
-                slots.changes[slot] = slots.changes.get(slot, 0) + change
-
-    def _take_over(
-        self, values: interface.RawScores, changed: list[int], slots: Slots
-    ) -> tuple[list[int], list[float], list[float]]:
-        """Take over numbers; return the slots with other ones, and what came and went with them."""
-        dirty, come, gone = list[int](), list[float](), list[float]()
-        own = self._values
-        for slot in changed:
-            old, new = own.item(slot), values.item(slot)
+    def replace(self, slot: int, numbers: Sequence[float], slots: Slots) -> None:
+        """Take over the numbers of one slot."""
+        before: list[float] = self._values[:, slot].tolist()
+        if before == numbers:
+            return
+        self._values[:, slot] = numbers
+        given: list[int] = self.table[:, slot].tolist()
+        by = 0
+        for index, ((_, frame, factor), old, new) in enumerate(
+            zip(self._members, before, numbers, strict=True)
+        ):
             if new == old:
                 continue
-            is_known, was_known = new == new, old == old  # noqa: PLR0124 - NaN is not itself
-            if is_known or was_known:
-                dirty.append(slot)
-                own[slot] = new
-                if slots.rows_in.item(slot):
-                    if is_known:
-                        come.append(new)
-                    if was_known:
-                        gone.append(old)
-        return dirty, come, gone
+            points = frame.replace(self._values[index], slots, slot, old, new)
+            if points is None:
+                self._make(index, slots)
+                given[index] = self.table.item(index, slot)
+            else:
+                by += points * factor - given[index]
+                given[index] = points * factor
+        self.table[:, slot] = given
+        if by:
+            slots.changes[slot] = slots.changes.get(slot, 0) + by
 
-    def _make(self, slots: Slots) -> None:
-        values = self._values
-        if len(values) <= _FEW:
-            point, factor = self._frame.point, self._factor
-            self.table = np.array([point(value) * factor for value in values.tolist()], np.int64)
-        else:
-            self.table = self._frame.points(values) * self._factor
-        slots.changes = None
-
-    def _compared(self, slots: Slots) -> columns.FloatArray:
-        """Return the numbers of slots with a feasible row."""
-        return _known(self._values[slots.present])
+    def _make(self, index: int, slots: Slots) -> None:
+        """Make all points of a plugin anew."""
+        _, frame, factor = self._members[index]
+        points = frame.points(self._values[index]) * factor
+        shift = points - self.table[index]
+        self.table[index] = points
+        slots.shift = shift if slots.shift is None else slots.shift + shift
 
 
 class KeptPoints:
@@ -244,20 +227,14 @@ class KeptPoints:
         change: int64 (N,), by how much all sums changed besides; None for not at all.
     """
 
-    def __init__(
-        self,
-        names: Sequence[str],
-        compared: Sequence[Compared],
-        asked: Sequence[tuple[Refresh, Sequence[Compared]]],
-    ) -> None:
-        """Add up `compared`, at least one, which are called `names`.
+    def __init__(self, asked: Sequence[tuple[Numbers, Sequence[Member]]]) -> None:
+        """Add up the points of plugins, at least one; `asked` says where their numbers come from.
 
-        `asked` says where their numbers come from: each is asked for the numbers of some of them.
+        Each is asked for the numbers of some of them.
         """
-        self._names = tuple(names)
-        self._compared = compared
-        self._asked = asked
-        self._rows: list[Rows] = []
+        self._names = tuple([member.name for _, members in asked for member in members])
+        self._asked = [numbers for numbers, _ in asked]
+        self._blocks = [_Block(members) for _, members in asked]
         self._slots: list[Slots] = []
         self._distinct: list[Slots] = []
         self._feasible: Rows | None = None
@@ -274,13 +251,19 @@ class KeptPoints:
         feasible: Rows,
     ) -> None:
         """Bring the sums up to date for the feasible rows, intp (f,)."""
-        answers = [refresh(state, pod, snap) for refresh, _ in self._asked]
-        is_new = self._look_at(feasible, answers, self._moved(feasible, snap.size))
-        asked = zip(self._asked, answers, self._slots, strict=True)
-        for (_, members), (numbers, _, changed), slots in asked:
-            if changed or changed is None or is_new or not slots.is_still:
-                for each, values in zip(members, numbers, strict=True):
-                    each.refresh(values, changed, slots)
+        answers = [numbers.refresh(state, pod, snap) for numbers in self._asked]
+        for block, answer in zip(self._blocks, answers, strict=True):
+            if isinstance(answer, Everything):
+                block.take(answer)
+        is_new = self._look_at(feasible, self._moved(feasible, snap.size))
+        for block, answer, slots in zip(self._blocks, answers, self._slots, strict=True):
+            if isinstance(answer, Everything):
+                block.begin(slots)
+                continue
+            if not slots.is_still:
+                block.move(slots)
+            for slot, numbers in answer:
+                block.replace(slot, numbers, slots)
         if is_new:
             self._add_up()
         else:
@@ -289,23 +272,20 @@ class KeptPoints:
     def part(self) -> score_table.SlotPart:
         """Return what the plugins gave; it is valid until the next cycle."""
         return score_table.SlotPart(
-            self._names, tuple((each.table, each.slots) for each in self._compared)
+            self._names, [(block.table, block.rows) for block in self._blocks]
         )
 
-    def _look_at(
-        self, feasible: Rows, answers: Sequence[Refreshed], moved: tuple[Rows, Rows] | None
-    ) -> bool:
+    def _look_at(self, feasible: Rows, moved: tuple[Rows, Rows] | None) -> bool:
         """Count feasible rows by slot; return whether any plugin has other slots than before."""
-        rows_now = [rows for _, rows, _ in answers]
-        if len(rows_now) == len(self._rows) and all(map(operator.is_, rows_now, self._rows)):
+        rows_now = [block.rows for block in self._blocks]
+        if self._slots and all(map(operator.is_, rows_now, [slots.slots for slots in self._slots])):
             for slots in self._distinct:
                 slots.refresh(feasible, moved)
             return False
         made: dict[int, Slots] = {}
-        for numbers, rows, _ in answers:
-            if id(rows) not in made:
-                made[id(rows)] = Slots(rows, len(numbers[0]), feasible)
-        self._rows = rows_now
+        for block in self._blocks:
+            if id(block.rows) not in made:
+                made[id(block.rows)] = Slots(block.rows, block.slot_count, feasible)
         self._slots = [made[id(rows)] for rows in rows_now]
         self._distinct = list(made.values())
         return True
@@ -326,21 +306,18 @@ class KeptPoints:
         return moved[comes], moved[~comes]
 
     def _add_up(self) -> None:
-        members: dict[int, list[Compared]] = {}
-        for each in self._compared:
-            members.setdefault(id(each.slots), []).append(each)
-        self.sums = _sum([slots.add_up(members[id(slots.slots)]) for slots in self._distinct])
+        self.sums = np.zeros(len(self._is_feasible), np.int64)
+        for block in self._blocks:
+            self.sums += block.table.sum(axis=0).take(block.rows)
         self.changed = self.change = None
 
     def _patch(self) -> None:
         single, self.change = list[int](), None
         for slots in self._distinct:
-            changes = slots.patch()
-            if not isinstance(changes, dict):
-                change = changes.take(slots.slots, mode="clip")  # faster, all are in range
+            if slots.shift is not None:
+                change = slots.shift.take(slots.slots, mode="clip")  # faster, all are in range
                 self.change = change if self.change is None else self.change + change
-                continue
-            for slot, by in changes.items():
+            for slot, by in slots.changes.items():
                 row = slots.only_row(slot)
                 if row is None:
                     if self.change is None:
@@ -352,27 +329,3 @@ class KeptPoints:
         if self.change is not None:
             self.sums += self.change
         self.changed = np.array(single, np.intp) if single else _NO_ROWS
-
-
-def _sum(arrays: Sequence[columns.IntArray]) -> columns.IntArray:
-    """Return the sum, an array of its own."""
-    first, *others = arrays
-    total = first.copy()
-    for each in others:
-        total += each
-    return total
-
-
-def _few(values: columns.FloatArray, slots: Rows) -> list[float]:
-    """Return `values` of few slots, those that are numbers."""
-    if len(slots) == 0:
-        return []
-    return [value for value in values.take(slots).tolist() if value == value]  # noqa: PLR0124 - NaN is not itself
-
-
-def _known(values: columns.FloatArray) -> columns.FloatArray:
-    """Return `values`, (n,), those that are numbers."""
-    if not np.isnan(values.min(initial=np.inf)):  # which is NaN if any is
-        return values
-    known: columns.FloatArray = values[~np.isnan(values)]
-    return known

@@ -33,7 +33,7 @@ class RowSlots:
 
 
 class RowNumbers:
-    """Raw scores of plugins that read the same, of every row."""
+    """Raw scores of plugins that read the same, of every row (`kept_points.Numbers`)."""
 
     def __init__(
         self,
@@ -41,34 +41,30 @@ class RowNumbers:
         plugins: Sequence[interface.ScorePlugin],
         slots: RowSlots,
     ) -> None:
-        """Keep what `plugins` say of rows; `version` tells when to ask them again."""
+        """Tell what `plugins` say of rows; `version` tells when to ask them again."""
         self._version = version
         self._plugins = plugins
         self._slots = slots
+        self._told_of = slots.of(0)
         self._asked = together.score_rows(plugins)
-        self._numbers: list[interface.RawScores] = []
 
     def refresh(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
-    ) -> kept_points.Refreshed:
-        """Bring the numbers up to date."""
+    ) -> kept_points.Everything | kept_points.Changes:
+        """Return what has changed."""
         slots = self._slots.of(snap.size)
         rows = self._version.changed_rows(snap)
-        if rows is None:
-            self._numbers = self._ask(state, pod, snap.all_rows())
-            return self._numbers, slots, None
+        if rows is None or slots is not self._told_of:
+            numbers = self._ask(state, pod, snap.all_rows())
+            self._told_of = slots
+            return kept_points.Everything(numbers, slots)
         if len(rows) == 0:
-            return self._numbers, slots, []
-        self._numbers = [shape_answers.lengthened(each, snap.size) for each in self._numbers]
+            return ()
         changed: list[int] = rows.tolist()
         if len(changed) <= shape_answers.FEW_ROWS:
-            for row in changed:
-                self._ask_one(state, pod, snap.at_row(row))
-        else:
-            new = self._ask(state, pod, snap.at_rows(rows))
-            for numbers, some in zip(self._numbers, new, strict=True):
-                numbers[rows] = some
-        return self._numbers, slots, changed
+            return [(row, self._ask_one(state, pod, snap.at_row(row))) for row in changed]
+        new = np.array(self._ask(state, pod, snap.at_rows(rows)))
+        return list(zip(changed, new.T.tolist(), strict=True))
 
     def _ask(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
@@ -77,7 +73,5 @@ class RowNumbers:
 
     def _ask_one(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node: snapshot.NodeRow
-    ) -> None:
-        found = [number for ask in self._asked for number in ask(state, pod, node)]
-        for numbers, number in zip(self._numbers, found, strict=True):
-            numbers[node.row] = number
+    ) -> list[float]:
+        return [number for ask in self._asked for number in ask(state, pod, node)]

@@ -42,7 +42,7 @@ class SlotPart:
 
     Attributes:
         names: score names of the k plugins.
-        tables: for each plugin int64 (S,) hundredths, and intp (N,), the slot of each row.
+        tables: for some of them int64 (j, S) hundredths, and intp (N,), the slot of each row.
     """
 
     names: tuple[str, ...]
@@ -55,8 +55,8 @@ class SlotPart:
         for table, slots in self.tables:
             if slots is not of:  # neighbours have the same ones mostly
                 of, at = slots, slots.take(rows)
-            found.append(table.take(at))
-        return np.array(found)
+            found.append(table.take(at, axis=1))
+        return np.concatenate(found)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

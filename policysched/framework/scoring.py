@@ -10,11 +10,11 @@ from typing import cast
 import numpy as np
 import numpy.typing as npt
 
-from policysched.cluster import columns, pod_shape, snapshot
+from policysched.cluster import columns, snapshot
 from policysched.framework import (
     asking,
     comparing,
-    cycle_state,
+    domain_numbers,
     filtering,
     interface,
     kept_points,
@@ -294,41 +294,28 @@ def _points_of(
     """Return the points of plugins that compare nodes; they share nothing with `_kept`."""
     if not comparing_ones:
         return None
-    compared = [
-        kept_points.Compared(
-            cast("comparing.ComparingPlugin", scorer.plugin).frame(), scorer.factor
-        )
-        for scorer in comparing_ones
-    ]
-    asked: list[tuple[kept_points.Refresh, Sequence[kept_points.Compared]]] = []
-    by_row: dict[object, list[tuple[scorers.Scorer, kept_points.Compared]]] = {}
-    for scorer, each in zip(comparing_ones, compared, strict=True):
+    asked: list[tuple[kept_points.Numbers, Sequence[kept_points.Member]]] = []
+    by_row: dict[object, list[scorers.Scorer]] = {}
+    for scorer in comparing_ones:
         if scorer.scores_domains:
-            asked.append((_by_domain(scorer, cycle), [each]))
+            domains = cast("comparing.DomainScorePlugin", scorer.plugin).by_domain(
+                cycle.answers.state, cycle.pod, cycle.snap
+            )
+            asked.append((domain_numbers.DomainNumbers(domains), [_member(scorer)]))
         else:
             key = (scorer.plugin.reads, scorer.ignores_usage is not None)
-            by_row.setdefault(key, []).append((scorer, each))
+            by_row.setdefault(key, []).append(scorer)
     row_slots = row_numbers.RowSlots()
     for alike in by_row.values():
-        version = scorers.version([scorer for scorer, _ in alike])
-        plugins = [scorer.plugin for scorer, _ in alike]
-        numbers = row_numbers.RowNumbers(version, plugins, row_slots)
-        asked.append((numbers.refresh, [each for _, each in alike]))
-    return kept_points.KeptPoints([s.score_name for s in comparing_ones], compared, asked)
+        plugins = [scorer.plugin for scorer in alike]
+        numbers = row_numbers.RowNumbers(scorers.version(alike), plugins, row_slots)
+        asked.append((numbers, list(map(_member, alike))))
+    return kept_points.KeptPoints(asked)
 
 
-def _by_domain(scorer: scorers.Scorer, cycle: filtering.Cycle) -> kept_points.Refresh:
-    plugin = cast("comparing.DomainScorePlugin", scorer.plugin)
-    domains = plugin.by_domain(cycle.answers.state, cycle.pod, cycle.snap)
-
-    def refresh(
-        state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
-    ) -> kept_points.Refreshed:
-        del state, pod
-        changed = domains.refresh(snap)
-        return (domains.values,), domains.slots, changed
-
-    return refresh
+def _member(scorer: scorers.Scorer) -> kept_points.Member:
+    frame = cast("comparing.ComparingPlugin", scorer.plugin).frame()
+    return kept_points.Member(scorer.score_name, frame, scorer.factor)
 
 
 def _pre_score_skips(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Callable
 
@@ -24,65 +25,78 @@ _FRAMES: dict[str, _Make] = {
     "rank": lambda: frames.Rank(_MISSING, prefer_low=False),
     "rank, low": lambda: frames.Rank(_MISSING, prefer_low=True),
 }
-_numbers = st.one_of(
-    st.sampled_from((math.nan, 0.0, 1.0, 2.0, 7.0, -3.0)),
-    st.floats(allow_nan=False, allow_infinity=False),
-)
+_few_numbers = st.sampled_from((math.nan, 0.0, 1.0, 2.0, 7.0, -3.0))
+_numbers = st.one_of(_few_numbers, _few_numbers, st.floats(allow_nan=False, allow_infinity=False))
+_replaced = st.tuples(st.integers(0, 23), _numbers)
+_moved = st.sets(st.integers(0, 23), max_size=8)
+
+
+@dataclasses.dataclass
+class _Places:
+    """Where rows are."""
+
+    rows_in: columns.IntArray
+
+    @property
+    def present(self) -> comparing.SlotNumbers:
+        return np.flatnonzero(self.rows_in)
 
 
 @pytest.mark.parametrize("make", _FRAMES.values(), ids=_FRAMES)
 @hypothesis.given(
-    st.lists(_numbers, min_size=1, max_size=24),
-    st.lists(st.tuples(st.integers(0, 23), _numbers), max_size=12),
+    st.lists(st.tuples(_numbers, st.integers(0, 2)), min_size=1, max_size=24),
+    st.lists(st.one_of(_replaced, _replaced, _moved), max_size=16),
 )
-def test_numbers_that_change_one_by_one_get_the_points_of_all(
-    make: _Make, values: list[float], changes: list[tuple[int, float]]
+def test_what_comes_and_goes_and_changes_leaves_the_points_of_all(
+    make: _Make, slots: list[tuple[float, int]], events: list[tuple[int, float] | set[int]]
 ) -> None:
-    """Bit by bit, by whichever way a number is taken over."""
+    """Bit by bit, of slots that are compared and others; what is not told stays as it is."""
+    values = np.array([number for number, _ in slots])
+    places = _Places(np.array([rows for _, rows in slots]))
     frame = make()
-    frame.begin(_known(values))
-    for place, new in changes:
-        index = place % len(values)
-        old, values[index] = values[index], new
-        found = frame.replace(old, new)
-        if found is None:
-            effect = frame.move(_known([new]).tolist(), _known([old]).tolist())
-            if effect is comparing.Effect.UNKNOWN:
-                frame.begin(_known(values))
+    frame.begin(values, places)
+    told = frame.points(values)
+    for event in events:
+        if isinstance(event, set):
+            _move(frame, values, places, event, told)
         else:
-            assert found == frame.point(new)
+            _replace(frame, values, places, event, told)
         fresh = make()
-        fresh.begin(_known(values))
-        expected = fresh.points(np.array(values)).tolist()
-        assert frame.points(np.array(values)).tolist() == expected
-        assert [frame.point(value) for value in values] == expected
+        fresh.begin(values, places)
+        expected = fresh.points(values).tolist()
+        assert frame.points(values).tolist() == expected
+        assert told.tolist() == expected
 
 
-@pytest.mark.parametrize("make", _FRAMES.values(), ids=_FRAMES)
-@hypothesis.given(
-    st.lists(_numbers, max_size=24),
-    st.lists(st.tuples(st.lists(_numbers, max_size=9), st.integers(0, 24)), max_size=8),
-)
-def test_numbers_that_come_and_go_at_once_leave_the_points_of_all(
-    make: _Make, values: list[float], moves: list[tuple[list[float], int]]
+def _move(
+    frame: comparing.Frame,
+    values: columns.FloatArray,
+    places: _Places,
+    slots: set[int],
+    told: columns.IntArray,
 ) -> None:
-    """Bit by bit; the oldest numbers go."""
-    frame = make()
-    frame.begin(_known(values))
-    for come, kept in moves:
-        values = [*values, *come]
-        first = max(len(values) - kept, 0)
-        gone, values = values[:first], values[first:]
-        every = np.array([*gone, *values])
-        new, old = np.arange(len(every) - len(come), len(every)), np.arange(len(gone))
-        if frame.move_many(every, new, old) is comparing.Effect.UNKNOWN:
-            frame.begin(_known(values))
-        fresh = make()
-        fresh.begin(_known(values))
-        of_interest = np.array([*values, *come, *gone, 1.5])
-        if len(_known(values)):
-            assert frame.points(of_interest).tolist() == fresh.points(of_interest).tolist()
+    """Let slots go that are compared, and others come, as `kept_points` does."""
+    moved = np.array(sorted(slot for slot in slots if slot < len(values)), np.intp)
+    is_there = places.rows_in[moved] > 0
+    places.rows_in[moved] = ~is_there
+    if frame.holders and all(places.rows_in[slot] for slot in frame.holders):
+        return
+    if frame.move(values, places, moved[~is_there], moved[is_there]):
+        told[:] = frame.points(values)
 
 
-def _known(values: list[float]) -> columns.FloatArray:
-    return np.array([value for value in values if not math.isnan(value)])
+def _replace(
+    frame: comparing.Frame,
+    values: columns.FloatArray,
+    places: _Places,
+    event: tuple[int, float],
+    told: columns.IntArray,
+) -> None:
+    slot, new = event[0] % len(values), event[1]
+    old = values.item(slot)
+    values[slot] = new
+    found = frame.replace(values, places, slot, old, new)
+    if found is None:
+        told[:] = frame.points(values)
+    else:
+        told[slot] = found

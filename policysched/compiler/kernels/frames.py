@@ -1,6 +1,7 @@
 """What numbers are compared with, kept while single numbers come and go (`comparing.Frame`).
 
-`points` has the same comparisons over all numbers at once; both round alike.
+`points` has the same comparisons over all numbers at once; both round alike. A bound is kept with a
+slot that holds it: while that one stays and nothing beyond the bound comes, there is nothing to do.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import abc
 import bisect
 import itertools
+import math
 from collections.abc import Sequence
 from typing import TypeAlias
 
@@ -19,8 +21,8 @@ from policysched.framework import comparing
 
 Counts: TypeAlias = Sequence[tuple[float, int]]
 """Numbers, each once, and how many there are of each."""
-_FEW = 16
-"""For so few numbers Python is faster than NumPy."""
+_NOBODY = -1
+"""Stands for the slot that holds a bound where there is none."""
 
 
 class _Frame(abc.ABC):
@@ -29,6 +31,7 @@ class _Frame(abc.ABC):
     def __init__(self, missing: int) -> None:
         """Give `missing` hundredths to nodes without a number."""
         self._missing = missing
+        self.holders: Sequence[int] = ()
 
     def points(self, values: columns.FloatArray) -> columns.IntArray:
         """Return int64 (n,) hundredths."""
@@ -40,16 +43,13 @@ class _Frame(abc.ABC):
         found[is_missing] = self._missing
         return found
 
-    def point(self, value: float) -> int:
-        """Return the same of one number."""
-        return self._of_one(value) if value == value else self._missing  # noqa: PLR0124 - NaN is not
-
     @abc.abstractmethod
     def _of_known(self, values: columns.FloatArray) -> columns.IntArray:
         """Return int64 (n,), an array of its own."""
 
     @abc.abstractmethod
-    def _of_one(self, value: float) -> int: ...
+    def point(self, value: float) -> int:
+        """Return the same of one number."""
 
 
 class MinMax(_Frame):
@@ -60,95 +60,102 @@ class MinMax(_Frame):
         super().__init__(missing)
         self._floor = floor
         self._prefers_low = prefer_low
-        self._set_bounds(0.0, 0.0)
-        self._values: columns.FloatArray | None = None
-        self._at_bounds = (0, 0)
+        self._every = (math.inf, -math.inf)
+        self._hold(0.0, 0.0, _NOBODY, _NOBODY)
 
-    def begin(self, values: columns.FloatArray) -> comparing.Effect:
-        """Compare with `values`."""
-        before, self._values = self._bounds, values
-        self._set_bounds(*_bounds_of(values))
-        return comparing.effect(before != self._bounds)
+    def begin(self, values: columns.FloatArray, places: comparing.Places) -> bool:
+        """Compare with the numbers of `places`; note what no slot at all goes beyond."""
+        before, present = self._bounds, places.present
+        compared = values.take(present)
+        smallest, largest = _extremes(compared)
+        self._every = _extremes(values)
+        if smallest <= largest:
+            low, high = _first(compared, smallest, present), _first(compared, largest, present)
+            self._hold(smallest, largest, low, high)
+        else:  # there is no number
+            self._hold(0.0, 0.0, _NOBODY, _NOBODY)
+        return before != self._bounds
 
-    def _set_bounds(self, smallest: float, largest: float) -> None:
+    def _hold(self, smallest: float, largest: float, low: int, high: int) -> None:
+        """Go by bounds that these slots hold."""
         self._bounds = smallest, largest
+        self._low_high = low, high
         span = max(largest / 2 - smallest / 2, self._floor / 2)
         self._halves = smallest / 2, largest / 2, span
+        self._look_beyond()
 
-    def _count(self, values: columns.FloatArray) -> None:
-        """Count the numbers at the bounds, when that is first needed."""
-        smallest, largest = self._bounds
-        self._at_bounds = (_how_many(values, smallest), _how_many(values, largest))
-        self._values = None
+    def _look_beyond(self) -> None:
+        """Name the slots that hold bounds if nothing beyond these can come."""
+        (least, most), (smallest, largest) = self._every, self._bounds
+        is_closed = smallest <= least and most <= largest and self._low_high[0] != _NOBODY
+        self.holders = self._low_high if is_closed else ()
 
-    def move(self, come: Sequence[float], gone: Sequence[float]) -> comparing.Effect:
+    def move(
+        self,
+        values: columns.FloatArray,
+        places: comparing.Places,
+        come: comparing.SlotNumbers,
+        gone: comparing.SlotNumbers,
+    ) -> bool:
         """Let numbers come, then others go."""
-        if not self._is_counted():
-            return comparing.Effect.UNKNOWN
-        (smallest, largest), (lowest, highest) = self._bounds, self._at_bounds
-        for value in come:
-            if value <= smallest:
-                lowest = lowest + 1 if value == smallest else 1
-                smallest = value
-            if value >= largest:
-                highest = highest + 1 if value == largest else 1
-                largest = value
-        for value in gone:
-            lowest -= value == smallest
-            highest -= value == largest
-        return self._moved((smallest, largest), (lowest, highest))
-
-    def move_many(
-        self, values: columns.FloatArray, come: comparing.Slots, gone: comparing.Slots
-    ) -> comparing.Effect:
-        """Do the same with some of `values`."""
-        if not self._is_counted():
-            return comparing.Effect.UNKNOWN
-        (smallest, largest), (lowest, highest) = self._bounds, self._at_bounds
-        if len(come):
+        before, (low, high) = self._bounds, self._low_high
+        if low == _NOBODY:
+            return self.begin(values, places)
+        (smallest, largest), (least, most) = before, self._every
+        if len(come) and (least < smallest or most > largest):
             new = values.take(come)
-            least, most = float(np.fmin.reduce(new)), float(np.fmax.reduce(new))
-            if least <= smallest:
-                lowest = _how_many(new, least) + (lowest if least == smallest else 0)
-                smallest = least
-            if most >= largest:
-                highest = _how_many(new, most) + (highest if most == largest else 0)
-                largest = most
+            least, most = _extremes(new)
+            if least < smallest:
+                smallest, low = least, _first(new, least, come)
+            if most > largest:
+                largest, high = most, _first(new, most, come)
         if len(gone):
-            old = values.take(gone)
-            lowest -= _how_many(old, smallest)
-            highest -= _how_many(old, largest)
-        return self._moved((smallest, largest), (lowest, highest))
+            rows_in = places.rows_in
+            low = low if rows_in.item(low) else _slot_with(values, smallest, places)
+            high = high if rows_in.item(high) else _slot_with(values, largest, places)
+            if _NOBODY in (low, high):
+                return self.begin(values, places)
+        self._hold(smallest, largest, low, high)
+        return before != self._bounds
 
-    def _is_counted(self) -> bool:
-        """Count the numbers at the bounds if need be; return whether there are any."""
-        if self._values is not None:
-            self._count(self._values)
-        return self._at_bounds[0] > 0
+    def replace(
+        self,
+        values: columns.FloatArray,
+        places: comparing.Places,
+        slot: int,
+        old: float,
+        new: float,
+    ) -> int | None:
+        """Return the points of the number, None where it changes bounds."""
+        (smallest, largest), (low, high) = self._bounds, self._low_high
+        if slot in (low, high) or not smallest <= new <= largest:
+            least, most = self._every
+            self._every = min(least, new), max(most, new)  # what was there where it is NaN
+            self._look_beyond()
+            if places.rows_in.item(slot) and self._takes(values, places, slot, new):
+                return None
+        return self.point(new)
 
-    def _moved(self, bounds: tuple[float, float], at_bounds: tuple[int, int]) -> comparing.Effect:
-        if not all(at_bounds):
-            return comparing.Effect.UNKNOWN
-        self._at_bounds = at_bounds
-        if bounds == self._bounds:
-            return comparing.Effect.SAME
-        self._set_bounds(*bounds)
-        return comparing.Effect.OTHER
-
-    def replace(self, old: float, new: float) -> int | None:
-        """Return the points of a number in the place of another, None where bounds may change."""
-        smallest, largest = self._bounds
-        if not smallest <= new <= largest:
-            return None
-        if self._values is not None:
-            self._count(self._values)
-        lowest, highest = self._at_bounds
-        lowest += (new == smallest) - (old == smallest)
-        highest += (new == largest) - (old == largest)
-        if not (lowest and highest):
-            return None
-        self._at_bounds = lowest, highest
-        return self._of_one(new)
+    def _takes(
+        self, values: columns.FloatArray, places: comparing.Places, slot: int, new: float
+    ) -> bool:
+        """Take over the number of a slot that holds a bound or exceeds it; return if one moves."""
+        before, (low, high) = self._bounds, self._low_high
+        if low == _NOBODY:
+            return self.begin(values, places)
+        smallest, largest = before
+        if new < smallest:
+            smallest, low = new, slot
+        elif low == slot and new != smallest:
+            low = _slot_with(values, smallest, places)
+        if new > largest:
+            largest, high = new, slot
+        elif high == slot and new != largest:
+            high = _slot_with(values, largest, places)
+        if _NOBODY in (low, high):
+            return self.begin(values, places)
+        self._hold(smallest, largest, low, high)
+        return before != self._bounds
 
     def _of_known(self, values: columns.FloatArray) -> columns.IntArray:
         smallest, largest, span = self._halves
@@ -158,8 +165,11 @@ class MinMax(_Frame):
         shares = (largest - halves if self._prefers_low else halves - smallest) / span
         return points.hundredths(np.minimum(np.maximum(shares, 0.0), 1.0))
 
-    def _of_one(self, value: float) -> int:
+    def point(self, value: float) -> int:
+        """Return the same of one number."""
         smallest, largest, span = self._halves
+        if value != value:  # noqa: PLR0124 - NaN is not itself
+            return self._missing
         if span == 0:
             return 0
         share = (largest - value / 2 if self._prefers_low else value / 2 - smallest) / span
@@ -168,9 +178,24 @@ class MinMax(_Frame):
         return round(share * points.FULL) if share < 1.0 else points.FULL
 
 
-def _how_many(values: columns.FloatArray, value: float) -> int:
-    """Return how many of `values` are `value`."""
-    return int(np.count_nonzero(values == value))
+def _extremes(values: columns.FloatArray) -> tuple[float, float]:
+    """Return the smallest and the largest number, inf and -inf where there is none."""
+    return (
+        float(np.fmin.reduce(values, initial=math.inf)),
+        float(np.fmax.reduce(values, initial=-math.inf)),
+    )
+
+
+def _first(values: columns.FloatArray, value: float, slots: comparing.SlotNumbers) -> int:
+    """Return the first of `slots` whose number among `values` is `value`; there is one."""
+    return slots.item((values == value).argmax())
+
+
+def _slot_with(values: columns.FloatArray, value: float, places: comparing.Places) -> int:
+    """Return a slot that is compared and has the number `value`, `_NOBODY` where none has it."""
+    has = (values == value) & (places.rows_in > 0)
+    slot = int(has.argmax())
+    return slot if has.item(slot) else _NOBODY
 
 
 def _counted(values: columns.FloatArray) -> Counts:
@@ -186,70 +211,76 @@ def _counted(values: columns.FloatArray) -> Counts:
     return [(ordered.item(start), end - start) for start, end in bounds]
 
 
-def _bounds_of(values: columns.FloatArray) -> tuple[float, float]:
-    """Return the smallest and the largest number, 0 where there is none."""
-    if len(values) <= _FEW:
-        few: list[float] = values.tolist()
-        return min(few, default=0.0), max(few, default=0.0)
-    return float(values.min()), float(values.max())
-
-
 class Largest(_Frame):
-    """`points.by_largest`: shares of the largest number."""
+    """`points.by_largest`: shares of the largest number, which is at least 0."""
 
     def __init__(self, missing: int, *, prefer_low: bool) -> None:
         """Take the arguments of `points.by_largest`."""
         super().__init__(missing)
         self._prefers_low = prefer_low
-        self._largest = 0.0
-        self._count = 0
+        self._every = -math.inf
+        self._hold(0.0, _NOBODY)
 
-    def begin(self, values: columns.FloatArray) -> comparing.Effect:
-        """Compare with `values`."""
+    def begin(self, values: columns.FloatArray, places: comparing.Places) -> bool:
+        """Compare with the numbers of `places`; note what no slot at all goes beyond."""
         before = self._largest
-        self._largest = float(values.max(initial=0.0))
-        self._count = _how_many(values, self._largest)
-        return comparing.effect(before != self._largest)
+        compared = values.take(places.present)
+        largest = float(np.fmax.reduce(compared, initial=0.0))
+        self._every = float(np.fmax.reduce(values, initial=-math.inf))
+        self._hold(largest, _first(compared, largest, places.present) if largest else _NOBODY)
+        return before != largest
 
-    def move(self, come: Sequence[float], gone: Sequence[float]) -> comparing.Effect:
+    def _hold(self, largest: float, holder: int) -> None:
+        """Go by a largest number that a slot holds; name that one if no larger one can come."""
+        self._largest, self._holder = largest, holder
+        self.holders = (holder,) if self._every <= largest and holder != _NOBODY else ()
+
+    def move(
+        self,
+        values: columns.FloatArray,
+        places: comparing.Places,
+        come: comparing.SlotNumbers,
+        gone: comparing.SlotNumbers,
+    ) -> bool:
         """Let numbers come, then others go."""
-        largest, count = self._largest, self._count
-        for value in come:
-            if value >= largest:
-                count = count + 1 if value == largest else 1
-                largest = value
-        return self._moved(largest, count - sum(value == largest for value in gone))
-
-    def move_many(
-        self, values: columns.FloatArray, come: comparing.Slots, gone: comparing.Slots
-    ) -> comparing.Effect:
-        """Do the same with some of `values`."""
-        largest, count = self._largest, self._count
-        if len(come):
+        before, holder = self._largest, self._holder
+        if len(come) and self._every > before:
             new = values.take(come)
             most = float(np.fmax.reduce(new))
-            if most >= largest:
-                count = _how_many(new, most) + (count if most == largest else 0)
-                largest = most
-        if len(gone):
-            count -= _how_many(values.take(gone), largest)
-        return self._moved(largest, count)
+            if most > before:
+                self._hold(most, _first(new, most, come))
+                return True
+        if len(gone) and holder != _NOBODY and not places.rows_in.item(holder):
+            return self._lost(values, places)
+        return False
 
-    def _moved(self, largest: float, count: int) -> comparing.Effect:
-        if largest > 0 and count <= 0:
-            return comparing.Effect.UNKNOWN
-        before, self._largest, self._count = self._largest, largest, count
-        return comparing.effect(before != largest)
-
-    def replace(self, old: float, new: float) -> int | None:
-        """Return the points of a number in the place of another, None where it is the largest."""
-        if not (new < self._largest and old <= self._largest):
-            return None
-        if old == self._largest:
-            if self._count <= 1:
+    def replace(
+        self,
+        values: columns.FloatArray,
+        places: comparing.Places,
+        slot: int,
+        old: float,
+        new: float,
+    ) -> int | None:
+        """Return the points of the number, None where it changes the largest."""
+        if new > self._largest:
+            self._every = max(self._every, new)
+            self._hold(self._largest, self._holder)
+        if places.rows_in.item(slot):
+            if new > self._largest:
+                self._hold(new, slot)
                 return None
-            self._count -= 1
-        return self._of_one(new)
+            if slot == self._holder and new != self._largest and self._lost(values, places):
+                return None
+        return self.point(new)
+
+    def _lost(self, values: columns.FloatArray, places: comparing.Places) -> bool:
+        """Look for another slot with the largest number; return whether that is another one."""
+        holder = _slot_with(values, self._largest, places)
+        if holder == _NOBODY:
+            return self.begin(values, places)
+        self._hold(self._largest, holder)
+        return False
 
     def _of_known(self, values: columns.FloatArray) -> columns.IntArray:
         if self._largest == 0:
@@ -258,7 +289,10 @@ class Largest(_Frame):
         found = points.hundredths(shares)
         return points.FULL - found if self._prefers_low else found
 
-    def _of_one(self, value: float) -> int:
+    def point(self, value: float) -> int:
+        """Return the same of one number."""
+        if value != value:  # noqa: PLR0124 - NaN is not itself
+            return self._missing
         if self._largest == 0:
             return 0
         found = round(min(max(value, 0.0) / self._largest, 1.0) * float(points.FULL))
@@ -275,25 +309,27 @@ class Rank(_Frame):
         self._distinct: list[float] = []
         self._counts: dict[float, int] = {}
 
-    def begin(self, values: columns.FloatArray) -> comparing.Effect:
-        """Compare with `values`."""
-        before = self._distinct
-        distinct, counts = np.unique(values, return_counts=True)
+    def begin(self, values: columns.FloatArray, places: comparing.Places) -> bool:
+        """Compare with the numbers of `places`."""
+        before, compared = self._distinct, values.take(places.present)
+        is_known = compared == compared  # noqa: PLR0124 - NaN is not itself
+        distinct, counts = np.unique(compared[is_known], return_counts=True)
         self._distinct = distinct.tolist()
         self._counts = dict(zip(self._distinct, counts.tolist(), strict=True))
-        return comparing.effect(before != self._distinct)
+        return before != self._distinct
 
-    def move(self, come: Sequence[float], gone: Sequence[float]) -> comparing.Effect:
+    def move(
+        self,
+        values: columns.FloatArray,
+        places: comparing.Places,
+        come: comparing.SlotNumbers,
+        gone: comparing.SlotNumbers,
+    ) -> bool:
         """Let numbers come, then others go."""
-        return self._moved([(value, 1) for value in come], [(value, 1) for value in gone])
-
-    def move_many(
-        self, values: columns.FloatArray, come: comparing.Slots, gone: comparing.Slots
-    ) -> comparing.Effect:
-        """Do the same with some of `values`."""
+        del places
         return self._moved(_counted(values.take(come)), _counted(values.take(gone)))
 
-    def _moved(self, come: Counts, gone: Counts) -> comparing.Effect:
+    def _moved(self, come: Counts, gone: Counts) -> bool:
         counts, is_other = self._counts, False
         for value, count in come:
             if value not in counts:
@@ -306,16 +342,25 @@ class Rank(_Frame):
                 del counts[value]
                 del self._distinct[bisect.bisect_left(self._distinct, value)]
                 is_other = True
-        return comparing.effect(is_other)
+        return is_other
 
-    def replace(self, old: float, new: float) -> int | None:
-        """Return the points of a number in the place of another, None where ranks may change."""
-        counts = self._counts
-        if counts.get(old, 0) <= 1 or new not in counts:
-            return None
-        counts[old] -= 1
-        counts[new] += 1
-        return self._of_one(new)
+    def replace(
+        self,
+        values: columns.FloatArray,
+        places: comparing.Places,
+        slot: int,
+        old: float,
+        new: float,
+    ) -> int | None:
+        """Return the points of the number, None where it changes ranks."""
+        if places.rows_in.item(slot):
+            counts = self._counts
+            if counts.get(old, 0) > 1 and new in counts:
+                counts[old] -= 1
+                counts[new] += 1
+            elif self._moved(_alone(new), _alone(old)):
+                return None
+        return self.point(new)
 
     def _of_known(self, values: columns.FloatArray) -> columns.IntArray:
         last = len(self._distinct) - 1
@@ -326,10 +371,17 @@ class Rank(_Frame):
         found = np.searchsorted(np.array(self._distinct), values)
         return steps[np.minimum(found, last)]
 
-    def _of_one(self, value: float) -> int:
+    def point(self, value: float) -> int:
+        """Return the same of one number."""
+        if value != value:  # noqa: PLR0124 - NaN is not itself
+            return self._missing
         last = len(self._distinct) - 1
         if last <= 0:
             return 0
         position = min(bisect.bisect_left(self._distinct, value), last)
         share = (last - position if self._prefers_low else position) / last
         return round(share * float(points.FULL))
+
+
+def _alone(value: float) -> Counts:
+    return [(value, 1)] if value == value else ()  # noqa: PLR0124 - NaN is not itself
