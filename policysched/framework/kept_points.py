@@ -306,7 +306,7 @@ class KeptPoints:
         return moved[comes], moved[~comes]
 
     def _add_up(self) -> None:
-        self.sums = np.zeros(len(self._is_feasible), np.int64)
+        self.sums = np.zeros(len(self._blocks[0].rows), np.int64)
         for block in self._blocks:
             self.sums += block.table.sum(axis=0).take(block.rows)
         self.changed = self.change = None
