@@ -82,19 +82,14 @@ class Cache:
 
     def snapshot(self, now: datetime.datetime | None = None) -> snapshot.Snapshot:
         """Return what a scheduling cycle beginning now sees; valid until the cache changes."""
+        at = self._clock.now() if now is None else now
+        placed = self._placed
+        seen = snapshot.Snapshot(self.nodes, self.counts, self.metrics, at, placed, self.nominated)
         if now is None:
-            now = self._clock.now()
-            self._follow_clock()
-        self._placed.recent.advance(now.timestamp())
+            self._follow_clock(seen.now_seconds)
+        placed.recent.advance(seen.now_seconds)
         self.nodes.forget_labels()
-        return snapshot.Snapshot(
-            self.nodes,
-            self.counts,
-            self.metrics,
-            now,
-            self._placed,
-            self.nominated,
-        )
+        return seen
 
     # --- metrics ---------------------------------------------------------------------------------
 
@@ -112,13 +107,13 @@ class Cache:
     def look_at_metrics(self) -> None:
         """Go by the time: samples grow old, and just-placed pods cease to count."""
         now = self._clock.now()
-        self._follow_clock()
+        self._follow_clock(now.timestamp())
         self._placed.recent.advance(now.timestamp())
         self.metrics.look(now)
 
-    def _follow_clock(self) -> None:
+    def _follow_clock(self, now_seconds: float) -> None:
         """Move what is kept by wall-clock time along with a clock that was set."""
-        jump_seconds = self._jumps.jump_seconds()
+        jump_seconds = self._jumps.jump_seconds(now_seconds)
         if not jump_seconds:
             return
         self.metrics.follow_clock(jump_seconds)
@@ -143,8 +138,12 @@ class Cache:
 
     # --- assumed pods -----------------------------------------------------------------------------
 
-    def assume_pod(self, info: pod_shape.PodInfo, node_name: str) -> None:
+    def assume_pod(
+        self, info: pod_shape.PodInfo, node_name: str, now_seconds: float | None = None
+    ) -> None:
         """Count a pod on the node chosen for it.
+
+        `now_seconds`, since 1970, is when it was chosen, just now by default.
 
         Raises:
             ValueError: the pod is already in the cache, which is a bug of the caller.
@@ -152,7 +151,8 @@ class Cache:
         if info.uid in self._pods:
             msg = f"pod {info.key} is already in the cache"
             raise ValueError(msg)
-        now_seconds = self._clock.now().timestamp()
+        if now_seconds is None:
+            now_seconds = self._clock.now().timestamp()
         self._place(info, node_name, is_assumed=True, placed_at_seconds=now_seconds)
 
     def finish_binding(self, info: pod_shape.PodInfo) -> None:
@@ -314,7 +314,7 @@ class Cache:
         placed_at_seconds: float | None,
     ) -> None:
         row = self.nodes.row_for(node_name)
-        state = _PodState(info, node_name, row, is_assumed, placed_at_seconds=placed_at_seconds)
+        state = _PodState(info, node_name, row, is_assumed, None, placed_at_seconds)
         self._pods[info.uid] = state
         self._placed.add(info, row)
         if self._placed.recent.is_followed:

@@ -29,16 +29,22 @@ class ChangeLog(Generic[ItemT]):
 
     def touch(self, item: ItemT) -> None:
         """Note that `item` changed."""
-        self.touch_all((item,))
+        self._items.append(item)
+        self.generation += 1
+        if len(self._items) > 2 * self._keep:
+            self._trim()
 
     def touch_all(self, items: Collection[ItemT]) -> None:
         """Note that all of `items` changed."""
         self._items.extend(items)
         self.generation = self._first_number + len(self._items)
         if len(self._items) > 2 * self._keep:
-            forgotten = len(self._items) - self._keep
-            del self._items[:forgotten]
-            self._first_number += forgotten
+            self._trim()
+
+    def _trim(self) -> None:
+        forgotten = len(self._items) - self._keep
+        del self._items[:forgotten]
+        self._first_number += forgotten
 
     def touch_everything(self) -> None:
         """Note that whatever there is changed: everybody recomputes."""

@@ -170,8 +170,10 @@ class NodeColumns:
         vector = self._request_vector(shape)
         change = vector.added if sign > 0 else vector.removed
         # Sums of arrays, other than those of single numbers, overflow without a warning, like Go's.
-        self.requested[row] += change.requested
-        self.nonzero_requested[row] += change.nonzero
+        requested = self.requested[row]  # a view: writing it back would be a copy of itself
+        requested += change.requested
+        nonzero = self.nonzero_requested[row]
+        nonzero += change.nonzero
         if vector.absent:
             self.absent_resources.count(row, vector.absent, sign)
         self.pod_count[row] += sign

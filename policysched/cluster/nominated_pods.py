@@ -44,14 +44,15 @@ class NominatedPods:
         else:
             self.nominate(new, self._node_of.get(new.uid, ""))
 
-    def remove(self, uid: str) -> None:
-        """Drop the nomination of a pod, if it has one."""
+    def remove(self, uid: str) -> str | None:
+        """Drop the nomination of a pod, if it has one; return to which node it was."""
         node_name = self._node_of.pop(uid, None)
         if node_name is not None:
             pods = self._pods_on[node_name]
             del pods[uid]
             if not pods:
                 del self._pods_on[node_name]
+        return node_name
 
     def node_of(self, uid: str) -> str | None:
         """Return the node to which a pod is nominated."""

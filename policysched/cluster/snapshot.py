@@ -8,7 +8,6 @@ the whole cycle goes by. It must not be kept beyond its cycle.
 from __future__ import annotations
 
 import datetime
-import functools
 
 import numpy as np
 import numpy.typing as npt
@@ -39,7 +38,8 @@ class Snapshot:
         node_count: how many nodes exist.
         counts: pods by query and row.
         metrics: samples by metric and node.
-        now: wall-clock time of the cycle.
+        now: wall-clock time of the cycle; `now_seconds` is the same since 1970.
+        is_alive: bool (N,), the rows that are nodes.
         storage: volumes, claims, classes and CSI objects; pods with volumes by row.
         placed: all pods by row.
         nominated: waiting pods for which room is being made.
@@ -61,6 +61,8 @@ class Snapshot:
         self.counts = counts
         self.metrics = metrics
         self.now = now
+        self.now_seconds = now.timestamp()
+        self.is_alive: columns.BoolArray = nodes.is_alive[: self.size]
         if placed is None:
             placed = placed_pods.PlacedPods(nodes, counts, storage.Storage())
         self.placed = placed
@@ -68,11 +70,6 @@ class Snapshot:
         self.nominated = nominated_pods.NominatedPods() if nominated is None else nominated
         self._single_rows: dict[int, NodeRow] = {}
         self._single_rows_of = (-1, -1)
-
-    @functools.cached_property
-    def is_alive(self) -> columns.BoolArray:
-        """Bool (N,): the rows that are nodes."""
-        return self.nodes.is_alive[: self.size]
 
     def is_claim_used(self, namespace: str, claim_name: str) -> bool:
         """Return whether a pod on a known node names the claim (`IsPVCUsedByPods`)."""

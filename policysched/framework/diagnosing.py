@@ -13,7 +13,9 @@ def filter_error(cycle: filtering.Cycle, ids: status_table.StatusIds) -> status.
     kube-scheduler asks about nodes in parallel and tells of any one.
     """
     table = cycle.answers.table
-    failed = np.flatnonzero(np.isin(ids, table.errors)) if table.errors else ids[:0]
+    if not table.errors:
+        return None
+    failed = np.flatnonzero(np.isin(ids, table.errors))
     if len(failed) == 0:
         return None
     row = min(failed.tolist(), key=cycle.snap.nodes.names.__getitem__)

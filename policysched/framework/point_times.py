@@ -29,16 +29,21 @@ class PointTimes:
     """A stopwatch that goes with a pod through its attempt.
 
     Attributes:
-        taken: what was measured, in order.
+        laps: what was measured, in order: the fields of `PointTime`, which cost to be named.
     """
 
-    __slots__ = ("_lap_seconds", "_seconds", "taken")
+    __slots__ = ("_lap_seconds", "_seconds", "laps")
 
     def __init__(self, seconds: Seconds = no_time) -> None:
         """Begin now, by a monotonic clock."""
         self._seconds = seconds
         self._lap_seconds = seconds()
-        self.taken: list[PointTime] = []
+        self.laps: list[tuple[str, status.Code, float, float]] = []
+
+    @property
+    def taken(self) -> list[PointTime]:
+        """What was measured, in order."""
+        return [PointTime(*lap) for lap in self.laps]
 
     def begin(self) -> None:
         """Let the next point begin now instead of at the end of the one before."""
@@ -47,5 +52,5 @@ class PointTimes:
     def end(self, point: str, code: status.Code = status.Code.SUCCESS) -> None:
         """Note that a point has ended, and how; the next one begins."""
         now_seconds = self._seconds()
-        self.taken.append(PointTime(point, code, self._lap_seconds, now_seconds))
+        self.laps.append((point, code, self._lap_seconds, now_seconds))
         self._lap_seconds = now_seconds

@@ -51,10 +51,11 @@ class ScheduleResult:
         status: SUCCESS, or why the cycle ended without a node.
         diagnosis: why no node fits, None on success and without nodes.
         feasible_count, node_count: nodes that pass, and all nodes.
+        times: of the extension points so far.
         message: `0/5 nodes are available: …` when it fits nowhere.
         scores: points of the feasible nodes; None when there was nothing to choose.
         filtered: what Filter said of each row, None where it was not asked of all (`Diagnosis`).
-        statuses: of Filter, by number; times: of the extension points so far.
+        statuses: of Filter, by number.
         kept_rejections: what is kept of `filtered` for the record, None for nothing.
     """
 
@@ -64,12 +65,12 @@ class ScheduleResult:
     diagnosis: interface.Diagnosis | None
     feasible_count: int
     node_count: int
+    times: point_times.PointTimes
     message: str = ""
     scores: score_table.ScoreTable | None = None
     filtered: status_table.StatusIds | None = None
     statuses: status_table.Statuses = ()
     kept_rejections: standings.KeptRejections | None = None
-    times: point_times.PointTimes = dataclasses.field(default_factory=point_times.PointTimes)
 
 
 _AnswerT = TypeVar("_AnswerT")
@@ -185,13 +186,13 @@ class Framework:
         result = self._schedule(cycle)
         result.filtered, result.statuses = cycle.filtered, cycle.answers.table.statuses
         result.kept_rejections = self._filters.kept_rejections(cycle)
-        result.times = cycle.times
         return result
 
     def _schedule(self, cycle: filtering.Cycle) -> ScheduleResult:
         if cycle.snap.node_count == 0:
             no_nodes = status.unschedulable("", messages.NO_NODES)
-            return ScheduleResult(None, cycle.state, no_nodes, None, 0, 0, messages.NO_NODES)
+            nothing = (0, 0, cycle.times, messages.NO_NODES)
+            return ScheduleResult(None, cycle.state, no_nodes, None, *nothing)
         outcome = self._filters.pre_filter(cycle)
         if outcome.rejection is not None:
             cycle.times.end("PreFilter", outcome.rejection.code)
@@ -236,10 +237,13 @@ class Framework:
     def _choose(self, cycle: filtering.Cycle, rows: npt.NDArray[np.intp]) -> ScheduleResult:
         snap = cycle.snap
         names = snap.nodes.names
+        feasible = len(rows)
         result = ScheduleResult(
-            names[rows[0]], cycle.state, status.SUCCESS, None, len(rows), snap.node_count
+            None, cycle.state, status.SUCCESS, None, feasible, snap.node_count, cycle.times
         )
-        if len(rows) > 1:
+        if feasible == 1:
+            result.node_name = names[rows.item(0)]
+        else:
             scores = self._scores.score(cycle, rows)
             if isinstance(scores, status.Status):
                 cycle.times.end("Score", scores.code)
@@ -262,12 +266,13 @@ class Framework:
         snap = cycle.snap
         message = messages.fit_error(diagnosis, snap.is_alive, snap.node_count)
         answer = status.unschedulable("", message)
-        return ScheduleResult(None, cycle.state, answer, diagnosis, 0, snap.node_count, message)
+        counted = (0, snap.node_count, cycle.times, message)
+        return ScheduleResult(None, cycle.state, answer, diagnosis, *counted)
 
     def _ends_in_error(self, cycle: filtering.Cycle, answer: status.Status) -> ScheduleResult:
         """Return the result of a cycle that ended in an error: no node was chosen or ruled out."""
-        nodes = cycle.snap.node_count
-        return ScheduleResult(None, cycle.state, answer, None, 0, nodes, answer.message)
+        counted = (0, cycle.snap.node_count, cycle.times, answer.message)
+        return ScheduleResult(None, cycle.state, answer, None, *counted)
 
     @_kept_whole
     def feasible_rows(

@@ -40,13 +40,13 @@ class Standing(msgspec.Struct, frozen=True, gc=False):
 
     Attributes:
         nodes: their names, m of them.
-        totals: int64 (m,) hundredths of a point.
+        totals: hundredths of a point.
         given: names of some plugins and rules, and what these gave, int64 (k, m) or what broadcasts
             to it. It is put together when somebody looks.
     """
 
     nodes: tuple[str, ...]
-    totals: columns.IntArray
+    totals: tuple[int, ...]
     given: tuple[tuple[tuple[str, ...], columns.IntArray | int], ...]
 
     @property
@@ -189,24 +189,33 @@ def _examples(is_rejected: columns.BoolArray, names: Sequence[str]) -> tuple[str
 
 def standing(table: score_table.ScoreTable, names: Sequence[str], count: int) -> Standing:
     """Return the points of the chosen node and of those that come next, `count` in all."""
-    positions = _best_positions(table, min(count, len(table.rows)))
+    positions, totals = _best(table, min(count, len(table.rows)))
     at = np.array(positions, np.intp)
-    rows = table.rows.take(at)
+    rows = table.rows[at]
     nodes = tuple([names[row] for row in rows.tolist()])
     given = tuple([(part.names, part.at(rows, at)) for part in table.parts])
-    return Standing(nodes, table.totals.take(at), given)
+    return Standing(nodes, tuple(totals), given)
 
 
-def _best_positions(table: score_table.ScoreTable, count: int) -> list[int]:
-    """Return positions among the feasible nodes; where points are equal, the first row's."""
+def _best(table: score_table.ScoreTable, count: int) -> tuple[list[int], list[int]]:
+    """Return positions among the feasible nodes, and their totals.
+
+    Where points are equal the first row comes first. The totals are written to, and put right
+    again: a copy would cost more than everything else here.
+    """
+    totals, chosen = table.totals, table.chosen
     best: list[int] = table.best_positions()[:count].tolist()
-    positions = [table.chosen, *[each for each in best if each != table.chosen]][:count]
-    missing = count - len(positions)
-    if missing > 0:
-        left = table.totals.copy()
-        left[positions] = _LOWEST
-        for _ in range(missing - 1):
-            positions.append(int(left.argmax()))
-            left[positions[-1]] = _LOWEST
-        positions.append(int(left.argmax()))
-    return positions
+    positions = [chosen, *[each for each in best if each != chosen]][:count]
+    points = [totals.item(position) for position in positions]
+    try:
+        if len(positions) < count:
+            for position in positions:
+                totals[position] = _LOWEST
+        while len(positions) < count:
+            positions.append(int(totals.argmax()))
+            points.append(totals.item(positions[-1]))
+            totals[positions[-1]] = _LOWEST
+    finally:
+        for position, total in zip(positions, points, strict=False):
+            totals[position] = total
+    return positions, points

@@ -54,8 +54,8 @@ class Decision(msgspec.Struct, gc=False):
         started_seconds: when the cycle began (monotonic clock).
         waited_seconds: how long the pod stood in queues before, since its attempt before this one.
         duration_seconds: of the cycle up to the choice.
-        ended_seconds: when the pod was bound or given up, None while it is on its way.
         times: of the extension points.
+        ended_seconds: when the pod was bound or given up, None while it is on its way.
         pre_filter: what ended the cycle for all nodes.
         rejections: what ruled out single nodes.
         standing: points of the best nodes, None where there was nothing to choose.
@@ -78,8 +78,8 @@ class Decision(msgspec.Struct, gc=False):
     started_seconds: float
     waited_seconds: float
     duration_seconds: float
+    times: point_times.PointTimes
     ended_seconds: float | None = None
-    times: point_times.PointTimes = msgspec.field(default_factory=point_times.PointTimes)
     pre_filter: status.Status | None = None
     rejections: tuple[standings.Rejection, ...] = ()
     standing: standings.Standing | None = None
@@ -139,12 +139,12 @@ class DecisionLog:
         started_seconds: float,
     ) -> Decision:
         """Remember what was decided about a pod, in the cycle that has just decided."""
-        decision = self._new(queued, prof, _result(result), snap.now, started_seconds)
+        ended = _result(result)
+        decision = self._new(queued, prof, ended, snap.now, started_seconds, result.times)
         decision.node_name = result.node_name
         decision.message = _kept(result.message)
         decision.feasible_count = result.feasible_count
         decision.node_count = result.node_count
-        decision.times = result.times
         _condense(decision, result, snap)
         self._ring.append(decision)
         for listener in self.listeners:
@@ -164,7 +164,8 @@ class DecisionLog:
     ) -> Decision:
         """Remember that a plugin broke, so that nothing was decided about a pod."""
         error = counts.AttemptResult.ERROR
-        decision = self._new(queued, prof, error, self._clock.now(), started_seconds)
+        nothing = point_times.PointTimes()
+        decision = self._new(queued, prof, error, self._clock.now(), started_seconds, nothing)
         decision.message = _kept(message)
         self._ring.append(decision)
         return decision
@@ -176,6 +177,7 @@ class DecisionLog:
         result: counts.AttemptResult,
         now: datetime.datetime,
         started_seconds: float,
+        times: point_times.PointTimes,
     ) -> Decision:
         seconds = self._clock.monotonic_seconds() - started_seconds
         self.measured.algorithm.observe(seconds)
@@ -195,6 +197,7 @@ class DecisionLog:
             started_seconds=started_seconds,
             waited_seconds=started_seconds - queued.timestamp_seconds,
             duration_seconds=seconds,
+            times=times,
         )
 
     def end(
@@ -206,7 +209,7 @@ class DecisionLog:
         decision.ended_seconds = self._clock.monotonic_seconds()
         seconds = decision.ended_seconds - decision.started_seconds
         self.measured.attempts.observe(seconds, result.value, decision.scheduler_name)
-        self.measured.observe_points(decision.times.taken, decision.scheduler_name)
+        self.measured.observe_points(decision.times, decision.scheduler_name)
         for listener in self.end_listeners:
             try:
                 listener(decision)

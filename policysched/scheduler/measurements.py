@@ -6,8 +6,6 @@ that of `schedule_one.go` and `runtime/framework.go`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from policysched import histogram
 from policysched.framework import point_times
 
@@ -47,9 +45,9 @@ class Measurements:
         self.victims = one(grow(1, 2, 7))
         self.preemption_attempts = 0
 
-    def observe_points(self, times: Iterable[point_times.PointTime], profile: str) -> None:
+    def observe_points(self, times: point_times.PointTimes, profile: str) -> None:
         """Count runs of extension points, and waits for Permit."""
-        for point, code, started_seconds, ended_seconds in times:
+        for point, code, started_seconds, ended_seconds in times.laps:
             seconds = ended_seconds - started_seconds
             if point == PERMIT_WAIT:
                 self.permit_waits.observe(seconds, code.value)

@@ -43,8 +43,7 @@ def end(
 
     A pod that waits is among those who hear of it.
     """
-    before = queue.nominator.node_of(info.uid)
-    queue.nominator.remove(info.uid)
+    before = queue.nominator.remove(info.uid)
     if before and before != node_name:
         _wake(queue, info, before)
 

@@ -117,7 +117,7 @@ class SchedulingCycle:
         place = AssumedPod(
             queued, framework, decision, result.state, result.node_name or "", is_waiting=False
         )
-        return self._assume(place)
+        return self._assume(place, snap.now_seconds)
 
     def _make_room(
         self,
@@ -149,9 +149,9 @@ class SchedulingCycle:
             brief = messages.brief_fit_error(diagnosis, snap.is_alive, nodes, room_bytes)
         return dataclasses.replace(failed, evidence=tuple(evidence), brief=brief)
 
-    def _assume(self, place: AssumedPod) -> AssumedPod | None:
+    def _assume(self, place: AssumedPod, now_seconds: float) -> AssumedPod | None:
         info, node_name = place.info, place.node_name
-        self._cache.assume_pod(info, node_name)
+        self._cache.assume_pod(info, node_name, now_seconds)
         nominations.end(self._queue, info, node_name)
         try:
             failed, waits = _claim(place)
@@ -177,12 +177,13 @@ def _claim(place: AssumedPod) -> tuple[failure.Failure | None, dict[str, float]]
     """Run Reserve and Permit; return what failed, else for which plugins the pod has to wait."""
     times = place.decision.times
     times.begin()
-    answer = place.framework.reserve(place.state, place.info, place.node_name)
+    framework, state, info, node_name = place.framework, place.state, place.info, place.node_name
+    answer = framework.reserve(state, info, node_name)
     times.end("Reserve", answer.code)
-    if not answer.is_success:
+    if answer is not status.SUCCESS and not answer.is_success:
         return failure.of_point("Reserve", answer), {}
-    answer, waits = place.framework.permit(place.state, place.info, place.node_name)
+    answer, waits = framework.permit(state, info, node_name)
     times.end("Permit", answer.code)
-    if answer.is_success or answer.code is status.Code.WAIT:
+    if answer is status.SUCCESS or answer.is_success or answer.code is status.Code.WAIT:
         return None, waits
     return failure.of_point("Permit", answer), {}

@@ -78,5 +78,5 @@ def test_the_chosen_node_stands_before_those_with_most_points(
     points = {"n1": [1, 10, 5], "n2": [2, 10, 5], "n4": [3, 10, 0], "n5": [1, 0, 0]}
     assert found.score_names == ("a", "b", "c")
     assert found.weighted.T.tolist() == [points[node] for node in nodes]
-    assert found.totals.tolist() == [sum(points[node]) for node in nodes]
+    assert list(found.totals) == [sum(points[node]) for node in nodes]
     assert table.totals.tolist() == [16, 17, 13, 1]

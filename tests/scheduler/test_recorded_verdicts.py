@@ -116,7 +116,7 @@ def _compare(
         assert points == expected
         assert record.standing.totals[index] == said.scores.totals[position]
     assert record.standing.nodes[0] == record.node_name
-    others = record.standing.totals[1:].tolist()
+    others = list(record.standing.totals[1:])
     assert others == sorted(others, reverse=True)
     assert max(record.standing.totals) == said.scores.totals.max()
     return True
