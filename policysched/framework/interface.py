@@ -280,6 +280,17 @@ class RowScorePlugin(ScorePlugin, Protocol):
         ...
 
 
+RowScorer: TypeAlias = Callable[[snapshot.NodeRow], int]
+
+
+class PreparingScorePlugin(RowScorePlugin, Protocol):
+    """Works out once for all equal pods what they have in common."""
+
+    def row_scorer(self, pod: pod_shape.PodInfo, snap: snapshot.Snapshot) -> RowScorer:
+        """Return what does as `score_row` for pods that are equal to the plugin."""
+        ...
+
+
 class NormalizeScorePlugin(Plugin, Protocol):
     """Brings raw scores into the range 0 to 100."""
 
@@ -289,6 +300,26 @@ class NormalizeScorePlugin(Plugin, Protocol):
         """Return int64 (f,): final points for the raw scores of the f feasible nodes.
 
         `scores` have the dtype that `score` gave them; NaN in float64 marks a node without data.
+        """
+        ...
+
+
+class AtOnceScorePlugin(NormalizeScorePlugin, Protocol):
+    """Reads ANYTHING and can answer PreScore, Score and NormalizeScore in one go, which is faster.
+
+    It is asked so unless somebody measures the three apart.
+    """
+
+    def score_at_once(
+        self,
+        state: cycle_state.CycleState,
+        pod: pod_shape.PodInfo,
+        nodes: snapshot.NodeView,
+        factor: int,
+    ) -> columns.IntArray | int | status.Status:
+        """Return int64 (f,): `factor` times the final points, all of them from 0 to 100.
+
+        A single number where all are the same; what PreScore answers where that is not success.
         """
         ...
 

@@ -44,25 +44,32 @@ class KeptSums:
         self._version = version
         self._parts: columns.IntArray = np.zeros((len(names), 0), np.int64)
         self._part: score_table.Part | None = None
+        self._by_plugin: list[columns.IntArray] = []
         self.sums: columns.IntArray = np.zeros(0, np.int64)
         self.changes = change_log.ChangeLog[int]()
+
+    @property
+    def follows_pods(self) -> bool:
+        """Whether `refresh` has anything to do where nodes and metrics stay."""
+        return self._version.follows_pods
 
     def refresh(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
     ) -> None:
         """Bring the sums up to date."""
-        rows = self._version.changed_rows(snap)
+        rows = self._version.changed(snap)
         if rows is None:
-            self._parts = self._compute(state, pod, snap.all_rows())
-            self.sums = _sum(self._parts)
-            self.changes.touch_everything()
-        elif len(rows):
-            self._lengthen(snap.size)
+            self._take(self._compute(state, pod, snap.all_rows()))
+        elif rows:
+            if len(self.sums) < snap.size:
+                missing = snap.size - len(self.sums)
+                self._take(np.pad(self._parts, ((0, 0), (0, missing))))
             if self._at_row is not None and len(rows) <= shape_answers.FEW_ROWS:
-                for row in rows.tolist():
+                for row in rows:
                     self._patch_one(row, self._at_row(state, pod, snap.at_row(row)))
             else:
-                self._patch(rows, self._compute(state, pod, snap.at_rows(rows)))
+                at = np.array(rows, np.intp)
+                self._patch(at, self._compute(state, pod, snap.at_rows(at)))
 
     def part(self) -> score_table.Part:
         """Return what the plugins gave; it is valid until the next cycle."""
@@ -70,9 +77,20 @@ class KeptSums:
             self._part = score_table.Part(self._names, self._parts, is_by_row=True)
         return self._part
 
+    def _take(self, parts: columns.IntArray) -> None:
+        """Keep `parts`, int64 (k, N), in arrays of their own."""
+        self._parts = parts
+        self._by_plugin = list(parts)
+        self.sums = _sum(parts)
+        self.changes.touch_everything()
+
     def _patch_one(self, row: int, parts: list[int]) -> None:
-        if parts != self._parts[:, row].tolist():
-            self._parts[:, row] = parts
+        is_other = False
+        for scores, score in zip(self._by_plugin, parts, strict=True):
+            if scores.item(row) != score:
+                scores[row] = score
+                is_other = True
+        if is_other:
             self.sums[row] = sum(parts)
             self.changes.touch(row)
 
@@ -82,13 +100,6 @@ class KeptSums:
         if len(self._names) > 1:
             self.sums[rows] = _sum(parts)
         self.changes.touch_all(others.tolist())
-
-    def _lengthen(self, size: int) -> None:
-        missing = size - len(self.sums)
-        if missing > 0:
-            self._parts = np.pad(self._parts, ((0, 0), (0, missing)))
-            self.sums = _sum(self._parts)
-            self.changes.touch_everything()  # for whoever keeps the arrays
 
 
 def _sum(parts: columns.IntArray) -> columns.IntArray:

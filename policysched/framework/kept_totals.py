@@ -28,6 +28,8 @@ class KeptTotals:
     ) -> None:
         """Add up `sums` and `points`."""
         self._sums = [(kept, change_log.Seen()) for kept in sums]
+        self._moving = [(kept, seen) for kept, seen in self._sums if kept.follows_pods]
+        self._stamp = (-1, -1)
         self._points = points
         self._kept: Sequence[kept_sums.KeptSums | kept_points.KeptPoints] = sums
         if points is not None:
@@ -79,10 +81,12 @@ class KeptTotals:
     ) -> list[int] | None:
         """Bring everything up to date; return the rows with other sums, None for all."""
         changed: list[int] | None = []
-        for kept, seen in self._sums:
+        stamp = (snap.nodes.node_changes.generation, snap.metrics.generation)
+        for kept, seen in self._moving if stamp == self._stamp else self._sums:
             kept.refresh(state, pod, snap)
             news = seen.news(kept.changes)
             changed = None if news is None or changed is None else changed + news
+        self._stamp = stamp
         if self._points is not None:
             self._points.refresh(state, pod, snap, rows)
             moved = self._points.changed
@@ -99,13 +103,17 @@ class KeptTotals:
     def _patch(self, rows: list[int]) -> None:
         if len(rows) <= FEW_ROWS:
             for row in rows:
-                total = sum([kept.sums.item(row) for kept in self._kept], self._same)
+                total = self._same
+                for kept in self._kept:
+                    total += kept.sums.item(row)
                 self._by_row[row] = total
                 self._may_be_invalid |= total < 0
             return
         at = np.array(rows, np.intp)
-        totals = np.full(len(at), self._same)
-        for kept in self._kept:
+        first, *others = self._kept
+        totals = first.sums.take(at)
+        for kept in others:
             totals += kept.sums.take(at)
+        totals += self._same
         self._by_row[at] = totals
         self._may_be_invalid |= totals.item(totals.argmin()) < 0

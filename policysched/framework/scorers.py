@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
+from typing import TypeAlias
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from policysched.framework import (
     cycle_state,
     interface,
     kept_sums,
+    plugin_watch,
     shape_answers,
     status,
     together,
@@ -20,6 +22,13 @@ from policysched.framework import (
 
 INVALID = -(2**58)
 """Weighted sum of a row with a score out of range, below what others could make up for."""
+
+
+AtOnce: TypeAlias = Callable[
+    [cycle_state.CycleState, pod_shape.PodInfo, snapshot.NodeView, int],
+    columns.IntArray | int | status.Status,
+]
+_Prepare: TypeAlias = Callable[[pod_shape.PodInfo, snapshot.Snapshot], interface.RowScorer]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -33,6 +42,7 @@ class Scorer:
         normalizes: whether they depend on which nodes are feasible.
         has_pre_score: whether it may have nothing to say about a pod.
         is_third_party: whether its final scores are checked as `asking` says.
+        at_once: gives weighted final scores in one go, None where the plugin cannot.
     """
 
     number: int
@@ -44,6 +54,7 @@ class Scorer:
     normalizes: bool
     has_pre_score: bool
     is_third_party: bool
+    at_once: AtOnce | None
 
     @property
     def adds_up(self) -> bool:
@@ -94,6 +105,17 @@ def units_per_point(plugin: interface.ScorePlugin) -> int:
     return units
 
 
+def at_once(plugin: interface.ScorePlugin) -> AtOnce | None:
+    """Return how a plugin answers three extension points at once (`interface.AtOnceScorePlugin`).
+
+    One of somebody else may have inherited that and answer otherwise at one of them.
+    """
+    if asking.is_third_party(plugin):
+        return None
+    found: AtOnce | None = getattr(plugin, "score_at_once", None)
+    return found
+
+
 def version(scorers: Sequence[Scorer]) -> shape_answers.Version:
     """Return a version of the scores of plugins that read the same and ignore the same."""
     told = (scorer.ignores_usage for scorer in scorers)
@@ -128,17 +150,35 @@ def parts_of(scorers: Sequence[Scorer]) -> shape_answers.ScoreFn:
 
 
 def row_parts_of(scorers: Sequence[Scorer]) -> kept_sums.RowPartsFn | None:
-    """Return a function that gives the same of one node, None where arrays are faster."""
+    """Return a function that gives the same of one node, None where arrays are faster.
+
+    All pods that it is asked about must be equal to the plugins.
+    """
     if not any(hasattr(scorer.plugin, "score_row") for scorer in scorers):
         return None
     asked = together.score_rows([scorer.plugin for scorer in scorers])
     limits = [(scorer.highest, scorer.factor) for scorer in scorers]
+    found = [getattr(scorer.plugin, "row_scorer", None) for scorer in scorers]
+    prepares: list[_Prepare] = [prepare for prepare in found if prepare is not None]
+    can_prepare = len(prepares) == len(scorers)
+    prepared: list[tuple[interface.RowScorer, int, int]] = []
 
     def ask(
         state: cycle_state.CycleState, pod: pod_shape.PodInfo, node: snapshot.NodeRow
     ) -> list[int]:
-        alone = [int(score) for each in asked for score in each(state, pod, node)]
-        return _weighted(alone, limits)
+        if not can_prepare or plugin_watch.CURRENT.get() is not None:
+            alone = [int(score) for each in asked for score in each(state, pod, node)]
+            return _weighted(alone, limits)
+        if not prepared:
+            made = [prepare(pod, node.snapshot) for prepare in prepares]
+            prepared.extend(zip(made, *zip(*limits, strict=True), strict=True))
+        parts = []
+        for score_of, highest, factor in prepared:
+            score = score_of(node)
+            if not 0 <= score <= highest:
+                return _weighted([each(node) for each, _, _ in prepared], limits)
+            parts.append(score * factor)
+        return parts
 
     return ask
 

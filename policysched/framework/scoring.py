@@ -20,6 +20,7 @@ from policysched.framework import (
     kept_points,
     kept_sums,
     kept_totals,
+    plugin_watch,
     row_numbers,
     score_table,
     scorers,
@@ -37,21 +38,31 @@ class Plan:
         given: plugins that may give again what they gave the last time.
         asked: the rest.
         compares: whether what is kept follows from which nodes are feasible.
+        follows_pods: whether what is given does from where pods are.
         rows: intp (f,), the feasible nodes of the last time.
+        stamp: of the nodes and metrics that what is given is about, None for nothing.
+        same: what is given to all nodes alike, added up.
+        added: int64 (f,), what is given to each of `rows`.
+        parts: the same by plugin.
     """
 
     kept: kept_totals.KeptTotals
     given: Sequence[tuple[scorers.Scorer, _Given]]
     asked: Sequence[scorers.Scorer]
     compares: bool
+    follows_pods: bool
     rows: npt.NDArray[np.intp] | None = None
+    stamp: tuple[int, int] | None = None
+    same: int = 0
+    added: list[columns.IntArray] = dataclasses.field(default_factory=list)
+    parts: list[score_table.AnyPart] = dataclasses.field(default_factory=list)
 
     def known(self, rows: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
         """Return intp (f,) `rows`, as the object of the last time where that saves something."""
-        if rows is self.rows or not (self.compares or any(g.same is None for _, g in self.given)):
+        if rows is self.rows or not (self.compares or self.added):
             return rows
         if self.rows is None or not np.array_equal(rows, self.rows):
-            self.rows = rows
+            self.rows, self.stamp = rows, None
         return self.rows
 
 
@@ -99,6 +110,7 @@ class ScoreRunner:
                 normalizes=hasattr(p, "normalize_score"),
                 has_pre_score=hasattr(p, "pre_score"),
                 is_third_party=asking.is_third_party(p),
+                at_once=scorers.at_once(p),
             )
             for n, p, name in named
             if weights.get(name, 0)
@@ -127,33 +139,63 @@ class ScoreRunner:
             return error.answer
 
     def _totals(self, cycle: filtering.Cycle, rows: npt.NDArray[np.intp]) -> score_table.ScoreTable:
-        snap = cycle.snap
+        snap, state = cycle.snap, cycle.answers.state
         (plan,) = cycle.answers.planned("score", lambda _: [self._plan(cycle)])
         rows = plan.known(rows)
-        same, parts, added = 0, list[score_table.AnyPart](), list[columns.IntArray]()
+        stamp = (snap.nodes.node_changes.generation, snap.metrics.generation)
         try:
-            for scorer, given in plan.given:
-                part = self._given(given, scorer, cycle, rows)
-                parts.append(part)
-                if isinstance(part, score_table.SamePart):
-                    same += part.weighted
-                else:
-                    added.append(part.weighted)
+            if stamp != plan.stamp or plan.follows_pods:
+                self._give_again(plan, cycle, rows)
+                plan.stamp = stamp
+            totals = plan.kept.totals(state, cycle.pod, snap, rows, plan.same)
         except _ScoringError:
-            return self._points(cycle, rows)  # which knows whose score comes first
-        totals = plan.kept.totals(cycle.answers.state, cycle.pod, snap, rows, same)
+            totals = None
         if totals is None:
-            return self._points(cycle, rows)
-        if plan.asked:
-            feasible = snap.all_rows() if len(rows) == snap.size else snap.at_rows(rows)
-            for scorer in plan.asked:
-                weighted = self._weighted(scorer, cycle, feasible)
-                if weighted is not None:
-                    added.append(weighted)
-                    parts.append(_part(scorer, weighted))
-        for weighted in added:
+            return self._points(cycle, rows)  # which knows whose score comes first
+        for weighted in plan.added:
             totals = totals + weighted
-        return score_table.ScoreTable(rows, {}, totals, (*plan.kept.parts(), *parts))
+        parts = [*plan.kept.parts(), *plan.parts]
+        if plan.asked:
+            totals = self._add_asked(plan.asked, cycle, rows, totals, parts)
+        return score_table.ScoreTable(rows, {}, totals, parts)
+
+    def _give_again(self, plan: Plan, cycle: filtering.Cycle, rows: npt.NDArray[np.intp]) -> None:
+        """Note in the plan what plugins give to the feasible `rows`, intp (f,)."""
+        plan.rows, plan.stamp = rows, None
+        plan.parts = [self._given(given, scorer, cycle, rows) for scorer, given in plan.given]
+        plan.same, plan.added = 0, []
+        for part in plan.parts:
+            if isinstance(part, score_table.SamePart):
+                plan.same += part.weighted
+            elif isinstance(part, score_table.Part):
+                plan.added.append(part.weighted)
+
+    def _add_asked(
+        self,
+        asked: Sequence[scorers.Scorer],
+        cycle: filtering.Cycle,
+        rows: npt.NDArray[np.intp],
+        totals: columns.IntArray,
+        parts: list[score_table.AnyPart],
+    ) -> columns.IntArray:
+        """Return `totals`, int64 (f,), and what `asked` give; add that to `parts`."""
+        snap = cycle.snap
+        feasible = snap.all_rows() if len(rows) == snap.size else snap.at_rows(rows)
+        is_measured = plugin_watch.CURRENT.get() is not None
+        weighted: columns.IntArray | int | status.Status | None
+        for scorer in asked:
+            if scorer.at_once is None or is_measured:
+                weighted = self._weighted(scorer, cycle, feasible)
+            else:
+                weighted = scorer.at_once(cycle.state, cycle.pod, feasible, scorer.factor)
+            if weighted is None or weighted is status.SKIP:
+                continue
+            if isinstance(weighted, status.Status):
+                _skips(scorer, weighted)
+                continue
+            parts.append(_part(scorer, weighted))
+            totals = totals + weighted
+        return totals
 
     def _points(self, cycle: filtering.Cycle, rows: npt.NDArray[np.intp]) -> score_table.ScoreTable:
         feasible = cycle.snap.at_rows(rows)
@@ -183,7 +225,13 @@ class ScoreRunner:
         asked = [s for s in acting if not (s.adds_up or s.gives_again or s.compares)]
         points = _points_of([s for s in acting if s.compares], cycle)
         kept = kept_totals.KeptTotals(sums, points)
-        return Plan(kept, [(s, _Given()) for s in given], asked, compares=points is not None)
+        return Plan(
+            kept,
+            [(s, _Given()) for s in given],
+            asked,
+            compares=points is not None,
+            follows_pods=any(interface.Reads.USAGE in s.plugin.reads for s in given),
+        )
 
     def _acting(self, cycle: filtering.Cycle) -> Sequence[scorers.Scorer]:
         """Return the plugins that score pods of this shape, as far as that is known for all."""
@@ -210,13 +258,14 @@ class ScoreRunner:
             given.same = given.rows = None
             if raw.min() == raw.max():  # not where there is a NaN
                 final = _checked(scorer, _normalized(scorer, cycle, raw[:1]))
-                weighted = final.item(0) * scorer.factor
-                given.same = score_table.SamePart((scorer.score_name,), weighted)
+                same = final.item(0) * scorer.factor
+                given.same = score_table.SamePart((scorer.score_name,), same)
         if given.same is not None:
             return given.same
         if given.part is None or given.rows is not rows:
             final = _checked(scorer, _normalized(scorer, cycle, raw[rows]))
-            given.part = _part(scorer, final * scorer.factor)
+            weighted = final * scorer.factor
+            given.part = score_table.Part((scorer.score_name,), weighted, is_by_row=False)
             given.rows = rows
         return given.part
 
@@ -251,7 +300,11 @@ class ScoreRunner:
         return score_table.Detail(raw, final, scorer.units_per_point)
 
 
-def _part(scorer: scorers.Scorer, weighted: columns.IntArray) -> score_table.Part:
+def _part(
+    scorer: scorers.Scorer, weighted: columns.IntArray | int
+) -> score_table.SamePart | score_table.Part:
+    if isinstance(weighted, int):
+        return score_table.SamePart((scorer.score_name,), weighted)
     return score_table.Part((scorer.score_name,), weighted, is_by_row=False)
 
 
@@ -326,9 +379,14 @@ def _pre_score_skips(
     plugin = cast("interface.PreScorePlugin", scorer.plugin)
     state = cycle.answers.state if scorer.keeps else cycle.state
     answer = asking.ask(plugin, "PreScore", plugin.pre_score, state, cycle.pod, nodes)
+    return _skips(scorer, answer)
+
+
+def _skips(scorer: scorers.Scorer, answer: status.Status) -> bool:
+    """Return whether an answer at PreScore leaves Score out; an error ends scoring."""
     if not (answer.is_skip or answer.is_success):
-        doing = f'running PreScore plugin "{plugin.name}"'
-        raise _ScoringError(status.error(plugin.name, doing, answer))
+        doing = f'running PreScore plugin "{scorer.plugin.name}"'
+        raise _ScoringError(status.error(scorer.plugin.name, doing, answer))
     return answer.is_skip
 
 

@@ -43,6 +43,7 @@ PATCH_SHARE = 4
 """Beyond a quarter of the rows, asking about all of them is cheaper than patching."""
 FEW_ROWS = 8
 """So many rows are asked about one by one, by plugins that can (`interface.RowFilterPlugin`)."""
+_NOTHING: list[int] = []
 _NO_ROWS: npt.NDArray[np.intp] = np.zeros(0, np.intp)
 
 
@@ -61,34 +62,43 @@ class Version:
         self._reads_all_nodes = interface.Reads.ALL_NODES in reads
         self._node = self._usage = self._metrics = -1
 
+    @property
+    def follows_pods(self) -> bool:
+        """Whether pods that come and go change anything; else nodes and metrics alone do."""
+        return self._reads_usage
+
     def changed_rows(self, snap: snapshot.Snapshot) -> npt.NDArray[np.intp] | None:
         """Return the rows to ask about again, None for all, and mark them as seen."""
+        rows = self.changed(snap)
+        return None if rows is None else np.array(rows, np.intp) if rows else _NO_ROWS
+
+    def changed(self, snap: snapshot.Snapshot) -> list[int] | None:
+        """Return the same as plain numbers, ascending; not to be written to."""
         nodes = snap.nodes
-        node = nodes.node_changes.generation
-        reads_usage = self._reads_usage and not (self._ignores_usage and self._ignores_usage(snap))
-        usage = nodes.usage_changes.generation if reads_usage else self._usage
-        metrics = snap.metrics.generation if self._reads_metrics else self._metrics
-        if usage == self._usage and node == self._node and metrics == self._metrics:
-            return _NO_ROWS
-        rows = self._rows_since(snap, reads_usage=reads_usage)
+        node, usage, metrics = nodes.node_changes.generation, self._usage, self._metrics
+        if self._reads_usage and not (self._ignores_usage and self._ignores_usage(snap)):
+            usage = nodes.usage_changes.generation
+        if self._reads_metrics:
+            metrics = snap.metrics.generation
+        if node == self._node and metrics == self._metrics:
+            if usage == self._usage:
+                return _NOTHING
+            rows = nodes.usage_changes.since(self._usage)  # mostly this and nothing else
+        else:
+            rows = self._rows_since(snap, usage, metrics)
         self._node, self._usage, self._metrics = node, usage, metrics
         if rows is None or len(rows) * PATCH_SHARE > snap.size:
             return None
-        if len(rows) > 1:
-            rows = sorted(set(rows))
-        return np.array(rows, np.intp) if rows else _NO_ROWS
+        return rows if len(rows) <= 1 else sorted(set(rows))
 
-    def _rows_since(self, snap: snapshot.Snapshot, *, reads_usage: bool) -> list[int] | None:
-        nodes = snap.nodes
-        if self._node < 0:
+    def _rows_since(self, snap: snapshot.Snapshot, usage: int, metrics: int) -> list[int] | None:
+        if self._node < 0 or metrics != self._metrics:
             return None
-        if self._reads_metrics and snap.metrics.generation != self._metrics:
-            return None
-        rows = nodes.node_changes.since(self._node)
+        rows = snap.nodes.node_changes.since(self._node)
         if rows is None or (rows and self._reads_all_nodes):
             return None
-        if reads_usage:
-            used = nodes.usage_changes.since(self._usage)
+        if usage != self._usage:
+            used = snap.nodes.usage_changes.since(self._usage)
             return None if used is None else rows + used
         return rows
 

@@ -90,6 +90,11 @@ class DynamicResources:
         del state, pod, node
         return 0
 
+    def row_scorer(self, pod: pod_shape.PodInfo, snap: snapshot.Snapshot) -> interface.RowScorer:
+        """Return what does the same."""
+        del pod, snap
+        return lambda _: 0
+
     def answer_key(self, shape: pod_shape.PodShape) -> Hashable:
         """Return the same for all pods."""
         del shape
@@ -103,6 +108,6 @@ class DynamicResources:
 if TYPE_CHECKING:
     _pre_filter: type[interface.PreFilterPlugin] = DynamicResources
     _post_filter: type[interface.PostFilterPlugin] = DynamicResources
-    _score: type[interface.RowScorePlugin] = DynamicResources
+    _score: type[interface.PreparingScorePlugin] = DynamicResources
     _keyed: type[interface.KeyedPlugin] = DynamicResources
     _events: type[interface.EventsPlugin] = DynamicResources

@@ -203,13 +203,8 @@ class InterPodAffinity:
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
     ) -> status.Status:
         """Sum weights by domain; skip when no preference of anyone concerns the pod."""
-        if self._ignores_preferences and not pod.shape.preferred_terms:
-            return status.SKIP
-        sums = state.find(_SUMS, pod_affinity_sums.Sums)
-        weighted = (sums or self._sums.of(pod.shape, nodes.snapshot)).weighted
-        for each in weighted:
-            each.refresh()
-        if not any(each.pods for each in weighted):
+        weighted = self._weighted(state, pod, nodes)
+        if not weighted:
             return status.SKIP
         state.write(_SCORE, _ScoreState(weighted))
         return status.SUCCESS
@@ -219,11 +214,7 @@ class InterPodAffinity:
     ) -> columns.IntArray:
         """Return int64 (n,): the sum over topology keys of what the node's domain adds."""
         del pod
-        first, *others = state.read(_SCORE, _ScoreState).sums
-        total = first.table.take(first.domains.at(nodes.rows))
-        for each in others:
-            total += each.table.take(each.domains.at(nodes.rows))
-        return total
+        return _total(state.read(_SCORE, _ScoreState).sums, nodes)
 
     def normalize_score(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, scores: columns.IntArray
@@ -231,6 +222,35 @@ class InterPodAffinity:
         """Return int64 (f,): position between the smallest and the largest sum."""
         del state, pod
         return normalization.by_range(scores)
+
+    def score_at_once(
+        self,
+        state: cycle_state.CycleState,
+        pod: pod_shape.PodInfo,
+        nodes: snapshot.NodeView,
+        factor: int,
+    ) -> columns.IntArray | int | status.Status:
+        """Return int64 (f,): what the three come to."""
+        weighted = self._weighted(state, pod, nodes)
+        if not weighted:
+            return status.SKIP
+        total = _total(weighted, nodes)
+        smallest, span = normalization.range_of(total)
+        return normalization.in_range(total, smallest, span, factor) if span else 0
+
+    def _weighted(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
+    ) -> Sequence[domains.DomainSums]:
+        """Return current sums of weights by domain; none where nobody has a preference."""
+        if self._ignores_preferences and not pod.shape.preferred_terms:
+            return ()
+        sums = state.find(_SUMS, pod_affinity_sums.Sums)
+        weighted = (sums or self._sums.of(pod.shape, nodes.snapshot)).weighted
+        pods = 0
+        for each in weighted:
+            each.refresh()
+            pods += each.pods
+        return weighted if pods else ()
 
     # --- events ----------------------------------------------------------------------------------
 
@@ -288,6 +308,15 @@ def _lacks_company(
     return lacks
 
 
+def _total(sums: Sequence[domains.DomainSums], nodes: snapshot.NodeView) -> columns.IntArray:
+    """Return int64 (n,): what the domains of each node add."""
+    first, *others = sums
+    total = first.table.take(first.domains.at(nodes.rows))
+    for each in others:
+        total += each.table.take(each.domains.at(nodes.rows))
+    return total
+
+
 def _totals(
     snap: snapshot.Snapshot, counted: Iterable[pod_affinity_sums.Column]
 ) -> dict[str, columns.IntArray]:
@@ -306,5 +335,5 @@ if TYPE_CHECKING:
     _apart: type[apart.ApartFilterPlugin] = InterPodAffinity
     _pre_score: type[interface.PreScorePlugin] = InterPodAffinity
     _score: type[interface.ScorePlugin] = InterPodAffinity
-    _normalize: type[interface.NormalizeScorePlugin] = InterPodAffinity
+    _normalize: type[interface.AtOnceScorePlugin] = InterPodAffinity
     _events: type[interface.EventsPlugin] = InterPodAffinity

@@ -64,17 +64,20 @@ class NodeResourcesBalancedAllocation:
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node: snapshot.NodeRow
     ) -> int:
         """Return the points of one node."""
-        counted = state.find(self.name, list)
-        if counted is None:
-            counted = self._counted(pod.shape, node.snapshot)
-            state.write(self.name, counted)
-        allocated, allocatable = node.requested, node.allocatable
-        found = allocation.balance_of_one_node(
-            [(allocated[column], amount, allocatable[column]) for column, amount in counted]
-        )
-        if found is None:
-            return int(self.score(state, pod, node.snapshot.at_rows(np.array([node.row])))[0])
-        return found
+        made: list[interface.RowScorer] | None = state.find(self.name, list)
+        if made is None:
+            made = [self.row_scorer(pod, node.snapshot)]
+            state.write(self.name, made)
+        return made[0](node)
+
+    def row_scorer(self, pod: pod_shape.PodInfo, snap: snapshot.Snapshot) -> interface.RowScorer:
+        """Return what does the same for pods with equal requests."""
+
+        def by_arrays(node: snapshot.NodeRow) -> int:
+            rows = node.snapshot.at_rows(np.array([node.row]))
+            return int(self.score(cycle_state.CycleState(), pod, rows)[0])
+
+        return allocation.balance_of_rows(self._counted(pod.shape, snap), by_arrays)
 
     def _counted(self, shape: pod_shape.PodShape, snap: snapshot.Snapshot) -> list[tuple[int, int]]:
         """Return columns of the resources that count for a pod, and how much it requests there."""
@@ -85,5 +88,5 @@ class NodeResourcesBalancedAllocation:
 
 if TYPE_CHECKING:
     _pre_score: type[interface.PreScorePlugin] = NodeResourcesBalancedAllocation
-    _score: type[interface.RowScorePlugin] = NodeResourcesBalancedAllocation
+    _score: type[interface.PreparingScorePlugin] = NodeResourcesBalancedAllocation
     _keyed: type[interface.KeyedPlugin] = NodeResourcesBalancedAllocation

@@ -184,22 +184,20 @@ class NodeResourcesFit:
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node: snapshot.NodeRow
     ) -> int:
         """Return the score of one node."""
-        scored = state.find(self._scored, list)
-        if scored is None:
-            scored = self._scored_columns(pod.shape, node.snapshot)
-            state.write(self._scored, scored)
-        if not scored:
-            return 0
-        used, nonzero_used, allocatable = node.requested, node.nonzero_requested, node.allocatable
-        amounts = [
-            ((nonzero_used if is_native else used)[column] + asked, allocatable[column], weight)
-            for column, is_native, asked, weight in scored
-        ]
-        found = allocation.of_one_node(self._strategy, amounts)
-        if found is not None:
-            return found
-        nodes = node.snapshot.at_rows(np.array([node.row]))
-        return int(self.score(state, pod, nodes)[0])
+        made: list[interface.RowScorer] | None = state.find(self._scored, list)
+        if made is None:
+            made = [self.row_scorer(pod, node.snapshot)]
+            state.write(self._scored, made)
+        return made[0](node)
+
+    def row_scorer(self, pod: pod_shape.PodInfo, snap: snapshot.Snapshot) -> interface.RowScorer:
+        """Return what does the same for pods with equal requests."""
+
+        def by_arrays(node: snapshot.NodeRow) -> int:
+            rows = node.snapshot.at_rows(np.array([node.row]))
+            return int(self.score(cycle_state.CycleState(), pod, rows)[0])
+
+        return allocation.of_rows(self._strategy, self._scored_columns(pod.shape, snap), by_arrays)
 
     def _scored_columns(
         self, shape: pod_shape.PodShape, snap: snapshot.Snapshot
@@ -292,6 +290,6 @@ def _allocatable(node: objects.Node, resource: str) -> int:
 
 if TYPE_CHECKING:
     _filter: type[interface.FilterPlugin] = NodeResourcesFit
-    _score: type[interface.RowScorePlugin] = NodeResourcesFit
+    _score: type[interface.PreparingScorePlugin] = NodeResourcesFit
     _keyed: type[interface.KeyedPlugin] = NodeResourcesFit
     _events: type[interface.EventsPlugin] = NodeResourcesFit

@@ -297,6 +297,25 @@ class PodTopologySpread:
         found = state.read(f"{self.name}/score", _ScoreState)
         return spreading.fewest_first(scores, found.is_ignored)
 
+    def score_at_once(
+        self,
+        state: cycle_state.CycleState,
+        pod: pod_shape.PodInfo,
+        nodes: snapshot.NodeView,
+        factor: int,
+    ) -> columns.IntArray | int | status.Status:
+        """Return int64 (f,): what the three come to."""
+        if not self._error(pod.shape, spread_constraints.SOFT):
+            spreads = self._spreads_of(state, pod.shape, nodes.snapshot, spread_constraints.SOFT)
+            if not spreads:
+                return status.SKIP
+            if len(spreads) == 1 and _is_by_host(spreads[0]):
+                return _host_points(spreads[0], nodes, factor)
+        answer = self.pre_score(state, pod, nodes)
+        if not answer.is_success:
+            return answer
+        return factor * self.normalize_score(state, pod, self.score(state, pod, nodes))
+
     # --- events ----------------------------------------------------------------------------------
 
     def events_to_register(self) -> Sequence[events.ClusterEventWithHint]:
@@ -361,6 +380,25 @@ def _size(spread: _Spread, nodes: snapshot.NodeView, is_ignored: columns.NodeMas
     return int(np.count_nonzero(np.bincount(slots)))
 
 
+def _is_by_host(spread: _Spread) -> bool:
+    """Whether each node has a domain of its own, and pods are counted there."""
+    is_host = spread.constraint.topology_key == spread_constraints.HOSTNAME
+    return is_host and not spread.has_outside and spread.column is not None
+
+
+def _host_points(spread: _Spread, nodes: snapshot.NodeView, factor: int) -> columns.IntArray | int:
+    """Return int64 (n,): `factor` times the final points by a single constraint of that kind."""
+    on_node = _counts(spread, nodes.snapshot)
+    if not isinstance(nodes.rows, slice):
+        on_node = on_node.take(nodes.rows)
+    fewest, most = on_node.item(on_node.argmin()), on_node.item(on_node.argmax())
+    weight = spreading.topology_weight(len(nodes))
+    table = spreading.final_points(fewest, most, weight, spread.constraint.max_skew)
+    if fewest == most:
+        return table.item(most) * factor
+    return (table * factor).take(on_node)
+
+
 def _points(
     spread: _Spread, weight: float, nodes: snapshot.NodeView
 ) -> tuple[columns.FloatArray, npt.NDArray[np.intp]]:
@@ -390,5 +428,5 @@ if TYPE_CHECKING:
     _apart: type[apart.ApartFilterPlugin] = PodTopologySpread
     _pre_score: type[interface.PreScorePlugin] = PodTopologySpread
     _score: type[interface.ScorePlugin] = PodTopologySpread
-    _normalize: type[interface.NormalizeScorePlugin] = PodTopologySpread
+    _normalize: type[interface.AtOnceScorePlugin] = PodTopologySpread
     _events: type[interface.EventsPlugin] = PodTopologySpread

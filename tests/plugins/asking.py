@@ -33,6 +33,23 @@ def rows_of(snap: snapshot.Snapshot, nodes: list[objects.Node]) -> snapshot.Node
     return snap.at_rows(np.array([snap.nodes.row_of[n.name] for n in nodes], np.intp))
 
 
+def check_at_once(
+    plugin: interface.AtOnceScorePlugin,
+    pod: pod_shape.PodInfo,
+    view: snapshot.NodeView,
+    expected: list[int] | None,
+) -> None:
+    """Check that a plugin gives final scores in one go, too, as often as it is told."""
+    found = plugin.score_at_once(state_for(pod), pod, view, 3)
+    if isinstance(found, status.Status):
+        assert found.is_skip
+        assert expected is None
+        return
+    weighted = [found] * len(view) if isinstance(found, int) else found.tolist()
+    assert expected is not None
+    assert weighted == [3 * points for points in expected]
+
+
 @dataclasses.dataclass
 class Kept:
     """Answers of one plugin for one shape, patched where its `reads` says that they changed."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from policysched.plugins.kernels import allocation, go_math, normalization, spreading
 
@@ -110,6 +112,38 @@ def test_normalization(normalize: object, scores: list[int], expected: list[int]
     """Raw scores come into the range 0 to 100."""
     assert callable(normalize)
     assert normalize(ints(*scores)).tolist() == expected
+
+
+@given(
+    scores=st.lists(st.integers(-300, 300), min_size=1, max_size=30),
+    repeats=st.sampled_from([1, 40]),
+    factor=st.sampled_from([1, 200]),
+)
+def test_positions_are_those_of_go(scores: list[int], repeats: int, factor: int) -> None:
+    """Where few scores are possible for many nodes, points are the same as node by node."""
+    many = scores * repeats
+    smallest, largest = min(many), max(many)
+    assert normalization.range_of(ints(*many)) == (smallest, largest - smallest)
+    if smallest < largest:
+        span = largest - smallest
+        expected = [int(100.0 * ((score - smallest) / span)) * factor for score in many]
+        found = normalization.in_range(ints(*many), smallest, span, factor)
+        assert found.tolist() == expected
+
+
+@given(
+    on_node=st.lists(st.integers(0, 12), min_size=1, max_size=20),
+    weight=st.sampled_from([spreading.topology_weight(size) for size in (1, 2, 7, 5000)]),
+    max_skew=st.integers(1, 5),
+)
+def test_points_by_count_are_those_of_nodes(
+    on_node: list[int], weight: float, max_skew: int
+) -> None:
+    """Final points looked up by the number of pods are those that are made node by node."""
+    pods = ints(*on_node)
+    raw = go_math.round_half_up(spreading.domain_points(pods, weight, max_skew))
+    table = spreading.final_points(min(on_node), max(on_node), weight, max_skew)
+    assert table.take(pods).tolist() == spreading.fewest_first(raw, None).tolist()
 
 
 @pytest.mark.parametrize(

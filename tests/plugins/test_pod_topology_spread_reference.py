@@ -68,6 +68,7 @@ def test_pod_topology_spread_equals_the_reference(data: st.DataObject) -> None:
         else:
             raw = plugin.score(state, pod, view)
             assert plugin.normalize_score(state, pod, raw).tolist() == expected
+        asking.check_at_once(plugin, pod, view, expected)
         hypothesis.note(data.draw(worlds.changes(world, FOCUS)))
         hypothesis.assume(world.nodes)
 

@@ -12,13 +12,15 @@ from typing import Protocol
 
 import numpy as np
 
-from policysched.cluster import columns
+from policysched.cluster import columns, snapshot
 from policysched.framework import interface
 from policysched.plugins.kernels import go_math
 
 FULL_UTILIZATION = 100
 _LARGE = 2**55
 """A hundred times less is far from 2⁶³."""
+_EXACT = 2**53
+"""Up to here integers are divided as the float64 that arrays make of them first."""
 _FULL_SCORE = float(interface.MAX_NODE_SCORE)
 _PAIR = 2
 """Two resources have a formula of their own."""
@@ -62,24 +64,37 @@ def most_allocated(
     return _weighted_mean(points, allocatable != 0, weights)
 
 
-def of_one_node(strategy: Strategy, amounts: Sequence[tuple[int, int, int]]) -> int | None:
-    """Return what least or most allocated gives for (requested, allocatable, weight) of one node.
+def of_rows(
+    strategy: Strategy, scored: Sequence[tuple[int, bool, int, int]], by_arrays: interface.RowScorer
+) -> interface.RowScorer:
+    """Return what gives the points of least or most allocated for one node after the other.
 
-    None where the arrays must be asked: for other strategies, and amounts near an overflow.
+    `scored` are columns of resources, whether defaults count there, what the pod asks for, and
+    weights. `by_arrays` is asked for other strategies, and about amounts near an overflow.
     """
     is_least = strategy is least_allocated
     if not is_least and strategy is not most_allocated:
-        return None
-    total = weights = 0
-    for requested, allocatable, weight in amounts:
-        if not (0 <= requested < _LARGE and 0 <= allocatable < _LARGE):
-            return None
-        if allocatable:
-            used = min(requested, allocatable)
-            points = (allocatable - used if is_least else used) * interface.MAX_NODE_SCORE
-            total += weight * (points // allocatable)
-            weights += weight
-    return total // max(weights, 1)
+        return by_arrays
+
+    def points(node: snapshot.NodeRow) -> int:
+        sizes, used, with_defaults = node.allocatable, node.requested, node.nonzero_requested
+        total = weights = 0
+        for column, counts_defaults, asked, weight in scored:
+            size = sizes[column]
+            requested = (with_defaults if counts_defaults else used)[column] + asked
+            if not (0 <= requested < _LARGE and 0 <= size < _LARGE):
+                return by_arrays(node)
+            if size:
+                is_full = requested >= size
+                if is_least:
+                    counted = 0 if is_full else size - requested
+                else:
+                    counted = size if is_full else requested
+                total += weight * (counted * interface.MAX_NODE_SCORE // size)
+                weights += weight
+        return total // weights if weights else 0
+
+    return points
 
 
 class RequestedToCapacityRatio:
@@ -144,28 +159,38 @@ def balanced_allocation(
     return half + go_math.divide(half + gain, np.array(2))
 
 
-def balance_of_one_node(amounts: Sequence[tuple[int, int, int]]) -> int | None:
-    """Return what `balanced_allocation` gives for (allocated, asked, allocatable) of one node.
+def balance_of_rows(
+    counted: Sequence[tuple[int, int]], by_arrays: interface.RowScorer
+) -> interface.RowScorer:
+    """Return what gives the points of `balanced_allocation` for one node after the other.
 
-    None where the arrays must be asked: unless there are two of them, and near an overflow.
+    `counted` are columns of resources and what the pod asks for. `by_arrays` is asked unless there
+    are two of them, and about amounts that float64 does not hold exactly.
     """
-    if len(amounts) != _PAIR:
-        return None
-    (one, one_asked, one_size), (other, other_asked, other_size) = amounts
-    if not (
-        -_LARGE < one <= one + one_asked < _LARGE
-        and -_LARGE < other <= other + other_asked < _LARGE
-    ):
-        return None
-    half, gain = interface.MAX_NODE_SCORE // 2, 0
-    if one_size and other_size:
-        after = _balance_of_pair(one + one_asked, one_size, other + other_asked, other_size)
-        gain = after - _balance_of_pair(one, one_size, other, other_size)
-    return half + int((half + gain) / 2)
+    if len(counted) != _PAIR:
+        return by_arrays
+    (one_column, one_asked), (other_column, other_asked) = counted
+    half = interface.MAX_NODE_SCORE // 2
+
+    def points(node: snapshot.NodeRow) -> int:
+        used, sizes = node.requested, node.allocatable
+        one, other = used[one_column], used[other_column]
+        one_after, other_after = one + one_asked, other + other_asked
+        one_size, other_size, gain = sizes[one_column], sizes[other_column], 0
+        if not (
+            -_EXACT < one <= one_after < _EXACT > one_size > -_EXACT
+            and -_EXACT < other <= other_after < _EXACT > other_size > -_EXACT
+        ):
+            return by_arrays(node)
+        if one_size and other_size:
+            gain = _balance_of_pair(one_after / one_size, other_after / other_size)
+            gain -= _balance_of_pair(one / one_size, other / other_size)
+        return half + int((half + gain) / 2)
+
+    return points
 
 
-def _balance_of_pair(one: int, one_size: int, other: int, other_size: int) -> int:
-    one_share, other_share = float(one) / one_size, float(other) / other_size
+def _balance_of_pair(one_share: float, other_share: float) -> int:
     if one_share > 1:
         one_share = 1.0
     if other_share > 1:

@@ -7,6 +7,9 @@ import numpy as np
 from policysched.cluster import columns
 from policysched.framework import interface
 
+_FEW_SCORES = 2
+"""So many nodes a possible score make it worthwhile to look points up."""
+
 
 def by_maximum(scores: columns.IntArray) -> columns.IntArray:
     """Return int64 (f,): `100 × score / largest`, rounded down; all 0 when the largest is 0.
@@ -32,9 +35,22 @@ def by_range(scores: columns.IntArray) -> columns.IntArray:
     """
     if len(scores) == 0:
         return scores
+    smallest, span = range_of(scores)
+    return in_range(scores, smallest, span) if span else np.zeros(len(scores), np.int64)
+
+
+def range_of(scores: columns.IntArray) -> tuple[int, int]:
+    """Return the smallest score, and how far the largest is from it; there is at least one."""
     smallest = scores.item(scores.argmin())  # faster than `min`
-    span = scores.item(scores.argmax()) - smallest
-    if span == 0:
-        return np.zeros(len(scores), np.int64)
-    position = (scores - smallest).astype(np.float64) / np.float64(span)
-    return (np.float64(interface.MAX_NODE_SCORE) * position).astype(np.int64)
+    return smallest, scores.item(scores.argmax()) - smallest
+
+
+def in_range(
+    scores: columns.IntArray, smallest: int, span: int, factor: int = 1
+) -> columns.IntArray:
+    """Return int64 (n,): `factor` times the points of `by_range`, for a `span` above 0."""
+    above = scores - smallest
+    if span * _FEW_SCORES < len(scores):  # each possible score once, then one pass
+        return in_range(np.arange(span + 1), 0, span, factor).take(above)
+    position = above.astype(np.float64) / np.float64(span)
+    return (np.float64(interface.MAX_NODE_SCORE) * position).astype(np.int64) * factor

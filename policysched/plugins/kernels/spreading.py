@@ -5,6 +5,8 @@ Sources: `plugins/podtopologyspread/filtering.go`, `scoring.go`.
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 import numpy.typing as npt
 
@@ -94,6 +96,18 @@ def topology_weight(domain_count: int) -> float:
 def domain_points(counts: columns.IntArray, weight: float, max_skew: int) -> columns.FloatArray:
     """Return `count × weight + (max_skew - 1)`; the larger the skew allowed, the less counts."""
     return counts * np.float64(weight) + np.float64(max_skew - 1)
+
+
+@functools.lru_cache(maxsize=256)
+def final_points(fewest: int, most: int, weight: float, max_skew: int) -> columns.IntArray:
+    """Return int64 (most + 1,): final points by how many pods there are on a node.
+
+    For a single constraint by which nodes have from `fewest` to `most` pods. Not to be written to.
+    """
+    raw = go_math.round_half_up(domain_points(np.arange(most + 1), weight, max_skew))
+    points = np.zeros(most + 1, np.int64)
+    points[fewest:] = _fewest_first(raw[fewest:])
+    return points
 
 
 def fewest_first(raw: columns.IntArray, is_ignored: columns.NodeMask | None) -> columns.IntArray:
