@@ -59,8 +59,8 @@ class NodeResourcesFit:
         """Score `resources` (name, weight); do not look at ignored extended resources."""
         self._strategy = strategy
         self._resources = tuple(resources)
-        # Scores of policies ask others of this class, about other resources, in the same cycle.
-        self._scored = f"{self.name}/score of {self._resources}"
+        # Scores of policies ask others of this class, by other strategies, in the same cycle.
+        self._scored = f"{self.name}/score by {id(self)}"
         self._ignored_resources = ignored_resources
         self._ignored_groups = ignored_groups
         self._lacks_pod_slots: dict[Hashable, bool] = {}

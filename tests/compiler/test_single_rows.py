@@ -56,6 +56,19 @@ def test_strategies_about_other_resources_stand_side_by_side() -> None:
     assert [rule.score_row(state, info, node) for rule in rules] == [7500, 2500]
 
 
+def test_two_strategies_about_one_resource_stand_side_by_side() -> None:
+    """They are asked in the same cycle, too, and each goes by its own."""
+    text = """policy p { for pods
+      score LeastAllocated(cpu) weight 2 as least
+      score MostAllocated(cpu) weight 2 as most
+    }"""
+    there = desk.Desk(text, [desk.node("n").capacity(cpu="4", memory="8Gi")])
+    info = there.shapes.info(desk.pod().requests(cpu="1").build())
+    state, node = cycle_state.CycleState(), there.cache.snapshot().at_row(0)
+    rules = [p for p in there.program.profiles[0].plugins if hasattr(p, "score_row")]
+    assert [rule.score_row(state, info, node) for rule in rules] == [7500, 2500]
+
+
 def _same(one: float | None, many: column.Numbers) -> bool:
     values, is_valid = many
     if one is None:
