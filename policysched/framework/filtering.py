@@ -16,6 +16,7 @@ from policysched.framework import (
     comparing,
     cycle_state,
     interface,
+    kept_domains,
     kept_following,
     kept_verdicts,
     point_times,
@@ -94,16 +95,25 @@ class Stage:
         keeps: whether their answers are kept.
         reads_usage: whether they are asked again about nodes on which a pod came or went.
         follows: whether they tell themselves which answers change (`comparing.FollowingPlugin`).
+        by_domain: whether it is one that keeps them itself (`kept_domains.DomainFilterPlugin`).
     """
 
     plugins: list[tuple[int, interface.FilterPlugin]]
     keeps: bool
     reads_usage: bool
     follows: bool
+    by_domain: bool
+
+    @property
+    def kind(self) -> tuple[bool, bool, bool, bool]:
+        """What neighbours must have in common to be asked together."""
+        return self.keeps, self.reads_usage, self.follows, self.by_domain
 
 
 _Run: TypeAlias = kept_verdicts.KeptVerdicts | Stage
 """Stages whose answers are kept together, or a plugin that is asked in every cycle."""
+_SETTLED = "settled pre_filter"
+"""What is kept of PreFilter for equal pods."""
 
 
 class FilterRunner:
@@ -132,12 +142,14 @@ class FilterRunner:
         Source: runtime/framework.go, RunPreFilterPlugins: an unresolvable rejection ends it, a
         plain one still lets the others run, as preemption needs what they compute.
         """
-        settled, asked = self._settled_pre_filters(cycle)
+        found = cycle.answers.plan.get(_SETTLED)
+        ((settled, asked),) = self._settle_pre_filters(cycle) if found is None else found
         outcome = PreFilterOutcome(skipped=set(settled))
         for number, plugin in asked:
             result = self._pre_filter_one(number, plugin, cycle)
-            answer = result.status
-            if answer.is_skip:
+            if result is interface.ALL_NODES:
+                continue
+            if result is interface.SKIP_FILTER or result.status.is_skip:
                 outcome.skipped.add(number)
             elif not _takes(outcome, plugin.name, result):
                 acting = self.acting_pre_filters(cycle)
@@ -190,7 +202,7 @@ class FilterRunner:
         """Return int16 (N,), dead rows as they come."""
         answers, snap = cycle.answers, cycle.snap
         if isinstance(run, kept_verdicts.KeptVerdicts):
-            return run.ids(answers.state, cycle.pod, snap, answers.table)
+            return run.ids(cycle.state, cycle.pod, snap)
         plugins = [plugin for _, plugin in run.plugins]
         return shape_answers.first_failures(
             plugins, cycle.state, cycle.pod, snap.all_rows(), answers.table
@@ -214,20 +226,22 @@ class FilterRunner:
     def _pre_filter_one(
         self, number: int, plugin: interface.PreFilterPlugin, cycle: Cycle
     ) -> interface.PreFilterResult:
-        if number not in self._prepared_numbers:
-            return _ask(plugin, cycle.state_of(plugin), cycle)
-        kept = cycle.answers.pre_filters.get(number)
-        if kept is None:
-            kept = _ask(plugin, cycle.answers.state, cycle)
-            cycle.answers.pre_filters[number] = kept
-        return kept
+        answers = cycle.answers
+        kept = answers.pre_filters.get(number)
+        if kept is not None:
+            return kept
+        state = answers.state if number in self._kept_numbers else cycle.state
+        result = asking.ask(plugin, "PreFilter", plugin.pre_filter, state, cycle.pod, cycle.snap)
+        if number in self._prepared_numbers:
+            answers.pre_filters[number] = result
+        return result
 
-    def _settled_pre_filters(
+    def _settle_pre_filters(
         self, cycle: Cycle
-    ) -> tuple[frozenset[int], Sequence[tuple[int, interface.PreFilterPlugin]]]:
+    ) -> Sequence[tuple[frozenset[int], Sequence[tuple[int, interface.PreFilterPlugin]]]]:
         """Return the numbers of plugins that skip equal pods, and those that are to be asked.
 
-        What is left out has nothing against any node, nor will it have.
+        It is the only item. What is left out has nothing against any node, nor will it have.
         """
         acting = self.acting_pre_filters(cycle)
 
@@ -248,7 +262,7 @@ class FilterRunner:
             asked = [one for one in acting if one[0] not in skipped and one[0] not in silent]
             return [(frozenset(skipped), asked)]
 
-        return cycle.answers.planned("settled pre_filter", settle)[0]
+        return cycle.answers.planned(_SETTLED, settle)
 
     def acting_pre_filters(self, cycle: Cycle) -> Sequence[tuple[int, interface.PreFilterPlugin]]:
         """Return the numbered PreFilter plugins that apply to the pod, in order."""
@@ -276,11 +290,12 @@ class FilterRunner:
         for number, plugin in self._filters:
             if number in left_out:
                 continue
-            keeps = number in self._kept_numbers
+            by_domain = kept_domains.keeps_verdicts(plugin)
+            keeps = by_domain or number in self._kept_numbers
             usage = keeps and interface.Reads.USAGE in plugin.reads
             last = stages[-1] if stages else None
-            kind = (keeps, usage, shape_answers.follows(plugin))
-            if last and keeps and kind == (last.keeps, last.reads_usage, last.follows):
+            kind = (keeps, usage, shape_answers.follows(plugin), by_domain)
+            if last and keeps and not by_domain and kind == last.kind:
                 last.plugins.append((number, plugin))
             else:
                 stages.append(Stage([(number, plugin)], *kind))
@@ -307,18 +322,27 @@ def _runs_of(stages: Sequence[Stage], skipped: set[int], cycle: Cycle) -> list[_
         plugins = [(number, plugin) for number, plugin in stage.plugins if number not in skipped]
         if not plugins:
             continue
+        if stage.by_domain:
+            (asked_itself,) = plugins
+            plugin = cast("kept_domains.DomainFilterPlugin", asked_itself[1])
+            kept.append(kept_domains.KeptDomains(plugin, cycle.answers.table))
+            continue
         if stage.keeps:
             asked = [plugin for _, plugin in plugins]
             make = functools.partial(_kept_stage, asked, follows=stage.follows)
             kept.append(cycle.answers.shared(cycle.pod.shape, "filter", plugins, make))
             continue
         if kept:
-            runs.append(kept_verdicts.KeptVerdicts(kept))
+            runs.append(_merging(kept, cycle))
             kept = []
         runs.append(stage)
     if kept:
-        runs.append(kept_verdicts.KeptVerdicts(kept))
+        runs.append(_merging(kept, cycle))
     return runs
+
+
+def _merging(stages: Sequence[kept_verdicts.KeptStage], cycle: Cycle) -> kept_verdicts.KeptVerdicts:
+    return kept_verdicts.KeptVerdicts(stages, cycle.answers.state, cycle.answers.table)
 
 
 def _kept_stage(
@@ -327,12 +351,6 @@ def _kept_stage(
     if follows:
         return kept_following.KeptFollowing(cast("Sequence[comparing.FollowingPlugin]", plugins))
     return shape_answers.KeptFilter(plugins)
-
-
-def _ask(
-    plugin: interface.PreFilterPlugin, state: cycle_state.CycleState, cycle: Cycle
-) -> interface.PreFilterResult:
-    return asking.ask(plugin, "PreFilter", plugin.pre_filter, state, cycle.pod, cycle.snap)
 
 
 def _takes(outcome: PreFilterOutcome, plugin_name: str, result: interface.PreFilterResult) -> bool:

@@ -15,39 +15,54 @@ import numpy.typing as npt
 from policysched.cluster import change_log, columns, pod_shape, snapshot
 from policysched.framework import (
     cycle_state,
+    kept_domains,
     kept_following,
     shape_answers,
     standings,
     status_table,
 )
 
-KeptStage: TypeAlias = shape_answers.KeptFilter | kept_following.KeptFollowing
+SharedStage: TypeAlias = shape_answers.KeptFilter | kept_following.KeptFollowing
+KeptStage: TypeAlias = SharedStage | kept_domains.KeptDomains
 DEAD = -1
 """What stands for a row that is no node."""
 _FEW_ROWS = 16
 """So many changed rows are merged one by one."""
+_RECENT = 4
+"""So many different answers of large domains are kept: as many as there are when pods are spread
+over three zones in turn, and one."""
 
 
 class _Stage:
-    """The answers of a stage in the numbers of a shape."""
+    """The answers of a stage, kept for pods of many shapes, in the numbers of one.
 
-    def __init__(self, kept: KeptStage) -> None:
+    Attributes:
+        key: see `kept_domains.KeptDomains`; all other answers are told of by row.
+    """
+
+    key = b""
+
+    def __init__(
+        self,
+        kept: SharedStage,
+        state: cycle_state.CycleState,
+        table: status_table.StatusTable,
+    ) -> None:
         self.kept = kept
+        self._state = state
+        self._table = table
         self._seen = change_log.Seen()
         self._numbers = [0]
 
     def refresh(
-        self,
-        state: cycle_state.CycleState,
-        pod: pod_shape.PodInfo,
-        snap: snapshot.Snapshot,
-        table: status_table.StatusTable,
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
     ) -> list[int] | None:
         """Bring the answers up to date; return the rows with other ones, None for all."""
+        del state
         kept = self.kept
-        kept.refresh(state, pod, snap)
+        kept.refresh(self._state, pod, snap)
         if len(kept.table.statuses) > len(self._numbers):
-            self._numbers = [table.intern(each) for each in kept.table.statuses]
+            self._numbers = [self._table.intern(each) for each in kept.table.statuses]
         return self._seen.news(kept.changes)
 
     def at(self, row: int) -> int:
@@ -65,65 +80,106 @@ class _Stage:
         return numbers.take(self.kept.current[rows])
 
 
+class _Merged:
+    """What all stages say together, and what follows from that alone.
+
+    Attributes:
+        ids: int16 (N,).
+        feasible: intp (f,), the rows that pass, None while nobody has asked.
+        rejections: what is kept of them.
+    """
+
+    __slots__ = ("feasible", "ids", "rejections")
+
+    def __init__(self, ids: status_table.StatusIds) -> None:
+        self.ids = ids
+        self.feasible: npt.NDArray[np.intp] | None = None
+        self.rejections = standings.KeptRejections()
+
+
 class KeptVerdicts:
     """First failures over several stages, in order."""
 
-    def __init__(self, stages: Sequence[KeptStage]) -> None:
-        """Merge `stages`, at least one."""
-        self._stages = [_Stage(kept) for kept in stages]
+    def __init__(
+        self,
+        stages: Sequence[KeptStage],
+        state: cycle_state.CycleState,
+        table: status_table.StatusTable,
+    ) -> None:
+        """Merge `stages`, at least one, in the numbers of `table`; `state` lives as long."""
+        self._stages = [
+            kept if isinstance(kept, kept_domains.KeptDomains) else _Stage(kept, state, table)
+            for kept in stages
+        ]
         self._node_changes = change_log.Seen()
-        self._ids: status_table.StatusIds = np.zeros(0, np.int16)
-        self._feasible: npt.NDArray[np.intp] | None = None
-        self._rejections = standings.KeptRejections()
+        self._now = _Merged(np.zeros(0, np.int16))
+        self._key = b""
+        self._recent: dict[bytes, _Merged] = {}
 
     def ids(
-        self,
-        state: cycle_state.CycleState,
-        pod: pod_shape.PodInfo,
-        snap: snapshot.Snapshot,
-        table: status_table.StatusTable,
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
     ) -> status_table.StatusIds:
-        """Return int16 (N,), current, `DEAD` where there is no node; not to be written to."""
-        changed = [stage.refresh(state, pod, snap, table) for stage in self._stages]
-        changed.append(self._node_changes.news(snap.nodes.node_changes))  # some come or die
-        if changed[-1] != []:
-            self._rejections.forget()  # other names
+        """Return int16 (N,), current, `DEAD` where there is no node; not to be written to.
+
+        `state` is that of the cycle.
+        """
+        key = b""
         rows: list[int] | None = []  # with repeats
-        for each in changed:
-            if each is None or rows is None:
+        for stage in self._stages:
+            news = stage.refresh(state, pod, snap)
+            key += stage.key
+            if news is None or rows is None:
                 rows = None
-            elif each:
-                rows = rows + each
-        if rows is None or len(self._ids) != snap.size:
-            self._ids = self._merged(slice(0, snap.size), snap)
-            self._forget()
+            elif news:
+                rows = rows + news
+        news = self._node_changes.news(snap.nodes.node_changes)  # some come or die
+        if news is None or rows is None:
+            rows = None
+        elif news:
+            rows = rows + news
+            self._now.rejections.forget()  # other names
+        self._renew(rows, key, snap)
+        return self._now.ids
+
+    def _renew(self, rows: list[int] | None, key: bytes, snap: snapshot.Snapshot) -> None:
+        """Merge anew what changed: `rows`, None for all, or what `key` is about."""
+        if rows == [] and key == self._key and len(self._now.ids) == snap.size:
+            return
+        if rows != []:
+            self._recent.clear()
+        known = self._recent.get(key)
+        if known is not None and len(known.ids) == snap.size:
+            self._now = known
+        elif not rows or key != self._key or len(self._now.ids) != snap.size:
+            self._now = _Merged(self._merged(slice(0, snap.size), snap))
         elif len(rows) > _FEW_ROWS:
             at = np.array(rows, np.intp)
-            self._ids[at] = self._merged(at, snap)
-            self._forget()
+            self._now.ids[at] = self._merged(at, snap)
+            self._now.feasible = None
+            self._now.rejections.forget()
         else:
             for row in rows:
                 self._patch(row, snap)
-        return self._ids
+        if len(self._recent) >= _RECENT and known is None:
+            self._recent.clear()
+        self._key = key
+        self._recent[key] = self._now
 
     def feasible_rows(self, ids: status_table.StatusIds) -> npt.NDArray[np.intp]:
         """Return intp (f,): the rows that pass by `ids`.
 
         For what `ids` returned it is the same object as before while it is the same rows.
         """
-        if ids is not self._ids:
+        now = self._now
+        if ids is not now.ids:
             return _passing(ids)
-        if self._feasible is None:
-            self._feasible = _passing(self._ids)
-        return self._feasible
+        if now.feasible is None:
+            now.feasible = _passing(ids)
+        return now.feasible
 
     def rejections(self, ids: status_table.StatusIds) -> standings.KeptRejections | None:
         """Return what is kept of the rejections in `ids`, None unless `ids` returned these."""
-        return self._rejections if ids is self._ids else None
-
-    def _forget(self) -> None:
-        self._feasible = None
-        self._rejections.forget()
+        return self._now.rejections if ids is self._now.ids else None
 
     def _merged(self, rows: columns.RowIndex, snap: snapshot.Snapshot) -> status_table.StatusIds:
         is_alive = snap.is_alive[rows]
@@ -138,12 +194,13 @@ class KeptVerdicts:
         found = DEAD
         if snap.is_alive[row]:
             found = next((answer for stage in self._stages if (answer := stage.at(row))), 0)
-        before = self._ids.item(row)
+        now = self._now
+        before = now.ids.item(row)
         if found != before:
-            self._ids[row] = found
-            self._rejections.forget()
+            now.ids[row] = found
+            now.rejections.forget()
             if not (found and before):
-                self._feasible = None
+                now.feasible = None
 
 
 def _passing(ids: status_table.StatusIds) -> npt.NDArray[np.intp]:

@@ -7,15 +7,13 @@ walks all placed pods for every pod, this reads count columns and sums them by t
 from __future__ import annotations
 
 import dataclasses
-import functools
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from policysched.cluster import columns, pod_counts, pod_shape, snapshot
-from policysched.framework import apart, cycle_state, events, interface, status
+from policysched.framework import apart, cycle_state, events, interface, kept_domains, status
 from policysched.plugins import (
     arguments,
     inter_pod_affinity_hints,
@@ -24,7 +22,7 @@ from policysched.plugins import (
     pod_affinity_errors,
     pod_affinity_sums,
 )
-from policysched.plugins.kernels import domains, normalization
+from policysched.plugins.kernels import domain_verdicts, domains, normalization
 
 REASON_AFFINITY = "node(s) didn't match pod affinity rules"
 REASON_ANTI_AFFINITY = "node(s) didn't match pod anti-affinity rules"
@@ -33,9 +31,6 @@ REASON_EXISTING = "node(s) didn't satisfy existing pods anti-affinity rules"
 _MAX_HARD_WEIGHT = 100
 _SUMS = f"{names.INTER_POD_AFFINITY}/sums"
 _SCORE = f"{names.INTER_POD_AFFINITY}/score"
-
-_EXISTING, _ANTI_AFFINITY, _AFFINITY = 1, 2, 3
-"""Numbers of answers; where there are several, the highest is told."""
 
 
 class InterPodAffinityArgs(arguments.ArgumentStruct, frozen=True):
@@ -47,13 +42,6 @@ class InterPodAffinityArgs(arguments.ArgumentStruct, frozen=True):
 
     hard_pod_affinity_weight: int = 1
     ignore_preferred_terms_of_existing_pods: bool = False
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class _FilterState:
-    """Int16 (D + 1,): which answer the nodes of each domain get, one table for each condition."""
-
-    tables: list[tuple[domains.Domains, npt.NDArray[np.int16]]]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -100,6 +88,7 @@ class InterPodAffinity:
         self._no_affinity = status.unresolvable(self.name, REASON_AFFINITY)
         self._anti_affinity = status.unschedulable(self.name, REASON_ANTI_AFFINITY)
         self._existing = status.unschedulable(self.name, REASON_EXISTING)
+        self.answers = (status.SUCCESS, self._existing, self._anti_affinity, self._no_affinity)
 
     @classmethod
     def from_args(cls, args: arguments.Arguments) -> InterPodAffinity:
@@ -123,23 +112,21 @@ class InterPodAffinity:
             return interface.PreFilterResult(rejected)
         sums = self._sums.of(shape, snap)
         state.write(_SUMS, sums)
-        tables = [*_occupied(sums.repelling, _EXISTING), *_occupied(sums.repelled, _ANTI_AFFINITY)]
-        if not (tables or shape.affinity_terms or shape.anti_affinity_terms):
+        if not sums.required.refresh():
             return interface.SKIP_FILTER
-        tables += _forlorn(sums)
-        state.write(self.name, _FilterState(tables))
+        state.write(self.name, sums.required.verdicts)
         return interface.ALL_NODES
+
+    def verdicts(self, state: cycle_state.CycleState) -> domain_verdicts.DomainVerdicts:
+        """Return what PreFilter has found out about all nodes."""
+        return state.read(self.name, domain_verdicts.DomainVerdicts)
 
     def filter(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
     ) -> status.NodeStatuses:
         """Return one answer for each of the n nodes."""
         del pod
-        tables = state.read(self.name, _FilterState).tables
-        found = [table.take(by_key.at(nodes.rows)) for by_key, table in tables]
-        ids = functools.reduce(np.maximum, found) if found else np.zeros(len(nodes), np.int16)
-        answers = [status.SUCCESS, self._existing, self._anti_affinity, self._no_affinity]
-        return status.NodeStatuses(ids, answers)
+        return self.verdicts(state).of_nodes(nodes.rows, self.answers)
 
     def remember(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
@@ -259,42 +246,10 @@ class InterPodAffinity:
         return self._hints.registrations()
 
 
-def _occupied(
-    summed: Sequence[domains.DomainSums], answer: int
-) -> list[tuple[domains.Domains, npt.NDArray[np.int16]]]:
-    """Return which domains hold any pod and get `answer`; keys where none does are left out."""
-    tables = []
-    for each in summed:
-        each.refresh()
-        if each.pods:
-            tables.append((each.domains, (each.table > 0) * np.int16(answer)))
-    return tables
-
-
-def _forlorn(
-    sums: pod_affinity_sums.Sums,
-) -> list[tuple[domains.Domains, npt.NDArray[np.int16]]]:
-    """Return which domains lack a pod that matches all required terms together.
-
-    Where there is no such pod at all and the pod matches its own terms, it is the first of a
-    series: then every domain will do.
-    """
-    for each in sums.required:
-        each.refresh()
-    is_first = sums.matches_itself and not any(each.pods for each in sums.required)
-    tables = []
-    for each in sums.required:
-        lacks = (each.table <= 0) * np.int16(_AFFINITY)
-        if is_first:
-            lacks[1:] = 0
-        tables.append((each.domains, lacks))
-    return tables
-
-
 def _lacks_company(
     kept: Sequence[domains.Counted], shape: pod_shape.PodShape, nodes: snapshot.NodeView
 ) -> columns.NodeMask:
-    """Return bool (n,): the nodes that required affinity rules out; see `_forlorn`."""
+    """Return bool (n,): the nodes that required affinity rules out; see `RequiredTerms`."""
     snap, rows = nodes.snapshot, nodes.rows
     query = pod_counts.MatchesAllTerms(shape.affinity_terms)
     now = snap.counts.matching(query).by_row(snap.size)
@@ -332,6 +287,7 @@ def _totals(
 if TYPE_CHECKING:
     _pre_filter: type[interface.PreFilterPlugin] = InterPodAffinity
     _filter: type[interface.FilterPlugin] = InterPodAffinity
+    _verdicts: type[kept_domains.DomainFilterPlugin] = InterPodAffinity
     _apart: type[apart.ApartFilterPlugin] = InterPodAffinity
     _pre_score: type[interface.PreScorePlugin] = InterPodAffinity
     _score: type[interface.ScorePlugin] = InterPodAffinity

@@ -14,7 +14,15 @@ import numpy as np
 import numpy.typing as npt
 
 from policysched.cluster import columns, count_column, owner_selectors, pod_shape, snapshot
-from policysched.framework import apart, cycle_state, events, interface, status, status_table
+from policysched.framework import (
+    apart,
+    cycle_state,
+    events,
+    interface,
+    kept_domains,
+    status,
+    status_table,
+)
 from policysched.plugins import (
     arguments,
     memo,
@@ -22,7 +30,14 @@ from policysched.plugins import (
     pod_topology_spread_hints,
     spread_constraints,
 )
-from policysched.plugins.kernels import domains, go_math, node_selection, spreading, tolerations
+from policysched.plugins.kernels import (
+    domain_verdicts,
+    domains,
+    go_math,
+    node_selection,
+    spreading,
+    tolerations,
+)
 
 REASON = "node(s) didn't match pod topology spread constraints"
 REASON_MISSING_LABEL = f"{REASON} (missing required label)"
@@ -60,11 +75,16 @@ class _Spread:
 _Remembered: TypeAlias = "tuple[_Spread, spreading.SpreadBefore]"
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class _FilterState:
-    """One table a constraint: int16 (D + 1,), what each domain means for the pod."""
+@dataclasses.dataclass(slots=True)
+class _Spreads:
+    """All constraints of one kind of a shape.
 
-    tables: list[tuple[domains.Domains, npt.NDArray[np.int16]]]
+    Attributes:
+        verdicts: what hard ones mean for nodes, once Filter was prepared.
+    """
+
+    each: list[_Spread]
+    verdicts: domain_verdicts.DomainVerdicts | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -95,16 +115,19 @@ class PodTopologySpread:
         """Take where the selectors of default constraints come from, and those constraints."""
         self._owners = owners
         self._defaults = defaults or spread_constraints.Defaults()
+        self._has_hard_defaults = any(
+            c.when_unsatisfiable == spread_constraints.HARD for c in self._defaults.constraints
+        )
         self._domains = domains.DomainsByKey()
         self._constraints = {
             action: memo.ShapeMemo[tuple[spread_constraints.Constraint, ...]]()
             for action in (spread_constraints.HARD, spread_constraints.SOFT)
         }
         self._errors = {action: memo.ShapeMemo[str]() for action in self._constraints}
-        self._spreads = {action: memo.ShapeMemo[list[_Spread]]() for action in self._constraints}
+        self._spreads = {action: memo.ShapeMemo[_Spreads]() for action in self._constraints}
         missing = status.unresolvable(self.name, REASON_MISSING_LABEL)
         violated = status.unschedulable(self.name, REASON)
-        self._answers = [status.SUCCESS, missing, violated]
+        self.answers = (status.SUCCESS, missing, violated)
         self._hints = pod_topology_spread_hints.Hints(self._hard)
 
     @classmethod
@@ -143,15 +166,16 @@ class PodTopologySpread:
         shape: pod_shape.PodShape,
         snap: snapshot.Snapshot,
         action: str,
-    ) -> list[_Spread]:
+    ) -> _Spreads | None:
+        """Return the constraints of a shape, None where there are none."""
         constraints = self._of_shape(shape, action)
         if not constraints:
-            return []
+            return None
         stamp = (domains.stamp_of(snap), snap.counts, constraints, state.tolerations)
         memo_of = self._spreads[action]
 
-        def make() -> list[_Spread]:
-            return self._make_spreads(state.tolerations, shape, snap, constraints)
+        def make() -> _Spreads:
+            return _Spreads(self._make_spreads(state.tolerations, shape, snap, constraints))
 
         return memo_of.get(shape, stamp, make, _are_current)
 
@@ -202,34 +226,38 @@ class PodTopologySpread:
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
     ) -> interface.PreFilterResult:
         """Count matching pods by domain; skip pods without hard constraints."""
+        if not (self._has_hard_defaults or pod.shape.spec.topology_spread_constraints):
+            return interface.SKIP_FILTER  # most pods; owners do not matter
         error = self._error(pod.shape, spread_constraints.HARD)
         if error:
             text = f"{_HARD_ERROR}: {error}"
             answer = status.Status(status.Code.ERROR, (text,), self.name)
             return interface.PreFilterResult(answer)
         spreads = self._spreads_of(state, pod.shape, snap, spread_constraints.HARD)
-        if not spreads:
+        if spreads is None:
             return interface.SKIP_FILTER
         self._hints.note(pod.shape, state.tolerations)
-        state.write(self.name, _FilterState([_filter_table(s) for s in spreads]))
+        state.write(self.name, _current_verdicts(spreads))
         return interface.ALL_NODES
+
+    def verdicts(self, state: cycle_state.CycleState) -> domain_verdicts.DomainVerdicts:
+        """Return what PreFilter has found out about all nodes."""
+        return state.read(self.name, domain_verdicts.DomainVerdicts)
 
     def filter(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
     ) -> status.NodeStatuses:
         """Return one answer for each of the n nodes: that of the first constraint that fails."""
         del pod
-        ids = np.zeros(len(nodes), np.int16)
-        for by_key, table in state.read(self.name, _FilterState).tables:
-            ids = status_table.first_of(ids, table.take(by_key.at(nodes.rows)))
-        return status.NodeStatuses(ids, self._answers)
+        return self.verdicts(state).of_nodes(nodes.rows, self.answers)
 
     def remember(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
     ) -> None:
         """Keep the counts of all hard constraints."""
         spreads = self._spreads_of(state, pod.shape, snap, spread_constraints.HARD)
-        state.write(f"{self.name}/apart", [(s, _before(s, snap)) for s in spreads])
+        each = [] if spreads is None else spreads.each
+        state.write(f"{self.name}/apart", [(s, _before(s, snap)) for s in each])
 
     def filter_apart(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
@@ -242,7 +270,7 @@ class PodTopologySpread:
         ids = np.zeros(len(nodes), np.int16)
         for spread, before in state.read(f"{self.name}/apart", list[_Remembered]):
             ids = status_table.first_of(ids, _judged_apart(spread, before, nodes))
-        return status.NodeStatuses(ids, self._answers)
+        return status.NodeStatuses(ids, list(self.answers))
 
     # --- score -----------------------------------------------------------------------------------
 
@@ -253,9 +281,10 @@ class PodTopologySpread:
         error = self._error(pod.shape, spread_constraints.SOFT)
         if error:
             return status.Status(status.Code.ERROR, (f"{_SOFT_ERROR}: {error}",), self.name)
-        spreads = self._spreads_of(state, pod.shape, nodes.snapshot, spread_constraints.SOFT)
-        if not spreads:
+        found = self._spreads_of(state, pod.shape, nodes.snapshot, spread_constraints.SOFT)
+        if found is None:
             return status.SKIP
+        spreads = found.each
         is_ignored: columns.NodeMask | None = None
         lacking = [spread for spread in spreads if spread.has_outside]
         if lacking and self._needs_all_keys(pod.shape):
@@ -306,11 +335,11 @@ class PodTopologySpread:
     ) -> columns.IntArray | int | status.Status:
         """Return int64 (f,): what the three come to."""
         if not self._error(pod.shape, spread_constraints.SOFT):
-            spreads = self._spreads_of(state, pod.shape, nodes.snapshot, spread_constraints.SOFT)
-            if not spreads:
+            found = self._spreads_of(state, pod.shape, nodes.snapshot, spread_constraints.SOFT)
+            if found is None:
                 return status.SKIP
-            if len(spreads) == 1 and _is_by_host(spreads[0]):
-                return _host_points(spreads[0], nodes, factor)
+            if len(found.each) == 1 and _is_by_host(found.each[0]):
+                return _host_points(found.each[0], nodes, factor)
         answer = self.pre_score(state, pod, nodes)
         if not answer.is_success:
             return answer
@@ -323,8 +352,12 @@ class PodTopologySpread:
         return self._hints.registrations()
 
 
-def _are_current(spreads: list[_Spread]) -> bool:
-    return all(spread.sums.is_current for spread in spreads)
+def _are_current(spreads: _Spreads) -> bool:
+    """Return whether pods are counted still in all sums."""
+    for spread in spreads.each:  # noqa: SIM110 - `all` of a generator takes three times as long
+        if not spread.sums.is_current:
+            return False
+    return True
 
 
 def _counts(spread: _Spread, snap: snapshot.Snapshot) -> columns.IntArray:
@@ -334,9 +367,21 @@ def _counts(spread: _Spread, snap: snapshot.Snapshot) -> columns.IntArray:
     return spread.column.by_row(snap.size)
 
 
-def _filter_table(spread: _Spread) -> tuple[domains.Domains, npt.NDArray[np.int16]]:
+def _current_verdicts(spreads: _Spreads) -> domain_verdicts.DomainVerdicts:
+    """Return what hard constraints mean for nodes now; only where pods came or went it changes."""
+    verdicts, is_new = spreads.verdicts, spreads.verdicts is None
+    if verdicts is None:
+        verdicts = domain_verdicts.DomainVerdicts([spread.nodes for spread in spreads.each])
+        spreads.verdicts = verdicts
+    for spread, table in zip(spreads.each, verdicts.tables, strict=True):
+        if spread.sums.refresh() != [] or is_new:
+            table.replace(_judged(spread))
+    return verdicts
+
+
+def _judged(spread: _Spread) -> npt.NDArray[np.int16]:
+    """Return int16 (D + 1,): what each domain means for the pod, by sums that are up to date."""
     constraint = spread.constraint
-    spread.sums.refresh()
     violating = spreading.violating_domains(
         spread.sums.table,
         spread.eligible,
@@ -344,9 +389,9 @@ def _filter_table(spread: _Spread) -> tuple[domains.Domains, npt.NDArray[np.int1
         max_skew=constraint.max_skew,
         min_domains=constraint.min_domains,
     )
-    table = violating * np.int16(_VIOLATES)
+    table: npt.NDArray[np.int16] = violating * np.int16(_VIOLATES)
     table[0] = _LACKS_LABEL
-    return spread.nodes, table
+    return table
 
 
 def _before(spread: _Spread, snap: snapshot.Snapshot) -> spreading.SpreadBefore:
@@ -425,6 +470,7 @@ def _points(
 if TYPE_CHECKING:
     _pre_filter: type[interface.PreFilterPlugin] = PodTopologySpread
     _filter: type[interface.FilterPlugin] = PodTopologySpread
+    _verdicts: type[kept_domains.DomainFilterPlugin] = PodTopologySpread
     _apart: type[apart.ApartFilterPlugin] = PodTopologySpread
     _pre_score: type[interface.PreScorePlugin] = PodTopologySpread
     _score: type[interface.ScorePlugin] = PodTopologySpread

@@ -1,0 +1,92 @@
+"""What required terms, of pods of a shape and of placed pods, mean for nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from policysched.plugins.kernels import domain_verdicts, domains
+
+EXISTING, ANTI_AFFINITY, AFFINITY = 1, 2, 3
+"""Numbers of answers; where there are several, the highest is told."""
+
+
+class RequiredTerms:
+    """Answers by topology domain, patched where pods came or went.
+
+    Attributes:
+        verdicts: as of the last `refresh`.
+    """
+
+    def __init__(
+        self,
+        required: Sequence[domains.DomainSums],
+        repelled: Sequence[domains.DomainSums],
+        repelling: Sequence[domains.DomainSums],
+        *,
+        matches_itself: bool,
+        has_own: bool,
+    ) -> None:
+        """Follow sums by domain for as long as no node changes.
+
+        Args:
+            required: for each required affinity term, pods that match all of them.
+            repelled: pods that match an anti-affinity term of the shape, by topology key.
+            repelling: pods with an anti-affinity term that matches the shape, by topology key.
+            matches_itself: whether a pod of the shape matches its own required terms.
+            has_own: whether the shape has required terms, of either kind.
+        """
+        self._sums = (*required, *repelled, *repelling)
+        self.verdicts = domain_verdicts.DomainVerdicts([sums.domains for sums in self._sums])
+        tables = self.verdicts.tables
+        self._required = list(zip(required, tables, strict=False))
+        numbers = [ANTI_AFFINITY] * len(repelled) + [EXISTING] * len(repelling)
+        occupied = zip((*repelled, *repelling), tables[len(required) :], strict=True)
+        self._occupied = [(*each, n) for each, n in zip(occupied, numbers, strict=True)]
+        self._matches_itself = matches_itself
+        self._has_own = has_own
+        self._is_first = False
+
+    @property
+    def is_current(self) -> bool:
+        """Whether pods are counted still in all that is summed."""
+        for sums in self._sums:  # noqa: SIM110 - `all` of a generator takes three times as long
+            if not sums.is_current:
+                return False
+        return True
+
+    def refresh(self) -> bool:
+        """Bring the answers up to date; return whether any term concerns pods of the shape."""
+        concerns = self._has_own
+        for sums, table, number in self._occupied:
+            slots = sums.refresh()
+            concerns = concerns or sums.pods > 0
+            if slots is None:
+                table.replace((sums.table > 0) * np.int16(number))
+                continue
+            for slot in slots:
+                table.set(slot, number if sums.table.item(slot) > 0 else 0)
+        if self._required:
+            self._refresh_required()
+        return concerns
+
+    def _refresh_required(self) -> None:
+        """Find the domains that lack a pod that matches all required terms together.
+
+        Where there is no such pod at all and the pod matches its own terms, it is the first of a
+        series: then every domain will do.
+        """
+        news = [sums.refresh() for sums, _ in self._required]
+        is_first = self._matches_itself and not any(sums.pods for sums, _ in self._required)
+        is_other = is_first != self._is_first
+        self._is_first = is_first
+        for (sums, table), slots in zip(self._required, news, strict=True):
+            if slots is None or is_other:
+                lacks = (sums.table <= 0) * np.int16(AFFINITY)
+                if is_first:
+                    lacks[1:] = 0
+                table.replace(lacks)
+            elif not is_first:
+                for slot in slots:
+                    table.set(slot, 0 if sums.table.item(slot) > 0 else AFFINITY)

@@ -1,0 +1,120 @@
+"""What Filter keeps by topology domain, against the same asked anew, while the cluster changes."""
+
+from __future__ import annotations
+
+from typing import Any
+from unittest import mock
+
+import hypothesis
+import hypothesis.strategies as st
+import numpy as np
+import pytest
+
+from policysched.cluster import change_log, owner_selectors, pod_shape, snapshot
+from policysched.framework import profile, runtime, shape_answers, standings
+from policysched.plugins import (
+    inter_pod_affinity,
+    node_resources_fit,
+    pod_topology_spread,
+    taint_toleration,
+)
+from policysched.plugins.kernels import domain_verdicts, domains
+from tests import builders
+from tests.plugins import strategies, worlds
+
+Told = tuple[Any, ...]
+
+
+def framework(
+    owners: owner_selectors.OwnerSelectors, shapes_kept: int = shape_answers.MAX_SHAPES
+) -> runtime.Framework:
+    """Return a profile that filters by taints, requests, spread and affinity."""
+    plugins = (
+        taint_toleration.TaintToleration(),
+        node_resources_fit.NodeResourcesFit(),
+        pod_topology_spread.PodTopologySpread(owners),
+        inter_pod_affinity.InterPodAffinity(),
+    )
+    return runtime.Framework(profile.Profile("test", plugins, {}), None, shapes_kept=shapes_kept)
+
+
+def told(made: runtime.Framework, pod: pod_shape.PodInfo, snap: snapshot.Snapshot) -> Told:
+    """Return everything that follows from Filter: answers by row, feasible rows, rejections."""
+    result = made.schedule_pod(pod, snap)
+    if result.filtered is None:
+        return result.status, result.message
+    statuses, names = result.statuses, snap.nodes.names
+    by_row = [None if number < 0 else statuses[number] for number in result.filtered.tolist()]
+    count = int(np.count_nonzero(result.filtered > 0))
+    rejections = standings.rejections(result.filtered, statuses, names, count)
+    if result.kept_rejections is not None:
+        assert result.kept_rejections.of(result.filtered, statuses, names, count) == rejections
+    rows = made.feasible_rows(pod, snap).tolist()
+    assert rows == np.flatnonzero(result.filtered == 0).tolist()
+    return by_row, rows, result.message
+
+
+def place_or_change(
+    data: st.DataObject,
+    world: worlds.World,
+    waiting: list[pod_shape.PodInfo],
+    focus: strategies.Focus,
+    number: int,
+) -> None:
+    """Place a pod equal to one that waits, as a backlog does, or change something else."""
+    like = data.draw(st.sampled_from([None, *waiting, *waiting]))
+    if like is None or not world.nodes:
+        hypothesis.note(data.draw(worlds.changes(world, focus)))
+        return
+    name = f"placed-{number}"
+    node = data.draw(st.sampled_from(world.nodes)).name
+    world.set_pod(builders.PodBuilder(like.pod).meta(name=name, uid=name).node(node).build())
+
+
+@pytest.mark.parametrize("coarse", [0, 2, 16], ids=["all-coarse", "some-coarse", "as-it-is"])
+@pytest.mark.parametrize("focus", [strategies.Focus.AFFINITY, strategies.Focus.SPREAD])
+@hypothesis.settings(max_examples=30)
+@hypothesis.given(data=st.data())
+def test_what_filter_keeps_is_what_it_says_anew(
+    coarse: int, focus: strategies.Focus, data: st.DataObject
+) -> None:
+    """Two shapes in turn get answers as if nothing were kept, whatever counts as a large domain."""
+    world = data.draw(worlds.worlds(focus))
+    pods = strategies.pods("waiting", focus=focus)
+    waiting = [world.info(data.draw(pods)), world.info(data.draw(pods))]
+    kept = framework(world.built.cache.owners)
+    with mock.patch.object(domain_verdicts, "_COARSE", coarse):
+        for number in range(7):
+            snap = world.built.cache.snapshot()
+            for pod in waiting:
+                anew = framework(world.built.cache.owners, shapes_kept=0)
+                assert told(kept, pod, snap) == told(anew, pod, snap)
+            place_or_change(data, world, waiting, focus, number)
+
+
+@pytest.mark.parametrize("coarse", [0, 16], ids=["coarse", "fine"])
+@hypothesis.given(data=st.data())
+def test_rows_and_key_tell_every_other_answer(coarse: int, data: st.DataObject) -> None:
+    """A row is told of, or the key is another one, wherever an answer differs."""
+    slots = data.draw(st.lists(st.integers(0, 3), min_size=1, max_size=9))
+    number = st.integers(0, 2)
+    with mock.patch.object(domain_verdicts, "_COARSE", coarse):
+        verdicts = domain_verdicts.DomainVerdicts(
+            [domains.Domains(np.array(s, np.intp), 3) for s in (slots, slots[::-1])]
+        )
+        seen, numbers = change_log.Seen(), np.arange(3, dtype=np.int16)
+        before: tuple[bytes, list[int]] | None = None
+        for _ in range(5):
+            table = data.draw(st.sampled_from(verdicts.tables))
+            if data.draw(st.booleans()):
+                table.set(data.draw(st.integers(0, 3)), data.draw(number))
+            else:
+                answers = data.draw(st.lists(number, min_size=4, max_size=4))
+                table.replace(np.array(answers, np.int16))
+            now = verdicts.ids(slice(None), numbers).tolist()
+            assert now == [verdicts.at(row) for row in range(len(slots))]
+            rows = seen.news(verdicts.changes)
+            if before is not None and before[0] == verdicts.key and rows is not None:
+                others = [row for row, old in enumerate(before[1]) if old != now[row]]
+                assert set(others) <= set(rows)
+            before = verdicts.key, now
