@@ -7,9 +7,9 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from policysched.cluster import columns, count_column, pod_counts, snapshot
+from policysched.cluster import columns, count_column, pod_counts, pod_shape, snapshot
 from policysched.compiler import domain_judges
-from policysched.framework import status, status_table
+from policysched.framework import cycle_state, kept_points, status, status_table
 from policysched.plugins.kernels import domains
 
 _OUTSIDE = 2
@@ -61,7 +61,15 @@ class DomainCounts:
             return _NONE
         news = column.changes.since(self._counted)
         self._counted = generation
-        return self._recount(snap) if news is None else self._add(news)
+        if news is None:
+            return self._recount(snap)
+        changed = []
+        for row, change in news:
+            slot = self.domains.slots.item(row)
+            if slot:
+                self.totals[slot] += change
+                changed.append(slot)
+        return list(dict.fromkeys(changed)) if len(changed) > 1 else changed
 
     def _begin(self, snap: snapshot.Snapshot) -> None:
         self._nodes, self._node_generation = snap.nodes, snap.nodes.node_changes.generation
@@ -76,23 +84,9 @@ class DomainCounts:
         changed: list[int] = (before != self.totals).nonzero()[0].tolist()
         return changed
 
-    def _add(self, news: list[tuple[int, int]]) -> list[int]:
-        changed = []
-        for row, change in news:
-            slot = self.domains.slots.item(row)
-            if slot:
-                self.totals[slot] += change
-                changed.append(slot)
-        return list(dict.fromkeys(changed)) if len(changed) > 1 else changed
-
 
 class DomainValues:
-    """Raw scores of nodes by the pods in their domain (`comparing.DomainValues`).
-
-    Attributes:
-        values: float64 (D + 1,), live.
-        slots: intp (N,), the domain of each node.
-    """
+    """Raw scores of nodes by the pods in their domain (`kept_points.Numbers`)."""
 
     def __init__(
         self,
@@ -103,22 +97,21 @@ class DomainValues:
         """Give nodes in no domain `outside`, where `slots_of` says which are in one."""
         self._counts = counts
         self._slots_of = slots_of
-        self.slots: npt.NDArray[np.intp] = _NO_ROWS
         self._outside = outside
-        self.values: columns.FloatArray = np.zeros(1)
 
-    def refresh(self, snap: snapshot.Snapshot) -> list[int] | None:
-        """Bring them up to date; return the domains with other ones, None for all."""
+    def refresh(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
+    ) -> kept_points.Everything | kept_points.Changes:
+        """Return the domains with other scores."""
         changed = self._counts.refresh(snap)
         totals = self._counts.totals
-        if changed is None:
-            self.slots = self._slots_of(snap)
-            self.values = totals.copy()
-            self.values[0] = self._outside
-        else:
-            for slot in changed:
-                self.values[slot] = totals.item(slot)
-        return changed
+        if changed:
+            return [(slot, [totals.item(slot)]) for slot in changed]
+        if changed is not None:
+            return ()
+        values = totals.copy()
+        values[0] = self._outside
+        return kept_points.Everything([values], self._slots_of(snap))
 
 
 class DomainVerdicts:
@@ -167,7 +160,7 @@ class DomainVerdicts:
             is_failing = self._judge.one(slot, self._counts.totals.item(slot))
             if is_failing is None:
                 before, self._ids = self._ids, self._judged()
-                return self._rows(np.flatnonzero(before != self._ids).tolist())
+                return self._rows((before != self._ids).nonzero()[0].tolist())
             if is_failing is not bool(self._ids.item(slot)):
                 flipped.append(slot)
         for slot in flipped:

@@ -62,8 +62,7 @@ class Writer:
         self._values: dict[str, object] = {}
         self._known: dict[Hashable, Variable] = {}
         self._variables = 0
-        make = self.value(physical.OneNode)
-        self._lines = [f"one = {make}(node, pod.shape, state)", "snap = node.snapshot"]
+        self._lines = ["snap = node.snapshot"]
 
     def line(self, text: str) -> None:
         """Write a statement."""
@@ -75,11 +74,12 @@ class Writer:
         self._values[name] = value
         return name
 
-    def _text_value(self, text: str) -> str:
-        """Return the name of a text, the same for equal ones."""
-        known = self._known.get((str, text))
+    def _name_of(self, value: Hashable) -> str:
+        """Return the name of a value that may have been given already."""
+        key = (type(value), value)
+        known = self._known.get(key)
         if known is None:
-            known = self._known[str, text] = Variable(self.value(text), may_lack=False)
+            known = self._known[key] = Variable(self.value(value), may_lack=False)
         return known.name
 
     def variable(self, text: str) -> str:
@@ -148,28 +148,32 @@ class Writer:
             case conditions.Negation(operand=operand):
                 negated = self.of(operand)
                 return self._where_known([negated], f"not {negated.name}")
-            case physical.Resource(source=source):
+            case physical.Resource(source=source) | physical.PodRequest(source=source):
                 return self._amount(source)
             case _:
-                name = self.variable(f"{self.value(expr.at)}(one)")
+                one = self._once(f"{self._name_of(physical.OneNode)}(node, pod.shape, state)")
+                name = self.variable(f"{self.value(expr.at)}({one})")
                 return Variable(name, may_lack=not isinstance(expr, _NEVER_MISSING))
 
-    def _amount(self, source: checked_expr.NodeResource) -> Variable:
+    def _amount(self, source: checked_expr.NodeResource | checked_expr.PodRequests) -> Variable:
         """Write an amount; free ones overflow as they do for many rows (`NodeRow.free_of`)."""
-        if source.kind != "free":
-            whole = self._whole(source.kind, source.resource)
-        else:
+        if isinstance(source, checked_expr.PodRequests):
+            amounts = self._once("pod.shape.requests.amounts")
+            whole = f"{amounts}.get({self._name_of(source.resource)}, 0)"
+        elif source.kind == "free":
             allocatable = self._whole("allocatable", source.resource)
             requested = self._whole("requested", source.resource)
             end, span = self.value(2**63), self.value(2**64)
             whole = f"({allocatable} - {requested} + {end}) % {span} - {end}"
+        else:
+            whole = self._whole(source.kind, source.resource)
         return Variable(self.variable(f"{self.value(float)}({whole})"), may_lack=False)
 
     def _whole(self, kind: str, resource: str) -> str:
         """Return the variable of an allocatable or requested amount, a whole number."""
         if resource == "pods":
             return self._once(_PODS[kind])
-        column = self._once(f"snap.nodes.resources.find({self._text_value(resource)})")
+        column = self._once(f"snap.nodes.resources.find({self._name_of(resource)})")
         return self._once(f"0 if {column} is None else {_AMOUNTS[kind]}[{column}]")
 
     def _once(self, text: str) -> str:

@@ -74,38 +74,16 @@ class Frame(Protocol):
         """Return int64 (n,) final scores, in range; those of slots that are not compared too."""
         ...
 
+    def point(self, value: float) -> int:
+        """Return the same of one number."""
+        ...
+
 
 class ComparingPlugin(Protocol):
     """A Score plugin whose NormalizeScore a frame can stand for; what it reads is kept."""
 
     def frame(self) -> Frame:
         """Return a frame for equal pods; nothing is compared yet."""
-        ...
-
-
-class DomainValues(Protocol):
-    """Raw scores that nodes of one topology domain share.
-
-    Attributes:
-        values: float64 (D + 1,), live; not to be written to.
-        slots: intp (N,), the domain of each node; the same object while it is the same.
-    """
-
-    values: columns.FloatArray
-    slots: npt.NDArray[np.intp]
-
-    def refresh(self, snap: snapshot.Snapshot) -> list[int] | None:
-        """Bring them up to date; return which changed, each once, None for all."""
-        ...
-
-
-class DomainScorePlugin(ComparingPlugin, Protocol):
-    """One whose raw scores follow from domains and not from the node's own row."""
-
-    def by_domain(
-        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
-    ) -> DomainValues:
-        """Return the raw scores for pods equal to `pod`, to be asked again and again."""
         ...
 
 

@@ -15,10 +15,12 @@ import numpy as np
 import numpy.typing as npt
 
 from policysched.cluster import columns, pod_shape, snapshot
-from policysched.framework import comparing, cycle_state, interface, score_table
+from policysched.framework import comparing, cycle_state, interface, score_table, status_table
 
 Rows: TypeAlias = npt.NDArray[np.intp]
 _NO_ROWS: Rows = np.zeros(0, np.intp)
+_FEW = 16
+"""So few numbers are looked at faster one by one."""
 _NOTHING_MOVED: tuple[Rows, Rows] = (_NO_ROWS, _NO_ROWS)
 
 
@@ -45,6 +47,16 @@ class Numbers(Protocol):
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
     ) -> Everything | Changes:
         """Return what has changed since the last time."""
+        ...
+
+
+class DomainScorePlugin(comparing.ComparingPlugin, Protocol):
+    """One whose raw scores follow from topology domains and not from the node's own row."""
+
+    def by_domain(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
+    ) -> Numbers:
+        """Return the raw scores by domain for pods equal to `pod`."""
         ...
 
 
@@ -102,7 +114,7 @@ class Slots:
     def present(self) -> Rows:
         """Intp: the slots with a feasible row."""
         if self._present is None:
-            self._present = np.flatnonzero(self.rows_in)
+            self._present = self.rows_in.nonzero()[0]  # `flatnonzero` without its checks
         return self._present
 
     def _count_all(self, feasible: Rows) -> None:
@@ -112,17 +124,18 @@ class Slots:
 
     def _move(self, come: Rows, gone: Rows) -> tuple[Rows, Rows]:
         """Count other feasible rows; return which slots got their first one and lost all."""
-        come, gone = self.slots.take(come), self.slots.take(gone)
+        come = self.slots.take(come) if len(come) else come
+        gone = self.slots.take(gone) if len(gone) else gone
         if self._are_single:
             self.rows_in[come] = 1
             self.rows_in[gone] = 0
             return come, gone
-        had = self.rows_in > 0
+        before = self.rows_in
         if len(come):
             self.rows_in = self.rows_in + np.bincount(come, minlength=self._count)
         if len(gone):
             self.rows_in = self.rows_in - np.bincount(gone, minlength=self._count)
-        has = self.rows_in > 0
+        has, had = self.rows_in > 0, before > 0
         return (has > had).nonzero()[0], (had > has).nonzero()[0]
 
     # --- rows of slots ----------------------------------------------------------------------------
@@ -212,7 +225,11 @@ class _Block:
     def _make(self, index: int, slots: Slots) -> None:
         """Make all points of a plugin anew."""
         _, frame, factor = self._members[index]
-        points = frame.points(self._values[index]) * factor
+        values = self._values[index]
+        if len(values) <= _FEW:
+            points = np.array([frame.point(value) for value in values.tolist()]) * factor
+        else:
+            points = frame.points(values) * factor
         shift = points - self.table[index]
         self.table[index] = points
         slots.shift = shift if slots.shift is None else slots.shift + shift
@@ -249,21 +266,29 @@ class KeptPoints:
         pod: pod_shape.PodInfo,
         snap: snapshot.Snapshot,
         feasible: Rows,
+        filtered: status_table.StatusIds | None = None,
     ) -> None:
-        """Bring the sums up to date for the feasible rows, intp (f,)."""
-        answers = [numbers.refresh(state, pod, snap) for numbers in self._asked]
-        for block, answer in zip(self._blocks, answers, strict=True):
+        """Bring the sums up to date for the feasible rows, intp (f,).
+
+        They are 0 in `filtered`, int16 (N,), where that is at hand.
+        """
+        told: list[Changes | None] = []
+        for numbers, block in zip(self._asked, self._blocks, strict=True):
+            answer = numbers.refresh(state, pod, snap)
             if isinstance(answer, Everything):
                 block.take(answer)
-        is_new = self._look_at(feasible, self._moved(feasible, snap.size))
-        for block, answer, slots in zip(self._blocks, answers, self._slots, strict=True):
-            if isinstance(answer, Everything):
+                told.append(None)
+            else:
+                told.append(answer)
+        is_new = self._look_at(feasible, self._moved(feasible, filtered, snap.size))
+        for block, changes, slots in zip(self._blocks, told, self._slots, strict=True):
+            if changes is None:
                 block.begin(slots)
                 continue
             if not slots.is_still:
                 block.move(slots)
-            for slot, numbers in answer:
-                block.replace(slot, numbers, slots)
+            for slot, new in changes:
+                block.replace(slot, new, slots)
         if is_new:
             self._add_up()
         else:
@@ -290,11 +315,16 @@ class KeptPoints:
         self._distinct = list(made.values())
         return True
 
-    def _moved(self, feasible: Rows, size: int) -> tuple[Rows, Rows] | None:
+    def _moved(
+        self, feasible: Rows, filtered: status_table.StatusIds | None, size: int
+    ) -> tuple[Rows, Rows] | None:
         if feasible is self._feasible:
             return _NOTHING_MOVED
-        is_feasible = np.zeros(size, np.bool_)
-        is_feasible[feasible] = True
+        if filtered is None:
+            is_feasible = np.zeros(size, np.bool_)
+            is_feasible[feasible] = True
+        else:
+            is_feasible = filtered == 0
         before, self._is_feasible = self._is_feasible, is_feasible
         self._feasible = feasible
         if len(before) != size:

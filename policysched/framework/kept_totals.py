@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from policysched.cluster import change_log, columns, pod_shape, snapshot
-from policysched.framework import cycle_state, kept_points, kept_sums, score_table
+from policysched.framework import cycle_state, kept_points, kept_sums, score_table, status_table
 
 FEW_ROWS = 5
 """So many rows are added up faster one by one."""
@@ -46,13 +46,15 @@ class KeptTotals:
         snap: snapshot.Snapshot,
         rows: npt.NDArray[np.intp],
         same: int,
+        filtered: status_table.StatusIds | None = None,
     ) -> columns.IntArray | None:
         """Return int64 (f,) hundredths; not to be written to. None where a sum is out of range.
 
-        `rows`, intp (f,), are the feasible ones; `same` is added to each of them.
+        `rows`, intp (f,), are the feasible ones, 0 in `filtered`, int16 (N,), where that is at
+        hand; `same` is added to each of them.
         """
         was_behind, self._is_behind = self._is_behind, True  # in case of an error in between
-        changed = self._refresh(state, pod, snap, rows)
+        changed = self._refresh(state, pod, snap, rows, filtered)
         is_other = was_behind or same != self._same or len(self._by_row) != snap.size
         if changed is None or is_other:
             self._same = same
@@ -61,7 +63,7 @@ class KeptTotals:
             if self._points is not None and self._points.change is not None:
                 self._by_row += self._points.change
             if changed:
-                self._patch(changed)
+                self._patch(list(dict.fromkeys(changed)))
         self._is_behind = False
         totals = self._by_row if len(rows) == snap.size else self._by_row.take(rows)
         if self._may_be_invalid and totals.min(initial=0) < 0:
@@ -78,6 +80,7 @@ class KeptTotals:
         pod: pod_shape.PodInfo,
         snap: snapshot.Snapshot,
         rows: npt.NDArray[np.intp],
+        filtered: status_table.StatusIds | None,
     ) -> list[int] | None:
         """Bring everything up to date; return the rows with other sums, None for all."""
         changed: list[int] | None = []
@@ -88,7 +91,7 @@ class KeptTotals:
             changed = None if news is None or changed is None else changed + news
         self._stamp = stamp
         if self._points is not None:
-            self._points.refresh(state, pod, snap, rows)
+            self._points.refresh(state, pod, snap, rows, filtered)
             moved = self._points.changed
             changed = None if moved is None or changed is None else changed + moved.tolist()
         return changed

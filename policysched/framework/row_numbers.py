@@ -53,18 +53,15 @@ class RowNumbers:
     ) -> kept_points.Everything | kept_points.Changes:
         """Return what has changed."""
         slots = self._slots.of(snap.size)
-        rows = self._version.changed_rows(snap)
+        rows = self._version.changed(snap)
         if rows is None or slots is not self._told_of:
             numbers = self._ask(state, pod, snap.all_rows())
             self._told_of = slots
             return kept_points.Everything(numbers, slots)
-        if len(rows) == 0:
-            return ()
-        changed: list[int] = rows.tolist()
-        if len(changed) <= shape_answers.FEW_ROWS:
-            return [(row, self._ask_one(state, pod, snap.at_row(row))) for row in changed]
-        new = np.array(self._ask(state, pod, snap.at_rows(rows)))
-        return list(zip(changed, new.T.tolist(), strict=True))
+        if len(rows) <= shape_answers.FEW_ROWS:
+            return [(row, self._ask_one(state, pod, snap.at_row(row))) for row in rows]
+        new = np.array(self._ask(state, pod, snap.at_rows(np.array(rows, np.intp))))
+        return list(zip(rows, new.T.tolist(), strict=True))
 
     def _ask(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import operator
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
@@ -157,7 +158,7 @@ def row_parts_of(scorers: Sequence[Scorer]) -> kept_sums.RowPartsFn | None:
     if not any(hasattr(scorer.plugin, "score_row") for scorer in scorers):
         return None
     asked = together.score_rows([scorer.plugin for scorer in scorers])
-    limits = [(scorer.highest, scorer.factor) for scorer in scorers]
+    limits = [[s.highest for s in scorers], [s.factor for s in scorers]]
     found = [getattr(scorer.plugin, "row_scorer", None) for scorer in scorers]
     prepares: list[_Prepare] = [prepare for prepare in found if prepare is not None]
     can_prepare = len(prepares) == len(scorers)
@@ -168,32 +169,29 @@ def row_parts_of(scorers: Sequence[Scorer]) -> kept_sums.RowPartsFn | None:
     ) -> list[int]:
         if not can_prepare or plugin_watch.CURRENT.get() is not None:
             alone = [int(score) for each in asked for score in each(state, pod, node)]
-            return _weighted(alone, limits)
+            return _weighted(alone, *limits)
         if not prepared:
             made = [prepare(pod, node.snapshot) for prepare in prepares]
-            prepared.extend(zip(made, *zip(*limits, strict=True), strict=True))
+            prepared.extend(zip(made, *limits, strict=True))
         parts = []
         for score_of, highest, factor in prepared:
             score = score_of(node)
             if not 0 <= score <= highest:
-                return _weighted([each(node) for each, _, _ in prepared], limits)
+                return _weighted([each(node) for each, _, _ in prepared], *limits)
             parts.append(score * factor)
         return parts
 
     return ask
 
 
-def _weighted(scores: Sequence[int], limits: Sequence[tuple[int, int]]) -> list[int]:
+def _weighted(scores: Sequence[int], highest: Sequence[int], factors: Sequence[int]) -> list[int]:
     """Return the weighted scores of one node, by the highest score and the factor of each.
 
     See `INVALID`.
     """
-    found = []
-    for score, (highest, factor) in zip(scores, limits, strict=True):
-        if not 0 <= score <= highest:
-            return [INVALID, *(0 for _ in limits[1:])]
-        found.append(score * factor)
-    return found
+    if min(scores) < 0 or any(map(operator.gt, scores, highest)):
+        return [INVALID, *(0 for _ in scores[1:])]
+    return list(map(operator.mul, scores, factors))
 
 
 def is_in_range(scores: interface.RawScores, scorer: Scorer) -> bool:

@@ -14,7 +14,6 @@ from policysched.cluster import columns, snapshot
 from policysched.framework import (
     asking,
     comparing,
-    domain_numbers,
     filtering,
     interface,
     kept_points,
@@ -147,7 +146,7 @@ class ScoreRunner:
             if stamp != plan.stamp or plan.follows_pods:
                 self._give_again(plan, cycle, rows)
                 plan.stamp = stamp
-            totals = plan.kept.totals(state, cycle.pod, snap, rows, plan.same)
+            totals = plan.kept.totals(state, cycle.pod, snap, rows, plan.same, cycle.filtered)
         except _ScoringError:
             totals = None
         if totals is None:
@@ -351,10 +350,9 @@ def _points_of(
     by_row: dict[object, list[scorers.Scorer]] = {}
     for scorer in comparing_ones:
         if scorer.scores_domains:
-            domains = cast("comparing.DomainScorePlugin", scorer.plugin).by_domain(
-                cycle.answers.state, cycle.pod, cycle.snap
-            )
-            asked.append((domain_numbers.DomainNumbers(domains), [_member(scorer)]))
+            plugin = cast("kept_points.DomainScorePlugin", scorer.plugin)
+            by_domain = plugin.by_domain(cycle.answers.state, cycle.pod, cycle.snap)
+            asked.append((by_domain, [_member(scorer)]))
         else:
             key = (scorer.plugin.reads, scorer.ignores_usage is not None)
             by_row.setdefault(key, []).append(scorer)

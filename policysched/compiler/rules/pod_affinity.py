@@ -16,7 +16,7 @@ from policysched.cluster import columns, pod_counts, pod_shape, snapshot
 from policysched.compiler import domain_counts, domain_judges, pod_sets, scope
 from policysched.compiler.kernels import frames, points
 from policysched.compiler.rules import base
-from policysched.framework import apart, comparing, cycle_state, interface, status
+from policysched.framework import apart, comparing, cycle_state, interface, kept_points, status
 from policysched.lang import checked
 from policysched.plugins.kernels import domains
 
@@ -297,7 +297,7 @@ class PreferredPodAffinity(base.ScoreRule):
 
     def by_domain(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
-    ) -> comparing.DomainValues:
+    ) -> kept_points.Numbers:
         """Return the pods of the set by domain, for pods equal to `pod`."""
         del state, snap
         counts = self.term.by_domain(self.term.query(pod.shape))
@@ -313,7 +313,7 @@ if TYPE_CHECKING:
     _repelling_apart: type[apart.ApartFilterPlugin] = RepellingPods
     _score: type[interface.ScorePlugin] = PreferredPodAffinity
     _normalize: type[interface.NormalizeScorePlugin] = PreferredPodAffinity
-    _by_domain: type[comparing.DomainScorePlugin] = PreferredPodAffinity
+    _by_domain: type[kept_points.DomainScorePlugin] = PreferredPodAffinity
     _following: type[comparing.FollowingPlugin] = RequiredPodAffinity
     _following_anti: type[comparing.FollowingPlugin] = RequiredPodAntiAffinity
     _following_repelling: type[comparing.FollowingPlugin] = RepellingPods

@@ -23,7 +23,7 @@ from policysched.compiler import (
 )
 from policysched.compiler.kernels import frames, points
 from policysched.compiler.rules import base, node_affinity
-from policysched.framework import comparing, cycle_state, interface, status
+from policysched.framework import comparing, cycle_state, interface, kept_points, status
 from policysched.lang import checked
 from policysched.plugins.kernels import domains, node_selection, spreading, tolerations
 
@@ -345,7 +345,7 @@ class SoftSpread(base.ScoreRule):
 
     def by_domain(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
-    ) -> comparing.DomainValues:
+    ) -> kept_points.Numbers:
         """Return the pods of the set by domain, for pods equal to `pod`."""
         del snap
         shape = pod.shape
@@ -364,5 +364,5 @@ if TYPE_CHECKING:
     _filter: type[interface.FilterPlugin] = HardSpread
     _score: type[interface.ScorePlugin] = SoftSpread
     _normalize: type[interface.NormalizeScorePlugin] = SoftSpread
-    _by_domain: type[comparing.DomainScorePlugin] = SoftSpread
+    _by_domain: type[kept_points.DomainScorePlugin] = SoftSpread
     _following: type[comparing.FollowingPlugin] = HardSpread
