@@ -208,11 +208,18 @@ class PodCounts:
             self._disown_terms(placement.shape)
 
     def _count(self, placement: _Placement, row: int, change: int, *, is_terminating: bool) -> None:
-        placement.shift((row,), change, is_terminating=is_terminating)
+        by_row = placement.terminating_rows if is_terminating else placement.live_rows
+        count = by_row.get(row, 0) + change
+        if count:
+            by_row[row] = count
+        else:
+            del by_row[row]
         for column in placement.columns:
             column.add(row, change)
         if not is_terminating:
-            for column in (*placement.spread_columns, *placement.live_only_columns):
+            for column in placement.spread_columns:
+                column.add(row, change)
+            for column in placement.live_only_columns:
                 column.add(row, change)
 
     def _place_shape(self, shape: pod_shape.PodShape) -> _Placement:

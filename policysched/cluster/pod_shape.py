@@ -278,20 +278,24 @@ class PodShape:
 
 @dataclasses.dataclass(slots=True, eq=False)
 class PodInfo:
-    """One pod as the scheduler holds it: the object and its shape."""
+    """One pod as the scheduler holds it: the object and its shape.
+
+    Attributes:
+        uid: its uid; its key where a file gives none.
+    """
 
     pod: objects.Pod
     shape: PodShape
+    uid: str = dataclasses.field(init=False)
+
+    def __post_init__(self) -> None:
+        """Look the uid up, which is asked for many times."""
+        self.uid = self.pod.metadata.uid or self.pod.key
 
     @property
     def key(self) -> str:
         """`namespace/name`."""
         return self.pod.key
-
-    @property
-    def uid(self) -> str:
-        """The pod's uid; its key where a file gives none."""
-        return self.pod.metadata.uid or self.pod.key
 
     @property
     def is_terminating(self) -> bool:

