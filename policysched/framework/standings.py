@@ -189,7 +189,7 @@ def _examples(is_rejected: columns.BoolArray, names: Sequence[str]) -> tuple[str
 
 def standing(table: score_table.ScoreTable, names: Sequence[str], count: int) -> Standing:
     """Return the points of the chosen node and of those that come next, `count` in all."""
-    positions, totals = _best(table, min(count, len(table.rows)))
+    positions, totals = _best(table, min(count, len(table.totals)))
     at = np.array(positions, np.intp)
     rows = table.rows[at]
     nodes = tuple([names[row] for row in rows.tolist()])
@@ -207,10 +207,11 @@ def _best(table: score_table.ScoreTable, count: int) -> tuple[list[int], list[in
     best: list[int] = table.best_positions()[:count].tolist()
     positions = [chosen, *[each for each in best if each != chosen]][:count]
     points = [totals.item(position) for position in positions]
+    if len(positions) == count:
+        return positions, points
     try:
-        if len(positions) < count:
-            for position in positions:
-                totals[position] = _LOWEST
+        for position in positions:
+            totals[position] = _LOWEST
         while len(positions) < count:
             positions.append(int(totals.argmax()))
             points.append(totals.item(positions[-1]))

@@ -9,7 +9,8 @@ from typing import Any, Generic, TypeAlias, TypeVar
 ItemT = TypeVar("ItemT")
 
 SortKey: TypeAlias = tuple[Any, ...]
-"""Compared element by element; what stands at one place must be comparable in all keys."""
+"""Compared element by element; all keys are equally long, and what stands at one place must be
+comparable in all of them."""
 
 _MIN_STALE = 64
 
@@ -17,16 +18,16 @@ _MIN_STALE = 64
 class Heap(Generic[ItemT]):
     """Items by uid, the one with the smallest sort key first.
 
-    The heap proper is `heapq`'s list of (sort key, ticket, uid). Taking an item out by uid only
-    drops it from `_live`; its entry, whose ticket is then unknown, is passed over when it surfaces
-    and swept out when such entries outnumber the others. So every operation is O(log n) amortised
-    and runs in C.
+    The heap proper is `heapq`'s list of (*sort key, ticket, uid); a key within would take twice as
+    long to compare. Taking an item out by uid only drops it from `_live`; its entry, whose ticket
+    is then unknown, is passed over when it surfaces and swept out when such entries outnumber the
+    others. So every operation is O(log n) amortised and runs in C.
     """
 
     def __init__(self, sort_key: Callable[[ItemT], SortKey]) -> None:
         """Order items by `sort_key`, which must give distinct items distinct keys."""
         self._sort_key = sort_key
-        self._entries: list[tuple[SortKey, int, str]] = []
+        self._entries: list[tuple[Any, ...]] = []
         self._live: dict[str, tuple[int, SortKey, ItemT]] = {}
         self._last_ticket = 0
 
@@ -56,7 +57,7 @@ class Heap(Generic[ItemT]):
             return
         self._last_ticket += 1
         self._live[uid] = (self._last_ticket, key, item)
-        heapq.heappush(self._entries, (key, self._last_ticket, uid))
+        heapq.heappush(self._entries, (*key, self._last_ticket, uid))
         self._sweep()
 
     def remove(self, uid: str) -> ItemT | None:
@@ -67,7 +68,7 @@ class Heap(Generic[ItemT]):
     def peek(self) -> ItemT | None:
         """Return the first item."""
         while self._entries:
-            _, ticket, uid = self._entries[0]
+            ticket, uid = self._entries[0][-2:]
             live = self._live.get(uid)
             if live is not None and live[0] == ticket:
                 return live[2]
@@ -77,7 +78,7 @@ class Heap(Generic[ItemT]):
     def pop(self) -> ItemT | None:
         """Take out the first item; None when there is none."""
         while self._entries:
-            _, ticket, uid = heapq.heappop(self._entries)
+            ticket, uid = heapq.heappop(self._entries)[-2:]
             live = self._live.get(uid)
             if live is not None and live[0] == ticket:
                 del self._live[uid]
@@ -86,5 +87,5 @@ class Heap(Generic[ItemT]):
 
     def _sweep(self) -> None:
         if len(self._entries) > 2 * len(self._live) + _MIN_STALE:
-            self._entries = [(key, ticket, uid) for uid, (ticket, key, _) in self._live.items()]
+            self._entries = [(*key, ticket, uid) for uid, (ticket, key, _) in self._live.items()]
             heapq.heapify(self._entries)
