@@ -44,8 +44,10 @@ class KeptSums:
         self._version = version
         self._parts: columns.IntArray = np.zeros((len(names), 0), np.int64)
         self._part: score_table.Part | None = None
-        self._by_plugin: list[columns.IntArray] = []
         self.sums: columns.IntArray = np.zeros(0, np.int64)
+        # Through these single numbers are read and written faster.
+        self._scores: list[memoryview] = []
+        self._totals = self.sums.data
         self.changes = change_log.ChangeLog[int]()
 
     @property
@@ -80,18 +82,20 @@ class KeptSums:
     def _take(self, parts: columns.IntArray) -> None:
         """Keep `parts`, int64 (k, N), in arrays of their own."""
         self._parts = parts
-        self._by_plugin = list(parts)
         self.sums = _sum(parts)
+        self._scores = [each.data for each in parts]
+        self._totals = self.sums.data
         self.changes.touch_everything()
 
-    def _patch_one(self, row: int, parts: list[int]) -> None:
-        is_other = False
-        for scores, score in zip(self._by_plugin, parts, strict=True):
-            if scores.item(row) != score:
-                scores[row] = score
+    def _patch_one(self, row: int, scores: list[int]) -> None:
+        views, is_other = self._scores, False
+        for index, score in enumerate(scores):
+            view = views[index]
+            if view[row] != score:
+                view[row] = score
                 is_other = True
         if is_other:
-            self.sums[row] = sum(parts)
+            self._totals[row] = sum(scores)
             self.changes.touch(row)
 
     def _patch(self, rows: npt.NDArray[np.intp], parts: columns.IntArray) -> None:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from policysched.cluster import change_log, columns, pod_shape, snapshot
 from policysched.framework import cycle_state, kept_points, kept_sums, score_table, status_table
 
-FEW_ROWS = 5
+FEW_ROWS = 12
 """So many rows are added up faster one by one."""
 
 
@@ -36,8 +36,13 @@ class KeptTotals:
             self._kept = (*sums, points)
         self._same = 0
         self._by_row: columns.IntArray = np.zeros(0, np.int64)
+        self._view = self._by_row.data
         self._may_be_invalid = False
         self._is_behind = False
+
+    def made_anew(self) -> KeptTotals:
+        """Return what adds up the same sums, without points."""
+        return KeptTotals([kept for kept, _ in self._sums])
 
     def totals(
         self,
@@ -101,6 +106,7 @@ class KeptTotals:
         for kept in self._kept:
             totals += kept.sums[:size]
         self._by_row = totals
+        self._view = totals.data  # through which single numbers are written faster
         self._may_be_invalid = bool(totals.min(initial=0) < 0)
 
     def _patch(self, rows: list[int]) -> None:
@@ -109,7 +115,7 @@ class KeptTotals:
                 total = self._same
                 for kept in self._kept:
                     total += kept.sums.item(row)
-                self._by_row[row] = total
+                self._view[row] = total
                 self._may_be_invalid |= total < 0
             return
         at = np.array(rows, np.intp)

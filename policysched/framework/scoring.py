@@ -34,6 +34,7 @@ class Plan:
 
     Attributes:
         kept: adds up what is kept.
+        shared: whose scores these are where shapes that plugins cannot tell apart may share them.
         given: plugins that may give again what they gave the last time.
         asked: the rest.
         compares: whether what is kept follows from which nodes are feasible.
@@ -46,6 +47,7 @@ class Plan:
     """
 
     kept: kept_totals.KeptTotals
+    shared: Sequence[tuple[int, interface.ScorePlugin]]
     given: Sequence[tuple[scorers.Scorer, _Given]]
     asked: Sequence[scorers.Scorer]
     compares: bool
@@ -168,6 +170,10 @@ class ScoreRunner:
                 plan.same += part.weighted
             elif isinstance(part, score_table.Part):
                 plan.added.append(part.weighted)
+        if plan.shared:
+            plan.kept = cycle.answers.shared(
+                cycle.pod.shape, f"totals {plan.same}", plan.shared, plan.kept.made_anew
+            )
 
     def _add_asked(
         self,
@@ -224,8 +230,12 @@ class ScoreRunner:
         asked = [s for s in acting if not (s.adds_up or s.gives_again or s.compares)]
         points = _points_of([s for s in acting if s.compares], cycle)
         kept = kept_totals.KeptTotals(sums, points)
+        numbered = [(s.number, s.plugin) for s in acting if s.adds_up]
+        has_keys = all(shape_answers.has_key(plugin) for _, plugin in numbered)
+
         return Plan(
             kept,
+            numbered if points is None and has_keys else (),
             [(s, _Given()) for s in given],
             asked,
             compares=points is not None,
