@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from typing import TypeVar, cast
+from typing import Any, TypeVar
 
 from policysched.cluster import objects
 
@@ -26,7 +26,7 @@ class CycleState:
         """Start empty."""
         self.tolerations = tolerations
         self.valid_until: datetime.datetime | None = None
-        self._values: dict[str, object] = {}
+        self._values: dict[str, Any] = {}
 
     def expire_at(self, moment: datetime.datetime) -> None:
         """Say that answers given under this state hold only before `moment`."""
@@ -44,9 +44,11 @@ class CycleState:
             KeyError: nothing was written; a plugin read what its PreFilter or PreScore skipped.
         """
         del kind  # for the type checker only
-        return cast("ValueT", self._values[key])
+        found: ValueT = self._values[key]
+        return found
 
     def find(self, key: str, kind: type[ValueT]) -> ValueT | None:
         """Return what was written under `key`, or None."""
         del kind  # for the type checker only
-        return cast("ValueT | None", self._values.get(key))
+        found: ValueT | None = self._values.get(key)
+        return found

@@ -112,8 +112,8 @@ class Stage:
 
 _Run: TypeAlias = kept_verdicts.KeptVerdicts | Stage
 """Stages whose answers are kept together, or a plugin that is asked in every cycle."""
-_SETTLED = "settled pre_filter"
-"""What is kept of PreFilter for equal pods."""
+_SETTLED, _UNSETTLED, _RUNS = "settled pre_filter", "unsettled filters", "filter runs"
+"""What is kept of PreFilter and Filter for equal pods (`ShapeAnswers.plan`)."""
 
 
 class FilterRunner:
@@ -164,8 +164,8 @@ class FilterRunner:
         """
         runs = cycle.runs = self._runs(cycle, outcome)
         if runs and isinstance(runs[0], kept_verdicts.KeptVerdicts) and outcome.node_names is None:
-            ids = self._run_ids(runs[0], cycle)  # which knows the dead rows
-            return self._first_failures(ids, runs[1:], cycle)
+            ids = runs[0].ids(cycle.state, cycle.pod, cycle.snap)  # which knows the dead rows
+            return ids if len(runs) == 1 else self._first_failures(ids, runs[1:], cycle)
         nodes = cycle.snap.all_rows()
         ids = np.zeros(len(nodes), np.int16)
         _exclude_narrowed(ids, nodes, outcome, cycle.answers.table)
@@ -210,13 +210,16 @@ class FilterRunner:
 
     def _runs(self, cycle: Cycle, outcome: PreFilterOutcome) -> Sequence[_Run]:
         """Return what is asked: kept stages, as many in a row as there are, and single plugins."""
-        skipped = outcome.skipped
-        unsettled = cycle.answers.planned("unsettled filters", self._unsettled)
-        asked = [number for number in unsettled if number not in skipped]
-        return cycle.answers.planned(
-            ("filter runs", *asked),
-            lambda _: _runs_of(self._acting_stages(cycle), skipped, cycle),
-        )
+        skipped, answers = outcome.skipped, cycle.answers
+        unsettled = answers.plan.get(_UNSETTLED)
+        if unsettled is None:
+            unsettled = answers.planned(_UNSETTLED, self._unsettled)
+        asked = (_RUNS, *[number for number in unsettled if number not in skipped])
+        runs = answers.plan.get(asked)
+        if runs is None:
+            runs = _runs_of(self._acting_stages(cycle), skipped, cycle)
+            answers.plan[asked] = runs
+        return runs
 
     def _unsettled(self, left_out: frozenset[int]) -> Sequence[int]:
         """Return the numbers of plugins that PreFilter may skip for one of equal pods only."""

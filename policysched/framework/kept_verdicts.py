@@ -12,7 +12,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from policysched.cluster import change_log, columns, pod_shape, snapshot
+from policysched.cluster import columns, pod_shape, snapshot
 from policysched.framework import (
     cycle_state,
     kept_domains,
@@ -26,6 +26,7 @@ SharedStage: TypeAlias = shape_answers.KeptFilter | kept_following.KeptFollowing
 KeptStage: TypeAlias = SharedStage | kept_domains.KeptDomains
 DEAD = -1
 """What stands for a row that is no node."""
+_NOTHING: list[int] = []
 _FEW_ROWS = 16
 """So many changed rows are merged one by one."""
 _RECENT = 4
@@ -51,7 +52,7 @@ class _Stage:
         self.kept = kept
         self._state = state
         self._table = table
-        self._seen = change_log.Seen()
+        self._seen_generation = -1
         self._numbers = [0]
 
     def refresh(
@@ -61,9 +62,13 @@ class _Stage:
         del state
         kept = self.kept
         kept.refresh(self._state, pod, snap)
+        if kept.changes.generation == self._seen_generation:
+            return _NOTHING
         if len(kept.table.statuses) > len(self._numbers):
             self._numbers = [self._table.intern(each) for each in kept.table.statuses]
-        return self._seen.news(kept.changes)
+        news = kept.changes.since(self._seen_generation)
+        self._seen_generation = kept.changes.generation
+        return news
 
     def at(self, row: int) -> int:
         """Return the answer about a row."""
@@ -111,7 +116,7 @@ class KeptVerdicts:
             kept if isinstance(kept, kept_domains.KeptDomains) else _Stage(kept, state, table)
             for kept in stages
         ]
-        self._node_changes = change_log.Seen()
+        self._node_generation = -1
         self._now = _Merged(np.zeros(0, np.int16))
         self._key = b""
         self._recent: dict[bytes, _Merged] = {}
@@ -132,19 +137,17 @@ class KeptVerdicts:
                 rows = None
             elif news:
                 rows = rows + news
-        news = self._node_changes.news(snap.nodes.node_changes)  # some come or die
-        if news is None or rows is None:
-            rows = None
-        elif news:
-            rows = rows + news
+        if snap.nodes.node_changes.generation != self._node_generation:  # some come or die
+            news = snap.nodes.node_changes.since(self._node_generation)
+            self._node_generation = snap.nodes.node_changes.generation
+            rows = None if news is None or rows is None else rows + news
             self._now.rejections.forget()  # other names
-        self._renew(rows, key, snap)
+        if rows != [] or key != self._key or len(self._now.ids) != snap.size:
+            self._renew(rows, key, snap)
         return self._now.ids
 
     def _renew(self, rows: list[int] | None, key: bytes, snap: snapshot.Snapshot) -> None:
         """Merge anew what changed: `rows`, None for all, or what `key` is about."""
-        if rows == [] and key == self._key and len(self._now.ids) == snap.size:
-            return
         if rows != []:
             self._recent.clear()
         known = self._recent.get(key)

@@ -22,6 +22,7 @@ from policysched.framework import (
     asking,
     cycle_state,
     interface,
+    plugin_watch,
     status,
     status_table,
     together,
@@ -120,44 +121,49 @@ class KeptFilter:
         self.changes = change_log.ChangeLog[int]()
         self._version = Version(_union(plugins))
         self._knows_rows = any(hasattr(plugin, "filter_row") for plugin in plugins)
-        self._asked: list[tuple[interface.FilterPlugin, together.FilterRow]] | None = None
+        self._asked: dict[bool, list[tuple[interface.FilterPlugin, together.FilterRow]]] = {}
 
     def refresh(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
     ) -> None:
         """Bring the answers up to date."""
-        rows = self._version.changed_rows(snap)
+        rows = self._version.changed(snap)
         if rows is None:
             self.current = first_failures(self.plugins, state, pod, snap.all_rows(), self.table)
             self.changes.touch_everything()
-        elif len(rows):
+        elif rows:
             self.current = lengthened(self.current, snap.size)
             if self._knows_rows and len(rows) <= FEW_ROWS:
-                for row in rows.tolist():
-                    found = self._first_failure(state, pod, snap.at_row(row), self.table)
-                    if found != self.current.item(row):
-                        self.current[row] = found
-                        self.changes.touch(row)
+                self._refresh_few(rows, state, pod, snap)
             else:
-                many = first_failures(self.plugins, state, pod, snap.at_rows(rows), self.table)
-                others = rows[many != self.current[rows]]
-                self.current[rows] = many
+                at = np.array(rows, np.intp)
+                many = first_failures(self.plugins, state, pod, snap.at_rows(at), self.table)
+                others = at[many != self.current[at]]
+                self.current[at] = many
                 self.changes.touch_all(others.tolist())
 
-    def _first_failure(
+    def _refresh_few(
         self,
+        rows: Sequence[int],
         state: cycle_state.CycleState,
         pod: pod_shape.PodInfo,
-        node: snapshot.NodeRow,
-        table: status_table.StatusTable,
-    ) -> int:
-        if self._asked is None:
-            self._asked = together.filter_rows(self.plugins)
-        for plugin, ask in self._asked:
-            answer = ask(state, pod, node)
-            if answer is not status.SUCCESS and not answer.is_success:
-                return table.intern(status_table.signed(plugin.name, answer))
-        return 0
+        snap: snapshot.Snapshot,
+    ) -> None:
+        is_measured = plugin_watch.CURRENT.get() is not None
+        asked = self._asked.get(is_measured)
+        if asked is None:
+            asked = together.filter_rows(self.plugins, is_measured=is_measured)
+            self._asked[is_measured] = asked
+        for row in rows:
+            node, found = snap.at_row(row), 0
+            for plugin, ask in asked:
+                answer = ask(state, pod, node)
+                if answer is not status.SUCCESS and not answer.is_success:
+                    found = self.table.intern(status_table.signed(plugin.name, answer))
+                    break
+            if found != self.current.item(row):
+                self.current[row] = found
+                self.changes.touch(row)
 
 
 class KeptScores:

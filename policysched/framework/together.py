@@ -38,16 +38,21 @@ class Together(Protocol):
 
 
 def filter_rows(
-    plugins: Sequence[interface.FilterPlugin],
+    plugins: Sequence[interface.FilterPlugin], *, is_measured: bool
 ) -> list[tuple[interface.FilterPlugin, FilterRow]]:
-    """Return who is asked about a single node, in order, and how; as few as there can be."""
+    """Return who is asked about a single node, in order, and how; as few as there can be.
+
+    Where nothing `is_measured`, plugins of this package are asked without anything in between.
+    """
     asked: list[tuple[interface.FilterPlugin, FilterRow]] = []
     for shared, group in itertools.groupby(plugins, _together):
         members = list(group)
         if shared is None:
-            asked.extend((plugin, _filter_row(plugin)) for plugin in members)
+            asked.extend((plugin, _filter_row(plugin, is_measured)) for plugin in members)
         else:
-            asked.append((members[0], _timed(members[0], "Filter", shared.filter_row(members))))
+            first, question = members[0], shared.filter_row(members)
+            is_plain = not (is_measured or asking.is_third_party(first))
+            asked.append((first, question if is_plain else _timed(first, "Filter", question)))
     return asked
 
 
@@ -77,10 +82,11 @@ def _together(plugin: interface.Plugin) -> Together | None:
     return found
 
 
-def _filter_row(plugin: interface.FilterPlugin) -> FilterRow:
+def _filter_row(plugin: interface.FilterPlugin, is_measured: bool) -> FilterRow:  # noqa: FBT001 - as in `filter_rows`
     at_row: FilterRow | None = getattr(plugin, "filter_row", None)
     if at_row is not None:
-        return _timed(plugin, "Filter", at_row)
+        is_plain = not (is_measured or asking.is_third_party(plugin))
+        return at_row if is_plain else _timed(plugin, "Filter", at_row)
 
     def ask(
         state: cycle_state.CycleState, pod: pod_shape.PodInfo, node: snapshot.NodeRow

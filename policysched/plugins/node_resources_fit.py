@@ -102,11 +102,14 @@ class NodeResourcesFit:
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node: snapshot.NodeRow
     ) -> status.Status:
         """Return the answer for one node."""
-        needs = self._needs(state, pod.shape, node.snapshot)
+        needs = state.find(self.name, _Needs) or self._needs(state, pod.shape, node.snapshot)
         allocatable, requested = node.allocatable, node.requested
-        lacking, never = [], False
+        lacking, never = list[str](), False
         for column, amount, reason in needs.by_resource:
-            if amount > go_math.wrapped(allocatable[column] - requested[column]):
+            free = allocatable[column] - requested[column]
+            if amount <= free < go_math.INT64_END:
+                continue
+            if amount > go_math.wrapped(free):
                 lacking.append(reason)
                 never = never or amount > allocatable[column]
         if node.pod_count + 1 > node.allowed_pods:

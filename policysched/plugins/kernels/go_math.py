@@ -9,7 +9,7 @@ import numpy as np
 
 from policysched.cluster import columns
 
-_INT64_END = 2**63
+INT64_END = 2**63
 _LN2_HIGH, _LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
 _LOG_COEFFICIENTS = (
     6.666666666666735130e-01,
@@ -56,9 +56,9 @@ def round_half_up(values: columns.FloatArray) -> columns.IntArray:
 
 def wrapped(amount: int) -> int:
     """Return what is left of a sum or difference in an int64."""
-    if -_INT64_END <= amount < _INT64_END:
+    if -INT64_END <= amount < INT64_END:
         return amount
-    return (amount + _INT64_END) % (2 * _INT64_END) - _INT64_END
+    return (amount + INT64_END) % (2 * INT64_END) - INT64_END
 
 
 def divide(dividend: columns.IntArray, divisor: columns.IntArray) -> columns.IntArray:
