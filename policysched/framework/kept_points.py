@@ -163,6 +163,7 @@ class _Block:
     def __init__(self, members: Sequence[Member]) -> None:
         self._members = members
         self._values: columns.FloatArray = np.zeros((len(members), 0))
+        self._lines = list(self._values)  # views, as each one made takes as long as a look-up
         self.rows = _NO_ROWS
         self.table: columns.IntArray = np.zeros((len(members), 0), np.int64)
 
@@ -174,21 +175,22 @@ class _Block:
     def take(self, all_of_them: Everything) -> None:
         """Take over numbers of all slots, to be compared in `begin`."""
         self._values = np.array(all_of_them.numbers, np.float64)
+        self._lines = list(self._values)
         self.rows = all_of_them.slots
         if self.table.shape != self._values.shape:
             self.table = np.zeros(self._values.shape, np.int64)
 
     def begin(self, slots: Slots) -> None:
         """Compare anew."""
-        for index, member in enumerate(self._members):
-            member.frame.begin(self._values[index], slots)
+        for index, (member, values) in enumerate(zip(self._members, self._lines, strict=True)):
+            member.frame.begin(values, slots)
             self._make(index, slots)
 
     def move(self, slots: Slots) -> None:
         """Compare other slots than the last time."""
         moved, rows_in = slots.moved, slots.rows_in.item
         for index, (_, frame, _) in enumerate(self._members):
-            values = self._values[index]
+            values = self._lines[index]
             if moved is None:
                 is_other = frame.begin(values, slots)
             elif frame.holders and all(map(rows_in, frame.holders)):
@@ -211,7 +213,7 @@ class _Block:
         ):
             if new == old:
                 continue
-            points = frame.replace(self._values[index], slots, slot, old, new)
+            points = frame.replace(self._lines[index], slots, slot, old, new)
             if points is None:
                 self._make(index, slots)
                 given[index] = self.table.item(index, slot)
@@ -225,7 +227,7 @@ class _Block:
     def _make(self, index: int, slots: Slots) -> None:
         """Make all points of a plugin anew."""
         _, frame, factor = self._members[index]
-        values = self._values[index]
+        values = self._lines[index]
         if len(values) <= _FEW:
             points = np.array([frame.point(value) for value in values.tolist()]) * factor
         else:
