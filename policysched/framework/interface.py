@@ -284,7 +284,11 @@ RowScorer: TypeAlias = Callable[[snapshot.NodeRow], int]
 
 
 class PreparingScorePlugin(RowScorePlugin, Protocol):
-    """Works out once for all equal pods what they have in common."""
+    """Works out once for all equal pods what they have in common.
+
+    What it says of a node follows from `allocatable`, `requested` and `nonzero_requested` alone, so
+    nodes of the same amounts are not asked about twice.
+    """
 
     def row_scorer(self, pod: pod_shape.PodInfo, snap: snapshot.Snapshot) -> RowScorer:
         """Return what does as `score_row` for pods that are equal to the plugin."""

@@ -21,6 +21,8 @@ from policysched.framework import (
     together,
 )
 
+_MAX_KNOWN = 512
+"""For how many amounts of nodes it is remembered what pods with certain requests score there."""
 INVALID = -(2**58)
 """Weighted sum of a row with a score out of range, below what others could make up for."""
 
@@ -162,7 +164,8 @@ def row_parts_of(scorers: Sequence[Scorer]) -> kept_sums.RowPartsFn | None:
     found = [getattr(scorer.plugin, "row_scorer", None) for scorer in scorers]
     prepares: list[_Prepare] = [prepare for prepare in found if prepare is not None]
     can_prepare = len(prepares) == len(scorers)
-    prepared: list[tuple[interface.RowScorer, int, int]] = []
+    prepared: list[interface.RowScorer] = []
+    known: dict[tuple[int, ...], list[int]] = {}  # nodes of a pool have the same mostly
 
     def ask(
         state: cycle_state.CycleState, pod: pod_shape.PodInfo, node: snapshot.NodeRow
@@ -171,14 +174,14 @@ def row_parts_of(scorers: Sequence[Scorer]) -> kept_sums.RowPartsFn | None:
             alone = [int(score) for each in asked for score in each(state, pod, node)]
             return _weighted(alone, *limits)
         if not prepared:
-            made = [prepare(pod, node.snapshot) for prepare in prepares]
-            prepared.extend(zip(made, *limits, strict=True))
-        parts = []
-        for score_of, highest, factor in prepared:
-            score = score_of(node)
-            if not 0 <= score <= highest:
-                return _weighted([each(node) for each, _, _ in prepared], *limits)
-            parts.append(score * factor)
+            prepared.extend(prepare(pod, node.snapshot) for prepare in prepares)
+        amounts = tuple(node.allocatable + node.requested + node.nonzero_requested)
+        parts = known.get(amounts)
+        if parts is None:
+            parts = _weighted([score_of(node) for score_of in prepared], *limits)
+            if len(known) >= _MAX_KNOWN:
+                known.clear()
+            known[amounts] = parts
         return parts
 
     return ask
