@@ -243,9 +243,7 @@ class NodeColumns:
         column = self._labels.get(key)
         if column is None:
             column = label_column.LabelColumn(key, self._capacity)
-            for row, node in enumerate(self.nodes):
-                if node is not None:
-                    column.set(row, node.metadata.labels.get(key))
+            column.fill([None if n is None else n.metadata.labels.get(key) for n in self.nodes])
             self._labels[key] = column
         return column
 

@@ -78,7 +78,10 @@ class Selector:
         """Return whether an object with these labels is selected."""
         if self.matches_nothing:
             return False
-        return all(r.matches_value(labels.get(r.key)) for r in self.requirements)
+        for each in self.requirements:  # noqa: SIM110 - `all` of a generator takes twice as long
+            if not each.matches_value(labels.get(each.key)):
+                return False
+        return True
 
     def and_also(self, *extra: Requirement) -> Selector:
         """Return this selector with further requirements."""

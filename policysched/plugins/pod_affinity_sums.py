@@ -21,17 +21,21 @@ class Column:
     weight: int
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(slots=True)
 class Sums:
     """Pods by domain.
 
     Attributes:
         required: what required terms mean for nodes.
         weighted: pods that count for the score, one entry a topology key.
+        acting: terms of placed pods that are in there.
+        owned_generation: up to which change of the terms of placed pods these are all.
     """
 
     required: pod_affinity_verdicts.RequiredTerms
     weighted: Sequence[domains.DomainSums]
+    acting: TermColumns
+    owned_generation: int
 
 
 class SumsByShape:
@@ -47,9 +51,26 @@ class SumsByShape:
     def of(self, shape: pod_shape.PodShape, snap: snapshot.Snapshot) -> Sums:
         """Return the sums for pods of a shape, each to be refreshed before use."""
         counts, nodes = snap.counts, snap.nodes
-        owned, namespaces = counts.owned_generation, counts.namespaces_generation
-        stamp = (counts, owned, namespaces, nodes, nodes.node_changes.generation, snap.size)
-        return self._sums.get(shape, stamp, lambda: self._make(shape, snap), _is_current)
+        node_generation = nodes.node_changes.generation
+        stamp = (counts, counts.namespaces_generation, nodes, node_generation, snap.size)
+        return self._sums.get(
+            shape,
+            stamp,
+            lambda: self._make(shape, snap),
+            lambda kept: self._is_current(kept, shape, snap),
+        )
+
+    def _is_current(self, kept: Sums, shape: pod_shape.PodShape, snap: snapshot.Snapshot) -> bool:
+        """Return whether the same terms act, and pods are counted still in all that is summed."""
+        owned_generation = snap.counts.owned_generation
+        if kept.owned_generation != owned_generation:
+            if self._acting_on(shape, snap) != kept.acting:
+                return False
+            kept.owned_generation = owned_generation  # the others do not concern the shape
+        for sums in kept.weighted:
+            if not sums.is_current:
+                return False
+        return kept.required.is_current
 
     def _make(self, shape: pod_shape.PodShape, snap: snapshot.Snapshot) -> Sums:
         required = []
@@ -67,7 +88,9 @@ class SumsByShape:
             matches_itself=matches_itself,
             has_own=bool(shape.affinity_terms or shape.anti_affinity_terms),
         )
-        return Sums(terms, self._by_key(snap, self._weighted(shape, snap)))
+        weighted = self._by_key(snap, self._weighted(shape, snap))
+        acting = self._acting_on(shape, snap)
+        return Sums(terms, weighted, acting, snap.counts.owned_generation)
 
     def _by_key(
         self, snap: snapshot.Snapshot, counted: Iterable[Column]
@@ -109,14 +132,6 @@ def repelled(shape: pod_shape.PodShape, snap: snapshot.Snapshot) -> list[Column]
         Column(t.topology_key, snap.counts.matching(pod_counts.MatchesAllTerms((t,))), 1)
         for t in shape.anti_affinity_terms
     ]
-
-
-def _is_current(kept: Sums) -> bool:
-    """Return whether pods are counted still in all that is summed."""
-    for sums in kept.weighted:  # `all` of a generator takes three times as long
-        if not sums.is_current:
-            return False
-    return kept.required.is_current
 
 
 def _matching_terms(shape: pod_shape.PodShape, counts: pod_counts.PodCounts) -> TermColumns:

@@ -98,6 +98,8 @@ class DomainSums:
         self.pods = 0
         self.table = np.zeros(self.domains.count + 1, np.int64)
         for column, weight, _ in self._counted:
+            if not column.generation:
+                continue  # no pod was ever counted, as for the first pod of its kind
             pods = self.domains.sums(column.by_row(len(self.domains.slots))).astype(np.int64)
             self.pods += int(pods.sum())
             self.table += weight * pods
