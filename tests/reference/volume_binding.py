@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 
 from policysched import quantity
 from policysched.cluster import objects, storage_objects
@@ -168,12 +169,10 @@ def migrated(volume: Volume, node: objects.Node, stored: Stored) -> Volume:
 
 def with_csi_zones(volume: Volume, key: str) -> Volume:
     """Return a volume whose zone is a label of the driver."""
-    terms = []
+    given: Sequence[objects.NodeSelectorTerm] = ()
     if volume.spec.node_affinity is not None and volume.spec.node_affinity.required is not None:
-        terms = [
-            [(e.key, e.operator, e.values) for e in t.match_expressions]
-            for t in volume.spec.node_affinity.required.node_selector_terms
-        ]
+        given = volume.spec.node_affinity.required.node_selector_terms
+    terms = [[(e.key, e.operator, e.values) for e in t.match_expressions] for t in given]
     keys = {e[0] for term in terms for e in term}
     labels = volume.metadata.labels
     is_old = ZONE not in keys and (OLD_ZONE in keys or (ZONE not in labels and OLD_ZONE in labels))
@@ -191,9 +190,10 @@ def with_csi_zones(volume: Volume, key: str) -> Volume:
             objects.NodeSelectorTerm(
                 match_expressions=tuple(
                     objects.SelectorRequirement(key=k, operator=o, values=v) for k, o, v in term
-                )
+                ),
+                match_fields=given[index].match_fields if given else (),
             )
-            for term in terms
+            for index, term in enumerate(terms)
         )
     )
     affinity = storage_objects.VolumeNodeAffinity(required=selector) if terms else None
