@@ -22,7 +22,7 @@ from policysched import clock as clocks
 from policysched.app import policies, process
 from policysched.cluster import cache as caches
 from policysched.cluster import objects, pod_shape
-from policysched.framework import interface, profile, queued_pod, runtime, waiting_pods
+from policysched.framework import handles, profile, queued_pod, runtime, waiting_pods
 from policysched.queue import scheduling_queue
 from policysched.scheduler import decisions, failure, measurements, scheduling_cycle
 
@@ -34,9 +34,9 @@ _HIGH_PRIORITY = 1000
 class _NoBinder:
     """Stands where a binder must be; no pod is bound here."""
 
-    async def bind(self, pod: pod_shape.PodInfo, node_name: str) -> interface.BindError | None:
+    async def bind(self, pod: pod_shape.PodInfo, node_name: str) -> handles.BindError | None:
         await asyncio.sleep(0)
-        return interface.BindError(f"{pod.key} is not to be bound to {node_name}")
+        return handles.BindError(f"{pod.key} is not to be bound to {node_name}")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -127,7 +127,7 @@ class Run:
         clock = clocks.SystemClock()
         self.cache = caches.Cache(clock)
         policy_set = policies.load(setting.policies, {}, NAME)
-        handle = interface.Handle(
+        handle = handles.Handle(
             _NoBinder(),
             self.cache.owners,
             storage=self.cache.storage,

@@ -30,7 +30,7 @@ from policysched import clock as clocks
 from policysched.app import policies, process
 from policysched.cluster import cache as caches
 from policysched.cluster import metric_table, metric_windows, objects, pod_shape
-from policysched.framework import interface, runtime
+from policysched.framework import handles, runtime
 from policysched.promapi import live_source, settings, source
 from tests.e2e import metrics_scene
 from tests.realcluster import manifests, node_exporter, prometheus
@@ -45,9 +45,9 @@ _PODS_KEPT = 20_000
 class _NoBinder:
     """Stands where a binder must be; no pod is bound here."""
 
-    async def bind(self, pod: pod_shape.PodInfo, node_name: str) -> interface.BindError | None:
+    async def bind(self, pod: pod_shape.PodInfo, node_name: str) -> handles.BindError | None:
         await asyncio.sleep(0)
-        return interface.BindError(f"{pod.key} is not to be bound to {node_name}")
+        return handles.BindError(f"{pod.key} is not to be bound to {node_name}")
 
 
 def _policy_text(*, placed_adds: bool) -> str:
@@ -70,7 +70,7 @@ class Cluster:
         self.policy_set = policies.load([str(file)], {})
         self.cache = caches.Cache(clocks.SystemClock())
         made = policies.require(
-            policies.make(self.policy_set, interface.Handle(_NoBinder(), self.cache.owners))
+            policies.make(self.policy_set, handles.Handle(_NoBinder(), self.cache.owners))
         )
         self.cache.follow_metrics(made.metric_needs)
         self.frameworks = {

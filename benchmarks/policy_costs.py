@@ -28,7 +28,7 @@ from policysched import clock as clocks
 from policysched.app import policies, process
 from policysched.cluster import cache as caches
 from policysched.cluster import metric_table, objects, pod_shape
-from policysched.framework import interface, runtime
+from policysched.framework import handles, runtime
 from tests.realcluster import manifests
 
 FOLDER = pathlib.Path(__file__).resolve().parent / "policies"
@@ -44,9 +44,9 @@ _METRICS = ("node_cpu", "node_memory", "node_disk_io", "node_disk_space", "node_
 class _NoBinder:
     """Stands where a binder must be; no pod is bound here."""
 
-    async def bind(self, pod: pod_shape.PodInfo, node_name: str) -> interface.BindError | None:
+    async def bind(self, pod: pod_shape.PodInfo, node_name: str) -> handles.BindError | None:
         await asyncio.sleep(0)
-        return interface.BindError(f"{pod.key} is not to be bound to {node_name}")
+        return handles.BindError(f"{pod.key} is not to be bound to {node_name}")
 
 
 class Cluster:
@@ -57,7 +57,7 @@ class Cluster:
         paths = [] if rule_set == EMPTY else [str(FOLDER / f"{rule_set}.policy")]
         self._cache = caches.Cache(clocks.SystemClock())
         made = policies.require(
-            policies.make(policies.load(paths, {}), interface.Handle(_NoBinder()))
+            policies.make(policies.load(paths, {}), handles.Handle(_NoBinder()))
         )
         (prof,) = made.by_name.values()
         self._cache.follow_metrics(made.metric_needs)

@@ -30,7 +30,7 @@ from benchmarks import goals, options, policy_costs, stalls
 from policysched.app import config, live_profiles, policies, process
 from policysched.app.reload import reloader, state, versions
 from policysched.cluster import objects, pod_shape
-from policysched.framework import interface
+from policysched.framework import handles
 from policysched.lang import source
 from tests.realcluster import manifests
 from tests.scheduler import fakes
@@ -77,7 +77,7 @@ class _Binder:
     def __init__(self) -> None:
         self.bound: set[str] = set()
 
-    async def bind(self, pod: pod_shape.PodInfo, node_name: str) -> interface.BindError | None:
+    async def bind(self, pod: pod_shape.PodInfo, node_name: str) -> handles.BindError | None:
         del node_name
         await asyncio.sleep(0)
         self.bound.add(pod.key)
@@ -95,7 +95,7 @@ class Scene:
         self.world = fakes.World()
         clock = self.world.clock
         recipe = versions.Recipe(config.Config(), None)
-        handle = interface.Handle(self._binder, self.world.cache.owners)
+        handle = handles.Handle(self._binder, self.world.cache.owners)
         live = live_profiles.LiveProfiles(self.world.scheduler, None, clock, random.Random(1))
         known = self.offer(0)
         first = recipe.check(known)

@@ -20,7 +20,7 @@ from policysched import clock as clocks
 from policysched.app import policies, process
 from policysched.cluster import cache as caches
 from policysched.cluster import objects, pod_shape
-from policysched.framework import interface, runtime
+from policysched.framework import handles, runtime
 from policysched.lang import source
 from tests.realcluster import manifests
 
@@ -42,8 +42,8 @@ _WORKLOADS = 50
 
 
 class _NoBinder:
-    async def bind(self, pod: pod_shape.PodInfo, node_name: str) -> interface.BindError | None:
-        return interface.BindError(f"{pod.key} is not to be bound to {node_name}")
+    async def bind(self, pod: pod_shape.PodInfo, node_name: str) -> handles.BindError | None:
+        return handles.BindError(f"{pod.key} is not to be bound to {node_name}")
 
 
 def _pod(number: int) -> dict[str, Any]:
@@ -60,7 +60,7 @@ def measure(nodes: int, pods: int) -> tuple[list[float], list[float]]:
     made = policies.require(
         policies.make(
             policies.from_sources([source.SourceText("shadow.policy", _TEXT)], {}),
-            interface.Handle(_NoBinder(), cache.owners),
+            handles.Handle(_NoBinder(), cache.owners),
         )
     )
     ((name, prof),) = made.by_name.items()

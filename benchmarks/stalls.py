@@ -25,7 +25,7 @@ from policysched import clock as clocks
 from policysched.app import policies, process
 from policysched.cluster import cache as caches
 from policysched.cluster import metric_table, metric_windows, objects
-from policysched.framework import interface
+from policysched.framework import handles
 from policysched.promapi import live_source, settings, source
 from tests.e2e import metrics_scene
 
@@ -38,9 +38,9 @@ _FEWEST_STEPS = math.floor(_MAX_AGE_SECONDS / _REFRESH_SECONDS) + 2
 class _NoBinder:
     """Stands where a binder must be; no pod is bound here."""
 
-    async def bind(self, pod: object, node_name: str) -> interface.BindError | None:
+    async def bind(self, pod: object, node_name: str) -> handles.BindError | None:
         await asyncio.sleep(0)
-        return interface.BindError(f"{pod} is not to be bound to {node_name}")
+        return handles.BindError(f"{pod} is not to be bound to {node_name}")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -101,7 +101,7 @@ class Cluster:
         (folder / "p.policy").write_text(size.policy, encoding="utf-8")
         self.policy_set = policies.load([str(folder / "p.policy")], {})
         self.cache = caches.Cache(clocks.SystemClock())
-        handle = interface.Handle(_NoBinder(), self.cache.owners)
+        handle = handles.Handle(_NoBinder(), self.cache.owners)
         made = policies.require(policies.make(self.policy_set, handle))
         self.cache.follow_metrics(made.metric_needs)
         self.needs = made.metric_needs

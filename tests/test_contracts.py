@@ -5,7 +5,7 @@ from __future__ import annotations
 import pathlib
 import tomllib
 
-from policysched.framework import interface
+from policysched.framework import handles
 from policysched.plugins import registry
 
 PYPROJECT = pathlib.Path(__file__).parents[1] / "pyproject.toml"
@@ -21,6 +21,6 @@ def test_every_plugin_module_is_held_to_know_no_other() -> None:
     contracts = tomllib.loads(PYPROJECT.read_text())["tool"]["importlinter"]["contracts"]
     held = next(c["modules"] for c in contracts if c["id"] == "plugins")
     built_in = registry.built_in()
-    handle = interface.Handle(binder=_NoBinder())
+    handle = handles.Handle(binder=_NoBinder())
     made = [built_in.create(name, None, handle) for name in built_in.names()]
     assert sorted(type(plugin).__module__ for plugin in made) == sorted(held)

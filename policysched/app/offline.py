@@ -21,7 +21,7 @@ from policysched.app import (
     simulating,
 )
 from policysched.cluster import pod_shape
-from policysched.framework import explanation, interface, runtime
+from policysched.framework import explanation, handles, runtime
 
 if TYPE_CHECKING:
     from policysched.app import live_cluster
@@ -80,7 +80,7 @@ class Basis:
         """
         cluster = offline_cluster.empty(self.now)
         cache = cluster.cache
-        handle = interface.Handle(
+        handle = handles.Handle(
             _NoBinder(), cache.owners, storage=cache.storage, budgets=cache.budgets, rng=rng
         )
         profiles = policies.require(policies.make(self.policies, handle))
@@ -157,18 +157,18 @@ def require_profiles(policy_set: policies.PolicySet) -> None:
     policies.require(policies.make(policy_set, handle_of_nobody()))
 
 
-def handle_of_nobody() -> interface.Handle:
+def handle_of_nobody() -> handles.Handle:
     """Return what plugins are made with to see whether they can be."""
-    return interface.Handle(_NoBinder())
+    return handles.Handle(_NoBinder())
 
 
 class _NoBinder:
     """Stands where a binder must be: nothing is bound offline."""
 
-    async def bind(self, pod: pod_shape.PodInfo, node_name: str) -> interface.BindError | None:
+    async def bind(self, pod: pod_shape.PodInfo, node_name: str) -> handles.BindError | None:
         """Refuse."""
         del pod, node_name
-        return interface.BindError("there is no API server")
+        return handles.BindError("there is no API server")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -189,7 +189,7 @@ class Decider:
     shadows: simulating.Shadows
     policy_set: policies.PolicySet
     profiles: policies.Profiles
-    handle: interface.Handle
+    handle: handles.Handle
 
     def explain_all(self) -> Iterator[dict[str, Any]]:
         """Yield the report about each pending pod, considered alone, in the order of the file."""

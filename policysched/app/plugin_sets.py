@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 
-from policysched.framework import interface
+from policysched.framework import handles, interface
 from policysched.lang import spelling
 from policysched.plugins import defaults, registry
 
@@ -95,7 +95,7 @@ class _Choice:
 
 
 def assemble(
-    layers: Sequence[Layer], plugins: registry.Registry, handle: interface.Handle
+    layers: Sequence[Layer], plugins: registry.Registry, handle: handles.Handle
 ) -> PluginSet | list[Fault]:
     """Return the plugins that the layers ask for, or everything that is wrong with them."""
     faults = [fault for layer in layers for fault in _unknown_names(layer, plugins)]

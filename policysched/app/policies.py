@@ -13,7 +13,7 @@ from policysched.app import config, plugin_sets, policy_sources, profile_choice
 from policysched.cluster import metric_needs, shape_projection, snapshot
 from policysched.compiler import compiler, readings
 from policysched.compiler.rules import base
-from policysched.framework import interface, preemptions, profile, runtime, scorers, shadow
+from policysched.framework import handles, preemptions, profile, runtime, scorers, shadow
 from policysched.lang import checked, checker, diagnostics, rendering, source, spelling
 from policysched.plugins import registry
 
@@ -244,7 +244,7 @@ def compile_set(policy_set: PolicySet) -> compiler.CompiledProgram | None:
 
 def make(
     policy_set: PolicySet,
-    handle: interface.Handle,
+    handle: handles.Handle,
     compiled: compiler.CompiledProgram | None = None,
 ) -> Profiles | list[plugin_sets.Fault]:
     """Return the profiles with plugins of their own, or everything that is wrong with them.
@@ -316,13 +316,13 @@ def _candidates(
     spec: ProfileSpec,
     of_text: compiler.CompiledPolicies,
     plugins: registry.Registry,
-    handle: interface.Handle,
+    handle: handles.Handle,
 ) -> tuple[shadow.Candidate, ...]:
     """Return what is decided beside a profile, by plugins of its own that reach nothing outside."""
     apart = dataclasses.replace(
         handle,
         preemptions=preemptions.PreemptionsInProgress(),
-        volume_writer=interface.NoVolumeWriter(),
+        volume_writer=handles.NoVolumeWriter(),
         rng=None,
     )
     found = plugin_sets.assemble(spec.layers, plugins, apart)

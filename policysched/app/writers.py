@@ -9,7 +9,7 @@ import random
 from collections.abc import Coroutine
 
 from policysched import clock as clocks
-from policysched.framework import interface
+from policysched.framework import handles
 from policysched.kube import binding, client, event_recorder, eviction, pod_status, volume_writing
 from policysched.scheduler import ports
 from policysched.scheduler import scheduler as schedulers
@@ -39,10 +39,10 @@ class ApiWriters:
         """Return the ways out of the loop."""
         return ports.Outside(self.recorder, self._status_writer, self._evictor)
 
-    def handle(self, scheduler: schedulers.Scheduler, rng: random.Random) -> interface.Handle:
+    def handle(self, scheduler: schedulers.Scheduler, rng: random.Random) -> handles.Handle:
         """Return what plugins are made with; `rng` is for what is left to chance."""
         cache = scheduler.cache
-        return interface.Handle(
+        return handles.Handle(
             self._binder,
             cache.owners,
             scheduler.preemptions,

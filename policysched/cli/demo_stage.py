@@ -13,7 +13,7 @@ from policysched import errors
 from policysched.app import explaining, policies
 from policysched.cli import demo_facts
 from policysched.cluster import objects, snapshot
-from policysched.framework import interface, runtime
+from policysched.framework import handles, runtime
 from policysched.scheduler import decisions, ports
 from policysched.scheduler import scheduler as schedulers
 from policysched.sim import (
@@ -105,7 +105,7 @@ class Stage:
         """Go by what is in the folder; without a random generator the first name wins a tie."""
         self._policies = policies.load([str(self._folder)], {})
         cache = self._scheduler.cache
-        handle = interface.Handle(
+        handle = handles.Handle(
             self._server,
             cache.owners,
             self._scheduler.preemptions,

@@ -16,7 +16,7 @@ import enum
 import msgspec
 
 from policysched.cluster import objects, pod_shape
-from policysched.framework import interface
+from policysched.framework import handles
 from policysched.kube import client, decoding, errors, paths
 
 BIND_POLICY = client.CallPolicy(timeout_seconds=15.0, max_attempts=3, is_idempotent=False)
@@ -59,7 +59,7 @@ class ApiBinder:
     def __init__(self, api: client.ApiClient) -> None:
         self._api = api
 
-    async def bind(self, pod: pod_shape.PodInfo, node_name: str) -> interface.BindError | None:
+    async def bind(self, pod: pod_shape.PodInfo, node_name: str) -> handles.BindError | None:
         """Bind `pod`; None when it is bound to `node_name` afterwards, for certain."""
         metadata = pod.pod.metadata
         path = paths.pod_binding(metadata.namespace, metadata.name)
@@ -84,12 +84,12 @@ class ApiBinder:
 
     async def _settle(
         self, metadata: objects.ObjectMeta, node_name: str, error: errors.KubeError, failures: int
-    ) -> interface.BindError | _Open | None:
+    ) -> handles.BindError | _Open | None:
         """Find out what a failed call has led to."""
         try:
             bound_to = await self._node_of(metadata)
         except errors.NotFoundError:
-            return interface.BindError("the pod is gone")
+            return handles.BindError("the pod is gone")
         except errors.KubeError:
             return _Open.OPEN
         if bound_to == "" and _is_worth_repeating(error, failures):
@@ -128,23 +128,23 @@ def _is_worth_repeating(error: errors.KubeError, failures: int) -> bool:
             return False
 
 
-def _refusal(error: errors.KubeError) -> interface.BindError:
+def _refusal(error: errors.KubeError) -> handles.BindError:
     match error:
         case errors.NotFoundError():
-            return interface.BindError(f"the pod is gone: {error.message}")
+            return handles.BindError(f"the pod is gone: {error.message}")
         case errors.ApiError():
-            return interface.BindError(error.message)
+            return handles.BindError(error.message)
         case _:
-            return interface.BindError(str(error))
+            return handles.BindError(str(error))
 
 
 def _verdict(
     bound_to: str | None, node_name: str, error: errors.KubeError
-) -> interface.BindError | None:
+) -> handles.BindError | None:
     if bound_to is None:
-        return interface.BindError("the pod is gone: another one has its name")
+        return handles.BindError("the pod is gone: another one has its name")
     if bound_to == node_name:
         return None
     if bound_to:
-        return interface.BindError(f"the pod is already bound to `{bound_to}`")
+        return handles.BindError(f"the pod is already bound to `{bound_to}`")
     return _refusal(error)

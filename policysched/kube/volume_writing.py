@@ -15,7 +15,7 @@ from typing import TypeVar
 import msgspec
 
 from policysched.cluster import storage_objects
-from policysched.framework import interface
+from policysched.framework import handles
 from policysched.kube import client, decoding, errors, paths
 
 WRITE_POLICY = client.CallPolicy(timeout_seconds=15.0, max_attempts=5)
@@ -35,7 +35,7 @@ class ApiVolumeWriter:
 
     async def write_volume(
         self, volume: storage_objects.PersistentVolume
-    ) -> storage_objects.PersistentVolume | interface.WriteError:
+    ) -> storage_objects.PersistentVolume | handles.WriteError:
         """Write the claimRef, and the annotation of who set it; return the volume as it is then."""
         body = {
             "metadata": _metadata(volume, storage_objects.BOUND_BY_CONTROLLER),
@@ -46,7 +46,7 @@ class ApiVolumeWriter:
 
     async def write_claim(
         self, claim: storage_objects.PersistentVolumeClaim
-    ) -> storage_objects.PersistentVolumeClaim | interface.WriteError:
+    ) -> storage_objects.PersistentVolumeClaim | handles.WriteError:
         """Write the annotation of the selected node; return the claim as it is then."""
         meta = claim.metadata
         body = {"metadata": _metadata(claim, storage_objects.SELECTED_NODE)}
@@ -59,7 +59,7 @@ class ApiVolumeWriter:
         body: object,
         wanted: WrittenT,
         is_written: Callable[[WrittenT, WrittenT], bool],
-    ) -> WrittenT | interface.WriteError:
+    ) -> WrittenT | handles.WriteError:
         try:
             answer = await self._api.request(
                 "PATCH",
@@ -80,7 +80,7 @@ class ApiVolumeWriter:
         wanted: WrittenT,
         is_written: Callable[[WrittenT, WrittenT], bool],
         conflict: errors.ConflictError,
-    ) -> WrittenT | interface.WriteError:
+    ) -> WrittenT | handles.WriteError:
         """Return the newest version if it has what was to be written, else why it has not."""
         try:
             body = await self._api.request("GET", path, policy=WRITE_POLICY)
@@ -120,5 +120,5 @@ def _has_same_node(
     return is_same and newest.metadata.annotations.get(key) == wanted.metadata.annotations.get(key)
 
 
-def _refusal(error: errors.KubeError) -> interface.WriteError:
-    return interface.WriteError(error.message if isinstance(error, errors.ApiError) else str(error))
+def _refusal(error: errors.KubeError) -> handles.WriteError:
+    return handles.WriteError(error.message if isinstance(error, errors.ApiError) else str(error))

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from policysched.cluster import pod_shape
-from policysched.framework import cycle_state, interface, status
+from policysched.framework import cycle_state, handles, interface, status
 from policysched.plugins import names
 
 
@@ -17,7 +17,7 @@ class DefaultBinder:
 
     name = names.DEFAULT_BINDER
 
-    def __init__(self, binder: interface.Binder) -> None:
+    def __init__(self, binder: handles.Binder) -> None:
         """Bind through `binder`."""
         self._binder = binder
 

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from policysched.cluster import pod_shape, snapshot
-from policysched.framework import cycle_state, events, interface, messages, status
+from policysched.framework import cycle_state, events, handles, interface, messages, status
 from policysched.plugins import arguments, hints, names
 from policysched.plugins.kernels import victims
 
@@ -42,7 +42,7 @@ class DefaultPreemption:
 
     name = names.DEFAULT_PREEMPTION
 
-    def __init__(self, handle: interface.Handle, args: DefaultPreemptionArgs | None = None) -> None:
+    def __init__(self, handle: handles.Handle, args: DefaultPreemptionArgs | None = None) -> None:
         """Spare the budgets of `handle`; chance, if it has any, says where to begin looking.
 
         Without chance all nodes are looked at, so that the answer is the best there is.
@@ -53,7 +53,7 @@ class DefaultPreemption:
         self._rng = handle.rng
 
     @classmethod
-    def from_args(cls, args: arguments.Arguments, handle: interface.Handle) -> DefaultPreemption:
+    def from_args(cls, args: arguments.Arguments, handle: handles.Handle) -> DefaultPreemption:
         """Return the plugin for `DefaultPreemptionArgs`.
 
         Source: `apis/config/validation/validation_pluginargs.go`.

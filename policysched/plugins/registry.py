@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Mapping
 from importlib import metadata
 from typing import TypeAlias
 
-from policysched.framework import interface
+from policysched.framework import handles, interface
 from policysched.plugins import (
     arguments,
     default_binder,
@@ -46,7 +46,7 @@ from policysched.plugins import (
 
 ENTRY_POINT_GROUP = "policysched.plugins"
 
-PluginFactory: TypeAlias = Callable[[arguments.Arguments, interface.Handle], interface.Plugin]
+PluginFactory: TypeAlias = Callable[[arguments.Arguments, handles.Handle], interface.Plugin]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ class Registry:
         return tuple(sorted(self._factories))
 
     def create(
-        self, name: str, args: arguments.Arguments | None, handle: interface.Handle
+        self, name: str, args: arguments.Arguments | None, handle: handles.Handle
     ) -> interface.Plugin | PluginError:
         """Return the plugin, or why it cannot be made.
 
@@ -111,7 +111,7 @@ def with_entry_points(entry_points: Iterable[metadata.EntryPoint] | None = None)
 
 
 def _loading(entry_point: metadata.EntryPoint) -> PluginFactory:
-    def make(args: arguments.Arguments, handle: interface.Handle) -> interface.Plugin:
+    def make(args: arguments.Arguments, handle: handles.Handle) -> interface.Plugin:
         factory: PluginFactory = entry_point.load()
         return factory(args, handle)
 
@@ -127,7 +127,7 @@ def _told(name: str, error: Exception) -> str:
 def _plain(make: Callable[[], interface.Plugin]) -> PluginFactory:
     """Return the factory of a plugin that takes no arguments."""
 
-    def factory(args: arguments.Arguments, handle: interface.Handle) -> interface.Plugin:
+    def factory(args: arguments.Arguments, handle: handles.Handle) -> interface.Plugin:
         del handle
         arguments.refuse_all(args)
         return make()
@@ -140,7 +140,7 @@ def _configured(make: Callable[[arguments.Arguments], interface.Plugin]) -> Plug
     return lambda args, _handle: make(args)
 
 
-def _binder(args: arguments.Arguments, handle: interface.Handle) -> interface.Plugin:
+def _binder(args: arguments.Arguments, handle: handles.Handle) -> interface.Plugin:
     arguments.refuse_all(args)
     return default_binder.DefaultBinder(handle.binder)
 

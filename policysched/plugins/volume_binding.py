@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from policysched.cluster import columns, pod_shape, snapshot, storage
-from policysched.framework import apart, cycle_state, events, interface, status
+from policysched.framework import apart, cycle_state, events, handles, interface, status
 from policysched.plugins import (
     arguments,
     names,
@@ -75,7 +75,7 @@ class VolumeBinding:
     name = names.VOLUME_BINDING
     reads: ClassVar = interface.Reads.ANYTHING  # of volumes and claims, which differ pod by pod
 
-    def __init__(self, handle: interface.Handle, bind_timeout_seconds: float = 600.0) -> None:
+    def __init__(self, handle: handles.Handle, bind_timeout_seconds: float = 600.0) -> None:
         """Write to volumes and claims through `handle`."""
         self._writer = handle.volume_writer
         self._sleep = handle.sleep
@@ -83,7 +83,7 @@ class VolumeBinding:
         self._finder = volume_findings.Finder()
 
     @classmethod
-    def from_args(cls, args: arguments.Arguments, handle: interface.Handle) -> VolumeBinding:
+    def from_args(cls, args: arguments.Arguments, handle: handles.Handle) -> VolumeBinding:
         """Return the plugin for `VolumeBindingArgs`."""
         given = arguments.decode(args, VolumeBindingArgs)
         if given.bind_timeout_seconds < 0:

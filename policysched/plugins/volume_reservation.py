@@ -20,7 +20,7 @@ from policysched.cluster import (
     storage,
     storage_objects,
 )
-from policysched.framework import interface
+from policysched.framework import handles
 from policysched.plugins import volume_affinity, volume_findings
 from policysched.plugins.kernels import node_selection
 
@@ -125,8 +125,8 @@ def _annotated(metadata: objects.ObjectMeta, key: str, value: str) -> objects.Ob
 
 
 async def write(
-    reservation: Reservation, writer: interface.VolumeWriter
-) -> interface.WriteError | None:
+    reservation: Reservation, writer: handles.VolumeWriter
+) -> handles.WriteError | None:
     """Tell the API server; the first refusal ends it.
 
     Nothing is taken back there: a volume that has a claim from now on is found again by the next
@@ -134,13 +134,13 @@ async def write(
     """
     for number, binding in enumerate(reservation.bindings):
         volume = await writer.write_volume(binding.volume)
-        if isinstance(volume, interface.WriteError):
+        if isinstance(volume, handles.WriteError):
             return volume
         _replace(reservation, binding.volume, volume)
         reservation.bindings[number] = dataclasses.replace(binding, volume=volume)
     for number, promised in enumerate(reservation.provisions):
         claim = await writer.write_claim(promised)
-        if isinstance(claim, interface.WriteError):
+        if isinstance(claim, handles.WriteError):
             return claim
         _replace(reservation, promised, claim)
         reservation.provisions[number] = claim

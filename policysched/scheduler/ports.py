@@ -13,9 +13,9 @@ from collections.abc import Awaitable, Callable
 from typing import Protocol
 
 from policysched.cluster import pod_shape
-from policysched.framework import interface
+from policysched.framework import handles
 
-Binder = interface.Binder
+Binder = handles.Binder
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ import msgspec
 from policysched import clock as clocks
 from policysched.cluster import disruption_budgets, objects, pod_shape, storage_objects
 from policysched.cluster import storage as storages
-from policysched.framework import interface
+from policysched.framework import handles
 from policysched.scheduler import ports
 from policysched.sim import collection, faults, termination
 
@@ -125,11 +125,11 @@ class ApiServer:
 
     # --- ports of the scheduler -------------------------------------------------------------------
 
-    async def bind(self, pod: pod_shape.PodInfo, node_name: str) -> interface.BindError | None:
+    async def bind(self, pod: pod_shape.PodInfo, node_name: str) -> handles.BindError | None:
         """Bind a pod, after the delay of `faults`; None when the binding was made."""
         await self._sleep(self.faults.delay_seconds)
         if self.faults.refuses(self._rng):
-            return interface.BindError("the simulated API server refused the binding")
+            return handles.BindError("the simulated API server refused the binding")
         meta = pod.pod.metadata
         current = self.pods.find(meta.name, meta.namespace)
         refusal = _refusal(current, pod)
@@ -138,7 +138,7 @@ class ApiServer:
         self.pods.update(_bound(current, node_name, self._timestamp()))
         self.bind_count += 1
         if self.faults.loses_answer(self._rng):
-            return interface.BindError("the answer to the binding was lost")
+            return handles.BindError("the answer to the binding was lost")
         return None
 
     def set_condition(
@@ -214,10 +214,10 @@ class ApiServer:
         return self.now().strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def _refusal(current: objects.Pod | None, wanted: pod_shape.PodInfo) -> interface.BindError | None:
+def _refusal(current: objects.Pod | None, wanted: pod_shape.PodInfo) -> handles.BindError | None:
     """Return why `wanted` cannot be bound to `current`, the pod of that name."""
     if current is None:
-        return interface.BindError(f'pods "{wanted.pod.metadata.name}" not found')
+        return handles.BindError(f'pods "{wanted.pod.metadata.name}" not found')
     if wanted.pod.metadata.uid not in ("", current.metadata.uid):
         return _conflict(current, "the uid in the precondition is of another pod")
     if current.metadata.deletion_timestamp is not None:
@@ -229,8 +229,8 @@ def _refusal(current: objects.Pod | None, wanted: pod_shape.PodInfo) -> interfac
     return None
 
 
-def _conflict(pod: objects.Pod, problem: str) -> interface.BindError:
-    return interface.BindError(
+def _conflict(pod: objects.Pod, problem: str) -> handles.BindError:
+    return handles.BindError(
         f'Operation cannot be fulfilled on pods/binding "{pod.metadata.name}": {problem}'
     )
 

@@ -16,7 +16,7 @@ from typing import Generic, TypeVar
 import msgspec
 
 from policysched.cluster import objects, storage_objects
-from policysched.framework import interface
+from policysched.framework import handles
 from policysched.sim import api_server, collection
 
 _HOSTNAME = "kubernetes.io/hostname"
@@ -44,7 +44,7 @@ class VolumeFaults:
 
 
 class Volumes:
-    """The writes of VolumeBinding (`interface.VolumeWriter`), and the controllers behind them.
+    """The writes of VolumeBinding (`handles.VolumeWriter`), and the controllers behind them.
 
     Attributes:
         faults: may be changed at any time.
@@ -68,26 +68,26 @@ class Volumes:
 
     async def write_volume(
         self, volume: storage_objects.PersistentVolume
-    ) -> storage_objects.PersistentVolume | interface.WriteError:
+    ) -> storage_objects.PersistentVolume | handles.WriteError:
         """Write a volume; refused when it was changed since the version that is given."""
         return self._write(self._volumes, volume)
 
     async def write_claim(
         self, claim: storage_objects.PersistentVolumeClaim
-    ) -> storage_objects.PersistentVolumeClaim | interface.WriteError:
+    ) -> storage_objects.PersistentVolumeClaim | handles.WriteError:
         """Write a claim; refused when it was changed since the version that is given."""
         return self._write(self._claims, claim)
 
     def _write(
         self, objects_of_kind: collection.Collection[ObjectT], item: ObjectT
-    ) -> ObjectT | interface.WriteError:
+    ) -> ObjectT | handles.WriteError:
         if self.faults.refuse_next > 0:
             self.faults.refuse_next -= 1
-            return interface.WriteError("the object has been modified")
+            return handles.WriteError("the object has been modified")
         try:
             return objects_of_kind.update(item)
         except collection.ApiError as error:
-            return interface.WriteError(str(error))
+            return handles.WriteError(str(error))
 
     # --- the controllers --------------------------------------------------------------------------
 

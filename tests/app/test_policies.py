@@ -8,7 +8,7 @@ import pytest
 from policysched import errors
 from policysched.app import config, plugin_sets, policies
 from policysched.cluster import pod_shape
-from policysched.framework import interface
+from policysched.framework import handles
 from policysched.lang import source
 from policysched.plugins import defaults
 
@@ -16,12 +16,12 @@ from policysched.plugins import defaults
 class NoBinder:
     """Binds nothing."""
 
-    async def bind(self, pod: pod_shape.PodInfo, node_name: str) -> interface.BindError | None:
+    async def bind(self, pod: pod_shape.PodInfo, node_name: str) -> handles.BindError | None:
         """Refuse."""
-        return interface.BindError(f"{pod.key} is not bound to {node_name}")
+        return handles.BindError(f"{pod.key} is not bound to {node_name}")
 
 
-HANDLE = interface.Handle(NoBinder())
+HANDLE = handles.Handle(NoBinder())
 
 
 def _made(text: str, configuration: config.Config | None = None) -> policies.Profiles:
@@ -267,7 +267,7 @@ def test_shadow_policies_are_described_and_have_plugins_of_their_own() -> None:
     made = policies.require(
         policies.make(
             policies.from_sources([source.SourceText("test.policy", text)], {}),
-            interface.Handle(NoBinder()),
+            handles.Handle(NoBinder()),
         )
     )
     assert [line for line in policies.describe(made) if "shadow" in line] == [

@@ -8,7 +8,7 @@ import pytest
 
 from policysched.app import offline_cluster, profile_choice, simulating
 from policysched.cluster import pod_shape, snapshot
-from policysched.framework import cycle_state, interface, profile, runtime, status
+from policysched.framework import cycle_state, handles, interface, profile, runtime, status
 from policysched.plugins import default_preemption, node_resources_fit, priority_sort
 from tests import builders
 
@@ -136,7 +136,7 @@ def _preempting(
     cluster.cache.set_node(builders.make_node("n2").capacity(cpu="4", memory="8Gi").build())
     for info in cluster.pending:
         cluster.cache.nominated.nominate(info, info.pod.status.nominated_node_name)
-    handle = interface.Handle(Binds(), budgets=cluster.cache.budgets, rng=rng)
+    handle = handles.Handle(Binds(), budgets=cluster.cache.budgets, rng=rng)
     plugins = (
         priority_sort.PrioritySort(),
         node_resources_fit.NodeResourcesFit(),
@@ -150,9 +150,9 @@ def _preempting(
 class Binds:
     """A binder that nobody asks."""
 
-    async def bind(self, pod: pod_shape.PodInfo, node_name: str) -> interface.BindError | None:
+    async def bind(self, pod: pod_shape.PodInfo, node_name: str) -> handles.BindError | None:
         """Refuse."""
-        return interface.BindError(f"{pod.key} is not bound to {node_name}")
+        return handles.BindError(f"{pod.key} is not bound to {node_name}")
 
 
 def test_a_preempting_pod_goes_where_room_was_made() -> None:

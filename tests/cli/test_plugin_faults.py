@@ -10,7 +10,7 @@ import pytest
 from policysched import errors
 from policysched.cli import main
 from policysched.cluster import pod_shape, snapshot
-from policysched.framework import cycle_state, interface, status
+from policysched.framework import cycle_state, handles, interface, status
 from policysched.plugins import arguments, registry
 from tests.cli import clusters
 
@@ -30,7 +30,7 @@ class Brittle:
         raise ZeroDivisionError("division by zero")
 
 
-def make(args: arguments.Arguments, handle: interface.Handle) -> Brittle:
+def make(args: arguments.Arguments, handle: handles.Handle) -> Brittle:
     """Make it, as the entry point of its package."""
     return Brittle()
 

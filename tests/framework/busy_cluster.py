@@ -27,7 +27,15 @@ from policysched.cluster import (
     selectors,
     snapshot,
 )
-from policysched.framework import cycle_state, interface, profile, runtime, standings, status
+from policysched.framework import (
+    cycle_state,
+    handles,
+    interface,
+    profile,
+    runtime,
+    standings,
+    status,
+)
 from policysched.lang import source
 from tests import builders, storage_builders
 from tests.framework import busy_objects, busy_policies
@@ -185,7 +193,7 @@ class BusyCluster:
 
     def _make_profiles(self) -> policies.Profiles:
         cache = self._cache
-        handle = interface.Handle(
+        handle = handles.Handle(
             volume_worlds.NoBinder(), cache.owners, storage=cache.storage, budgets=cache.budgets
         )
         return policies.require(policies.make(_checked(self._policy), handle))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from policysched.cluster import pod_shape
-from policysched.framework import interface
+from policysched.framework import handles
 from policysched.kube import binding
 from tests import builders
 from tests.kube.asynchronous import asynchronous
@@ -32,7 +32,7 @@ def stored(node_name: str, uid: str = POD.uid) -> Answer:
     return json_body({"metadata": meta, "spec": {"nodeName": node_name, "containers": None}})
 
 
-async def bind(pod: pod_shape.PodInfo, server: FakeServer) -> interface.BindError | None:
+async def bind(pod: pod_shape.PodInfo, server: FakeServer) -> handles.BindError | None:
     """Bind to node n1."""
     async with server.client() as api:
         return await binding.ApiBinder(api).bind(pod, "n1")
@@ -76,46 +76,46 @@ async def test_a_binding_as_it_arrives() -> None:
         pytest.param(
             [ASSIGNED],
             [stored("n2")],
-            interface.BindError("the pod is already bound to `n2`"),
+            handles.BindError("the pod is already bound to `n2`"),
             id="another scheduler was faster",
         ),
         pytest.param(
             [DELETING],
             [stored("")],
-            interface.BindError("pod web is being deleted, cannot be assigned to a host"),
+            handles.BindError("pod web is being deleted, cannot be assigned to a host"),
             id="being deleted",
         ),
         pytest.param(
             [status(404, "NotFound", 'pods "web" not found')],
             [],
-            interface.BindError('the pod is gone: pods "web" not found'),
+            handles.BindError('the pod is gone: pods "web" not found'),
             id="deleted",
         ),
         pytest.param(
             [status(409, "Conflict", "Precondition failed: UID in precondition")],
             [stored("", uid="another")],
-            interface.BindError("the pod is gone: another one has its name"),
+            handles.BindError("the pod is gone: another one has its name"),
             id="created anew",
         ),
         pytest.param(
-            [drop], [status(404)], interface.BindError("the pod is gone"), id="gone meanwhile"
+            [drop], [status(404)], handles.BindError("the pod is gone"), id="gone meanwhile"
         ),
         pytest.param(
             [status(403, "Forbidden", "no binding for you")],
             [],
-            interface.BindError("no binding for you"),
+            handles.BindError("no binding for you"),
             id="not allowed",
         ),
         pytest.param(
             [status(422, "Invalid", "target.kind: unsupported")],
             [],
-            interface.BindError("target.kind: unsupported"),
+            handles.BindError("target.kind: unsupported"),
             id="invalid",
         ),
         pytest.param(
             [status(500, "InternalError", "a webhook fails")],
             [stored("")],
-            interface.BindError("a webhook fails"),
+            handles.BindError("a webhook fails"),
             id="server fails",
         ),
         pytest.param(
@@ -128,7 +128,7 @@ async def test_a_binding_as_it_arrives() -> None:
 )
 @asynchronous
 async def test_what_the_answers_mean(
-    posts: list[Answer], gets: list[Answer], outcome: interface.BindError | None
+    posts: list[Answer], gets: list[Answer], outcome: handles.BindError | None
 ) -> None:
     """A pod counts as bound exactly when the server has it on our node."""
     async with FakeServer() as server:

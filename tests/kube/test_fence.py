@@ -9,7 +9,7 @@ from aiohttp import web
 
 from policysched import clock as clocks
 from policysched.cluster import pod_shape
-from policysched.framework import interface
+from policysched.framework import handles
 from policysched.kube import binding, client, errors, event_recorder, fence, pod_status
 from policysched.scheduler import ports
 from tests import builders
@@ -157,17 +157,17 @@ def closing(writes: fence.Fence, answer: Answer) -> Answer:
         pytest.param("n1", None, id="it was bound"),
         pytest.param(
             "",
-            interface.BindError("nothing is written without the lease of the leader"),
+            handles.BindError("nothing is written without the lease of the leader"),
             id="it was not bound",
         ),
         pytest.param(
-            "n2", interface.BindError("the pod is already bound to `n2`"), id="by the next leader"
+            "n2", handles.BindError("the pod is already bound to `n2`"), id="by the next leader"
         ),
     ],
 )
 @asynchronous
 async def test_a_binding_without_an_answer_is_looked_up_but_not_repeated(
-    node_name: str, outcome: interface.BindError | None
+    node_name: str, outcome: handles.BindError | None
 ) -> None:
     """Who has lost the lease asks what became of a binding, and never binds again."""
     writes, _ = new_fence(is_open=True)

@@ -7,7 +7,7 @@ import inspect
 import pytest
 
 from policysched import clock as clocks
-from policysched.framework import interface
+from policysched.framework import handles
 from policysched.kube import (
     binding,
     client,
@@ -26,7 +26,7 @@ def adapters(
     ports.PodStatusWriter,
     ports.EventRecorder,
     ports.Evictor,
-    interface.VolumeWriter,
+    handles.VolumeWriter,
 ]:
     """Return one of each; that this has the right types is checked by mypy."""
     return (
@@ -41,7 +41,7 @@ def adapters(
 @pytest.mark.parametrize(
     "port, adapter, method",
     [
-        pytest.param(interface.Binder, binding.ApiBinder, "bind", id="binder"),
+        pytest.param(handles.Binder, binding.ApiBinder, "bind", id="binder"),
         pytest.param(
             ports.PodStatusWriter, pod_status.PodStatusWriter, "set_condition", id="status writer"
         ),
@@ -49,10 +49,10 @@ def adapters(
             ports.PodStatusWriter, pod_status.PodStatusWriter, "nominate", id="nominations"
         ),
         pytest.param(
-            interface.VolumeWriter, volume_writing.ApiVolumeWriter, "write_volume", id="volumes"
+            handles.VolumeWriter, volume_writing.ApiVolumeWriter, "write_volume", id="volumes"
         ),
         pytest.param(
-            interface.VolumeWriter, volume_writing.ApiVolumeWriter, "write_claim", id="claims"
+            handles.VolumeWriter, volume_writing.ApiVolumeWriter, "write_claim", id="claims"
         ),
         pytest.param(ports.Evictor, eviction.PodEvictor, "evict", id="evictor"),
         pytest.param(

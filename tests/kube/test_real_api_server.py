@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from policysched.cluster import objects, pod_shape
-from policysched.framework import interface
+from policysched.framework import handles
 from policysched.kube import (
     binding,
     client,
@@ -150,7 +150,7 @@ async def test_binding(
             (one["type"], one["status"]) for one in stored["status"]["conditions"]
         }
         assert await binder.bind(pod, "node-1") is None
-        refused = interface.BindError("the pod is already bound to `node-1`")
+        refused = handles.BindError("the pod is already bound to `node-1`")
         assert await binder.bind(pod, "node-2") == refused
 
 
@@ -168,7 +168,7 @@ async def test_binding_what_is_not_there(
         assert "the pod is gone" in gone.message
         create_pod(control_plane, namespace, "web")
         another = await binder.bind(old, "node-1")
-        assert another == interface.BindError("the pod is gone: another one has its name")
+        assert another == handles.BindError("the pod is gone: another one has its name")
         assert "nodeName" not in control_plane.client.pod(namespace, "web")["spec"]
         gated = create_pod(control_plane, namespace, "gated", schedulingGates=[{"name": "quota"}])
         refused = await binder.bind(gated, "node-1")

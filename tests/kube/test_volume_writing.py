@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from policysched.cluster import storage_objects
-from policysched.framework import interface
+from policysched.framework import handles
 from policysched.kube import volume_writing
 from tests import storage_builders
 from tests.kube.asynchronous import asynchronous
@@ -54,9 +54,9 @@ def with_claim(uid: str) -> storage_objects.PersistentVolumeSpec:
     )
 
 
-def refused(message: str) -> interface.WriteError:
+def refused(message: str) -> handles.WriteError:
     """Spell a refusal shortly."""
-    return interface.WriteError(message)
+    return handles.WriteError(message)
 
 
 async def write(
@@ -70,7 +70,7 @@ async def write(
             answer: Any = await writer.write_volume(item)
         else:
             answer = await writer.write_claim(item)
-    return answer if isinstance(answer, interface.WriteError) else answer.metadata.resource_version
+    return answer if isinstance(answer, handles.WriteError) else answer.metadata.resource_version
 
 
 @asynchronous
@@ -188,7 +188,7 @@ async def test_what_the_answers_mean(
     path: str,
     patches: list[Answer],
     gets: list[Answer],
-    outcome: interface.WriteError | str,
+    outcome: handles.WriteError | str,
 ) -> None:
     """A write has succeeded exactly when the server has what was to be written."""
     async with FakeServer() as server:

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from policysched.cluster import disruption_budgets, objects, pod_shape, selectors
-from policysched.framework import events, interface, preemptions, profile, runtime, status
+from policysched.framework import events, handles, interface, preemptions, profile, runtime, status
 from policysched.plugins import arguments, default_preemption, names, registry
 from policysched.plugins.kernels import victims
 from tests import builders
@@ -32,12 +32,12 @@ PREEMPTOR = builders.make_pod("preemptor").requests(cpu="3").priority(100)
 class _NoBinder:
     """Binds nothing."""
 
-    async def bind(self, pod: pod_shape.PodInfo, node_name: str) -> interface.BindError | None:
+    async def bind(self, pod: pod_shape.PodInfo, node_name: str) -> handles.BindError | None:
         """Refuse."""
-        return interface.BindError(f"{pod.key} is not bound to {node_name}")
+        return handles.BindError(f"{pod.key} is not bound to {node_name}")
 
 
-HANDLE = interface.Handle(_NoBinder())
+HANDLE = handles.Handle(_NoBinder())
 
 
 def on(

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from policysched.framework import interface, profile, runtime
+from policysched.framework import handles, profile, runtime
 from policysched.plugins import default_preemption, node_resources_fit
 from tests import builders
 from tests.scheduler import fakes
@@ -20,7 +20,7 @@ def test_among_equal_nodes_the_nominated_one_is_chosen(nominated: str, seed: int
     nodes = [builders.make_node(name).capacity(cpu="1", pods=5) for name in names]
     pods = [builders.make_pod(f"v-{name}").node(name).requests(cpu="1") for name in names]
     cluster = builders.make_cache(nodes, pods)
-    handle = interface.Handle(_NoBinder(), rng=None if seed is None else random.Random(seed))
+    handle = handles.Handle(_NoBinder(), rng=None if seed is None else random.Random(seed))
     plugins = (
         node_resources_fit.NodeResourcesFit.from_args({}),
         default_preemption.DefaultPreemption(handle),
@@ -37,6 +37,6 @@ def test_among_equal_nodes_the_nominated_one_is_chosen(nominated: str, seed: int
 
 
 class _NoBinder:
-    async def bind(self, pod: object, node_name: str) -> interface.BindError | None:
+    async def bind(self, pod: object, node_name: str) -> handles.BindError | None:
         """Bind nothing."""
-        return interface.BindError("nothing is bound here")
+        return handles.BindError("nothing is bound here")

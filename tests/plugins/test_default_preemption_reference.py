@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from policysched.cluster import disruption_budgets, objects, pod_counts, pod_shape, snapshot
-from policysched.framework import interface, profile, runtime
+from policysched.framework import handles, profile, runtime
 from policysched.plugins import default_preemption, names, registry
 from policysched.plugins.kernels import victims
 from tests.plugins import strategies, worlds
@@ -32,12 +32,12 @@ PLUGINS = (
 class _NoBinder:
     """Binds nothing: decisions are all that is compared."""
 
-    async def bind(self, pod: pod_shape.PodInfo, node_name: str) -> interface.BindError | None:
+    async def bind(self, pod: pod_shape.PodInfo, node_name: str) -> handles.BindError | None:
         """Refuse."""
-        return interface.BindError(f"{pod.key} is not bound to {node_name}")
+        return handles.BindError(f"{pod.key} is not bound to {node_name}")
 
 
-HANDLE = interface.Handle(_NoBinder())
+HANDLE = handles.Handle(_NoBinder())
 STARTS = ("2026-01-05T11:00:00Z", "2026-01-05T11:30:00Z")
 PRIORITIES = st.sampled_from((-5, 0, 10, 10, 50))
 

@@ -7,7 +7,7 @@ import random
 import pytest
 
 from policysched.cluster import disruption_budgets, objects, pod_shape
-from policysched.framework import interface, profile, runtime
+from policysched.framework import handles, profile, runtime
 from policysched.plugins import default_preemption, node_resources_fit, node_unschedulable
 from tests import builders
 
@@ -16,9 +16,9 @@ _STEPS = 60
 
 
 class _NoBinder:
-    async def bind(self, pod: object, node_name: str) -> interface.BindError | None:
+    async def bind(self, pod: object, node_name: str) -> handles.BindError | None:
         """Bind nothing."""
-        return interface.BindError("nothing is bound here")
+        return handles.BindError("nothing is bound here")
 
 
 class _World:
@@ -40,7 +40,7 @@ class _World:
             self.add_pod()
 
     def _framework(self, shapes_kept: int) -> runtime.Framework:
-        handle = interface.Handle(_NoBinder(), budgets=self.cache.budgets, rng=random.Random(1))
+        handle = handles.Handle(_NoBinder(), budgets=self.cache.budgets, rng=random.Random(1))
         plugins = (
             node_unschedulable.NodeUnschedulable(),
             node_resources_fit.NodeResourcesFit(),

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from policysched.cluster import objects, owner_selectors, pod_shape
-from policysched.framework import cycle_state, interface, queued_pod, status
+from policysched.framework import cycle_state, handles, interface, queued_pod, status
 from policysched.plugins import (
     default_binder,
     node_affinity,
@@ -60,10 +60,10 @@ def test_priority_sort() -> None:
 class RecordingBinder:
     """Notes bindings and gives a fixed answer."""
 
-    answer: interface.BindError | None
+    answer: handles.BindError | None
     bound: list[tuple[str, str]] = dataclasses.field(default_factory=list)
 
-    async def bind(self, pod: pod_shape.PodInfo, node_name: str) -> interface.BindError | None:
+    async def bind(self, pod: pod_shape.PodInfo, node_name: str) -> handles.BindError | None:
         """Note the binding."""
         self.bound.append((pod.key, node_name))
         return self.answer
@@ -74,7 +74,7 @@ class RecordingBinder:
     [
         pytest.param(None, status.Code.SUCCESS, (), id="accepted"),
         pytest.param(
-            interface.BindError("pod a is already assigned to node n2"),
+            handles.BindError("pod a is already assigned to node n2"),
             status.Code.ERROR,
             ("pod a is already assigned to node n2",),
             id="conflict",
@@ -82,7 +82,7 @@ class RecordingBinder:
     ],
 )
 def test_default_binder(
-    answer: interface.BindError | None, code: status.Code, reasons: tuple[str, ...]
+    answer: handles.BindError | None, code: status.Code, reasons: tuple[str, ...]
 ) -> None:
     """The binder is asked once, and its refusal is an error in the server's words."""
     binder = RecordingBinder(answer)

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from policysched.framework import interface
+from policysched.framework import handles
 from policysched.plugins import defaults, names, registry
 from tests.plugins.volume_worlds import NoBinder
 
-HANDLE = interface.Handle(NoBinder())
+HANDLE = handles.Handle(NoBinder())
 SHAPE = {"shape": [{"utilization": 0, "score": 0}, {"utilization": 100, "score": 10}]}
 ZONE = {"topologyKey": "zone", "maxSkew": 1, "whenUnsatisfiable": "ScheduleAnyway"}
 EMPTY_TERM: dict[str, Any] = {
@@ -377,7 +377,7 @@ class Budget:
         self.limit = limit
 
     @classmethod
-    def from_args(cls, args: dict[str, Any], handle: interface.Handle) -> Budget:
+    def from_args(cls, args: dict[str, Any], handle: handles.Handle) -> Budget:
         """Refuse a negative limit."""
         if args["limit"] < 0:
             raise ValueError("`limit` must not be negative")

@@ -13,7 +13,7 @@ import pytest
 
 from policysched.app import policies
 from policysched.cluster import objects, pod_shape, snapshot
-from policysched.framework import interface, kept_totals, runtime, shape_answers, standings
+from policysched.framework import handles, kept_totals, runtime, shape_answers, standings
 from tests import builders
 from tests.plugins import strategies, worlds
 
@@ -28,18 +28,16 @@ _ALL_POINTS = 6
 
 
 class _NoBinder:
-    async def bind(self, pod: pod_shape.PodInfo, node_name: str) -> interface.BindError | None:
+    async def bind(self, pod: pod_shape.PodInfo, node_name: str) -> handles.BindError | None:
         """Bind nothing."""
         await asyncio.sleep(0)
-        return interface.BindError(f"{pod.key} is not to be bound to {node_name}")
+        return handles.BindError(f"{pod.key} is not to be bound to {node_name}")
 
 
 def _framework(world: worlds.World, shapes_kept: int) -> runtime.Framework:
     """Return kube-scheduler's default profile."""
     cache = world.built.cache
-    handle = interface.Handle(
-        _NoBinder(), cache.owners, storage=cache.storage, budgets=cache.budgets
-    )
+    handle = handles.Handle(_NoBinder(), cache.owners, storage=cache.storage, budgets=cache.budgets)
     profiles = policies.require(policies.make(policies.load((), {}, _NAME), handle))
     return runtime.Framework(profiles.by_name[_NAME], None, shapes_kept=shapes_kept)
 

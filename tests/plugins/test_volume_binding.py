@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from policysched.cluster import objects, storage_objects
-from policysched.framework import interface
+from policysched.framework import handles
 from policysched.plugins import arguments, registry, volume_binding
 from policysched.plugins.volume_findings import Verdict
 from tests.builders import PodBuilder, expression, node_term
@@ -52,7 +52,7 @@ ZONES = ({ZONE: "a"}, {ZONE: "b"})
 
 def plugin(args: arguments.Arguments | None = None) -> volume_binding.VolumeBinding:
     """Return the plugin as a profile makes it."""
-    made = registry.built_in().create("VolumeBinding", args, interface.Handle(NoBinder()))
+    made = registry.built_in().create("VolumeBinding", args, handles.Handle(NoBinder()))
     assert isinstance(made, volume_binding.VolumeBinding)
     return made
 
@@ -584,7 +584,7 @@ def test_reasons_are_told_together() -> None:
 )
 def test_arguments_are_checked(args: dict[str, object], problem: str) -> None:
     """What kube-scheduler refuses with default feature gates is refused here."""
-    made = registry.built_in().create("VolumeBinding", args, interface.Handle(NoBinder()))
+    made = registry.built_in().create("VolumeBinding", args, handles.Handle(NoBinder()))
     assert isinstance(made, registry.PluginError)
     assert made.problem == problem
 

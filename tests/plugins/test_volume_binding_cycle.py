@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from policysched.cluster import objects, pod_shape, storage_objects
-from policysched.framework import cycle_state, interface, status
+from policysched.framework import cycle_state, handles, status
 from policysched.plugins import volume_binding
 from tests.builders import Cluster, PodBuilder, expression, make_node, node_term
 from tests.plugins import asking
@@ -22,7 +22,7 @@ MADE = make_class("made")
 ON_N1 = node_term(expression("kubernetes.io/hostname", "In", "n1"))
 ON_N2 = node_term(expression("kubernetes.io/hostname", "In", "n2"))
 WAITING = pod.claim("c")
-REFUSED = interface.WriteError("the object has been modified")
+REFUSED = handles.WriteError("the object has been modified")
 
 
 @dataclasses.dataclass
@@ -42,22 +42,22 @@ class Server:
     tells: list[list[Any]] = dataclasses.field(default_factory=list)
     waited_seconds: list[float] = dataclasses.field(default_factory=list)
 
-    async def bind(self, pod: pod_shape.PodInfo, node_name: str) -> interface.BindError | None:
+    async def bind(self, pod: pod_shape.PodInfo, node_name: str) -> handles.BindError | None:
         """Refuse: this is not about bindings."""
-        return interface.BindError("nothing is bound here")
+        return handles.BindError("nothing is bound here")
 
     async def write_volume(
         self, volume: storage_objects.PersistentVolume
-    ) -> storage_objects.PersistentVolume | interface.WriteError:
+    ) -> storage_objects.PersistentVolume | handles.WriteError:
         """Write a volume."""
-        answer: storage_objects.PersistentVolume | interface.WriteError = self._write(volume)
+        answer: storage_objects.PersistentVolume | handles.WriteError = self._write(volume)
         return answer
 
     async def write_claim(
         self, claim: storage_objects.PersistentVolumeClaim
-    ) -> storage_objects.PersistentVolumeClaim | interface.WriteError:
+    ) -> storage_objects.PersistentVolumeClaim | handles.WriteError:
         """Write a claim."""
-        answer: storage_objects.PersistentVolumeClaim | interface.WriteError = self._write(claim)
+        answer: storage_objects.PersistentVolumeClaim | handles.WriteError = self._write(claim)
         return answer
 
     def _write(self, item: Any) -> Any:
@@ -150,7 +150,7 @@ def reserved(
     """Return a pod that is assumed on a node where it fits."""
     cluster = world(*stored).build()
     server = Server(cluster, refuses)
-    handle = interface.Handle(server, volume_writer=server, sleep=server.sleep)
+    handle = handles.Handle(server, volume_writer=server, sleep=server.sleep)
     plugin = volume_binding.VolumeBinding(handle, timeout_seconds)
     return reserved_by(plugin, server, waiting, node_name)
 
@@ -184,7 +184,7 @@ def test_a_pod_without_claims_has_nothing_to_do() -> None:
     """What was never asked about a pod answers for it without a look."""
     cluster = world().build()
     server = Server(cluster)
-    plugin = volume_binding.VolumeBinding(interface.Handle(server))
+    plugin = volume_binding.VolumeBinding(handles.Handle(server))
     info = cluster.info(pod)
     found = Reserved(plugin, server, info, asking.state_for(info), "n1")
     assert plugin.reserve(found.state, info, "n1").is_success

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from policysched.cluster import objects
-from policysched.framework import interface
+from policysched.framework import handles
 from policysched.plugins import volume_binding
 from tests.builders import PodBuilder, make_node, make_pod
 from tests.plugins import hinting
@@ -95,7 +95,7 @@ USELESS = [
 
 def would_queue(happening: Happening, pod: PodBuilder = waiting) -> bool:
     """Return whether an event brings the waiting pod back."""
-    plugin = volume_binding.VolumeBinding(interface.Handle(NoBinder()))
+    plugin = volume_binding.VolumeBinding(handles.Handle(NoBinder()))
     return hinting.would_queue(plugin, pod, happening)
 
 

@@ -10,7 +10,7 @@ import hypothesis.strategies as st
 import msgspec
 
 from policysched.cluster import objects, storage_objects
-from policysched.framework import cycle_state, interface
+from policysched.framework import cycle_state, handles
 from policysched.plugins import volume_binding
 from tests import builders, storage_builders
 from tests.plugins import asking, volume_strategies, volume_worlds
@@ -25,7 +25,7 @@ class World:
         self.nodes: dict[str, objects.Node] = {}
         self.plain = reference.Stored()
         self.versions = 0
-        self.plugin = volume_binding.VolumeBinding(interface.Handle(volume_worlds.NoBinder()))
+        self.plugin = volume_binding.VolumeBinding(handles.Handle(volume_worlds.NoBinder()))
 
     def set_node(self, node: objects.Node) -> None:
         """Add or change a node."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from policysched.framework import interface
+from policysched.framework import handles
 from policysched.plugins import volume_binding
 from tests import storage_builders
 from tests.builders import make_cache, make_node
@@ -64,7 +64,7 @@ def test_volumes_without_a_csi_counterpart(
         make_csi_node("n3", migrated=[GCE_PD]),
         *stored,
     )
-    handle = interface.Handle(NoBinder(), storage=cluster.cache.storage)
+    handle = handles.Handle(NoBinder(), storage=cluster.cache.storage)
     plugin = volume_binding.VolumeBinding.from_args({}, handle)
     info, snap = cluster.info(waiting), cluster.cache.snapshot()
     state = asking.state_for(info)

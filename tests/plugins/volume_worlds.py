@@ -6,7 +6,7 @@ import dataclasses
 from typing import Any
 
 from policysched.cluster import pod_shape, storage_objects, volume_sources
-from policysched.framework import interface, status
+from policysched.framework import handles, status
 from tests import storage_builders
 from tests.builders import Cluster, PodBuilder, make_cache, make_node, make_pod
 from tests.plugins import asking
@@ -23,9 +23,9 @@ placed = make_pod("placed").node("n1")
 class NoBinder:
     """Stands where a binder must be."""
 
-    async def bind(self, pod: pod_shape.PodInfo, node_name: str) -> interface.BindError | None:
+    async def bind(self, pod: pod_shape.PodInfo, node_name: str) -> handles.BindError | None:
         """Refuse."""
-        return interface.BindError("nothing is bound here")
+        return handles.BindError("nothing is bound here")
 
 
 @dataclasses.dataclass(frozen=True)

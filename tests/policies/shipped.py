@@ -10,7 +10,7 @@ from typing import Any
 from policysched import _resources
 from policysched.app import explaining, policies
 from policysched.cluster import metric_table, objects, pod_shape
-from policysched.framework import interface, runtime
+from policysched.framework import handles, runtime
 from tests import builders
 
 FOLDER = _resources.folder("policies")
@@ -23,10 +23,10 @@ Loads = Mapping[str, Mapping[str, float]]
 
 
 class _NoBinder:
-    async def bind(self, pod: pod_shape.PodInfo, node_name: str) -> interface.BindError | None:
+    async def bind(self, pod: pod_shape.PodInfo, node_name: str) -> handles.BindError | None:
         """Refuse: nothing is bound here."""
         del pod, node_name
-        return interface.BindError("there is no API server")
+        return handles.BindError("there is no API server")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -63,13 +63,13 @@ class Answer:
 def framework(profile: str, *files: pathlib.Path) -> runtime.Framework:
     """Return the profile of that name that the files (default: all shipped ones) declare."""
     policy_set = policies.load([str(file) for file in files or (FOLDER,)], {})
-    made = policies.require(policies.make(policy_set, interface.Handle(_NoBinder())))
+    made = policies.require(policies.make(policy_set, handles.Handle(_NoBinder())))
     return runtime.Framework(made.by_name[profile], None)
 
 
 def framework_of_no_policy() -> runtime.Framework:
     """Return what `run` uses when it is given no policy."""
-    made = policies.require(policies.make(policies.load([], {}), interface.Handle(_NoBinder())))
+    made = policies.require(policies.make(policies.load([], {}), handles.Handle(_NoBinder())))
     return runtime.Framework(made.by_name["policysched"], None)
 
 

@@ -19,7 +19,7 @@ import numpy as np
 from policysched import clock as clocks
 from policysched.app import policies
 from policysched.cluster import objects, snapshot
-from policysched.framework import interface, runtime
+from policysched.framework import handles, runtime
 from policysched.lang import source
 from policysched.promapi import connection, live_source, settings, status
 from policysched.promapi import source as sources
@@ -201,7 +201,7 @@ class World:
         outside = ports.Outside(self._cluster, self._cluster, self._cluster)
         self.scheduler = schedulers.Scheduler({}, outside, self._time.clock)
         found = policies.from_sources([source.SourceText("hostile.policy", POLICY)], {})
-        handle = interface.Handle(self._cluster)
+        handle = handles.Handle(self._cluster)
         profiles = policies.require(policies.make(found, handle))
         self.scheduler.set_profiles(
             {name: runtime.Framework(one, None) for name, one in profiles.by_name.items()},
@@ -289,7 +289,7 @@ class World:
             totals = decision.standing.totals
             expected = [100 * points.get(name, math.nan) for name in decision.standing.nodes]
             if not np.allclose(totals, expected, atol=1.0):
-                self.problems.append(f"{where}: has {totals.tolist()}")
+                self.problems.append(f"{where}: has {list(totals)}")
 
     # --- what the source asks for -----------------------------------------------------------------
 

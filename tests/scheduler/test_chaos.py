@@ -10,7 +10,7 @@ import pytest
 
 from policysched import clock as clocks
 from policysched.cluster import objects, pod_requests
-from policysched.framework import interface, profile, runtime
+from policysched.framework import handles, profile, runtime
 from policysched.plugins import defaults, registry
 from policysched.scheduler import ports, scheduler
 from policysched.sim import api_server, virtual_time, workload
@@ -22,7 +22,7 @@ REFUSES_OURS = objects.Taint(key="theirs", effect="NoSchedule")
 
 
 def _framework(server: api_server.ApiServer, seed: int) -> runtime.Framework:
-    handle = interface.Handle(server)
+    handle = handles.Handle(server)
     plugins = []
     for default in defaults.DEFAULT_PLUGINS:
         plugin = registry.built_in().create(default.name, None, handle)

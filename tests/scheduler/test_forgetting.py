@@ -12,7 +12,7 @@ import pytest
 
 from policysched import clock as clocks
 from policysched.cluster import columns, objects, pod_shape
-from policysched.framework import interface, profile, queued_pod, runtime
+from policysched.framework import handles, profile, queued_pod, runtime
 from policysched.plugins import defaults, registry
 from policysched.scheduler import ports, scheduler
 from policysched.sim import api_server, driver, virtual_time, workload
@@ -28,7 +28,7 @@ _KEPT_BY_PREEMPTION = 2 * 3 * 4
 
 
 def _framework(server: api_server.ApiServer) -> runtime.Framework:
-    handle = interface.Handle(server)
+    handle = handles.Handle(server)
     plugins = []
     for default in defaults.DEFAULT_PLUGINS:
         plugin = registry.built_in().create(default.name, None, handle)

@@ -13,7 +13,7 @@ import pytest
 
 from policysched import clock as clocks
 from policysched.cluster import objects, pod_requests
-from policysched.framework import interface, profile, runtime
+from policysched.framework import handles, profile, runtime
 from policysched.plugins import defaults, registry
 from policysched.scheduler import ports, scheduler
 from policysched.sim import api_server, virtual_time
@@ -25,7 +25,7 @@ CPU_MILLI = 4000
 PREEMPTED = re.compile(r"Preempted by pod (?P<uid>\S+) on node (?P<node>[\w-]+)")
 
 
-def _framework(handle: interface.Handle, seed: int) -> runtime.Framework:
+def _framework(handle: handles.Handle, seed: int) -> runtime.Framework:
     plugins = []
     for default in defaults.DEFAULT_PLUGINS:
         plugin = registry.built_in().create(default.name, None, handle)
@@ -61,7 +61,7 @@ class Chaos:
         outside = ports.Outside(self, self.server, self.server, self.time.sleep)
         made = scheduler.Scheduler({}, outside, self.time.clock)
         cache = made.cache
-        handle = interface.Handle(
+        handle = handles.Handle(
             self.server,
             cache.owners,
             made.preemptions,
@@ -171,7 +171,7 @@ class Chaos:
     def assert_no_priority_is_inverted(self) -> None:
         """A fresh scheduler finds no place for those that wait, whoever less important left."""
         cluster = builders.make_cache(self.server.nodes, self.server.pods)
-        fresh = _framework(interface.Handle(self.server), 0)
+        fresh = _framework(handles.Handle(self.server), 0)
         for pod in self.server.pods:
             if pod.spec.node_name:
                 continue

@@ -10,7 +10,7 @@ from policysched import clock as clocks
 from policysched.app import policies
 from policysched.cluster import cache as caches
 from policysched.cluster import pod_shape
-from policysched.framework import interface, queued_pod, runtime, status
+from policysched.framework import handles, queued_pod, runtime, status
 from policysched.scheduler import decisions, measurements
 from tests import builders
 
@@ -31,7 +31,7 @@ NODES, PODS = 30, 60
 
 
 class _NoBinder:
-    async def bind(self, pod: pod_shape.PodInfo, node_name: str) -> interface.BindError | None:
+    async def bind(self, pod: pod_shape.PodInfo, node_name: str) -> handles.BindError | None:
         raise AssertionError(pod.key, node_name)
 
 
@@ -61,7 +61,7 @@ def test_records_say_what_explain_says(seed: int, tmp_path_factory: pytest.TempP
     made = policies.require(
         policies.make(
             policies.load([str(path)], {}, "policysched"),
-            interface.Handle(_NoBinder(), cache.owners),
+            handles.Handle(_NoBinder(), cache.owners),
         )
     )
     framework = runtime.Framework(made.by_name["policysched"], random.Random(seed))

@@ -13,7 +13,7 @@ import pytest
 
 from policysched.app import policies
 from policysched.cluster import objects, pod_shape
-from policysched.framework import cycle_state, interface, runtime, shadow, status
+from policysched.framework import cycle_state, handles, interface, runtime, shadow, status
 from policysched.lang import source
 from policysched.scheduler import shadow_decisions
 from tests import builders
@@ -30,7 +30,7 @@ class Binder:
     def __init__(self) -> None:
         self.bound: list[tuple[str, str]] = []
 
-    async def bind(self, pod: pod_shape.PodInfo, node_name: str) -> interface.BindError | None:
+    async def bind(self, pod: pod_shape.PodInfo, node_name: str) -> handles.BindError | None:
         """Bind."""
         self.bound.append((pod.key, node_name))
         return None
@@ -44,7 +44,7 @@ class World:
         self.scheduler = self.fake.scheduler
         self.binder = Binder()
         cache = self.scheduler.cache
-        handle = interface.Handle(self.binder, cache.owners, self.scheduler.preemptions)
+        handle = handles.Handle(self.binder, cache.owners, self.scheduler.preemptions)
         texts = [source.SourceText("test.policy", text)]
         self.profiles = policies.require(
             policies.make(policies.from_sources(texts, {}, NAME), handle)

@@ -8,7 +8,7 @@ import pytest
 
 from policysched import clock as clocks
 from policysched.cluster import objects, pod_shape
-from policysched.framework import interface
+from policysched.framework import handles
 from policysched.scheduler import ports
 from policysched.sim import api_server, faults, virtual_time
 from tests import builders
@@ -34,7 +34,7 @@ def _create(server: api_server.ApiServer, builder: builders.PodBuilder) -> pod_s
 
 def _bind(
     server: api_server.ApiServer, pod: pod_shape.PodInfo, node_name: str = "n1"
-) -> interface.BindError | None:
+) -> handles.BindError | None:
     return asyncio.run(server.bind(pod, node_name))
 
 
@@ -84,7 +84,7 @@ def test_a_deleted_pod_is_not_found(server: api_server.ApiServer) -> None:
     """Binding what is gone fails, and not because of another scheduler."""
     info = _create(server, builders.make_pod("a"))
     server.pods.delete("a", "default")
-    assert _bind(server, info) == interface.BindError('pods "a" not found')
+    assert _bind(server, info) == handles.BindError('pods "a" not found')
 
 
 def test_planned_failures_come_first(server: api_server.ApiServer) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from policysched import clock as clocks
 from policysched.cluster import objects, pod_requests, storage_objects
-from policysched.framework import interface, profile, runtime
+from policysched.framework import handles, profile, runtime
 from policysched.plugins import defaults, registry
 from policysched.scheduler import ports
 from policysched.scheduler import scheduler as schedulers
@@ -52,9 +52,9 @@ class Simulation:
         return [event.reason for event in self.server.events]
 
 
-def _default_profile(binder: interface.Binder) -> profile.Profile:
+def _default_profile(binder: handles.Binder) -> profile.Profile:
     plugins = registry.built_in()
-    handle = interface.Handle(binder)
+    handle = handles.Handle(binder)
     made = [plugins.create(p.name, None, handle) for p in defaults.DEFAULT_PLUGINS]
     assert not any(isinstance(each, registry.PluginError) for each in made)
     return profile.Profile(NAME, tuple(made), defaults.DEFAULT_WEIGHTS)  # type: ignore[arg-type]  # checked in the line above

@@ -10,7 +10,7 @@ import pytest
 
 from policysched import clock as clocks
 from policysched.cluster import objects, storage_objects
-from policysched.framework import interface, profile, runtime
+from policysched.framework import handles, profile, runtime
 from policysched.plugins import defaults, registry
 from policysched.scheduler import ports
 from policysched.scheduler import scheduler as schedulers
@@ -43,7 +43,7 @@ class Simulation:
             )
 
     def _framework(self, bind_timeout_seconds: int) -> runtime.Framework:
-        handle = interface.Handle(self.server, volume_writer=self.volumes, sleep=self.time.sleep)
+        handle = handles.Handle(self.server, volume_writer=self.volumes, sleep=self.time.sleep)
         plugins = []
         for default in defaults.DEFAULT_PLUGINS:
             args = {"bindTimeoutSeconds": bind_timeout_seconds}

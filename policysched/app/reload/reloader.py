@@ -20,7 +20,7 @@ from policysched import errors
 from policysched.app import logs, policies, process
 from policysched.app.reload import state as states
 from policysched.app.reload import versions
-from policysched.framework import interface
+from policysched.framework import handles
 
 _log = logging.getLogger("policysched")
 
@@ -50,7 +50,7 @@ class Live(Protocol[_Used_contra]):
         ...
 
 
-def profiles_by(handle: interface.Handle) -> Callable[[versions.Checked], policies.Profiles]:
+def profiles_by(handle: handles.Handle) -> Callable[[versions.Checked], policies.Profiles]:
     """Return what makes profiles of a version, whose plugins are made with `handle`."""
 
     def make(checked: versions.Checked) -> policies.Profiles:

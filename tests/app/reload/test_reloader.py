@@ -17,7 +17,7 @@ from policysched.app import config, live_profiles, metrics_source, policies
 from policysched.app.reload import reloader, versions
 from policysched.app.reload import state as states
 from policysched.cluster import pod_shape
-from policysched.framework import interface, runtime, status
+from policysched.framework import handles, runtime, status
 from policysched.lang import checker, content_hash, source
 from policysched.plugins import pod_topology_spread
 from policysched.promapi import live_source, settings
@@ -52,7 +52,7 @@ class Binder:
     def __init__(self) -> None:
         self.bound: list[tuple[str, str]] = []
 
-    async def bind(self, pod: pod_shape.PodInfo, node_name: str) -> interface.BindError | None:
+    async def bind(self, pod: pod_shape.PodInfo, node_name: str) -> handles.BindError | None:
         """Note it."""
         self.bound.append((pod.pod.metadata.name, node_name))
         return None
@@ -74,7 +74,7 @@ class Scene:
             )
         self.recipe = versions.Recipe(configuration or config.Config(), None, self.world.clock)
         self.binder = Binder()
-        self.handle = interface.Handle(self.binder, rng=random.Random(1))
+        self.handle = handles.Handle(self.binder, rng=random.Random(1))
         self.live = live_profiles.LiveProfiles(
             self.world.scheduler, metrics, self.world.clock, random.Random(1)
         )
