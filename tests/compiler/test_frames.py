@@ -12,18 +12,18 @@ import numpy as np
 import pytest
 
 from policysched.cluster import columns
-from policysched.compiler.kernels import frames
+from policysched.compiler.kernels import bound_frames, rank_frame
 from policysched.framework import comparing
 
 _Make = Callable[[], comparing.Frame]
 _MISSING = 4_200
 _FRAMES: dict[str, _Make] = {
-    "minmax": lambda: frames.MinMax(0.0, _MISSING, prefer_low=False),
-    "minmax, low": lambda: frames.MinMax(2.5, _MISSING, prefer_low=True),
-    "max": lambda: frames.Largest(_MISSING, prefer_low=False),
-    "max, low": lambda: frames.Largest(_MISSING, prefer_low=True),
-    "rank": lambda: frames.Rank(_MISSING, prefer_low=False),
-    "rank, low": lambda: frames.Rank(_MISSING, prefer_low=True),
+    "minmax": lambda: bound_frames.MinMax(0.0, _MISSING, prefer_low=False),
+    "minmax, low": lambda: bound_frames.MinMax(2.5, _MISSING, prefer_low=True),
+    "max": lambda: bound_frames.Largest(_MISSING, prefer_low=False),
+    "max, low": lambda: bound_frames.Largest(_MISSING, prefer_low=True),
+    "rank": lambda: rank_frame.Rank(_MISSING, prefer_low=False),
+    "rank, low": lambda: rank_frame.Rank(_MISSING, prefer_low=True),
 }
 _few_numbers = st.sampled_from((math.nan, 0.0, 1.0, 2.0, 7.0, -3.0))
 _numbers = st.one_of(_few_numbers, _few_numbers, st.floats(allow_nan=False, allow_infinity=False))

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from policysched.cluster import columns, pod_counts, pod_shape, snapshot
 from policysched.compiler import domain_counts, domain_judges, pod_sets, scope
-from policysched.compiler.kernels import frames, points
+from policysched.compiler.kernels import bound_frames, points
 from policysched.compiler.rules import base
 from policysched.framework import apart, comparing, cycle_state, interface, kept_points, status
 from policysched.lang import checked
@@ -293,7 +293,7 @@ class PreferredPodAffinity(base.ScoreRule):
 
     def frame(self) -> comparing.Frame:
         """Return what the pods of domains are compared with."""
-        return frames.MinMax(0.0, 0, prefer_low=self._prefers_low)
+        return bound_frames.MinMax(0.0, 0, prefer_low=self._prefers_low)
 
     def by_domain(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot

@@ -17,7 +17,7 @@ from policysched.compiler import (
     row_programs,
     scope,
 )
-from policysched.compiler.kernels import arithmetic, frames, points, scalar
+from policysched.compiler.kernels import arithmetic, bound_frames, points, rank_frame, scalar
 from policysched.compiler.rules import base, reject
 from policysched.framework import comparing, cycle_state, interface
 from policysched.lang import checked
@@ -252,11 +252,11 @@ class RelativeScore(NumberScore):
         """Return what numbers are compared with."""
         match self._normalization:
             case checked.MinMax(floor=floor):
-                return frames.MinMax(floor, self._missing, prefer_low=self._prefers_low)
+                return bound_frames.MinMax(floor, self._missing, prefer_low=self._prefers_low)
             case checked.Rank():
-                return frames.Rank(self._missing, prefer_low=self._prefers_low)
+                return rank_frame.Rank(self._missing, prefer_low=self._prefers_low)
             case checked.Max():
-                return frames.Largest(self._missing, prefer_low=self._prefers_low)
+                return bound_frames.Largest(self._missing, prefer_low=self._prefers_low)
             case _:
                 assert_never(self._normalization)
 

@@ -21,7 +21,7 @@ from policysched.compiler import (
     pod_sets,
     scope,
 )
-from policysched.compiler.kernels import frames, points
+from policysched.compiler.kernels import bound_frames, points
 from policysched.compiler.rules import base, node_affinity
 from policysched.framework import comparing, cycle_state, interface, kept_points, status
 from policysched.lang import checked
@@ -341,7 +341,7 @@ class SoftSpread(base.ScoreRule):
 
     def frame(self) -> comparing.Frame:
         """Return what the pods of domains are compared with."""
-        return frames.MinMax(0.0, 0, prefer_low=True)
+        return bound_frames.MinMax(0.0, 0, prefer_low=True)
 
     def by_domain(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot

@@ -1,58 +1,24 @@
-"""What numbers are compared with, kept while single numbers come and go (`comparing.Frame`).
+"""Frames of bounds: what the smallest and the largest number make of all others.
 
-`points` has the same comparisons over all numbers at once; both round alike. A bound is kept with a
-slot that holds it: while that one stays and nothing beyond the bound comes, there is nothing to do.
+A bound is kept with a slot that holds it: while that one stays and nothing beyond the bound comes,
+there is nothing to do.
 """
 
 from __future__ import annotations
 
-import abc
-import bisect
-import itertools
 import math
-from collections.abc import Sequence
-from typing import TypeAlias
 
 import numpy as np
 
 from policysched.cluster import columns
-from policysched.compiler.kernels import points
+from policysched.compiler.kernels import points, points_frame
 from policysched.framework import comparing
 
-Counts: TypeAlias = Sequence[tuple[float, int]]
-"""Numbers, each once, and how many there are of each."""
 _NOBODY = -1
 """Stands for the slot that holds a bound where there is none."""
 
 
-class _Frame(abc.ABC):
-    """Points of numbers, NaN for missing ones."""
-
-    def __init__(self, missing: int) -> None:
-        """Give `missing` hundredths to nodes without a number."""
-        self._missing = missing
-        self.holders: Sequence[int] = ()
-
-    def points(self, values: columns.FloatArray) -> columns.IntArray:
-        """Return int64 (n,) hundredths."""
-        is_missing = np.isnan(values)
-        with np.errstate(over="ignore"):  # far outside of close bounds, where no node is feasible
-            if not is_missing.any():
-                return self._of_known(values)
-            found = self._of_known(np.where(is_missing, 0.0, values))
-        found[is_missing] = self._missing
-        return found
-
-    @abc.abstractmethod
-    def _of_known(self, values: columns.FloatArray) -> columns.IntArray:
-        """Return int64 (n,), an array of its own."""
-
-    @abc.abstractmethod
-    def point(self, value: float) -> int:
-        """Return the same of one number."""
-
-
-class MinMax(_Frame):
+class MinMax(points_frame.PointsFrame):
     """`points.minmax`: the position between the smallest and the largest number."""
 
     def __init__(self, floor: float, missing: int, *, prefer_low: bool) -> None:
@@ -179,41 +145,7 @@ class MinMax(_Frame):
         return round(share * points.FULL) if share < 1.0 else points.FULL
 
 
-def _extremes(values: columns.FloatArray) -> tuple[float, float]:
-    """Return the smallest and the largest number, inf and -inf where there is none."""
-    return (
-        float(np.fmin.reduce(values, initial=math.inf)),
-        float(np.fmax.reduce(values, initial=-math.inf)),
-    )
-
-
-def _first(values: columns.FloatArray, value: float, slots: comparing.SlotNumbers) -> int:
-    """Return the first of `slots` whose number among `values` is `value`; there is one."""
-    return slots.item((values == value).argmax())
-
-
-def _slot_with(values: columns.FloatArray, value: float, places: comparing.Places) -> int:
-    """Return a slot that is compared and has the number `value`, `_NOBODY` where none has it."""
-    has = (values == value) & (places.rows_in > 0)
-    slot = int(has.argmax())
-    return slot if has.item(slot) else _NOBODY
-
-
-def _counted(values: columns.FloatArray) -> Counts:
-    """Return which numbers there are, without NaN, and how many of each.
-
-    For some hundred numbers it takes a quarter of the time of `np.unique`.
-    """
-    ordered = values[values == values]  # noqa: PLR0124 - NaN is not itself
-    ordered.sort()
-    if len(ordered) == 0:
-        return ()
-    ends: list[int] = ((ordered[1:] != ordered[:-1]).nonzero()[0] + 1).tolist()
-    bounds = itertools.pairwise([0, *ends, len(ordered)])
-    return [(ordered.item(start), end - start) for start, end in bounds]
-
-
-class Largest(_Frame):
+class Largest(points_frame.PointsFrame):
     """`points.by_largest`: shares of the largest number, which is at least 0."""
 
     def __init__(self, missing: int, *, prefer_low: bool) -> None:
@@ -301,89 +233,21 @@ class Largest(_Frame):
         return points.FULL - found if self._prefers_low else found
 
 
-class Rank(_Frame):
-    """`points.rank`: the position among the distinct numbers."""
-
-    def __init__(self, missing: int, *, prefer_low: bool) -> None:
-        """Take the arguments of `points.rank`."""
-        super().__init__(missing)
-        self._prefers_low = prefer_low
-        self._distinct: list[float] = []
-        self._counts: dict[float, int] = {}
-
-    def begin(self, values: columns.FloatArray, places: comparing.Places) -> bool:
-        """Compare with the numbers of `places`."""
-        before, compared = self._distinct, values.take(places.present)
-        is_known = compared == compared  # noqa: PLR0124 - NaN is not itself
-        distinct, counts = np.unique(compared[is_known], return_counts=True)
-        self._distinct = distinct.tolist()
-        self._counts = dict(zip(self._distinct, counts.tolist(), strict=True))
-        return before != self._distinct
-
-    def move(
-        self,
-        values: columns.FloatArray,
-        places: comparing.Places,
-        come: comparing.SlotNumbers,
-        gone: comparing.SlotNumbers,
-    ) -> bool:
-        """Let numbers come, then others go."""
-        del places
-        return self._moved(_counted(values.take(come)), _counted(values.take(gone)))
-
-    def _moved(self, come: Counts, gone: Counts) -> bool:
-        counts, is_other = self._counts, False
-        for value, count in come:
-            if value not in counts:
-                bisect.insort(self._distinct, value)
-                is_other = True
-            counts[value] = counts.get(value, 0) + count
-        for value, count in gone:
-            counts[value] -= count
-            if not counts[value]:
-                del counts[value]
-                del self._distinct[bisect.bisect_left(self._distinct, value)]
-                is_other = True
-        return is_other
-
-    def replace(
-        self,
-        values: columns.FloatArray,
-        places: comparing.Places,
-        slot: int,
-        old: float,
-        new: float,
-    ) -> int | None:
-        """Return the points of the number, None where it changes ranks."""
-        if places.rows_in.item(slot):
-            counts = self._counts
-            if counts.get(old, 0) > 1 and new in counts:
-                counts[old] -= 1
-                counts[new] += 1
-            elif self._moved(_alone(new), _alone(old)):
-                return None
-        return self.point(new)
-
-    def _of_known(self, values: columns.FloatArray) -> columns.IntArray:
-        last = len(self._distinct) - 1
-        if last <= 0:
-            return np.zeros(len(values), np.int64)
-        positions = np.arange(last + 1)
-        steps = points.hundredths((last - positions if self._prefers_low else positions) / last)
-        found = np.searchsorted(np.array(self._distinct), values)
-        return steps[np.minimum(found, last)]
-
-    def point(self, value: float) -> int:
-        """Return the same of one number."""
-        if value != value:  # noqa: PLR0124 - NaN is not itself
-            return self._missing
-        last = len(self._distinct) - 1
-        if last <= 0:
-            return 0
-        position = min(bisect.bisect_left(self._distinct, value), last)
-        share = (last - position if self._prefers_low else position) / last
-        return round(share * float(points.FULL))
+def _extremes(values: columns.FloatArray) -> tuple[float, float]:
+    """Return the smallest and the largest number, inf and -inf where there is none."""
+    return (
+        float(np.fmin.reduce(values, initial=math.inf)),
+        float(np.fmax.reduce(values, initial=-math.inf)),
+    )
 
 
-def _alone(value: float) -> Counts:
-    return [(value, 1)] if value == value else ()  # noqa: PLR0124 - NaN is not itself
+def _first(values: columns.FloatArray, value: float, slots: comparing.SlotNumbers) -> int:
+    """Return the first of `slots` whose number among `values` is `value`; there is one."""
+    return slots.item((values == value).argmax())
+
+
+def _slot_with(values: columns.FloatArray, value: float, places: comparing.Places) -> int:
+    """Return a slot that is compared and has the number `value`, `_NOBODY` where none has it."""
+    has = (values == value) & (places.rows_in > 0)
+    slot = int(has.argmax())
+    return slot if has.item(slot) else _NOBODY
