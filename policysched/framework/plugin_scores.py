@@ -1,0 +1,106 @@
+"""What one Score plugin says of the pod of a cycle: PreScore, Score and NormalizeScore."""
+
+from __future__ import annotations
+
+import functools
+from typing import cast
+
+from policysched.cluster import columns, snapshot
+from policysched.framework import (
+    asking,
+    filtering,
+    interface,
+    score_table,
+    scorers,
+    shape_answers,
+    status,
+)
+
+
+class ScoringError(Exception):
+    """What ends scoring from within; it does not leave `scoring`."""
+
+    def __init__(self, answer: status.Status) -> None:
+        """End it with an error that a plugin answered, or one about its scores."""
+        super().__init__(answer.message)
+        self.answer = answer
+
+
+def pre_score_skips(
+    scorer: scorers.Scorer, cycle: filtering.Cycle, nodes: snapshot.NodeView
+) -> bool:
+    """Return whether a plugin, asked at PreScore, has nothing to say about the pod."""
+    if not scorer.has_pre_score:
+        return False
+    plugin = cast("interface.PreScorePlugin", scorer.plugin)
+    state = cycle.answers.state if scorer.keeps else cycle.state
+    answer = asking.ask(plugin, "PreScore", plugin.pre_score, state, cycle.pod, nodes)
+    return skips(scorer, answer)
+
+
+def skips(scorer: scorers.Scorer, answer: status.Status) -> bool:
+    """Return whether an answer at PreScore leaves Score out; an error ends scoring."""
+    if not (answer.is_skip or answer.is_success):
+        doing = f'running PreScore plugin "{scorer.plugin.name}"'
+        raise ScoringError(status.error(scorer.plugin.name, doing, answer))
+    return answer.is_skip
+
+
+def kept(scorer: scorers.Scorer, cycle: filtering.Cycle) -> shape_answers.KeptScores:
+    """Return where the raw scores of a plugin are kept for equal pods."""
+    found = cycle.answers.scores.get(scorer.number)
+    if found is None:
+        found = _raw_scores(scorer)
+        cycle.answers.scores[scorer.number] = found
+    return found
+
+
+def _raw_scores(scorer: scorers.Scorer) -> shape_answers.KeptScores:
+    plugin = scorer.plugin
+    compute = functools.partial(asking.ask_score, plugin)
+    by_row = getattr(plugin, "score_row", None)
+    at_row = functools.partial(asking.ask, plugin, "Score", by_row) if by_row else None
+    return shape_answers.KeptScores(scorers.version([scorer]), compute, at_row)
+
+
+def normalized(
+    scorer: scorers.Scorer, cycle: filtering.Cycle, raw: interface.RawScores
+) -> columns.IntArray:
+    """Return final scores, int64 (f,), of the raw ones of the feasible nodes; not checked."""
+    if not scorer.normalizes:
+        return raw
+    normalizing = cast("interface.NormalizeScorePlugin", scorer.plugin)
+    state = cycle.answers.state if scorer.keeps else cycle.state
+    return asking.ask(
+        normalizing, "NormalizeScore", normalizing.normalize_score, state, cycle.pod, raw
+    )
+
+
+def checked(scorer: scorers.Scorer, final: columns.IntArray) -> columns.IntArray:
+    """Return final scores, int64 (f,), as they are; one out of range ends scoring."""
+    if not scorers.is_in_range(final, scorer):
+        raise ScoringError(scorers.out_of_range(final, scorer))
+    return final
+
+
+def detail(
+    scorer: scorers.Scorer, cycle: filtering.Cycle, feasible: snapshot.NodeView
+) -> score_table.Detail | None:
+    """Return raw and final scores, None when the plugin has nothing to say about the pod."""
+    if scorer.scores_domains:
+        raw = asking.ask_score(scorer.plugin, cycle.answers.state, cycle.pod, feasible)
+    elif scorer.keeps:
+        if not scorer.is_prepared and pre_score_skips(scorer, cycle, cycle.snap.all_rows()):
+            return None
+        raw = kept(scorer, cycle).scores(cycle.answers.state, cycle.pod, cycle.snap)[feasible.rows]
+    elif pre_score_skips(scorer, cycle, feasible):
+        return None
+    else:
+        raw = asking.ask_score(scorer.plugin, cycle.state, cycle.pod, feasible)
+    final = normalized(scorer, cycle, raw)
+    if scorer.is_third_party:
+        units = scorer.units_per_point
+        asking.check_final_scores(scorer.plugin, final, len(feasible), units)
+    else:
+        checked(scorer, final)
+    return score_table.Detail(raw, final, scorer.units_per_point)
