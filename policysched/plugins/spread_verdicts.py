@@ -1,0 +1,67 @@
+"""What hard topology spread constraints mean for nodes: the Filter half of PodTopologySpread.
+
+Source: `plugins/podtopologyspread/filtering.go`.
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from policysched.cluster import snapshot
+from policysched.plugins import spread_sums
+from policysched.plugins.kernels import domain_verdicts, domains, spreading
+
+PASSES, LACKS_LABEL, VIOLATES = 0, 1, 2
+"""Numbers of answers."""
+
+Remembered: TypeAlias = "tuple[spread_sums.Spread, spreading.SpreadBefore]"
+"""A constraint and how pods were spread before anything was supposed of them."""
+
+
+def current(spreads: spread_sums.Spreads) -> domain_verdicts.DomainVerdicts:
+    """Return what hard constraints mean for nodes now; only where pods came or went it changes."""
+    verdicts, is_new = spreads.verdicts, spreads.verdicts is None
+    if verdicts is None:
+        verdicts = domain_verdicts.DomainVerdicts([spread.nodes for spread in spreads.each])
+        spreads.verdicts = verdicts
+    for spread, table in zip(spreads.each, verdicts.tables, strict=True):
+        if spread.sums.refresh() != [] or is_new:
+            table.replace(_judged(spread))
+    return verdicts
+
+
+def _judged(spread: spread_sums.Spread) -> npt.NDArray[np.int16]:
+    """Return int16 (D + 1,): what each domain means for the pod, by sums that are up to date."""
+    constraint = spread.constraint
+    violating = spreading.violating_domains(
+        spread.sums.table,
+        spread.eligible,
+        own=constraint.own,
+        max_skew=constraint.max_skew,
+        min_domains=constraint.min_domains,
+    )
+    table: npt.NDArray[np.int16] = violating * np.int16(VIOLATES)
+    table[0] = LACKS_LABEL
+    return table
+
+
+def remembered(spread: spread_sums.Spread, snap: snapshot.Snapshot) -> Remembered:
+    """Return the constraint with its counts as they are."""
+    counted = domains.Counted(spread.counted, spread.counts(snap))
+    min_domains = spread.constraint.min_domains
+    return spread, spreading.SpreadBefore(counted, spread.eligible, min_domains)
+
+
+def judged_apart(
+    spread: spread_sums.Spread, before: spreading.SpreadBefore, nodes: snapshot.NodeView
+) -> npt.NDArray[np.int16]:
+    """Return int16 (n,): what one constraint says if only the pods of the node had changed."""
+    constraint = spread.constraint
+    slots = spread.nodes.slots[nodes.rows]
+    skew = before.skew(slots, spread.counts(nodes.snapshot), nodes.rows)
+    judged = np.where(skew + constraint.own > constraint.max_skew, VIOLATES, PASSES)
+    judged[slots == 0] = LACKS_LABEL
+    return judged.astype(np.int16)
