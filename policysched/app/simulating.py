@@ -199,12 +199,12 @@ def _claim(
     node_name = result.node_name or ""
     cache.assume_pod(info, node_name)
     cache.nominated.remove(info.uid)
-    answer = framework.reserve(result.state, info, node_name)
+    answer = framework.binding.reserve(result.state, info, node_name)
     if answer.is_success:
-        answer, _ = framework.permit(result.state, info, node_name)
+        answer, _ = framework.binding.permit(result.state, info, node_name)
     if answer.is_success or answer.code is status.Code.WAIT:
         return None
-    framework.unreserve(result.state, info, node_name)
+    framework.binding.unreserve(result.state, info, node_name)
     cache.forget_pod(info)
     return answer
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
-import numpy.typing as npt
 
-from policysched.cluster import pod_shape
-from policysched.framework import score_table, status
+from policysched.cluster import pod_shape, snapshot
+from policysched.framework import filtering, score_table, status, status_table
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -44,19 +43,28 @@ class Explanation:
     message: str
 
 
-def verdicts(
-    names: list[str],
-    rows: npt.NDArray[np.intp],
-    first: list[status.Status],
-    answers: list[status.NodeStatuses],
-) -> list[NodeVerdict]:
-    """Return one verdict for each of `rows`.
+def same_verdict(snap: snapshot.Snapshot, answer: status.Status) -> list[NodeVerdict]:
+    """Return that `answer`, with which PreFilter ended a cycle, holds for each node, by row."""
+    names = snap.nodes.names
+    return [NodeVerdict(names[row], answer, ()) for row in np.flatnonzero(snap.is_alive).tolist()]
 
-    `first` has an entry for every row of the snapshot, `answers` one vector (N,) a plugin.
-    """
-    columns = [(a.statuses, a.ids.tolist()) for a in answers if a.ids.any()]
+
+def verdicts(
+    cycle: filtering.Cycle,
+    outcome: filtering.PreFilterOutcome,
+    ids: status_table.StatusIds,
+    runner: filtering.FilterRunner,
+) -> list[NodeVerdict]:
+    """Return one verdict for each node, by row; `ids`, int16 (N,), are the first failures."""
+    names = cycle.snap.nodes.names
+    firsts, statuses = ids.tolist(), cycle.answers.table.statuses
+    every = [
+        ([status_table.signed(plugin.name, s) for s in answers.statuses], answers.ids.tolist())
+        for plugin, answers in runner.explain(cycle, outcome)
+        if answers.ids.any()
+    ]
     found = []
-    for row in rows.tolist():
-        failures = tuple(statuses[ids[row]] for statuses, ids in columns if ids[row])
-        found.append(NodeVerdict(names[row], first[row], failures))
+    for row in np.flatnonzero(cycle.snap.is_alive).tolist():
+        failures = tuple(said[numbers[row]] for said, numbers in every if numbers[row])
+        found.append(NodeVerdict(names[row], statuses[firsts[row]], failures))
     return found

@@ -261,6 +261,22 @@ def own_nomination(
     return OwnNomination(row, int(answers.ids[0]))
 
 
+def first_failures(
+    cycle: filtering.Cycle,
+    outcome: filtering.PreFilterOutcome,
+    own: OwnNomination | None,
+    runner: filtering.FilterRunner,
+) -> status_table.StatusIds:
+    """Return int16 (N,): the first failure on each row, beside nominated pods.
+
+    `own` is what is known of the pod's nominated node. The result is not to be written to.
+    """
+    ids = runner.filter(cycle, outcome)
+    if len(cycle.snap.nominated):
+        ids = Refilter(cycle, outcome, runner).beside_nominated(ids, outcome)
+    return ids if own is None else own.told(cycle, outcome, ids)
+
+
 def _with_precedence(cycle: filtering.Cycle) -> dict[int, Sequence[pod_shape.PodInfo]]:
     """Return, for each row on which pods with precedence are nominated, those pods."""
     snap = cycle.snap

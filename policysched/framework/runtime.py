@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import logging
 import random
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar, cast
@@ -15,6 +14,7 @@ import numpy.typing as npt
 from policysched.cluster import pod_shape, snapshot
 from policysched.framework import (
     asking,
+    binding_points,
     cycle_state,
     diagnosing,
     events,
@@ -35,9 +35,6 @@ from policysched.framework import (
     status_table,
 )
 
-_log = logging.getLogger(__name__)
-
-_WORKING_PRE_BINDS = "policysched/working-pre-binds"
 _REJECTING_POINTS = ("pre_enqueue", "pre_filter", "filter", "reserve", "permit")
 
 
@@ -92,7 +89,11 @@ def _kept_whole(decide: _Decision[_AnswerT]) -> _Decision[_AnswerT]:
 
 
 class Framework:
-    """Runs the plugins of one profile; the schedule of one pod is a pure function of a snapshot."""
+    """Runs the plugins of one profile; the schedule of one pod is a pure function of a snapshot.
+
+    Attributes:
+        binding: runs those that act once a node was chosen.
+    """
 
     def __init__(
         self,
@@ -112,6 +113,7 @@ class Framework:
         self._acting: dict[str, list[tuple[int, Any]]] = {}
         self._filters = filtering.FilterRunner(self._at("pre_filter"), self._at("filter"))
         self._scores = scoring.ScoreRunner(self._at("score"), prof.weights)
+        self.binding = binding_points.BindingPoints(self._at)
         is_own = not any(asking.is_third_party(plugin) for plugin in prof.plugins)
         self._kept = shape_answers.ShapeAnswersCache(
             self._at("applies_to"),
@@ -202,7 +204,7 @@ class Framework:
         if own is not None and own.fits:
             cycle.times.end("Filter")
             return self._choose(cycle, np.array([own.row], np.intp))
-        ids = cycle.filtered = self._filter(cycle, outcome, own)
+        ids = cycle.filtered = refiltering.first_failures(cycle, outcome, own, self._filters)
         failed = diagnosing.filter_error(cycle, ids)
         cycle.times.end("Filter", failed.code if failed else status.Code.SUCCESS)
         if failed is not None:
@@ -211,22 +213,6 @@ class Framework:
         if len(rows) == 0:
             return self._does_not_fit(cycle, outcome, ids.copy())
         return self._choose(cycle, rows)
-
-    def _filter(
-        self,
-        cycle: filtering.Cycle,
-        outcome: filtering.PreFilterOutcome,
-        own: refiltering.OwnNomination | None,
-    ) -> status_table.StatusIds:
-        """Return int16 (N,): the first failure on each row, beside nominated pods.
-
-        It is not to be written to.
-        """
-        ids = self._filters.filter(cycle, outcome)
-        if len(cycle.snap.nominated):
-            refilter = refiltering.Refilter(cycle, outcome, self._filters)
-            ids = refilter.beside_nominated(ids, outcome)
-        return ids if own is None else own.told(cycle, outcome, ids)
 
     def _begin(self, pod: pod_shape.PodInfo, snap: snapshot.Snapshot) -> filtering.Cycle:
         tolerations = self.profile.tolerations(pod.shape, snap)
@@ -296,7 +282,7 @@ class Framework:
         if outcome.rejection is not None:
             return np.zeros(0, np.intp)
         own = refiltering.own_nomination(cycle, outcome, self._filters)
-        ids = self._filter(cycle, outcome, own)
+        ids = refiltering.first_failures(cycle, outcome, own, self._filters)
         if diagnosing.filter_error(cycle, ids) is not None:
             return np.zeros(0, np.intp)
         return self._filters.feasible_rows(cycle, outcome, ids)
@@ -309,22 +295,18 @@ class Framework:
         gate = self.pre_enqueue(pod)
         cycle = self._begin(pod, snap)
         outcome = self._filters.pre_filter(cycle)
-        alive = np.flatnonzero(snap.is_alive)
+        ids, rows = None, np.zeros(0, np.intp)
         if outcome.rejection is not None:
-            first = [outcome.rejection] * snap.size
-            found = explanation.verdicts(snap.nodes.names, alive, first, [])
-            ids, rows = None, alive[:0]
+            verdicts = explanation.same_verdict(snap, outcome.rejection)
         else:
             own = refiltering.own_nomination(cycle, outcome, self._filters)
-            ids = self._filter(cycle, outcome, own)
-            failed = diagnosing.filter_error(cycle, ids)
-            rows = np.flatnonzero(ids == 0) if failed is None else alive[:0]
-            first = [cycle.answers.table.statuses[i] for i in np.maximum(ids, 0)]
-            answers = [_signed(p.name, a) for p, a in self._filters.explain(cycle, outcome)]
-            found = explanation.verdicts(snap.nodes.names, alive, first, answers)
+            ids = refiltering.first_failures(cycle, outcome, own, self._filters)
+            if diagnosing.filter_error(cycle, ids) is None:
+                rows = np.flatnonzero(ids == 0)
+            verdicts = explanation.verdicts(cycle, outcome, ids, self._filters)
         scores = self._scores.explain(cycle, rows) if len(rows) else None
         if isinstance(scores, status.Status):
-            message, scores, rows = scores.message, None, alive[:0]
+            message, scores, rows = scores.message, None, rows[:0]
         else:
             message = "" if scores else self._explain_failure(cycle, outcome, ids)
         best = sorted(snap.nodes.names[row] for row in scores.best_rows()) if scores else []
@@ -332,7 +314,7 @@ class Framework:
             pod,
             gate=None if gate.is_success else gate,
             pre_filter=outcome.rejection,
-            verdicts=found,
+            verdicts=verdicts,
             feasible_count=len(rows),
             scores=scores,
             best=best,
@@ -370,103 +352,3 @@ class Framework:
         """Ask PostFilter plugins to make room; None when the profile has none."""
         plugins = [plugin for _, plugin in self._at("post_filter")]
         return post_filtering.make_room(plugins, state, pod, snap, diagnosis) if plugins else None
-
-    # --- after the choice ------------------------------------------------------------------------
-
-    def reserve(
-        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node_name: str
-    ) -> status.Status:
-        """Let every plugin claim what the pod needs; the first failure ends it."""
-        for _, plugin in self._at("reserve"):
-            reserving = cast("interface.ReservePlugin", plugin)
-            answer = asking.ask(reserving, "Reserve", reserving.reserve, state, pod, node_name)
-            if not answer.is_success:
-                return dataclasses.replace(answer, plugin=plugin.name)
-        return status.SUCCESS
-
-    def unreserve(
-        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node_name: str
-    ) -> None:
-        """Give everything back, in reverse order."""
-        for _, plugin in reversed(self._at("unreserve")):
-            try:
-                cast("interface.ReservePlugin", plugin).unreserve(state, pod, node_name)
-            except Exception:  # noqa: BLE001 - plugins are third parties' code
-                # The others, and the cache, must get back what they gave all the same.
-                _log.exception("Unreserve of plugin %s failed for pod %s", plugin.name, pod.key)
-
-    def permit(
-        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node_name: str
-    ) -> tuple[status.Status, dict[str, float]]:
-        """Ask for approval; WAIT comes with the seconds each delaying plugin allows."""
-        waits: dict[str, float] = {}
-        for _, plugin in self._at("permit"):
-            permit = cast("interface.PermitPlugin", plugin)
-            answer, timeout_seconds = asking.ask(
-                permit, "Permit", permit.permit, state, pod, node_name
-            )
-            if answer.code is status.Code.WAIT:
-                waits[plugin.name] = timeout_seconds
-            elif not answer.is_success:
-                return dataclasses.replace(answer, plugin=plugin.name), {}
-        return (status.Status(status.Code.WAIT) if waits else status.SUCCESS), waits
-
-    def pre_bind_pre_flight(
-        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node_name: str
-    ) -> status.Status:
-        """Return SUCCESS when PreBind will have work, SKIP when not, or the first ERROR.
-
-        Plugins that skip are left out of `pre_bind` (runtime/framework.go, RunPreBindPreFlights).
-        """
-        working = []
-        for _, plugin in self._at("pre_bind"):
-            answer = status.SUCCESS
-            if hasattr(plugin, "pre_bind_pre_flight"):
-                looking = cast("interface.PreBindPreFlightPlugin", plugin)
-                method = looking.pre_bind_pre_flight
-                answer = asking.ask(looking, "PreBindPreFlight", method, state, pod, node_name)
-            if answer.is_success:
-                working.append(plugin)
-            elif not answer.is_skip:
-                doing = f'running PreBindPreFlight "{plugin.name}"'
-                return status.error(plugin.name, doing, answer)
-        state.write(_WORKING_PRE_BINDS, working)
-        return status.SUCCESS if working else status.SKIP
-
-    async def pre_bind(
-        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node_name: str
-    ) -> status.Status:
-        """Run the PreBind plugins that did not skip; the first failure ends it."""
-        working = state.find(_WORKING_PRE_BINDS, list)
-        every = [plugin for _, plugin in self._at("pre_bind")]
-        for plugin in every if working is None else working:
-            preparing = cast("interface.PreBindPlugin", plugin)
-            answer = await asking.ask_async(
-                preparing, "PreBind", preparing.pre_bind, state, pod, node_name
-            )
-            if not answer.is_success:
-                return dataclasses.replace(answer, plugin=plugin.name)
-        return status.SUCCESS
-
-    async def bind(
-        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node_name: str
-    ) -> status.Status:
-        """Run Bind plugins until one does not SKIP."""
-        for _, plugin in self._at("bind"):
-            binding = cast("interface.BindPlugin", plugin)
-            answer = await asking.ask_async(binding, "Bind", binding.bind, state, pod, node_name)
-            if not answer.is_skip:
-                return dataclasses.replace(answer, plugin=plugin.name)
-        return status.Status(status.Code.ERROR, ("no Bind plugin took the pod",))
-
-    async def post_bind(
-        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node_name: str
-    ) -> None:
-        """Tell PostBind plugins."""
-        for _, plugin in self._at("post_bind"):
-            await cast("interface.PostBindPlugin", plugin).post_bind(state, pod, node_name)
-
-
-def _signed(plugin_name: str, answers: status.NodeStatuses) -> status.NodeStatuses:
-    signed = [status_table.signed(plugin_name, s) for s in answers.statuses]
-    return status.NodeStatuses(answers.ids, signed)

@@ -67,7 +67,7 @@ class BindingCycle:
         info, node_name = assumed.info, assumed.node_name
         assumed.decision.times.begin()
         try:
-            answer = assumed.framework.pre_bind_pre_flight(assumed.state, info, node_name)
+            answer = assumed.framework.binding.pre_bind_pre_flight(assumed.state, info, node_name)
             assumed.decision.times.end("PreBindPreFlight", answer.code)
         except Exception as error:  # noqa: BLE001 - plugins are third parties' code
             _log.exception("a plugin failed before %s was bound", info.key)
@@ -109,14 +109,14 @@ class BindingCycle:
         """Return whether everything that the pod needs before is done; else it is undone."""
         framework, state, node_name = assumed.framework, assumed.state, assumed.node_name
         assumed.decision.times.begin()
-        work = framework.pre_bind(state, assumed.info, node_name)
+        work = framework.binding.pre_bind(state, assumed.info, node_name)
         answer = await self._answer(assumed, self._pre_binding.run(assumed.info.uid, work))
         return self._goes_on(assumed, "PreBind", answer)
 
     async def run(self, assumed: scheduling_cycle.AssumedPod) -> None:
         """Bind a pod that was permitted; it is bound or undone when this returns."""
         assumed.decision.times.begin()
-        binding = assumed.framework.bind(assumed.state, assumed.info, assumed.node_name)
+        binding = assumed.framework.binding.bind(assumed.state, assumed.info, assumed.node_name)
         answer = await self._answer(assumed, binding)
         if self._goes_on(assumed, "Bind", answer):
             await self._finish(assumed)
@@ -166,7 +166,9 @@ class BindingCycle:
             prof.scheduler_name,
         )
         try:
-            await assumed.framework.post_bind(assumed.state, assumed.info, assumed.node_name)
+            await assumed.framework.binding.post_bind(
+                assumed.state, assumed.info, assumed.node_name
+            )
         except Exception:  # noqa: BLE001 - as above; the pod is bound whatever happens here
             _log.exception("a plugin failed after %s was bound", assumed.info.key)
 
@@ -185,7 +187,7 @@ class BindingCycle:
         when it was turned away there, so then others are told after it is back in the queue.
         """
         info = assumed.info
-        assumed.framework.unreserve(assumed.state, info, assumed.node_name)
+        assumed.framework.binding.unreserve(assumed.state, info, assumed.node_name)
         self._counters.undone[assumed.framework.profile.scheduler_name] += 1
         placed = object_changes.on_node(info, assumed.node_name)
         is_freed = self._cache.forget_pod(info)

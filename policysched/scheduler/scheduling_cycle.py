@@ -170,7 +170,7 @@ class SchedulingCycle:
             _log.exception("a plugin failed while a place for %s was reserved", info.key)
             failed, waits = failure.internal_error(error), {}
         if failed is not None:
-            place.framework.unreserve(place.state, info, node_name)
+            place.framework.binding.unreserve(place.state, info, node_name)
             self._cache.forget_pod(info)
             profile = place.framework.profile
             self._failures.handle(place.queued, profile, failed, place.decision)
@@ -189,11 +189,11 @@ def _claim(place: AssumedPod) -> tuple[failure.Failure | None, dict[str, float]]
     times = place.decision.times
     times.begin()
     framework, state, info, node_name = place.framework, place.state, place.info, place.node_name
-    answer = framework.reserve(state, info, node_name)
+    answer = framework.binding.reserve(state, info, node_name)
     times.end("Reserve", answer.code)
     if answer is not status.SUCCESS and not answer.is_success:
         return failure.of_point("Reserve", answer), {}
-    answer, waits = framework.permit(state, info, node_name)
+    answer, waits = framework.binding.permit(state, info, node_name)
     times.end("Permit", answer.code)
     if answer is status.SUCCESS or answer.is_success or answer.code is status.Code.WAIT:
         return None, waits

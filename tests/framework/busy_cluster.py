@@ -176,10 +176,10 @@ class BusyCluster:
         node_name = result.node_name
         assert node_name is not None
         self._cache.assume_pod(info, node_name)
-        reserved = self._kept.reserve(result.state, info, node_name).is_success
+        reserved = self._kept.binding.reserve(result.state, info, node_name).is_success
         fate = rng.random()
         if not reserved or fate < 0.1:
-            self._kept.unreserve(result.state, info, node_name)
+            self._kept.binding.unreserve(result.state, info, node_name)
             self._cache.forget_pod(info)
             return
         self._placed[info.uid] = info

@@ -84,8 +84,8 @@ def test_only_plugins_with_work_are_run(
         for n, answer in enumerate(answers)
     ]
     profiled, state = framework(*plugins), cycle_state.CycleState()
-    assert profiled.pre_bind_pre_flight(state, POD, "n1") == expected
-    assert asyncio.run(profiled.pre_bind(state, POD, "n1")).is_success
+    assert profiled.binding.pre_bind_pre_flight(state, POD, "n1") == expected
+    assert asyncio.run(profiled.binding.pre_bind(state, POD, "n1")).is_success
     assert calls == working
 
 
@@ -93,7 +93,7 @@ def test_only_plugins_with_work_are_run(
 def test_any_other_answer_is_an_error(answer: status.Status) -> None:
     """Before PreBind a plugin can only have work, have none, or fail."""
     calls: list[str] = []
-    found = framework(Looks("P", calls, answer)).pre_bind_pre_flight(
+    found = framework(Looks("P", calls, answer)).binding.pre_bind_pre_flight(
         cycle_state.CycleState(), POD, "n1"
     )
     assert found.code is status.Code.ERROR
@@ -104,7 +104,7 @@ def test_without_a_look_before_all_plugins_run() -> None:
     """Whoever skips the look runs PreBind in full."""
     calls: list[str] = []
     profiled = framework(Looks("P", calls, status.SKIP))
-    assert asyncio.run(profiled.pre_bind(cycle_state.CycleState(), POD, "n1")).is_success
+    assert asyncio.run(profiled.binding.pre_bind(cycle_state.CycleState(), POD, "n1")).is_success
     assert calls == ["P"]
 
 
@@ -112,6 +112,6 @@ def test_a_plugin_that_breaks_keeps_nothing_from_others(caplog: pytest.LogCaptur
     """Everybody gets back what was reserved, in reverse order, whatever one of them raises."""
     calls: list[str] = []
     profiled = framework(Reserves("P0", calls), Reserves("P1", calls, breaks=True))
-    profiled.unreserve(cycle_state.CycleState(), POD, "n1")
+    profiled.binding.unreserve(cycle_state.CycleState(), POD, "n1")
     assert calls == ["P1", "P0"]
     assert "Unreserve of plugin P1 failed for pod default/a" in caplog.text

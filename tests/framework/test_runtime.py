@@ -398,8 +398,8 @@ def test_reserve_stops_at_the_first_failure_and_unreserve_goes_back() -> None:
     )
     pod = cluster.info(builders.make_pod("p"))
     state = cycle_state.CycleState()
-    assert framework.reserve(state, pod, "n1").plugin == "B"
-    framework.unreserve(state, pod, "n1")
+    assert framework.binding.reserve(state, pod, "n1").plugin == "B"
+    framework.binding.unreserve(state, pod, "n1")
     assert notes == ["reserve A", "reserve B", "unreserve C", "unreserve B", "unreserve A"]
 
 

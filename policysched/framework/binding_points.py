@@ -1,0 +1,120 @@
+"""From a chosen node to a bound pod: Reserve, Permit, PreBind, Bind and PostBind, in order."""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, cast
+
+from policysched.cluster import pod_shape
+from policysched.framework import asking, cycle_state, interface, status
+
+_log = logging.getLogger(__name__)
+
+_WORKING_PRE_BINDS = "policysched/working-pre-binds"
+
+
+class BindingPoints:
+    """Runs the plugins of a profile that act once a node was chosen for a pod."""
+
+    def __init__(self, acting: Callable[[str], Iterable[tuple[int, Any]]]) -> None:
+        """Take what tells the numbered plugins that act at an extension point, in order."""
+
+        def plugins(point: str) -> list[Any]:
+            return [plugin for _, plugin in acting(point)]
+
+        self._reserving: Sequence[interface.ReservePlugin] = plugins("reserve")
+        self._unreserving: Sequence[interface.ReservePlugin] = plugins("unreserve")
+        self._permitting: Sequence[interface.PermitPlugin] = plugins("permit")
+        self._pre_binding: Sequence[interface.PreBindPlugin] = plugins("pre_bind")
+        self._binding: Sequence[interface.BindPlugin] = plugins("bind")
+        self._post_binding: Sequence[interface.PostBindPlugin] = plugins("post_bind")
+
+    def reserve(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node_name: str
+    ) -> status.Status:
+        """Let every plugin claim what the pod needs; the first failure ends it."""
+        for plugin in self._reserving:
+            answer = asking.ask(plugin, "Reserve", plugin.reserve, state, pod, node_name)
+            if not answer.is_success:
+                return dataclasses.replace(answer, plugin=plugin.name)
+        return status.SUCCESS
+
+    def unreserve(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node_name: str
+    ) -> None:
+        """Give everything back, in reverse order."""
+        for plugin in reversed(self._unreserving):
+            try:
+                plugin.unreserve(state, pod, node_name)
+            except Exception:  # noqa: BLE001 - plugins are third parties' code
+                # The others, and the cache, must get back what they gave all the same.
+                _log.exception("Unreserve of plugin %s failed for pod %s", plugin.name, pod.key)
+
+    def permit(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node_name: str
+    ) -> tuple[status.Status, dict[str, float]]:
+        """Ask for approval; WAIT comes with the seconds each delaying plugin allows."""
+        waits: dict[str, float] = {}
+        for plugin in self._permitting:
+            answer, timeout_seconds = asking.ask(
+                plugin, "Permit", plugin.permit, state, pod, node_name
+            )
+            if answer.code is status.Code.WAIT:
+                waits[plugin.name] = timeout_seconds
+            elif not answer.is_success:
+                return dataclasses.replace(answer, plugin=plugin.name), {}
+        return (status.Status(status.Code.WAIT) if waits else status.SUCCESS), waits
+
+    def pre_bind_pre_flight(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node_name: str
+    ) -> status.Status:
+        """Return SUCCESS when PreBind will have work, SKIP when not, or the first ERROR.
+
+        Plugins that skip are left out of `pre_bind` (runtime/framework.go, RunPreBindPreFlights).
+        """
+        working = []
+        for plugin in self._pre_binding:
+            answer = status.SUCCESS
+            if hasattr(plugin, "pre_bind_pre_flight"):
+                looking = cast("interface.PreBindPreFlightPlugin", plugin)
+                method = looking.pre_bind_pre_flight
+                answer = asking.ask(looking, "PreBindPreFlight", method, state, pod, node_name)
+            if answer.is_success:
+                working.append(plugin)
+            elif not answer.is_skip:
+                doing = f'running PreBindPreFlight "{plugin.name}"'
+                return status.error(plugin.name, doing, answer)
+        state.write(_WORKING_PRE_BINDS, working)
+        return status.SUCCESS if working else status.SKIP
+
+    async def pre_bind(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node_name: str
+    ) -> status.Status:
+        """Run the PreBind plugins that did not skip; the first failure ends it."""
+        working: Sequence[interface.PreBindPlugin] | None = state.find(_WORKING_PRE_BINDS, list)
+        for plugin in self._pre_binding if working is None else working:
+            answer = await asking.ask_async(
+                plugin, "PreBind", plugin.pre_bind, state, pod, node_name
+            )
+            if not answer.is_success:
+                return dataclasses.replace(answer, plugin=plugin.name)
+        return status.SUCCESS
+
+    async def bind(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node_name: str
+    ) -> status.Status:
+        """Run Bind plugins until one does not SKIP."""
+        for plugin in self._binding:
+            answer = await asking.ask_async(plugin, "Bind", plugin.bind, state, pod, node_name)
+            if not answer.is_skip:
+                return dataclasses.replace(answer, plugin=plugin.name)
+        return status.Status(status.Code.ERROR, ("no Bind plugin took the pod",))
+
+    async def post_bind(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node_name: str
+    ) -> None:
+        """Tell PostBind plugins."""
+        for plugin in self._post_binding:
+            await plugin.post_bind(state, pod, node_name)
