@@ -34,6 +34,19 @@ def _is_foreign(kind: type) -> bool:
     return kind.__module__.partition(".")[0] != _OWN_PACKAGE
 
 
+def shortcut(plugin: interface.Plugin, name: str) -> Any:  # noqa: ANN401 - any attribute
+    """Return what spares a plugin questions, by the name of its attribute; None for nothing.
+
+    A third-party plugin that inherits from one of this package may answer the questions otherwise;
+    what it has inherited beside them knows nothing of that, and is left out.
+    """
+    if is_third_party(plugin):
+        makers = (kind for kind in type(plugin).__mro__ if name in vars(kind))
+        if not _is_foreign(next(makers, type(plugin))):
+            return None
+    return getattr(plugin, name, None)
+
+
 def ask(
     plugin: interface.Plugin,
     point: str,

@@ -58,7 +58,7 @@ def kept(scorer: scorers.Scorer, cycle: filtering.Cycle) -> shape_answers.KeptSc
 def _raw_scores(scorer: scorers.Scorer) -> shape_answers.KeptScores:
     plugin = scorer.plugin
     compute = functools.partial(asking.ask_score, plugin)
-    by_row = getattr(plugin, "score_row", None)
+    by_row = asking.shortcut(plugin, "score_row")
     at_row = functools.partial(asking.ask, plugin, "Score", by_row) if by_row else None
     return shape_answers.KeptScores(scorers.version([scorer]), compute, at_row)
 

@@ -56,7 +56,7 @@ class Refilter:
         self._apart = {
             number: cast("apart.ApartFilterPlugin", plugin)
             for number, plugin in self._filters
-            if hasattr(plugin, "filter_apart")
+            if asking.shortcut(plugin, "filter_apart")
         }
         self._pre_filters = [
             (number, plugin)

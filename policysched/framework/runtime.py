@@ -116,7 +116,7 @@ class Framework:
         self.binding = binding_points.BindingPoints(self._at)
         is_own = not any(asking.is_third_party(plugin) for plugin in prof.plugins)
         self._kept = shape_answers.ShapeAnswersCache(
-            self._at("applies_to"),
+            [each for each in self._at("applies_to") if asking.shortcut(each[1], "applies_to")],
             max_shapes=shapes_kept,
             projection=prof.projection if is_own else None,
             sharing=[plugin for _, plugin in self._at("shares")],

@@ -83,7 +83,9 @@ class Scorer:
     @property
     def ignores_usage(self) -> Callable[[snapshot.Snapshot], bool] | None:
         """What tells that placed pods change no score for now, `None` if nothing does."""
-        return getattr(self.plugin, "ignores_usage", None)
+        ignores: Callable[[snapshot.Snapshot], bool] | None
+        ignores = asking.shortcut(self.plugin, "ignores_usage")
+        return ignores
 
     @property
     def units_per_point(self) -> int:

@@ -120,7 +120,7 @@ class KeptFilter:
         self.table = status_table.StatusTable()
         self.changes = change_log.ChangeLog[int]()
         self._version = Version(_union(plugins))
-        self._knows_rows = any(hasattr(plugin, "filter_row") for plugin in plugins)
+        self._knows_rows = any(asking.shortcut(plugin, "filter_row") for plugin in plugins)
         self._asked: dict[bool, list[tuple[interface.FilterPlugin, together.FilterRow]]] = {}
 
     def refresh(
@@ -354,12 +354,12 @@ class ShapeAnswersCache:
 
 def follows(plugin: interface.Plugin) -> bool:
     """Return whether a Filter plugin tells itself when its answers change."""
-    return hasattr(plugin, "follow")
+    return asking.shortcut(plugin, "follow") is not None
 
 
 def has_key(plugin: interface.Plugin) -> bool:
     """Return whether a plugin says what it reads of a pod (`interface.KeyedPlugin`)."""
-    return hasattr(plugin, "answer_key")
+    return asking.shortcut(plugin, "answer_key") is not None
 
 
 def first_failures(

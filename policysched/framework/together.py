@@ -78,12 +78,12 @@ def _timed(
 
 
 def _together(plugin: interface.Plugin) -> Together | None:
-    found: Together | None = getattr(plugin, "together", None)
+    found: Together | None = asking.shortcut(plugin, "together")
     return found
 
 
 def _filter_row(plugin: interface.FilterPlugin, is_measured: bool) -> FilterRow:  # noqa: FBT001 - as in `filter_rows`
-    at_row: FilterRow | None = getattr(plugin, "filter_row", None)
+    at_row: FilterRow | None = asking.shortcut(plugin, "filter_row")
     if at_row is not None:
         is_plain = not (is_measured or asking.is_third_party(plugin))
         return at_row if is_plain else _timed(plugin, "Filter", at_row)
@@ -98,7 +98,7 @@ def _filter_row(plugin: interface.FilterPlugin, is_measured: bool) -> FilterRow:
 
 
 def _score_row(plugin: interface.ScorePlugin) -> ScoreRow:
-    at_row = getattr(plugin, "score_row", None)
+    at_row = asking.shortcut(plugin, "score_row")
 
     def ask(
         state: cycle_state.CycleState, pod: pod_shape.PodInfo, node: snapshot.NodeRow
