@@ -20,7 +20,7 @@ from collections import Counter, OrderedDict
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Protocol, TypeAlias
 
-from policysched.cluster import count_column, pod_shape, selectors
+from policysched.cluster import count_column, pod_shape, required_labels, selectors
 
 _MAX_QUERIES = 1024
 """Queries minted by rollouts (matchLabelKeys) are forgotten least recently used first."""
@@ -39,6 +39,11 @@ class PodQuery(Hashable, Protocol):
     @property
     def reads_namespace_labels(self) -> bool:
         """Whether the answer depends on labels of namespaces."""
+        ...
+
+    @property
+    def selector(self) -> selectors.Selector:
+        """What labels of all counted pods satisfy, `selectors.EVERYTHING` where that is unknown."""
         ...
 
     def matches(self, shape: pod_shape.PodShape, namespaces: NamespaceLabels) -> bool:
@@ -61,6 +66,11 @@ class MatchesAllTerms:
     def reads_namespace_labels(self) -> bool:
         """Whether any term selects namespaces by label."""
         return any(t.namespace_selector is not None for t in self.terms)
+
+    @property
+    def selector(self) -> selectors.Selector:
+        """The selector of the first term."""
+        return self.terms[0].selector if self.terms else selectors.EVERYTHING
 
     def matches(self, shape: pod_shape.PodShape, namespaces: NamespaceLabels) -> bool:
         """Return whether a pod of `shape` matches all terms."""
@@ -95,6 +105,7 @@ class OnlySupposed:
     namespace: str
     counts_terminating = True
     reads_namespace_labels = False
+    selector = selectors.EVERYTHING
 
     def matches(self, shape: pod_shape.PodShape, namespaces: NamespaceLabels) -> bool:
         """Return whether a pod of `shape` counts when it is supposed to come or go."""
@@ -146,6 +157,7 @@ class _Placement:
 
 
 OwnedTerms: TypeAlias = dict[pod_shape.WeightedAffinityTerm, count_column.CountColumn]
+_TermsByLabel = required_labels.RequiredLabels[pod_shape.WeightedAffinityTerm]
 
 
 class PodCounts:
@@ -156,8 +168,10 @@ class PodCounts:
         self._namespaces: dict[str, Mapping[str, str]] = {}
         self._placements: dict[int, _Placement] = {}
         self._queries: OrderedDict[PodQuery, count_column.CountColumn] = OrderedDict()
+        self._queries_by_label = required_labels.RequiredLabels[PodQuery]()
         self._owned: dict[TermKind, OwnedTerms] = {kind: {} for kind in TermKind}
-        self._owners: Counter[tuple[TermKind, pod_shape.WeightedAffinityTerm]] = Counter()
+        self._owned_by_label = {kind: _TermsByLabel() for kind in TermKind}
+        self._owners: Counter[count_column.CountColumn] = Counter()
         self.owned_generation = 0
         """Grows when a term appears or disappears (not when its count changes)."""
         self.namespaces_generation = 0
@@ -224,7 +238,7 @@ class PodCounts:
 
     def _place_shape(self, shape: pod_shape.PodShape) -> _Placement:
         placement = _Placement(shape, {}, {}, self._own_terms(shape), [], [], [])
-        for query, column in self._queries.items():
+        for column, query in self._queries_by_label.candidates(shape.labels):
             if query.matches(shape, self._namespaces):
                 _columns_for(placement, query).append(column)
         self._placements[shape.index] = placement
@@ -244,12 +258,14 @@ class PodCounts:
                 _columns_for(placement, query).append(column)
                 _seed(column, placement, query)
         self._queries[query] = column
+        self._queries_by_label.add(column, query, query.selector)
         if len(self._queries) > _MAX_QUERIES:
             self._forget(next(iter(self._queries)))
         return column
 
     def _forget(self, query: PodQuery) -> None:
         column = self._queries.pop(query)
+        self._queries_by_label.remove(column)
         column.is_current = False
         for placement in self._placements.values():
             columns = _columns_for(placement, query)
@@ -265,22 +281,36 @@ class PodCounts:
         """
         return self._owned[kind]
 
+    def acting(
+        self, kind: TermKind, shape: pod_shape.PodShape
+    ) -> list[tuple[pod_shape.WeightedAffinityTerm, count_column.CountColumn]]:
+        """Return those of `owned` that mean pods of `shape`."""
+        namespace_labels = self._namespaces.get(shape.namespace, {})
+        return [
+            (owned, column)
+            for column, owned in self._owned_by_label[kind].candidates(shape.labels)
+            if owned.term.acts_on(shape.namespace, shape.labels, namespace_labels)
+        ]
+
     def _own_terms(self, shape: pod_shape.PodShape) -> list[count_column.CountColumn]:
         columns = []
         for kind, term in _terms_of(shape):
-            terms = self._owned[kind]
-            if term not in terms:
-                terms[term] = count_column.CountColumn()
+            column = self._owned[kind].get(term)
+            if column is None:
+                column = self._owned[kind][term] = count_column.CountColumn()
+                self._owned_by_label[kind].add(column, term, term.term.selector)
                 self.owned_generation += 1
-            self._owners[kind, term] += 1
-            columns.append(terms[term])
+            self._owners[column] += 1
+            columns.append(column)
         return columns
 
     def _disown_terms(self, shape: pod_shape.PodShape) -> None:
         for kind, term in _terms_of(shape):
-            self._owners[kind, term] -= 1
-            if not self._owners[kind, term]:
-                del self._owners[kind, term], self._owned[kind][term]
+            column = self._owned[kind][term]
+            self._owners[column] -= 1
+            if not self._owners[column]:
+                del self._owners[column], self._owned[kind][term]
+                self._owned_by_label[kind].remove(column)
                 self.owned_generation += 1
 
     # --- namespaces -------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 from typing import TypeAlias
 
-from policysched.cluster import pod_counts, pod_shape
+from policysched.cluster import pod_counts, pod_shape, selectors
 from policysched.compiler import pod_predicates, scope
 from policysched.lang import checked_selector
 
@@ -120,6 +120,7 @@ class PodsInSet:
     pods: PodSet
     seer: Anchor
     counts_terminating: bool
+    selector = selectors.EVERYTHING
 
     @property
     def reads_namespace_labels(self) -> bool:
@@ -147,6 +148,7 @@ class PodsRepelling:
     pods: PodSet
     seen: Anchor
     counts_terminating = True
+    selector = selectors.EVERYTHING
 
     @property
     def reads_namespace_labels(self) -> bool:

@@ -111,8 +111,8 @@ class Hints:
         return hints.queue_if(any(labels.get(k) != old.metadata.labels.get(k) for k in keys))
 
     def _repelling_keys(self, waiting: pod_shape.PodShape) -> set[str]:
-        owned = self.counts.owned(pod_counts.TermKind.REQUIRED_ANTI_AFFINITY)
-        acting = (t.term for t in owned if self._acts_on(t.term, waiting))
+        repelling = self.counts.acting(pod_counts.TermKind.REQUIRED_ANTI_AFFINITY, waiting)
+        acting = (owned.term for owned, _ in repelling)
         return {t.topology_key for t in (*waiting.anti_affinity_terms, *acting)}
 
     def _after_namespace_change(

@@ -135,12 +135,10 @@ def repelled(shape: pod_shape.PodShape, snap: snapshot.Snapshot) -> list[Column]
 
 
 def _matching_terms(shape: pod_shape.PodShape, counts: pod_counts.PodCounts) -> TermColumns:
-    labels = counts.namespaces.get(shape.namespace, {})
     return {
         kind: [
             Column(owned.term.topology_key, column, owned.weight)
-            for owned, column in counts.owned(kind).items()
-            if owned.term.acts_on(shape.namespace, shape.labels, labels)
+            for owned, column in counts.acting(kind, shape)
         ]
         for kind in pod_counts.TermKind
     }

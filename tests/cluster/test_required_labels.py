@@ -1,0 +1,72 @@
+"""Conditions found by a label that they require: none that a pod meets is left out."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from policysched.cluster import count_column, pod_counts, required_labels, selectors
+from tests import builders
+
+KEYS = ("app", "tier")
+VALUES = ("a", "b", "c")
+REQUIREMENTS = st.builds(
+    selectors.Requirement,
+    st.sampled_from(KEYS),
+    st.sampled_from(tuple(selectors.Operator)),
+    st.frozensets(st.sampled_from((*VALUES, "1")), max_size=3),
+)
+SELECTORS = st.builds(
+    selectors.Selector, st.lists(REQUIREMENTS, max_size=3).map(tuple), st.booleans()
+)
+LABELS = st.dictionaries(st.sampled_from(KEYS), st.sampled_from((*VALUES, "2")))
+
+
+@given(st.lists(SELECTORS, max_size=8), st.sets(st.integers(0, 7)), LABELS)
+def test_whatever_a_pod_meets_is_a_candidate_once(
+    conditions: list[selectors.Selector], gone: set[int], labels: dict[str, str]
+) -> None:
+    """Those that are kept and select the labels are found, none twice, and none that is gone."""
+    kept = required_labels.RequiredLabels[selectors.Selector]()
+    columns = [count_column.CountColumn() for _ in conditions]
+    for column, condition in zip(columns, conditions, strict=True):
+        kept.add(column, condition, condition)
+    for number in gone & set(range(len(columns))):
+        kept.remove(columns[number])
+    found = list(kept.candidates(labels))
+    left = {c: s for n, (c, s) in enumerate(zip(columns, conditions, strict=True)) if n not in gone}
+    assert len(dict(found)) == len(found)
+    assert dict(found).items() <= left.items()
+    assert {c for c, s in left.items() if s.matches(labels)} <= dict(found).keys()
+
+
+def test_what_requires_another_label_is_not_looked_at() -> None:
+    """A condition is filed under the label that the fewest others require."""
+    kept = required_labels.RequiredLabels[str]()
+    column = count_column.CountColumn
+    kept.add(column(), "web", selectors.from_match_labels({"app": "web", "env": "prod"}))
+    kept.add(column(), "db", selectors.from_match_labels({"app": "db", "env": "prod"}))
+    kept.add(column(), "any", selectors.EVERYTHING)
+    kept.add(column(), "prod", selectors.from_match_labels({"env": "prod"}))
+    kept.add(column(), "both", selectors.from_match_labels({"env": "prod", "job": "x"}))
+    found = [condition for _, condition in kept.candidates({"app": "web", "env": "prod"})]
+    assert found == ["any", "web", "prod"]
+
+
+@given(LABELS)
+def test_terms_that_act_on_a_pod_are_those_of_a_walk(labels: dict[str, str]) -> None:
+    """Asked for by label or one by one, the same terms of placed pods mean a pod."""
+    terms = [builders.pod_term(key, {key: v}) for key in KEYS for v in VALUES]
+    placed = [
+        builders.make_pod(f"p{n}").rejects_pods(term).node("n1") for n, term in enumerate(terms)
+    ]
+    made = builders.make_cache([builders.make_node("n1")], placed)
+    shape = made.info(builders.make_pod("new").labels(**labels)).shape
+    kind = pod_counts.TermKind.REQUIRED_ANTI_AFFINITY
+    counts = made.cache.counts
+    walked = {
+        owned.term
+        for owned in counts.owned(kind)
+        if owned.term.acts_on(shape.namespace, shape.labels, {})
+    }
+    assert {owned.term for owned, _ in counts.acting(kind, shape)} == walked
