@@ -76,30 +76,45 @@ class Skewed:
         self._is_eligible: columns.BoolArray = np.zeros(1, np.bool_)
         self._minimum = 0.0
         self._lowest = 0
+        self._may_fail = True
 
     def every(self, totals: columns.FloatArray, present: columns.BoolArray) -> columns.BoolArray:
         """Return the domains in which the pod would make the skew too large."""
         self._totals, self._is_eligible = totals.copy(), present
-        eligible = totals[present]
-        has_minimum = len(eligible) >= max(self._min_domains, 1)
-        self._minimum = float(eligible.min()) if has_minimum else 0.0
-        self._lowest = int(np.count_nonzero(eligible == self._minimum))
-        if not has_minimum:
+        if np.count_nonzero(present) >= max(self._min_domains, 1):
+            self._find_minimum()
+        else:
+            self._minimum = 0.0
             self._is_eligible = np.zeros(len(totals), np.bool_)
-        return spreading.violating_domains(
+        found = spreading.violating_domains(
             totals,
             present,
             own=self._own,
             max_skew=self._max_skew,
             min_domains=self._min_domains,
         )
+        self._may_fail = bool(found.any())
+        return found
+
+    def _find_minimum(self) -> None:
+        eligible = self._totals[self._is_eligible]
+        self._minimum = float(eligible.min())
+        self._lowest = int(np.count_nonzero(eligible == self._minimum))
 
     def one(self, slot: int, total: float) -> bool | None:
         """Return whether the skew would be too large, None where the minimum is another one."""
         if self._is_eligible.item(slot):
             self._lowest -= self._totals.item(slot) == self._minimum
             self._lowest += total == self._minimum
-            if total < self._minimum or not self._lowest:
+            if total < self._minimum:
                 return None
-        self._totals[slot] = total
-        return total + self._own - self._minimum > self._max_skew
+            self._totals[slot] = total
+            if not self._lowest:
+                if self._may_fail:
+                    return None
+                self._find_minimum()  # it is higher, so none of the others fails now
+        else:
+            self._totals[slot] = total
+        is_failing = total + self._own - self._minimum > self._max_skew
+        self._may_fail = self._may_fail or is_failing
+        return is_failing

@@ -15,13 +15,19 @@ import numpy as np
 import numpy.typing as npt
 
 from policysched.cluster import columns, pod_shape, snapshot
-from policysched.framework import comparing, cycle_state, interface, score_table, status_table
+from policysched.framework import (
+    compared_slots,
+    comparing,
+    cycle_state,
+    interface,
+    score_table,
+    status_table,
+)
 
 Rows: TypeAlias = npt.NDArray[np.intp]
 _NO_ROWS: Rows = np.zeros(0, np.intp)
 _FEW = 16
 """So few numbers are looked at faster one by one."""
-_NOTHING_MOVED: tuple[Rows, Rows] = (_NO_ROWS, _NO_ROWS)
 
 
 class Everything(NamedTuple):
@@ -68,90 +74,6 @@ class Member(NamedTuple):
     factor: int
 
 
-class Slots:
-    """What blocks with the same slots share: which rows are in them, and what changed there.
-
-    Attributes:
-        slots: intp (N,), the slot of each row.
-        is_still: whether the same slots have feasible rows as the last time.
-        moved: intp, slots that got their first feasible row and those that lost all of them; None
-            where there may be any.
-        rows_in: int64 (S,), how many feasible rows each slot has.
-        changes: by how much the points of single slots changed.
-        shift: int64 (S,), by how much those of all slots changed besides, None for not at all.
-    """
-
-    def __init__(self, slots: Rows, count: int, feasible: Rows) -> None:
-        """Count `feasible` rows, intp (f,), by one of `count` slots."""
-        self.slots = slots
-        self.moved: tuple[Rows, Rows] | None = None
-        self.changes: dict[int, int] = {}
-        self.shift: columns.IntArray | None = None
-        self._count = count
-        self._sizes = np.bincount(slots, minlength=count)
-        self._are_single = int(self._sizes.max(initial=0)) <= 1
-        self._last_row = np.zeros(count, np.intp)
-        self._last_row[slots] = np.arange(len(slots))
-        self._rows_of: dict[int, Rows] = {}
-        self._present: Rows | None = None
-        self._count_all(feasible)
-
-    # --- feasible rows ----------------------------------------------------------------------------
-
-    def refresh(self, feasible: Rows, moved: tuple[Rows, Rows] | None) -> None:
-        """Go by the feasible rows; `moved` are the new ones and those that left, None for any."""
-        self.changes, self.shift = {}, None
-        if moved is _NOTHING_MOVED:
-            self.is_still = True
-        elif moved is None:
-            self._count_all(feasible)
-        else:
-            self._present = None
-            self.moved = self._move(*moved)
-            self.is_still = not any(map(len, self.moved))
-
-    @property
-    def present(self) -> Rows:
-        """Intp: the slots with a feasible row."""
-        if self._present is None:
-            self._present = self.rows_in.nonzero()[0]  # `flatnonzero` without its checks
-        return self._present
-
-    def _count_all(self, feasible: Rows) -> None:
-        self.rows_in: columns.IntArray = np.bincount(self.slots[feasible], minlength=self._count)
-        self._present = self.moved = None
-        self.is_still = False
-
-    def _move(self, come: Rows, gone: Rows) -> tuple[Rows, Rows]:
-        """Count other feasible rows; return which slots got their first one and lost all."""
-        come = self.slots.take(come) if len(come) else come
-        gone = self.slots.take(gone) if len(gone) else gone
-        if self._are_single:
-            self.rows_in[come] = 1
-            self.rows_in[gone] = 0
-            return come, gone
-        before = self.rows_in
-        if len(come):
-            self.rows_in = self.rows_in + np.bincount(come, minlength=self._count)
-        if len(gone):
-            self.rows_in = self.rows_in - np.bincount(gone, minlength=self._count)
-        has, had = self.rows_in > 0, before > 0
-        return (has > had).nonzero()[0], (had > has).nonzero()[0]
-
-    # --- rows of slots ----------------------------------------------------------------------------
-
-    def only_row(self, slot: int) -> int | None:
-        """Return the row in a slot, None where there is not exactly one."""
-        return self._last_row.item(slot) if self._sizes.item(slot) == 1 else None
-
-    def rows(self, slot: int) -> Rows:
-        """Return intp: the rows in a slot."""
-        found = self._rows_of.get(slot)
-        if found is None:
-            found = self._rows_of[slot] = np.flatnonzero(self.slots == slot)
-        return found
-
-
 class _Block:
     """The weighted points by slot of k plugins whose numbers come together.
 
@@ -166,6 +88,8 @@ class _Block:
         self._lines = list(self._values)  # views, as each one made takes as long as a look-up
         self.rows = _NO_ROWS
         self.table: columns.IntArray = np.zeros((len(members), 0), np.int64)
+        # Through these single numbers and points are read and written faster.
+        self._single: list[tuple[memoryview, memoryview]] = []
 
     @property
     def slot_count(self) -> int:
@@ -179,14 +103,16 @@ class _Block:
         self.rows = all_of_them.slots
         if self.table.shape != self._values.shape:
             self.table = np.zeros(self._values.shape, np.int64)
+        views = zip(self._lines, self.table, strict=True)
+        self._single = [(numbers.data, points.data) for numbers, points in views]
 
-    def begin(self, slots: Slots) -> None:
+    def begin(self, slots: compared_slots.Slots) -> None:
         """Compare anew."""
         for index, (member, values) in enumerate(zip(self._members, self._lines, strict=True)):
             member.frame.begin(values, slots)
             self._make(index, slots)
 
-    def move(self, slots: Slots) -> None:
+    def move(self, slots: compared_slots.Slots) -> None:
         """Compare other slots than the last time."""
         moved, rows_in = slots.moved, slots.rows_in.item
         for index, (_, frame, _) in enumerate(self._members):
@@ -200,31 +126,25 @@ class _Block:
             if is_other:
                 self._make(index, slots)
 
-    def replace(self, slot: int, numbers: Sequence[float], slots: Slots) -> None:
+    def replace(self, slot: int, numbers: Sequence[float], slots: compared_slots.Slots) -> None:
         """Take over the numbers of one slot."""
-        before: list[float] = self._values[:, slot].tolist()
-        if before == numbers:
-            return
-        self._values[:, slot] = numbers
-        given: list[int] = self.table[:, slot].tolist()
         by = 0
-        for index, ((_, frame, factor), old, new) in enumerate(
-            zip(self._members, before, numbers, strict=True)
-        ):
+        for index, (kept, given) in enumerate(self._single):
+            old, new = kept[slot], numbers[index]
             if new == old:
                 continue
+            kept[slot] = new  # type: ignore[call-overload]  # its numbers are floats
+            _, frame, factor = self._members[index]
             points = frame.replace(self._lines[index], slots, slot, old, new)
             if points is None:
                 self._make(index, slots)
-                given[index] = self.table.item(index, slot)
             else:
-                by += points * factor - given[index]
-                given[index] = points * factor
-        self.table[:, slot] = given
+                by += points * factor - given[slot]
+                given[slot] = points * factor
         if by:
             slots.changes[slot] = slots.changes.get(slot, 0) + by
 
-    def _make(self, index: int, slots: Slots) -> None:
+    def _make(self, index: int, slots: compared_slots.Slots) -> None:
         """Make all points of a plugin anew."""
         _, frame, factor = self._members[index]
         values = self._lines[index]
@@ -254,8 +174,8 @@ class KeptPoints:
         self._names = tuple([member.name for _, members in asked for member in members])
         self._asked = [numbers for numbers, _ in asked]
         self._blocks = [_Block(members) for _, members in asked]
-        self._slots: list[Slots] = []
-        self._distinct: list[Slots] = []
+        self._slots: list[compared_slots.Slots] = []
+        self._distinct: list[compared_slots.Slots] = []
         self._feasible: Rows | None = None
         self._is_feasible: columns.BoolArray = np.zeros(0, np.bool_)
         self.sums: columns.IntArray = np.zeros(0, np.int64)
@@ -309,10 +229,10 @@ class KeptPoints:
             for slots in self._distinct:
                 slots.refresh(feasible, moved)
             return False
-        made: dict[int, Slots] = {}
+        made: dict[int, compared_slots.Slots] = {}
         for block in self._blocks:
             if id(block.rows) not in made:
-                made[id(block.rows)] = Slots(block.rows, block.slot_count, feasible)
+                made[id(block.rows)] = compared_slots.Slots(block.rows, block.slot_count, feasible)
         self._slots = [made[id(rows)] for rows in rows_now]
         self._distinct = list(made.values())
         return True
@@ -321,7 +241,7 @@ class KeptPoints:
         self, feasible: Rows, filtered: status_table.StatusIds | None, size: int
     ) -> tuple[Rows, Rows] | None:
         if feasible is self._feasible:
-            return _NOTHING_MOVED
+            return compared_slots.NOTHING_MOVED
         if filtered is None:
             is_feasible = np.zeros(size, np.bool_)
             is_feasible[feasible] = True
@@ -333,7 +253,7 @@ class KeptPoints:
             return None
         moved = (before != is_feasible).nonzero()[0]  # `flatnonzero` without its checks
         if len(moved) == 0:
-            return _NOTHING_MOVED
+            return compared_slots.NOTHING_MOVED
         comes = is_feasible[moved]
         return moved[comes], moved[~comes]
 
@@ -346,18 +266,10 @@ class KeptPoints:
     def _patch(self) -> None:
         single, self.change = list[int](), None
         for slots in self._distinct:
-            if slots.shift is not None:
-                change = slots.shift.take(slots.slots, mode="clip")  # faster, all are in range
-                self.change = change if self.change is None else self.change + change
-            for slot, by in slots.changes.items():
-                row = slots.only_row(slot)
-                if row is None:
-                    if self.change is None:
-                        self.change = np.zeros(len(self.sums), np.int64)
-                    self.change[slots.rows(slot)] += by
-                else:
-                    self.sums[row] += by
-                    single.append(row)
+            self.change, alone = slots.add_to(self.change)
+            for row, by in alone:
+                self.sums[row] += by
+                single.append(row)
         if self.change is not None:
             self.sums += self.change
         self.changed = np.array(single, np.intp) if single else _NO_ROWS

@@ -16,6 +16,8 @@ from policysched.framework import comparing
 
 _NOBODY = -1
 """Stands for the slot that holds a bound where there is none."""
+_FEW = 16
+"""So few numbers are looked at faster one by one."""
 
 
 class MinMax(points_frame.PointsFrame):
@@ -31,6 +33,8 @@ class MinMax(points_frame.PointsFrame):
 
     def begin(self, values: columns.FloatArray, places: comparing.Places) -> bool:
         """Compare with the numbers of `places`; note what no slot at all goes beyond."""
+        if len(values) <= _FEW:
+            return self._begin_few(values.tolist(), places.rows_in.tolist())
         before, present = self._bounds, places.present
         compared = values.take(present)
         smallest, largest = _extremes(compared)
@@ -39,6 +43,20 @@ class MinMax(points_frame.PointsFrame):
             low, high = _first(compared, smallest, present), _first(compared, largest, present)
             self._hold(smallest, largest, low, high)
         else:  # there is no number
+            self._hold(0.0, 0.0, _NOBODY, _NOBODY)
+        return before != self._bounds
+
+    def _begin_few(self, values: list[float], rows_in: list[int]) -> bool:
+        """Do the same with few numbers."""
+        before = self._bounds
+        known = [slot for slot, value in enumerate(values) if value == value]  # noqa: PLR0124 - NaN is not itself
+        told = [values[slot] for slot in known]
+        self._every = min(told, default=math.inf), max(told, default=-math.inf)
+        compared = [slot for slot in known if rows_in[slot]]
+        if compared:
+            low, high = min(compared, key=values.__getitem__), max(compared, key=values.__getitem__)
+            self._hold(values[low], values[high], low, high)
+        else:
             self._hold(0.0, 0.0, _NOBODY, _NOBODY)
         return before != self._bounds
 
@@ -108,7 +126,7 @@ class MinMax(points_frame.PointsFrame):
     ) -> bool:
         """Take over the number of a slot that holds a bound or exceeds it; return if one moves."""
         before, (low, high) = self._bounds, self._low_high
-        if low == _NOBODY:
+        if low == _NOBODY or len(values) <= _FEW:
             return self.begin(values, places)
         smallest, largest = before
         if new < smallest:
@@ -248,6 +266,10 @@ def _first(values: columns.FloatArray, value: float, slots: comparing.SlotNumber
 
 def _slot_with(values: columns.FloatArray, value: float, places: comparing.Places) -> int:
     """Return a slot that is compared and has the number `value`, `_NOBODY` where none has it."""
-    has = (values == value) & (places.rows_in > 0)
+    has = values == value
+    slot = int(has.argmax())
+    if has.item(slot) and places.rows_in.item(slot):
+        return slot
+    has &= places.rows_in > 0
     slot = int(has.argmax())
     return slot if has.item(slot) else _NOBODY
