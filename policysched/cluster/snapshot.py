@@ -228,6 +228,16 @@ class NodeRow:
         self.nonzero_requested: list[int] = nodes.nonzero_requested[row].tolist()
         self.pod_count: int = nodes.pod_count.item(row)
         self.allowed_pods: int = nodes.allowed_pods.item(row)
+        self._amounts: tuple[int, ...] | None = None
+
+    @property
+    def amounts(self) -> tuple[int, ...]:
+        """All amounts of the node, to compare it with others."""
+        if self._amounts is None:
+            counts = (self.pod_count, self.allowed_pods)
+            amounts = (*self.allocatable, *self.requested, *self.nonzero_requested, *counts)
+            self._amounts = amounts
+        return self._amounts
 
     def allocatable_of(self, resource: str) -> int:
         """Return the amount of a resource, `pods` too; 0 of one that no node has."""

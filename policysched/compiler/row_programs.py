@@ -11,11 +11,23 @@ from policysched.framework import cycle_state, status
 
 _MAX_PROGRAMS = 256
 """Beyond so many sets of rules, as pods of different policies have them, all are forgotten."""
+_MAX_AMOUNTS = 64
+"""For how many amounts of nodes answers are remembered: nodes of a pool mostly have the same."""
 _Write: TypeAlias = Callable[[row_code.Writer], None]
 _Key: TypeAlias = tuple[str, tuple[object, ...]]
 
 
-class FilterRule(Protocol):
+class Rule(Protocol):
+    """A rule that is asked together with others.
+
+    Attributes:
+        follows_amounts: whether its answer follows from the node's amounts and the pod's requests.
+    """
+
+    follows_amounts: bool
+
+
+class FilterRule(Rule, Protocol):
     """A rule that rejects nodes by what is on their own row."""
 
     def filter_row(
@@ -29,7 +41,7 @@ class FilterRule(Protocol):
         ...
 
 
-class ScoreRule(Protocol):
+class ScoreRule(Rule, Protocol):
     """A rule that scores nodes by what is on their own row."""
 
     def score_row(
@@ -58,15 +70,17 @@ class RowPrograms:
                 rule.write_filter(code)
             code.line(f"return {code.value(status.SUCCESS)}")
 
-        return self._of(("filter", tuple(plugins)), write, [p.filter_row for p in plugins])
+        found = self._of(("filter", tuple(plugins)), write, [p.filter_row for p in plugins])
+        return _remembering(found, plugins)
 
     def score_row(self, plugins: Sequence[ScoreRule]) -> row_code.Answer:
-        """Return what gives the list of the scores of `plugins`."""
+        """Return what gives the list of the scores of `plugins`, not to be written to."""
 
         def write(code: row_code.Writer) -> None:
             code.line(f"return [{', '.join([rule.write_score(code) for rule in plugins])}]")
 
-        return self._of(("score", tuple(plugins)), write, [p.score_row for p in plugins])
+        found = self._of(("score", tuple(plugins)), write, [p.score_row for p in plugins])
+        return _remembering(found, plugins)
 
     def _of(self, key: _Key, write: _Write, alone: Sequence[row_code.Answer]) -> row_code.Answer:
         found = self._kept.get(key)
@@ -74,6 +88,39 @@ class RowPrograms:
             if len(self._kept) >= _MAX_PROGRAMS:
                 self._kept.clear()
             found = self._kept[key] = _Program(write, alone)
+        return found
+
+
+def _remembering(asked: row_code.Answer, rules: Sequence[Rule]) -> row_code.Answer:
+    return _Remembered(asked) if all(rule.follows_amounts for rule in rules) else asked
+
+
+class _Remembered:
+    """Answers that follow from amounts alone, remembered by these for pods with equal requests."""
+
+    def __init__(self, asked: row_code.Answer) -> None:
+        """Ask `asked` about amounts that are not known."""
+        self._asked = asked
+        self._requests: object = None
+        self._request_key: object = None
+        self._known: dict[tuple[int, ...], Any] = {}
+
+    def __call__(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node: snapshot.NodeRow
+    ) -> Any:  # noqa: ANN401 - a status or a list, as was written
+        """Return what is known of such a node."""
+        shape, known = pod.shape, self._known
+        if shape.requests is not self._requests:
+            self._requests = shape.requests
+            if shape.request_key != self._request_key:
+                self._request_key = shape.request_key
+                known.clear()
+        amounts = node.amounts
+        found = known.get(amounts)
+        if found is None:
+            if len(known) >= _MAX_AMOUNTS:
+                known.clear()
+            found = known[amounts] = self._asked(state, pod, node)
         return found
 
 

@@ -86,6 +86,45 @@ def test_what_rules_have_in_common_is_computed_once() -> None:
     assert code.text.count("node.allocatable") == 1  # of it, free and allocatable
 
 
+_REQUESTED = """policy p {
+  for pods
+  reject when free(cpu) - requests(cpu) < 1 as full
+  score free(cpu) - requests(cpu) prefer high normalize minmax missing score 0 as s
+}"""
+
+
+def test_pods_with_other_requests_get_answers_of_their_own() -> None:
+    """Answers are remembered by the amounts of nodes, for pods that request the same."""
+    there, rules = _rules(_REQUESTED)
+    snap = there.cache.snapshot()
+    reject = rules[0].together.filter_row(rules[:1])
+    score = rules[1].together.score_row(rules[1:])
+    small, large = (
+        there.shapes.info(builders.make_pod(f"p{cpu}").requests(cpu=cpu).build())
+        for cpu in ("1", "4")
+    )
+    for _ in range(2):
+        for info, passes, number in ((small, True, 3000.0), (large, False, 0.0)):
+            state = cycle_state.CycleState()
+            assert reject(state, info, snap.at_row(0)).is_success == passes
+            assert score(state, info, snap.at_row(0)) == [number]
+
+
+def test_answers_are_remembered_only_where_they_follow_from_amounts() -> None:
+    """Nodes with equal amounts and other labels get answers of their own."""
+    text = """policy p { for pods
+      score label("gen") + 0 prefer high normalize minmax missing score 0 as s
+    }"""
+    nodes = [desk.node(f"n{gen}", gen=gen).capacity(cpu="4") for gen in ("1", "2")]
+    there = desk.Desk(text, nodes)
+    plugins = there.program.profiles[0].plugins
+    rules: list[Any] = [plugin for plugin in plugins if hasattr(plugin, "together")]
+    info = there.shapes.info(builders.make_pod("p").build())
+    ask, snap = rules[0].together.score_row(rules), there.cache.snapshot()
+    found = [ask(cycle_state.CycleState(), info, snap.at_row(row)) for row in range(2)]
+    assert sorted(found) == [[1.0], [2.0]]
+
+
 def test_nothing_of_a_policy_gets_into_the_text_of_a_function() -> None:
     """Names of rules, resources and labels come in as values, numbers too."""
     text = """policy p { for pods

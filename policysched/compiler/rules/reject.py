@@ -36,6 +36,7 @@ class Reject(base.PolicyRule):
         told: puts into words what it saw of its metrics; None if it reads none.
         hysteresis: which nodes stay rejected once they are; None without `until`.
         together: answers for it and others about one node; None for one that holds nodes.
+        follows_amounts: see `row_programs.Rule`.
     """
 
     def __init__(
@@ -56,6 +57,7 @@ class Reject(base.PolicyRule):
         if rule.until is not None:
             self.hysteresis = hysteresis.Hysteresis(rule.condition, rule.until, lower)
         self.together = None if self.hysteresis else programs
+        self.follows_amounts = expressions.follows_amounts(condition)
         self._guards = [lower.condition(part) for part in _pod_parts(condition)]
         self._rejects_unknown = rule.on_missing == "reject"
         resolvable = checked_expr.reads_pods_on_node(condition)

@@ -30,6 +30,7 @@ class ResourceScore(base.ScoreRule):
         """Score the resources of `rule`."""
         super().__init__(rule.head, rule_scope, rule.weight)
         self.together = programs
+        self.follows_amounts = True
         self._fit = node_resources_fit.NodeResourcesFit(_strategy(rule), rule.resources)
 
     @base.evaluates

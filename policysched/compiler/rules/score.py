@@ -10,6 +10,7 @@ import numpy as np
 from policysched.cluster import columns, pod_shape, snapshot
 from policysched.compiler import (
     column,
+    expressions,
     lowering,
     physical,
     rewrites,
@@ -42,6 +43,7 @@ class ConditionScore(base.ScoreRule):
         condition = rewrites.apply(rule.value)
         self.value = lower.condition(condition)
         self.reads = reject.reads_of_rule(condition)
+        self.follows_amounts = expressions.follows_amounts(condition)
         self.outage = lower.outage(condition)
         self.told = lower.evidence(rule.head, rule.value)
         self._missing = _missing_hundredths(rule)
@@ -99,6 +101,7 @@ class NumberScore(base.ScoreRule):
         number = rewrites.apply(rule.value)
         self.value = lower.number(number)
         self.reads = reject.reads_of_rule(number)
+        self.follows_amounts = expressions.follows_amounts(number)
         self.ignores_usage = lower.when_usage_is_ignored(number)
         self.unit = rule.value.unit
         self._prefers_low = rule.prefer == "low"
