@@ -51,7 +51,8 @@ class ScheduleResult:
         times: of the extension points so far.
         message: `0/5 nodes are available: …` when it fits nowhere.
         scores: points of the feasible nodes; None when there was nothing to choose.
-        filtered: what Filter said of each row, None where it was not asked of all (`Diagnosis`).
+        filtered: what Filter said of each row, None where it was not asked of all (`Diagnosis`);
+            valid until the next cycle, not to be written to.
         statuses: of Filter, by number.
         kept_rejections: what is kept of `filtered` for the record, None for nothing.
     """

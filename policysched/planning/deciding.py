@@ -58,7 +58,9 @@ def decide(
         named = (each for each in preferred if each is not None)
         node = next((each for each in named if shadow.is_best(result, each, snap)), node)
     ids, statuses = result.filtered, result.statuses
-    if ids is None:
+    if ids is not None:
+        ids = ids.copy()  # what is kept of Filter follows later changes
+    else:
         # PreFilter ended the cycle, or the pod went to the node that it is nominated to.
         said = _pre_filter(result)
         ids = np.where(snap.is_alive, np.int16(said is not None), np.int16(-1)).astype(np.int16)

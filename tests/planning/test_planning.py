@@ -355,3 +355,13 @@ def test_order_of_files_does_not_matter(folder: plans.Folder) -> None:
         found.append(report)
     assert found[0] == found[1]
     assert found[0]["changes"]
+
+
+def test_a_node_that_victims_leave_is_not_gained(folder: plans.Folder) -> None:
+    """What each side says of nodes is told as of the moment before anybody made room."""
+    full = [clusters.pod(f"full-{n}", "4", on=f"n{n}", priority=1000) for n in range(40)]
+    nodes = [clusters.node(f"n{n}", disktype="ssd") for n in range(40)]
+    room = clusters.pod("low", "3", on="a", priority=1)
+    waiting = clusters.pod("high", "3", priority=100)
+    report = folder.plan("", plans.policy(_SSD), _A, *nodes, *full, room, waiting)
+    assert report["changes"] == []
