@@ -63,4 +63,4 @@ class OwnerSelectors:
                 keys = {r.key for r in own}
                 found = [r for r in found if r.key not in keys]
             found += own
-        return selectors.EVERYTHING.and_also(*found)
+        return selectors.EVERYTHING.and_also(*found) if found else selectors.EVERYTHING

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Sequence
+import weakref
+from collections.abc import Hashable, Iterable, Sequence
 
 from policysched.cluster import count_column, pod_counts, pod_shape, snapshot
 from policysched.plugins import memo, pod_affinity_verdicts
@@ -21,76 +22,117 @@ class Column:
     weight: int
 
 
-@dataclasses.dataclass(slots=True)
+@dataclasses.dataclass(slots=True, weakref_slot=True)
 class Sums:
     """Pods by domain.
 
     Attributes:
         required: what required terms mean for nodes.
         weighted: pods that count for the score, one entry a topology key.
-        acting: terms of placed pods that are in there.
-        owned_generation: up to which change of the terms of placed pods these are all.
     """
 
     required: pod_affinity_verdicts.RequiredTerms
     weighted: Sequence[domains.DomainSums]
+
+
+@dataclasses.dataclass(slots=True)
+class _Known:
+    """The sums of a shape, and for how long these are they.
+
+    Attributes:
+        acting: terms of placed pods that are in there.
+        owned_generation: up to which change of the terms of placed pods these are all.
+    """
+
+    sums: Sums
     acting: TermColumns
     owned_generation: int
 
 
 class SumsByShape:
-    """Keeps the sums of shapes while terms of placed pods and nodes stay; counts may change."""
+    """Keeps the sums of shapes while terms of placed pods and nodes stay; counts may change.
+
+    Shapes for which the same pods count have the same sums: pods of an app that differ in other
+    labels, and all pods that no term is about.
+    """
 
     def __init__(self, hard_weight: int) -> None:
         """Let the required affinity of placed pods count `hard_weight` in scores."""
         self.domains = domains.DomainsByKey()
         self._hard_weight = hard_weight
         self._acting: memo.ShapeMemo[TermColumns] = memo.ShapeMemo()
-        self._sums: memo.ShapeMemo[Sums] = memo.ShapeMemo()
+        self._known: memo.ShapeMemo[_Known] = memo.ShapeMemo()
+        self._shared: weakref.WeakValueDictionary[Hashable, Sums] = weakref.WeakValueDictionary()
 
     def of(self, shape: pod_shape.PodShape, snap: snapshot.Snapshot) -> Sums:
         """Return the sums for pods of a shape, each to be refreshed before use."""
         counts, nodes = snap.counts, snap.nodes
         node_generation = nodes.node_changes.generation
         stamp = (counts, counts.namespaces_generation, nodes, node_generation, snap.size)
-        return self._sums.get(
+        known = self._known.get(
             shape,
             stamp,
-            lambda: self._make(shape, snap),
+            lambda: self._find(shape, snap, stamp),
             lambda kept: self._is_current(kept, shape, snap),
         )
+        return known.sums
 
-    def _is_current(self, kept: Sums, shape: pod_shape.PodShape, snap: snapshot.Snapshot) -> bool:
+    def _is_current(self, kept: _Known, shape: pod_shape.PodShape, snap: snapshot.Snapshot) -> bool:
         """Return whether the same terms act, and pods are counted still in all that is summed."""
         owned_generation = snap.counts.owned_generation
         if kept.owned_generation != owned_generation:
             if self._acting_on(shape, snap) != kept.acting:
                 return False
             kept.owned_generation = owned_generation  # the others do not concern the shape
-        for sums in kept.weighted:
+        for sums in kept.sums.weighted:
             if not sums.is_current:
                 return False
-        return kept.required.is_current
+        return kept.sums.required.is_current
 
-    def _make(self, shape: pod_shape.PodShape, snap: snapshot.Snapshot) -> Sums:
-        required = []
+    def _find(self, shape: pod_shape.PodShape, snap: snapshot.Snapshot, stamp: Hashable) -> _Known:
+        """Return the sums over what counts for the shape, those of another one if it is the same.
+
+        What they follow is in the key, all of it: the columns, not what these were asked for by.
+        """
+        acting = self._acting_on(shape, snap)
+        required: Sequence[Column] = ()
         matches_itself = False
         if shape.affinity_terms:
             query = pod_counts.MatchesAllTerms(shape.affinity_terms)
             column = snap.counts.matching(query)
-            keys = [term.topology_key for term in shape.affinity_terms]
-            required = [domains.DomainSums(self.domains.get(snap, k), [(column, 1)]) for k in keys]
+            required = [Column(term.topology_key, column, 1) for term in shape.affinity_terms]
             matches_itself = query.matches(shape, snap.counts.namespaces)
-        terms = pod_affinity_verdicts.RequiredTerms(
-            required,
-            self._by_key(snap, repelled(shape, snap)),
-            self._by_key(snap, self.repelling(shape, snap)),
-            matches_itself=matches_itself,
-            has_own=bool(shape.affinity_terms or shape.anti_affinity_terms),
+        parts = (
+            tuple(required),
+            tuple(repelled(shape, snap)),
+            tuple(acting[pod_counts.TermKind.REQUIRED_ANTI_AFFINITY]),
+            tuple(self._weighted(shape, snap, acting)),
         )
-        weighted = self._by_key(snap, self._weighted(shape, snap))
-        acting = self._acting_on(shape, snap)
-        return Sums(terms, weighted, acting, snap.counts.owned_generation)
+        key = (stamp, parts, matches_itself)
+        sums = self._shared.get(key)
+        if sums is None:
+            sums = self._shared[key] = self._make(snap, *parts, matches_itself=matches_itself)
+        return _Known(sums, acting, snap.counts.owned_generation)
+
+    def _make(
+        self,
+        snap: snapshot.Snapshot,
+        required: Sequence[Column],
+        repelled_by: Sequence[Column],
+        repelling: Sequence[Column],
+        weighted: Sequence[Column],
+        *,
+        matches_itself: bool,
+    ) -> Sums:
+        get = self.domains.get
+        terms = pod_affinity_verdicts.RequiredTerms(
+            [domains.DomainSums(get(snap, c.topology_key), [(c.column, 1)]) for c in required],
+            self._by_key(snap, repelled_by),
+            self._by_key(snap, repelling),
+            matches_itself=matches_itself,
+            has_own=bool(required or repelled_by),
+        )
+        return Sums(terms, self._by_key(snap, weighted))
 
     def _by_key(
         self, snap: snapshot.Snapshot, counted: Iterable[Column]
@@ -104,14 +146,15 @@ class SumsByShape:
         """Return the pods whose anti-affinity matches pods of `shape`."""
         return self._acting_on(shape, snap)[pod_counts.TermKind.REQUIRED_ANTI_AFFINITY]
 
-    def _weighted(self, shape: pod_shape.PodShape, snap: snapshot.Snapshot) -> list[Column]:
+    def _weighted(
+        self, shape: pod_shape.PodShape, snap: snapshot.Snapshot, acting: TermColumns
+    ) -> list[Column]:
         """Return everything that counts for the score: terms of the pod, terms of placed pods."""
         matching = snap.counts.matching
         own = [
             Column(t.term.topology_key, matching(pod_counts.MatchesAllTerms((t.term,))), t.weight)
             for t in shape.preferred_terms
         ]
-        acting = self._acting_on(shape, snap)
         hard = [
             dataclasses.replace(c, weight=self._hard_weight)
             for c in acting[pod_counts.TermKind.REQUIRED_AFFINITY]

@@ -6,7 +6,8 @@ Filter and Score of PodTopologySpread share it. What depends on nodes alone is k
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+import weakref
+from collections.abc import Hashable, Sequence
 
 import numpy as np
 
@@ -47,9 +48,9 @@ class Spread:
         return self.column.by_row(snap.size)
 
 
-@dataclasses.dataclass(slots=True)
+@dataclasses.dataclass(slots=True, weakref_slot=True)
 class Spreads:
-    """All constraints of one kind of a shape.
+    """All constraints of one kind of a shape, and of those that differ in nothing that they read.
 
     Attributes:
         verdicts: what hard ones mean for nodes, once Filter was prepared.
@@ -82,6 +83,7 @@ class SpreadsByShape:
         }
         self._errors = {action: memo.ShapeMemo[str]() for action in self._constraints}
         self._spreads = {action: memo.ShapeMemo[Spreads]() for action in self._constraints}
+        self._shared: weakref.WeakValueDictionary[Hashable, Spreads] = weakref.WeakValueDictionary()
 
     def constraints(
         self, shape: pod_shape.PodShape, action: str
@@ -122,10 +124,16 @@ class SpreadsByShape:
         stamp = (domains.stamp_of(snap), snap.counts, constraints, state.tolerations)
         memo_of = self._spreads[action]
 
-        def make() -> Spreads:
-            return Spreads(self._make(state.tolerations, shape, snap, constraints))
+        def find() -> Spreads:
+            selected = (shape.node_selector, shape.required_node_terms)
+            key = (action, stamp, selected, self.needs_all_keys(shape))
+            found = self._shared.get(key)
+            if found is None or not found.are_current():
+                found = Spreads(self._make(state.tolerations, shape, snap, constraints))
+                self._shared[key] = found
+            return found
 
-        return memo_of.get(shape, stamp, make, Spreads.are_current)
+        return memo_of.get(shape, stamp, find, Spreads.are_current)
 
     def _make(
         self,
