@@ -14,6 +14,8 @@ from policysched.plugins.kernels import domains
 
 _OUTSIDE = 2
 """The number of the answer about nodes in no domain, if there is one."""
+_FEW_DOMAINS = 8
+"""The rows of so many are put together faster than they are looked for."""
 _NONE: list[int] = []
 _NO_ROWS: npt.NDArray[np.intp] = np.zeros(0, np.intp)
 
@@ -23,6 +25,7 @@ class DomainCounts:
 
     Attributes:
         totals: float64 (D + 1,), live; entry 0 answers for nodes in no domain and is 0.
+        total_of: the same, to read single ones.
         domains: of which the pods count.
         present: bool (D + 1,), the domains that have a node.
     """
@@ -42,6 +45,9 @@ class DomainCounts:
         self.totals: columns.FloatArray = np.zeros(1)
         self.domains = domains.Domains(_NO_ROWS, 0)
         self.present: columns.BoolArray = np.zeros(1, np.bool_)
+        # Through these single numbers are read and written faster.
+        self.total_of = self.totals.data
+        self._slot_of = self.domains.slots.data
 
     def refresh(self, snap: snapshot.Snapshot) -> list[int] | None:
         """Bring the totals up to date; return the domains that may have other ones, each once.
@@ -56,18 +62,18 @@ class DomainCounts:
         ):
             self._begin(snap)
             return None
-        generation = column.changes.generation
-        if generation == self._counted:
+        changes = column.changes
+        if changes.generation == self._counted:
             return _NONE
-        news = column.changes.since(self._counted)
-        self._counted = generation
+        news = changes.since(self._counted)
+        self._counted = changes.generation
         if news is None:
             return self._recount(snap)
-        changed = []
+        changed, slot_of, total_of = [], self._slot_of, self.total_of
         for row, change in news:
-            slot = self.domains.slots.item(row)
+            slot = slot_of[row]
             if slot:
-                self.totals[slot] += change
+                total_of[slot] += change
                 changed.append(slot)
         return list(dict.fromkeys(changed)) if len(changed) > 1 else changed
 
@@ -77,12 +83,18 @@ class DomainCounts:
         self._counted = self._column.changes.generation
         self.domains = self._domains_of(snap)
         self.present = self.domains.present()
-        self.totals = self.domains.sums(self._column.by_row(snap.size))
+        self._slot_of = self.domains.slots.data
+        self._count(snap)
 
     def _recount(self, snap: snapshot.Snapshot) -> list[int]:
-        before, self.totals = self.totals, self.domains.sums(self._column.by_row(snap.size))
+        before = self.totals
+        self._count(snap)
         changed: list[int] = (before != self.totals).nonzero()[0].tolist()
         return changed
+
+    def _count(self, snap: snapshot.Snapshot) -> None:
+        self.totals = self.domains.sums(self._column.by_row(snap.size))
+        self.total_of = self.totals.data
 
 
 class DomainValues:
@@ -104,12 +116,10 @@ class DomainValues:
     ) -> kept_points.Everything | kept_points.Changes:
         """Return the domains with other scores."""
         changed = self._counts.refresh(snap)
-        totals = self._counts.totals
-        if changed:
-            return [(slot, [totals.item(slot)]) for slot in changed]
         if changed is not None:
-            return ()
-        values = totals.copy()
+            total_of = self._counts.total_of
+            return [(slot, (total_of[slot],)) for slot in changed] if changed else ()
+        values = self._counts.totals.copy()
         values[0] = self._outside
         return kept_points.Everything([values], self._slots_of(snap))
 
@@ -155,9 +165,9 @@ class DomainVerdicts:
             return None
         if not changed:
             return _NO_ROWS
-        flipped = []
+        flipped, total_of = [], self._counts.total_of
         for slot in changed:
-            is_failing = self._judge.one(slot, self._counts.totals.item(slot))
+            is_failing = self._judge.one(slot, total_of[slot])
             if is_failing is None:
                 before, self._ids = self._ids, self._judged()
                 return self._rows((before != self._ids).nonzero()[0].tolist())
@@ -182,13 +192,16 @@ class DomainVerdicts:
     def _rows(self, slots: list[int]) -> npt.NDArray[np.intp]:
         if not slots:
             return _NO_ROWS
-        if len(slots) == 1:
-            (slot,) = slots
-            rows = self._rows_of.get(slot)
-            if rows is None:
-                rows = self._rows_of[slot] = np.flatnonzero(self._slots == slot)
-            return rows
+        if len(slots) <= _FEW_DOMAINS:
+            found = [self._rows_in(slot) for slot in slots]
+            return found[0] if len(found) == 1 else np.concatenate(found)
         is_flipped = np.zeros(len(self._ids), np.bool_)
         is_flipped[slots] = True
         flipped: npt.NDArray[np.intp] = is_flipped[self._slots].nonzero()[0]
         return flipped
+
+    def _rows_in(self, slot: int) -> npt.NDArray[np.intp]:
+        rows = self._rows_of.get(slot)
+        if rows is None:
+            rows = self._rows_of[slot] = np.flatnonzero(self._slots == slot)
+        return rows

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from policysched.cluster import change_log, columns, pod_shape, snapshot
 from policysched.framework import comparing, cycle_state, status_table
+
+Rows: TypeAlias = npt.NDArray[np.intp]
+_CHANGES_KEPT = 16
+"""Each of them may be about many rows."""
 
 
 class KeptFollowing:
@@ -17,14 +22,14 @@ class KeptFollowing:
     Attributes:
         current: int16 (N,), the answers as of the last `refresh`; not to be written to.
         table: numbers of the statuses.
-        changes: rows that got another answer.
+        changes: rows that got another answer, each once in a change: mostly those of a domain.
     """
 
     def __init__(self, plugins: Sequence[comparing.FollowingPlugin]) -> None:
         """Keep answers of `plugins`, in order."""
         self.current: status_table.StatusIds = np.zeros(0, np.int16)
         self.table = status_table.StatusTable()
-        self.changes = change_log.ChangeLog[int]()
+        self.changes = change_log.ChangeLog[Rows](_CHANGES_KEPT)
         self._plugins = plugins
         self._followers: list[tuple[comparing.Follower, status_table.StatusIds]] = []
 
@@ -34,7 +39,7 @@ class KeptFollowing:
         """Bring the answers up to date."""
         if not self._followers:
             self._followers = [self._follower(each, state, pod, snap) for each in self._plugins]
-        changed: list[npt.NDArray[np.intp]] = []
+        changed: list[Rows] = []
         are_all = False
         for follower, _ in self._followers:
             rows = follower.changed_rows(snap)
@@ -60,12 +65,12 @@ class KeptFollowing:
         signed = (status_table.signed(plugin.name, each) for each in follower.statuses)
         return follower, np.array([self.table.intern(each) for each in signed], np.int16)
 
-    def _patch(self, rows: npt.NDArray[np.intp]) -> None:
+    def _patch(self, rows: Rows) -> None:
         found = self._first_failures(rows, len(rows))
         others = rows[found != self.current[rows]]
         if len(others):
             self.current[rows] = found
-            self.changes.touch_all(others.tolist())
+            self.changes.touch(others)
 
     def _first_failures(self, rows: columns.RowIndex, count: int) -> status_table.StatusIds:
         """Return int16 (n,) about so many `rows`, of the first follower that fails each."""

@@ -24,6 +24,9 @@ from policysched.framework import (
 
 SharedStage: TypeAlias = shape_answers.KeptFilter | kept_following.KeptFollowing
 KeptStage: TypeAlias = SharedStage | kept_domains.KeptDomains
+Rows: TypeAlias = npt.NDArray[np.intp]
+News: TypeAlias = list[int] | Rows | None
+"""Rows with other answers, with repeats, None for all; an array where there may be many."""
 DEAD = -1
 """What stands for a row that is no node."""
 _NOTHING: list[int] = []
@@ -57,7 +60,7 @@ class _Stage:
 
     def refresh(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
-    ) -> list[int] | None:
+    ) -> News:
         """Bring the answers up to date; return the rows with other ones, None for all."""
         del state
         kept = self.kept
@@ -66,9 +69,11 @@ class _Stage:
             return _NOTHING
         if len(kept.table.statuses) > len(self._numbers):
             self._numbers = [self._table.intern(each) for each in kept.table.statuses]
-        news = kept.changes.since(self._seen_generation)
-        self._seen_generation = kept.changes.generation
-        return news
+        seen, self._seen_generation = self._seen_generation, kept.changes.generation
+        if isinstance(kept, kept_following.KeptFollowing):
+            blocks = kept.changes.since(seen)
+            return None if blocks is None else _joined(blocks)
+        return kept.changes.since(seen)
 
     def at(self, row: int) -> int:
         """Return the answer about a row."""
@@ -130,11 +135,16 @@ class KeptVerdicts:
         """
         key = b""
         rows: list[int] | None = []  # with repeats
+        many: Rows | None = None
         for stage in self._stages:
             news = stage.refresh(state, pod, snap)
             key += stage.key
+            if news is _NOTHING:
+                continue
             if news is None or rows is None:
                 rows = None
+            elif isinstance(news, np.ndarray):
+                many = news if many is None else np.concatenate((many, news))
             elif news:
                 rows = rows + news
         if snap.nodes.node_changes.generation != self._node_generation:  # some come or die
@@ -142,26 +152,29 @@ class KeptVerdicts:
             self._node_generation = snap.nodes.node_changes.generation
             rows = None if news is None or rows is None else rows + news
             self._now.rejections.forget()  # other names
-        if rows != [] or key != self._key or len(self._now.ids) != snap.size:
+        if many is not None and rows is not None:
+            self._renew(np.concatenate((many, rows)) if rows else many, key, snap)
+        elif rows != [] or key != self._key or len(self._now.ids) != snap.size:
             self._renew(rows, key, snap)
         return self._now.ids
 
-    def _renew(self, rows: list[int] | None, key: bytes, snap: snapshot.Snapshot) -> None:
+    def _renew(self, rows: News, key: bytes, snap: snapshot.Snapshot) -> None:
         """Merge anew what changed: `rows`, None for all, or what `key` is about."""
-        if rows != []:
+        has_rows = rows is not None and len(rows) > 0
+        if rows is None or has_rows:
             self._recent.clear()
         known = self._recent.get(key)
         if known is not None and len(known.ids) == snap.size:
             self._now = known
-        elif not rows or key != self._key or len(self._now.ids) != snap.size:
+        elif rows is None or not has_rows or key != self._key or len(self._now.ids) != snap.size:
             self._now = _Merged(self._merged(slice(0, snap.size), snap))
         elif len(rows) > _FEW_ROWS:
-            at = np.array(rows, np.intp)
+            at = np.asarray(rows, np.intp)
             self._now.ids[at] = self._merged(at, snap)
             self._now.feasible = None
             self._now.rejections.forget()
         else:
-            for row in rows:
+            for row in rows if isinstance(rows, list) else rows.tolist():
                 self._patch(row, snap)
         if len(self._recent) >= _RECENT and known is None:
             self._recent.clear()
@@ -204,6 +217,10 @@ class KeptVerdicts:
             now.rejections.forget()
             if not (found and before):
                 now.feasible = None
+
+
+def _joined(blocks: Sequence[Rows]) -> Rows:
+    return blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
 
 
 def _passing(ids: status_table.StatusIds) -> npt.NDArray[np.intp]:
