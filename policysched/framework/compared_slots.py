@@ -67,7 +67,7 @@ class Slots:
         else:
             self._present = None
             self.moved = self._move(*moved)
-            self.is_still = not any(map(len, self.moved))
+            self.is_still = self.moved is NOTHING_MOVED
 
     @property
     def present(self) -> Rows:
@@ -78,6 +78,7 @@ class Slots:
 
     def _count_all(self, feasible: Rows) -> None:
         self.rows_in: columns.IntArray = np.bincount(self.slots[feasible], minlength=self._count)
+        self._has = self.rows_in.astype(np.bool_)
         self._present = self.moved = None
         self.is_still = False
 
@@ -86,15 +87,19 @@ class Slots:
         come = self.slots.take(come) if len(come) else come
         gone = self.slots.take(gone) if len(gone) else gone
         if self._are_single:
-            self.rows_in[come] = 1
-            self.rows_in[gone] = 0
+            if len(come):
+                self.rows_in[come] = 1
+            if len(gone):
+                self.rows_in[gone] = 0
             return come, gone
-        before = self.rows_in
         if len(come):
             self.rows_in = self.rows_in + np.bincount(come, minlength=self._count)
         if len(gone):
             self.rows_in = self.rows_in - np.bincount(gone, minlength=self._count)
-        has, had = self.rows_in > 0, before > 0
+        has, had = self.rows_in.astype(np.bool_), self._has
+        if (has == had).all():
+            return NOTHING_MOVED
+        self._has = has
         return (has > had).nonzero()[0], (had > has).nonzero()[0]
 
     # --- rows of slots ----------------------------------------------------------------------------

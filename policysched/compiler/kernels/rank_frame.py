@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bisect
 import itertools
+import math
 from collections.abc import Sequence
 from typing import TypeAlias
 
@@ -45,7 +46,10 @@ class Rank(points_frame.PointsFrame):
     ) -> bool:
         """Let numbers come, then others go."""
         del places
-        return self._moved(_counted(values.take(come)), _counted(values.take(gone)))
+        return self._moved(
+            _counted(values.take(come)) if len(come) else (),
+            _counted(values.take(gone)) if len(gone) else (),
+        )
 
     def _moved(self, come: Counts, gone: Counts) -> bool:
         counts, is_other = self._counts, False
@@ -102,14 +106,16 @@ class Rank(points_frame.PointsFrame):
 
 
 def _counted(values: columns.FloatArray) -> Counts:
-    """Return which numbers there are, without NaN, and how many of each.
+    """Return which numbers there are, at least one, without NaN, and how many of each.
 
-    For some hundred numbers it takes a quarter of the time of `np.unique`.
+    For some hundred numbers it takes a quarter of the time of `np.unique`. `values` get sorted.
     """
-    ordered = values[values == values]  # noqa: PLR0124 - NaN is not itself
+    ordered = values
     ordered.sort()
-    if len(ordered) == 0:
-        return ()
+    if math.isnan(ordered.item(-1)):  # NaN come last
+        ordered = ordered[: ordered.searchsorted(math.nan)]
+        if len(ordered) == 0:
+            return ()
     ends: list[int] = ((ordered[1:] != ordered[:-1]).nonzero()[0] + 1).tolist()
     bounds = itertools.pairwise([0, *ends, len(ordered)])
     return [(ordered.item(start), end - start) for start, end in bounds]
