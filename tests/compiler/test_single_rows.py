@@ -43,27 +43,21 @@ def _assert_rows_agree(plugin: Any, state: cycle_state.CycleState, info: Any, sn
             assert np.array_equal(np.array(alone), scores[node.row], equal_nan=True)
 
 
-def test_strategies_about_other_resources_stand_side_by_side() -> None:
-    """Two rules of one policy, asked in the same cycle, each score what they name."""
-    text = """policy p { for pods
-      score LeastAllocated(cpu) weight 2 as cpu
-      score LeastAllocated(memory) weight 2 as memory
-    }"""
+@pytest.mark.parametrize(
+    "first, second",
+    [
+        ("LeastAllocated(cpu)", "LeastAllocated(memory)"),
+        ("LeastAllocated(cpu)", "MostAllocated(cpu)"),
+    ],
+    ids=["two resources", "one resource"],
+)
+def test_strategies_stand_side_by_side(first: str, second: str) -> None:
+    """Two rules of one policy, asked in the same cycle, each go by what they name."""
+    text = (
+        f"policy p {{ for pods\n score {first} weight 2 as one\n score {second} weight 2 as two\n}}"
+    )
     there = desk.Desk(text, [desk.node("n").capacity(cpu="4", memory="8Gi")])
     info = there.shapes.info(desk.pod().requests(cpu="1", memory="6Gi").build())
-    state, node = cycle_state.CycleState(), there.cache.snapshot().at_row(0)
-    rules = [p for p in there.program.profiles[0].plugins if hasattr(p, "score_row")]
-    assert [rule.score_row(state, info, node) for rule in rules] == [7500, 2500]
-
-
-def test_two_strategies_about_one_resource_stand_side_by_side() -> None:
-    """They are asked in the same cycle, too, and each goes by its own."""
-    text = """policy p { for pods
-      score LeastAllocated(cpu) weight 2 as least
-      score MostAllocated(cpu) weight 2 as most
-    }"""
-    there = desk.Desk(text, [desk.node("n").capacity(cpu="4", memory="8Gi")])
-    info = there.shapes.info(desk.pod().requests(cpu="1").build())
     state, node = cycle_state.CycleState(), there.cache.snapshot().at_row(0)
     rules = [p for p in there.program.profiles[0].plugins if hasattr(p, "score_row")]
     assert [rule.score_row(state, info, node) for rule in rules] == [7500, 2500]
