@@ -133,5 +133,6 @@ class Comparing:
 def _line(one: measurements.Measurement) -> str:
     return (
         f"{one.pods_per_second:.0f} pods/s, {1000 * one.cpu_seconds / one.bound:.2f} ms of CPU a "
-        f"pod, p99 {one.latency.p99_ms:.0f} ms, {one.others_share:.0%} of the machine for others"
+        f"pod, p99 {one.latency.p99_ms:.0f} ms, {one.others_share:.0%} of the machine for others, "
+        f"{one.known_stolen_share:.0%} stolen"
     )

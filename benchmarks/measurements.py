@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Annotated
 
 import msgspec
@@ -106,6 +107,8 @@ class Measurement(msgspec.Struct, frozen=True):
         total_cpu_seconds: of the scheduler since its start.
         peak_memory_mib: of the scheduler since its start.
         others_share: of the machine's CPU time, what went to other processes meanwhile.
+        stolen_share: of the same, what the hypervisor gave to other virtual machines; None in lines
+            of older benchmarks.
         arrived_per_second: how fast pods were really sent, which a busy machine may slow down; 0
             for a backlog.
         sent_late_p99_ms: how long after they were due pods were sent, which the waits of both
@@ -137,11 +140,17 @@ class Measurement(msgspec.Struct, frozen=True):
     origin: Origin | None = None
     churn_turns: int = 0
     sent_late_p99_ms: float = 0.0
+    stolen_share: float | None = None
 
     @property
     def key(self) -> tuple[Case, str, int]:
         """What this is a measurement of."""
         return self.case, self.scheduler, self.repeat
+
+    @property
+    def known_stolen_share(self) -> float:
+        """The stolen share; not a number where it is not known."""
+        return math.nan if self.stolen_share is None else self.stolen_share
 
     @property
     def told_per_second(self) -> float:

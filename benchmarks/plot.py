@@ -156,13 +156,15 @@ def caption(made: Sequence[measurements.Measurement]) -> str:
     """Return what a reader has to know about the runs."""
     repeats = collections.Counter((one.case, one.scheduler) for one in made)
     others = statistics.median(one.others_share for one in made)
+    stolen = [one.stolen_share for one in made if one.stolen_share is not None]
     counts = sorted({one.case.pods for one in made})
     pods = " to ".join(f"{count:,}" for count in dict.fromkeys((counts[0], counts[-1])))
     count = min(repeats.values())
     runs = f"medians of {count} runs, bars from least to most" if count > 1 else "one run each"
     return (
         f"Backlogs of {pods} pods; {runs}. {made[0].machine}; kube-apiserver and etcd share\n"
-        f"the cores, and programs beside the comparison took {others:.0%} of their time."
+        f"the cores, and programs beside the comparison took {others:.0%} of their time"
+        f"{f', other machines {statistics.median(stolen):.0%}' if stolen else ''}."
     )
 
 

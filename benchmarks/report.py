@@ -35,6 +35,7 @@ start s    from the start of the process to the first binding, which nothing els
 cpu, mem   shares of nodes that pods request: standard deviation and largest of all nodes
 points     how well a pod is placed, 0 to 100 (benchmarks/quality.py); broken: rules in the end
 others     what other processes took of the machine's CPU time meanwhile
+stolen     what a hypervisor took of it for other virtual machines, as far as it tells
 goals      of medians of three runs; with fewer it is said how many there are\
 """
 
@@ -65,6 +66,7 @@ _COLUMNS = (
     _Column("points", 7, ".2f", lambda one: one.quality.score / one.bound),
     _Column("broken", 7, ".0f", lambda one: one.quality.broken_rules),
     _Column("others", 7, ".0%", lambda one: one.others_share),
+    _Column("stolen", 7, ".0%", lambda one: one.known_stolen_share),
 )
 
 

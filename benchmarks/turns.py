@@ -6,7 +6,6 @@ import contextlib
 import dataclasses
 import datetime
 import math
-import os
 import pathlib
 import signal
 import statistics
@@ -72,18 +71,6 @@ class Scene:
             _delete_all(self.client, f"/api/v1/namespaces/{namespace}/events")
 
 
-@dataclasses.dataclass(frozen=True)
-class _Usage:
-    """CPU seconds so far, and turns of churn."""
-
-    scheduler: float
-    servers: float
-    own: float
-    machine: float
-    at_seconds: float
-    churn_turns: int
-
-
 @dataclasses.dataclass
 class Times:
     """Moments of a run, in seconds since the epoch.
@@ -92,13 +79,15 @@ class Times:
         began: when the first initial pod was preempted, before the first binding.
         arrived: by pod, where pods arrive.
         usage: at the first binding or preemption, and at the last event.
+        churn_turns: how many there had been, at the same moments.
     """
 
     started: float = 0.0
     began: float = math.inf
     ended: float = 0.0
     arrived: arrivals.Arrived = dataclasses.field(default_factory=arrivals.Arrived)
-    usage: list[_Usage] = dataclasses.field(default_factory=list)
+    usage: list[process_usage.Usage] = dataclasses.field(default_factory=list)
+    churn_turns: list[int] = dataclasses.field(default_factory=list)
 
 
 class Turn:
@@ -162,12 +151,12 @@ class Turn:
             for watch in (bound, events):
                 self._wait_for(watch)
             self._times.ended = time.time()
-            self._times.usage.append(self._usage())
+            self._note_usage()
             self._peak_memory_mib = process_usage.peak_memory_mib(self._scheduler.pid)
 
     def _begin(self) -> None:
         if not self._times.usage:
-            self._times.usage.append(self._usage())
+            self._note_usage()
 
     def _begin_preempting(self) -> None:
         """Begin with the first victim; the probe that arriving pods wait for is none."""
@@ -198,16 +187,11 @@ class Turn:
                 return
             time.sleep(_POLL_SECONDS)
 
-    def _usage(self) -> _Usage:
+    def _note_usage(self) -> None:
         plane = self._scene.plane
-        return _Usage(
-            process_usage.cpu_seconds(self._scheduler.pid),
-            sum(process_usage.cpu_seconds(one.pid) for one in (plane.api_server, plane.etcd)),
-            time.process_time(),
-            process_usage.machine_cpu_seconds(),
-            time.monotonic(),
-            self._churning.turns,
-        )
+        servers = (plane.api_server.pid, plane.etcd.pid)
+        self._times.usage.append(process_usage.Usage.now(self._scheduler.pid, servers))
+        self._times.churn_turns.append(self._churning.turns)
 
     def _measurement(self, name: str, repeat: int) -> measurements.Measurement:
         cluster = cluster_state.Cluster.read(self._client)
@@ -230,13 +214,14 @@ class Turn:
             server_cpu_seconds=end.servers - begin.servers,
             total_cpu_seconds=end.scheduler,
             peak_memory_mib=self._peak_memory_mib,
-            others_share=_others_share(begin, end),
+            others_share=end.others_share(begin),
+            stolen_share=end.stolen_share(begin),
             arrived_per_second=times.arrived.per_second,
             latency=latency(bound_at, times),
             quality=quality.judge(cluster, workloads.NAMESPACE, _pending(cluster)),
             machine=machine.told(),
             origin=self._origin,
-            churn_turns=end.churn_turns - begin.churn_turns,
+            churn_turns=times.churn_turns[-1] - times.churn_turns[0],
             sent_late_p99_ms=times.arrived.late_p99_ms,
         )
 
@@ -315,13 +300,6 @@ def latency(bound_at: Mapping[str, float], times: Times) -> measurements.Latency
     ]
     quantiles = statistics.quantiles(waits, n=100, method="inclusive")
     return measurements.Latency(quantiles[49], quantiles[89], quantiles[98], max(waits))
-
-
-def _others_share(begin: _Usage, end: _Usage) -> float:
-    """Return the share of the machine's CPU time that went to processes beside the benchmark."""
-    ours = sum((end.scheduler - begin.scheduler, end.servers - begin.servers, end.own - begin.own))
-    all_time = (end.at_seconds - begin.at_seconds) * (os.cpu_count() or 1)
-    return max(0.0, (end.machine - begin.machine - ours) / all_time) if all_time else 0.0
 
 
 def _delete_all(client: api_client.ApiClient, collection: str) -> None:

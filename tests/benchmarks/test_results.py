@@ -189,7 +189,7 @@ def test_broken_rules_are_told() -> None:
     made = [*good[:-1], msgspec.structs.replace(good[-1], quality=quality)]
     assert "RULES BROKEN: 7" in report.text(made)
     [line] = [one for one in report.text(made).splitlines() if one.startswith("  policysched  ")]
-    assert line.split()[-2] == "7"
+    assert line.split()[-3] == "7"
     assert "**RULES BROKEN: 7**" in documents.markdown(made)
 
 

@@ -1,0 +1,71 @@
+"""Shares of the machine's CPU time."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import msgspec
+import pytest
+
+from benchmarks import plot, process_usage, report
+from tests.benchmarks import runs
+
+BEGIN = process_usage.Usage(
+    scheduler=1.0, servers=2.0, own=0.5, machine=10.0, stolen=4.0, at_seconds=100.0
+)
+
+
+def later(
+    seconds: float, *, ours: float = 0.0, others: float = 0.0, stolen: float = 0.0
+) -> process_usage.Usage:
+    """Return what was used some seconds later."""
+    return process_usage.Usage(
+        scheduler=1.0 + ours,
+        servers=2.0 + ours,
+        own=0.5 + ours,
+        machine=10.0 + 3 * ours + others,
+        stolen=4.0 + stolen,
+        at_seconds=100.0 + seconds,
+    )
+
+
+def test_shares_are_of_all_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two cores have twenty seconds in ten."""
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    end = later(10.0, ours=3.0, others=5.0, stolen=1.0)
+    assert end.others_share(BEGIN) == pytest.approx(0.25)
+    assert end.stolen_share(BEGIN) == pytest.approx(0.05)
+
+
+def test_nobody_else_is_no_share_below_zero() -> None:
+    """Ticks of the machine and of processes are not counted at the same moment."""
+    assert later(10.0, ours=1.0, others=-0.5).others_share(BEGIN) == 0.0
+
+
+def test_no_time_has_no_shares() -> None:
+    """Nothing is divided by it."""
+    end = later(0.0, others=1.0, stolen=1.0)
+    assert (end.others_share(BEGIN), end.stolen_share(BEGIN)) == (0.0, 0.0)
+
+
+def test_what_processes_use_is_seen() -> None:
+    """Another process that computes takes a share of the machine."""
+    begin = process_usage.Usage.now(os.getpid(), [])
+    subprocess.run([sys.executable, "-c", "sum(range(10**7))"], check=True)
+    end = process_usage.Usage.now(os.getpid(), [])
+    assert end.machine > begin.machine
+    assert end.at_seconds > begin.at_seconds
+    assert end.stolen >= begin.stolen
+    assert 0.0 < end.others_share(begin) <= 1.0
+
+
+def test_stolen_time_is_told_where_it_is_known() -> None:
+    """Lines of older benchmarks do not say it."""
+    old = runs.run("policysched", 0, 5.0)
+    new = msgspec.structs.replace(old, stolen_share=0.07)
+    assert "other machines" not in plot.caption([old])
+    assert "took 25% of their time, other machines 7%." in plot.caption([old, new])
+    assert report.text([new]).splitlines()[2].endswith("7%")
+    assert report.text([old]).splitlines()[2].endswith("nan%")
