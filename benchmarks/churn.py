@@ -94,5 +94,7 @@ def _ready(body: dict[str, Any], scheduler_name: str) -> tuple[str, dict[str, An
         known = ", ".join(_COLLECTIONS)
         raise workload_files.FileError(f"churn cannot create a `{kind}`, only {known}")
     if kind == "Pod":
+        if not isinstance(body.get("spec"), dict):
+            raise workload_files.FileError("churn cannot create a `Pod` without a `spec`")
         body = {**body, "spec": {**body["spec"], "schedulerName": scheduler_name}}
     return _COLLECTIONS[kind], body

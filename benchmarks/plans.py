@@ -10,11 +10,11 @@ from typing import Annotated, TypeAlias
 
 import msgspec
 
-from benchmarks import measurements, schedulers, workload_files
+from benchmarks import churn, measurements, schedulers, workload_files
 
 FOLDER = pathlib.Path(__file__).resolve().parent / "plans"
 _SECONDS_OF_ARRIVALS = 20
-_Rate: TypeAlias = Annotated[float, msgspec.Meta(ge=0.1)]
+_Rate: TypeAlias = Annotated[float, msgspec.Meta(ge=0.1, le=100_000)]
 
 
 class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -123,7 +123,7 @@ def _names(entry: Entry) -> list[str]:
     if not entry.policies:
         return [schedulers.KUBE_SCHEDULER, schedulers.POLICYSCHED]
     policies = [schedulers.with_policy(name) for name in entry.policies]
-    return [schedulers.POLICYSCHED, *policies]
+    return list(dict.fromkeys([schedulers.POLICYSCHED, *policies]))
 
 
 def _cases(entry: Entry) -> Iterator[measurements.Case]:
@@ -132,10 +132,18 @@ def _cases(entry: Entry) -> Iterator[measurements.Case]:
     compares = "policies" if entry.policies else "schedulers"
     for name in entry.workloads:
         workload = workload_files.load(name)
+        _check_churn(workload)
         for nodes in entry.nodes:
             for rate in entry.arrivals_per_second or [0.0]:
                 pods = entry.pods or _pod_count(workload, nodes, rate)
                 yield measurements.Case(name, nodes, pods, rate, compares)
+
+
+def _check_churn(workload: workload_files.Workload) -> None:
+    try:
+        churn.check(workload.churn)
+    except workload_files.FileError as error:
+        raise workload_files.FileError(f"workload `{workload.name}`: {error}") from error
 
 
 def _pod_count(workload: workload_files.Workload, nodes: int, rate: float) -> int:

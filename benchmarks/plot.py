@@ -15,13 +15,14 @@ import math
 import pathlib
 import statistics
 import sys
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from xml.sax import saxutils
 
 from benchmarks import measurements, options, origins, results, schedulers
 
-_WIDTH, _HEIGHT = 760, 434
-_LEFT, _RIGHT, _TOP, _BOTTOM = 64, 190, 44, 66
+_WIDTH, _HEIGHT = 760, 448
+_LEFT, _RIGHT, _TOP, _BOTTOM = 64, 190, 44, 80
 _COLOURS = {schedulers.KUBE_SCHEDULER: "#d9480f", schedulers.POLICYSCHED: "#1864ab"}
 _DASHES = ("", "6 4", "2 3", "9 3 2 3")
 _BEGIN = (
@@ -29,6 +30,8 @@ _BEGIN = (
     'font-family="system-ui, sans-serif" font-size="12">'
 )
 _GRID, _TEXT = "#d0d4d9", "#22262a"
+_CAPTION_CHARACTERS = 116
+"""Of a line, in letters of 10 px: 3 lines have room."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -47,13 +50,18 @@ class Line:
 def lines(made: Sequence[measurements.Measurement]) -> list[Line]:
     """Return what there is to draw: backlogs that compare schedulers."""
     speeds: dict[tuple[str, str], dict[int, list[float]]] = {}
-    for one in made:
-        if one.case.compares == "schedulers" and not one.case.arrivals_per_second:
-            by_nodes = speeds.setdefault((one.scheduler, one.case.workload), {})
-            by_nodes.setdefault(one.case.nodes, []).append(one.pods_per_second)
+    for one in _backlogs(made):
+        by_nodes = speeds.setdefault((one.scheduler, one.case.workload), {})
+        by_nodes.setdefault(one.case.nodes, []).append(one.pods_per_second)
     return [
         Line(name, workload, dict(sorted(by.items()))) for (name, workload), by in speeds.items()
     ]
+
+
+def _backlogs(made: Sequence[measurements.Measurement]) -> list[measurements.Measurement]:
+    """Return the runs that are drawn."""
+    compared = [one for one in made if one.case.compares == "schedulers"]
+    return [one for one in compared if not one.case.arrivals_per_second]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -95,7 +103,7 @@ def svg(drawn: Sequence[Line], caption: str) -> str:
         parts += _drawn(line, x, y, _DASHES[workloads.index(line.workload) % len(_DASHES)])
     parts += _labels(drawn, y)
     for number, line_of_text in enumerate(caption.splitlines()):
-        parts.append(_text(_LEFT, _HEIGHT - 24 + 14 * number, line_of_text, size=10))
+        parts.append(_text(_LEFT, _HEIGHT - 38 + 14 * number, line_of_text, size=10))
     return "\n".join([*parts, "</svg>", ""])
 
 
@@ -153,19 +161,27 @@ def _escaped(text: str) -> str:
 
 
 def caption(made: Sequence[measurements.Measurement]) -> str:
-    """Return what a reader has to know about the runs."""
-    repeats = collections.Counter((one.case, one.scheduler) for one in made)
+    """Return what a reader has to know about the runs that are drawn, in lines that have room."""
+    made = _backlogs(made)
     others = statistics.median(one.others_share for one in made)
     stolen = [one.stolen_share for one in made if one.stolen_share is not None]
-    counts = sorted({one.case.pods for one in made})
-    pods = " to ".join(f"{count:,}" for count in dict.fromkeys((counts[0], counts[-1])))
-    count = min(repeats.values())
-    runs = f"medians of {count} runs, bars from least to most" if count > 1 else "one run each"
-    return (
-        f"Backlogs of {pods} pods; {runs}. {made[0].machine}; kube-apiserver and etcd share\n"
-        f"the cores, and programs beside the comparison took {others:.0%} of their time"
+    counts = [one.case.pods for one in made]
+    pods = " to ".join(f"{count:,}" for count in dict.fromkeys((min(counts), max(counts))))
+    text = (
+        f"Backlogs of {pods} pods; {_told_repeats(made)}. {made[0].machine}; kube-apiserver and "
+        f"etcd share the cores, and programs beside the comparison took {others:.0%} of their time"
         f"{f', other machines {statistics.median(stolen):.0%}' if stolen else ''}."
     )
+    return "\n".join(textwrap.wrap(text, _CAPTION_CHARACTERS))
+
+
+def _told_repeats(made: Sequence[measurements.Measurement]) -> str:
+    repeats = collections.Counter((one.case, one.scheduler) for one in made)
+    least, most = min(repeats.values()), max(repeats.values())
+    if most == 1:
+        return "one run each"
+    runs = f"{most}" if least == most else f"{least} to {most}"
+    return f"medians of {runs} runs, bars from least to most"
 
 
 def _drawable(made: Sequence[measurements.Measurement]) -> list[Line]:

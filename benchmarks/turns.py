@@ -13,6 +13,8 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import msgspec
+
 from benchmarks import (
     arrivals,
     churn,
@@ -196,6 +198,10 @@ class Turn:
     def _measurement(self, name: str, repeat: int) -> measurements.Measurement:
         cluster = cluster_state.Cluster.read(self._client)
         bound_at = self._bound_at(name, cluster)
+        if len(bound_at) < 2:
+            raise BenchmarkError(
+                f"{name} bound {len(bound_at)} pods; it takes two to time anything"
+            )
         times, (begin, end) = self._times, self._times.usage
         first, last = min(bound_at.values()), max(bound_at.values())
         seconds = last - min(first, times.began)
@@ -321,7 +327,10 @@ def play(
     scene.restore()
     scheduler = schedulers.prepare(name, scene.plane, folder, options)
     try:
-        made_with = origins.origin(scene.case.workload, name, options.flags)
+        made_with = msgspec.structs.replace(
+            origins.origin(scene.case.workload, name, options.flags),
+            workload=scene.workload.content_hash,  # its file may have been edited since
+        )
         made = Turn(scene, scheduler, made_with).run(name, repeat)
         origins.check_unchanged()
         return made

@@ -128,7 +128,9 @@ class Workload(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     name: str = ""
 
     def __post_init__(self) -> None:
-        """Refuse pods that run already and are of no kind."""
+        """Refuse pods that run already and are of no kind, and backlogs of which nothing fits."""
+        if not any(kind.fits for kind in self.pod_kinds):
+            raise ValueError("no kind of `pods` fits, so there is nothing to time")
         if self.initial_per_node and not self.initial:
             raise ValueError("`initial_per_node` needs `initial`, the kinds of these pods")
 
@@ -205,7 +207,7 @@ def read(file: pathlib.Path, kind: type[_Read]) -> _Read:
     """
     try:
         return msgspec.convert(yaml.safe_load(file.read_text(encoding="utf-8")), kind)
-    except (OSError, UnicodeDecodeError, yaml.YAMLError, msgspec.ValidationError) as error:
+    except (OSError, ValueError, yaml.YAMLError) as error:  # also dates that there are not
         raise FileError(f"{file}: {error}") from error
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+import msgspec
 import pytest
 
 from benchmarks import compare, comparison, measurements, plans, schedulers, workload_files
@@ -172,3 +173,41 @@ def test_the_list_says_what_is_left(
         line.startswith("preemption, 500 nodes, 300 pods") and "0/2" in line for line in lines
     )
     assert lines[-1].startswith("all that is left: about ")
+
+
+def test_a_policy_that_is_named_twice_runs_once() -> None:
+    """Its runs would be the same ones."""
+    entry = plans.Entry(["plain"], [5], policies=["rules-10", "rules-10"])
+    [made] = plans.comparisons(plans.Plan("", [entry]))
+    assert made.names == [schedulers.POLICYSCHED, "policysched+rules-10"]
+
+
+@pytest.mark.parametrize(
+    "body, told",
+    [
+        ({"kind": "Deployment"}, "cannot create a `Deployment`, only Node, Pod, Service"),
+        ({"kind": "Pod"}, "cannot create a `Pod` without a `spec`"),
+    ],
+    ids=["kind", "spec"],
+)
+def test_churn_that_cannot_be_is_told_at_once(
+    body: dict[str, str], told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A listing says so, before anything runs."""
+    shipped = workload_files.load("mixed-churn")
+    assert shipped.churn is not None
+    churn = msgspec.structs.replace(shipped.churn, objects=[body])
+    changed = msgspec.structs.replace(shipped, churn=churn)
+    monkeypatch.setattr(workload_files, "load", lambda _name: changed)
+    plan = plans.Plan("", [plans.Entry(["mixed-churn"], [5])])
+    with pytest.raises(workload_files.FileError, match=f"`mixed-churn`: churn {told}"):
+        plans.comparisons(plan)
+
+
+def test_a_rate_has_a_bound() -> None:
+    """No machine sends infinitely many pods."""
+    with pytest.raises(msgspec.ValidationError, match="<= 100000"):
+        msgspec.convert(
+            {"workloads": ["plain"], "nodes": [5], "arrivals_per_second": [float("inf")]},
+            plans.Entry,
+        )

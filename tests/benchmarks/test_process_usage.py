@@ -66,6 +66,23 @@ def test_stolen_time_is_told_where_it_is_known() -> None:
     old = runs.run("policysched", 0, 5.0)
     new = msgspec.structs.replace(old, stolen_share=0.07)
     assert "other machines" not in plot.caption([old])
-    assert "took 25% of their time, other machines 7%." in plot.caption([old, new])
+    told = plot.caption([old, new])
+    assert "took 25% of their time, other machines 7%." in told.replace("\n", " ")
     assert report.text([new]).splitlines()[2].endswith("7%")
     assert report.text([old]).splitlines()[2].endswith("nan%")
+
+
+def test_a_caption_has_room() -> None:
+    """However long the name of the processor is, three lines of it are inside of the drawing."""
+    made = [
+        msgspec.structs.replace(
+            runs.run("policysched", repeat, 5.0),
+            machine="64 cores of " + "A long name of a processor " * 4,
+            stolen_share=0.07,
+        )
+        for repeat in range(3)
+    ]
+    told = plot.caption(made).splitlines()
+    assert len(told) <= 3
+    assert max(map(len, told)) <= 116
+    assert "medians of 3 runs, bars from least to most" in " ".join(told)

@@ -105,6 +105,8 @@ def test_bigger_clusters_get_more_pods(nodes: int, pods: int, tmp_path: pathlib.
         ("share: 3", "requests: {memory: -1Gi}", "`-1Gi` is no quantity of memory"),
         ("initial: [{name: there}]", "", "`initial_per_node` needs `initial`"),
         ("{0: 10, ", "{0: 1, ", "Expected `int` >= 2 - at `$.pod_counts[...]`"),
+        ("zones: [a, b]", "zones: 2026-13-45", "month must be in 1..12"),
+        ("share: 3", "share: 3, fits: false", "no kind of `pods` fits"),
     ],
     ids=[
         "missing",
@@ -118,6 +120,8 @@ def test_bigger_clusters_get_more_pods(nodes: int, pods: int, tmp_path: pathlib.
         "negative",
         "no kind",
         "one pod",
+        "no date",
+        "nothing fits",
     ],
 )
 def test_a_wrong_file_gets_one_error(old: str, new: str, told: str, tmp_path: pathlib.Path) -> None:
