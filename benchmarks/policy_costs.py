@@ -144,7 +144,7 @@ def _compare(rule_sets: Sequence[str], nodes: int, kind: str, pods: int) -> None
         micros = 1e6 / _TURN * statistics.median(turn[index] for turn in turns)
         ratio = statistics.median(turn[index] / turn[0] for turn in turns)
         goal = _goal(name, nodes, ratio, len(turns))
-        print(f"{nodes:>6}  {kind:<10}{name:<12}{micros:>9.0f}{ratio:>8.2f}{goal}", flush=True)
+        print(f"{nodes:>6}  {kind:<10}{name:<16}{micros:>9.0f}{ratio:>8.2f}{goal}", flush=True)
 
 
 def _goal(rule_set: str, nodes: int, ratio: float, turns: int) -> str:
@@ -168,7 +168,7 @@ def main(argv: Sequence[str]) -> int:
     """Print a table, or a profile."""
     args = _parser().parse_args(argv)
     if not args.profile:
-        print(f"{'nodes':>6}  {'pods':<10}{'rules':<12}{'µs/pod':>9}{'ratio':>8}  goal")
+        print(f"{'nodes':>6}  {'pods':<10}{'rules':<16}{'µs/pod':>9}{'ratio':>8}  goal")
     for nodes in args.nodes:
         for kind in args.pods_are:
             if args.profile:

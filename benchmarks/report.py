@@ -9,6 +9,8 @@ from collections.abc import Iterator, Mapping
 from benchmarks import goals, measurements, ratios
 
 _ARRIVES_IN_TIME = 0.95
+_DISTURBED_SHARE = 0.05
+"""Of the machine, from which on other processes may have decided."""
 _SHORT_SECONDS = 2.0
 """A backlog that is bound in less says little: a pause of the machine may be half of it."""
 _SUMMED_UP = (
@@ -97,13 +99,13 @@ def left_out_notes(left_out: Mapping[str, int]) -> Iterator[str]:
 def _case_lines(case: measurements.Case, runs: ratios.Runs) -> Iterator[str]:
     yield str(case)
     heads = "".join(f"{column.head:>{column.width}}" for column in _COLUMNS)
-    yield f"  {'':<24}{'runs':>4}{'pods/s':>8}{'min-max':>12}{heads}"
+    yield f"  {'':<28}{'runs':>4}{'pods/s':>8}{'min-max':>12}{heads}"
     by_scheduler = ratios.by_scheduler(case, runs)
     for name, own in by_scheduler.items():
         speeds = [one.pods_per_second for one in own]
         spread = f"{min(speeds):.0f}-{max(speeds):.0f}"
         cells = "".join(f"{_cell(column, own):>{column.width}{column.form}}" for column in _COLUMNS)
-        yield f"  {name:<24}{len(own):>4}{statistics.median(speeds):>8.0f}{spread:>12}{cells}"
+        yield f"  {name:<28}{len(own):>4}{statistics.median(speeds):>8.0f}{spread:>12}{cells}"
     for note in notes(case, runs):
         yield f"  {note}"
     for name in by_scheduler:
@@ -132,6 +134,9 @@ def notes(case: measurements.Case, runs: ratios.Runs) -> Iterator[str]:
             yield f"{name}: pods were sent {late:.0f} ms late (p99), which waits include"
         elif shortest < _SHORT_SECONDS:
             yield f"{name} was measured for {shortest:.1f} s only: more pods would say more"
+        others = max(one.others_share for one in own)
+        if others > _DISTURBED_SHARE:
+            yield f"{name}: other processes took up to {others:.0%} of the machine in a run"
         turns = [one.churn_turns for one in own]
         if any(turns):
             yield f"{name} met {min(turns)} to {max(turns)} turns of churn"

@@ -260,3 +260,12 @@ def test_a_plot_of_one_size(tmp_path: pathlib.Path, capsys: pytest.CaptureFixtur
     assert "no backlog at two numbers of nodes" in capsys.readouterr().err
     assert not out.exists()
     assert plot.main(["--results", str(tmp_path / "none"), "--out", str(out)]) == 2
+
+
+def test_a_disturbed_run_is_told() -> None:
+    """One among three is enough; a little is usual."""
+    quiet = msgspec.structs.replace(runs.run(OURS, 0, 3.0), others_share=0.05)
+    loud = msgspec.structs.replace(runs.run(OURS, 1, 3.0), others_share=0.22)
+    told = f"{OURS}: other processes took up to 22% of the machine in a run"
+    assert told in report.text([quiet, loud])
+    assert "other processes took up" not in report.text([quiet])
