@@ -23,16 +23,23 @@ _DIFFERENCES = {
 }
 
 
-def origin(workload: str, scheduler: str, flags: Sequence[str] = ()) -> measurements.Origin:
+def origin(
+    workload: workload_files.Workload, scheduler: str, flags: Sequence[str] = ()
+) -> measurements.Origin:
     """Return what a run of a scheduler is made with now.
 
+    Args:
+        workload: as it was read for the run; its file may have been edited since.
+        scheduler: which one runs, and with which policy.
+        flags: further ones of policysched.
+
     Raises:
-        workload_files.FileError: there is no such workload or policy any longer.
+        workload_files.FileError: there is no such policy any longer.
     """
     _, _, policy = scheduler.partition("+")
     text = schedulers.policy_file(policy).read_bytes() if policy else b""
     return measurements.Origin(
-        workload=workload_files.load(workload).content_hash,
+        workload=workload.content_hash,
         policysched=policysched_hash(),
         kube_scheduler=components.KUBERNETES_VERSION,
         policy=_hash(text) if policy else "",
@@ -61,7 +68,7 @@ def _origin_or_none(
     workload: str, scheduler: str, flags: Sequence[str]
 ) -> measurements.Origin | None:
     try:
-        return origin(workload, scheduler, flags)
+        return origin(workload_files.load(workload), scheduler, flags)
     except workload_files.FileError:
         return None
 

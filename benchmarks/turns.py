@@ -13,8 +13,6 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-import msgspec
-
 from benchmarks import (
     arrivals,
     churn,
@@ -327,10 +325,7 @@ def play(
     scene.restore()
     scheduler = schedulers.prepare(name, scene.plane, folder, options)
     try:
-        made_with = msgspec.structs.replace(
-            origins.origin(scene.case.workload, name, options.flags),
-            workload=scene.workload.content_hash,  # its file may have been edited since
-        )
+        made_with = origins.origin(scene.workload, name, options.flags)
         made = Turn(scene, scheduler, made_with).run(name, repeat)
         origins.check_unchanged()
         return made

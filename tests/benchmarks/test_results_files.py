@@ -138,7 +138,8 @@ def _no_room(*_: object) -> None:
     raise OSError(28, "No space left on device")
 
 
-NOW = origins.origin("plain", OURS)
+PLAIN = workload_files.load("plain")
+NOW = origins.origin(PLAIN, OURS)
 
 
 @pytest.mark.parametrize(
@@ -220,7 +221,7 @@ def test_an_edited_policysched_is_told(
 
 def test_workloads_are_told_apart_by_what_they_create() -> None:
     """Two workloads have two hashes; a policy and its text are part of what a run is made with."""
-    assert origins.origin("mixed", OURS).workload != NOW.workload
-    with_policy = origins.origin("plain", schedulers.with_policy("rules-10"))
+    assert origins.origin(workload_files.load("mixed"), OURS).workload != NOW.workload
+    with_policy = origins.origin(PLAIN, schedulers.with_policy("rules-10"))
     assert msgspec.structs.replace(with_policy, policy="") == NOW
     assert with_policy.policy
