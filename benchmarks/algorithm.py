@@ -69,7 +69,11 @@ def main(argv: Sequence[str]) -> int:
         _check_profile(parser, args)
         print(_HEADER)
         costs = _show_all(settings, args)
-    except (components.ComponentError, workload_files.FileError) as error:
+    except (
+        components.ComponentError,
+        errors.PolicySchedError,
+        workload_files.FileError,
+    ) as error:
         print(error, file=sys.stderr)
         return options.EXIT_WRONG_INPUT
     show_growth(costs, args.repeat)
@@ -77,11 +81,12 @@ def main(argv: Sequence[str]) -> int:
 
 
 def _check_profile(parser: options.Parser, args: argparse.Namespace) -> None:
-    """End with an error where policies cannot be read, or have no such profile."""
-    try:
-        made = policies.load(args.policies, {}, in_process.NAME)
-    except errors.PolicySchedError as error:
-        parser.error(f"argument --policies: {error}")
+    """End with an error where policies have no such profile.
+
+    Raises:
+        errors.PolicySchedError: they cannot be read.
+    """
+    made = policies.load(args.policies, {}, in_process.NAME)
     names = [spec.name for spec in made.specs]
     if args.scheduler_name not in names:
         known = ", ".join(names)

@@ -27,6 +27,18 @@ from tests.realcluster import components
 RESULTS = pathlib.Path(".bench")
 """Where results are kept by default, one file for each plan."""
 _REPEATS = 3
+_CONTRADICTIONS = (
+    ("list", "report"),
+    ("list", "fresh"),
+    ("list", "markdown"),
+    ("report", "fresh"),
+    ("profile", "list"),
+    ("profile", "report"),
+    ("profile", "markdown"),
+    ("profile", "schedulers"),
+    ("profile", "results"),
+)
+"""Of each pair of options one would be ignored."""
 
 
 def main(words: Sequence[str], epilog: str) -> int:
@@ -66,12 +78,27 @@ def _print_added(args: argparse.Namespace, kept: results.Results | None) -> None
 
 
 def _refuse_contradictions(parser: options.Parser, args: argparse.Namespace) -> None:
-    if args.plan and _is_own_case(args):
+    if args.plan is not None and _is_own_case(args):
         parser.error("a plan says itself what is measured, at which sizes and how often")
-    if args.report and _results_file(args) is None:
-        parser.error("there is nothing to report: own cases are kept where --results says, only")
+    for one, other in _CONTRADICTIONS:
+        if getattr(args, one) and getattr(args, other):
+            parser.error(f"--{one} and --{other} contradict each other")
+    if _results_file(args) is None and (args.report or args.fresh):
+        what = "report" if args.report else "begin anew"
+        parser.error(f"there is nothing to {what}: own cases are kept where --results says, only")
     if args.all_versions and not args.report:
         parser.error("--all-versions is about --report")
+    if args.results is None and _is_namesake(args.plan):
+        name = pathlib.Path(args.plan).stem
+        parser.error(f"--results is needed: {RESULTS}/{name}.jsonl is of the shipped plan `{name}`")
+
+
+def _is_namesake(plan: str | None) -> bool:
+    """Return whether this is a file with the name of a shipped plan that it is not."""
+    if plan is None or plan in plans.names():
+        return False
+    file = pathlib.Path(plan).resolve()
+    return file.stem in plans.names() and file.parent != plans.FOLDER
 
 
 def _tell(args: argparse.Namespace, comparisons: Sequence[plans.Comparison]) -> int:
@@ -146,7 +173,7 @@ def _is_own_case(args: argparse.Namespace) -> bool:
 
 
 def _plan_name(args: argparse.Namespace) -> str:
-    return args.plan or "full"
+    return "full" if args.plan is None else str(args.plan)
 
 
 def _results_file(args: argparse.Namespace) -> pathlib.Path | None:

@@ -109,6 +109,7 @@ class Measurement(msgspec.Struct, frozen=True):
         others_share: of the machine's CPU time, what went to other processes meanwhile.
         stolen_share: of the same, what the hypervisor gave to other virtual machines; None in lines
             of older benchmarks.
+        ended_at: when the last event was written, in seconds since the epoch; None likewise.
         arrived_per_second: how fast pods were really sent, which a busy machine may slow down; 0
             for a backlog.
         sent_late_p99_ms: how long after they were due pods were sent, which the waits of both
@@ -141,6 +142,7 @@ class Measurement(msgspec.Struct, frozen=True):
     churn_turns: int = 0
     sent_late_p99_ms: float = 0.0
     stolen_share: float | None = None
+    ended_at: float | None = None
 
     @property
     def key(self) -> tuple[Case, str, int]:

@@ -80,9 +80,8 @@ def load(name: str) -> Plan:
     Raises:
         workload_files.FileError: there is none, or it is not a plan.
     """
-    file = FOLDER / f"{name}.yaml"
-    if file.is_file():
-        return workload_files.read(file, Plan)
+    if name in names():
+        return workload_files.read(FOLDER / f"{name}.yaml", Plan)
     if not pathlib.Path(name).is_file():
         shipped = ", ".join(names())
         raise workload_files.FileError(f"there is no plan `{name}`; there are {shipped}, or a file")

@@ -61,6 +61,18 @@ def of(case: measurements.Case, runs: Runs, name: str, value: Value) -> list[flo
     return [value(one) / theirs[one.repeat] for one in ours if theirs.get(one.repeat)]
 
 
+def most_seconds_apart(case: measurements.Case, runs: Runs, name: str) -> float:
+    """Return how long lay between a scheduler's run and the baseline's of its repeat, at most.
+
+    Runs that do not say when they ended count as 0.
+    """
+    theirs = {one.repeat: one.ended_at for one in runs if one.scheduler == case.baseline}
+    ours = {one.repeat: one.ended_at for one in runs if one.scheduler == name}
+    pairs = [(theirs.get(repeat), ended) for repeat, ended in ours.items()]
+    known = [abs(b - a) for a, b in pairs if a is not None and b is not None]
+    return max(known, default=0.0)
+
+
 def median(runs: Runs, value: Value) -> float:
     """Return the median of a figure."""
     return statistics.median(value(one) for one in runs)

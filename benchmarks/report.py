@@ -6,11 +6,13 @@ import dataclasses
 import statistics
 from collections.abc import Iterator, Mapping
 
-from benchmarks import goals, measurements, ratios
+from benchmarks import estimates, goals, measurements, ratios
 
 _ARRIVES_IN_TIME = 0.95
 _DISTURBED_SHARE = 0.05
 """Of the machine, from which on other processes may have decided."""
+_APART_SECONDS = 1800.0
+"""Between runs that are compared, from which on the machine may have been another one."""
 _SHORT_SECONDS = 2.0
 """A backlog that is bound in less says little: a pause of the machine may be half of it."""
 _SUMMED_UP = (
@@ -137,9 +139,14 @@ def notes(case: measurements.Case, runs: ratios.Runs) -> Iterator[str]:
         others = max(one.others_share for one in own)
         if others > _DISTURBED_SHARE:
             yield f"{name}: other processes took up to {others:.0%} of the machine in a run"
+        apart = ratios.most_seconds_apart(case, runs, name)
+        if apart > _APART_SECONDS:
+            told = estimates.duration(apart)
+            yield f"{name}: up to {told} lie between its run and that of {case.baseline}"
         turns = [one.churn_turns for one in own]
         if any(turns):
-            yield f"{name} met {min(turns)} to {max(turns)} turns of churn"
+            told = f"{min(turns)} to {max(turns)}" if min(turns) < max(turns) else f"{turns[0]}"
+            yield f"{name} met {told} turns of churn"
 
 
 def ratio(case: measurements.Case, runs: ratios.Runs, name: str, figure: str) -> str:

@@ -220,6 +220,7 @@ class Turn:
             peak_memory_mib=self._peak_memory_mib,
             others_share=end.others_share(begin),
             stolen_share=end.stolen_share(begin),
+            ended_at=times.ended,
             arrived_per_second=times.arrived.per_second,
             latency=latency(bound_at, times),
             quality=quality.judge(cluster, workloads.NAMESPACE, _pending(cluster)),

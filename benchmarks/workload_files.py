@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import pathlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 
 import msgspec
@@ -199,14 +199,34 @@ def names() -> list[str]:
 _Read = TypeVar("_Read")
 
 
+class _Loader(yaml.SafeLoader):
+    """Refuses a key that is there twice, where PyYAML's own would take the last one."""
+
+    def construct_mapping(
+        self,
+        node: yaml.MappingNode,
+        deep: bool = False,  # noqa: FBT001, FBT002 - the signature of PyYAML
+    ) -> dict[Hashable, Any]:
+        seen: set[str] = set()
+        for key, _ in node.value:
+            if isinstance(key, yaml.ScalarNode):
+                if key.value in seen:
+                    problem = f"the key `{key.value}` is there twice"
+                    raise yaml.constructor.ConstructorError(None, None, problem, key.start_mark)
+                seen.add(key.value)
+        return super().construct_mapping(node, deep)
+
+
 def read(file: pathlib.Path, kind: type[_Read]) -> _Read:
     """Return what a YAML file holds.
 
     Raises:
-        FileError: it cannot be read, is no YAML, lacks a field or has one that is not known.
+        FileError: it cannot be read, is no YAML, lacks a field, has one twice or one that is not
+            known.
     """
     try:
-        return msgspec.convert(yaml.safe_load(file.read_text(encoding="utf-8")), kind)
+        content = yaml.load(file.read_text(encoding="utf-8"), Loader=_Loader)  # noqa: S506 - safe
+        return msgspec.convert(content, kind)
     except (OSError, ValueError, yaml.YAMLError) as error:  # also dates that there are not
         raise FileError(f"{file}: {error}") from error
 

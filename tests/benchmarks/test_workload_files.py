@@ -107,6 +107,8 @@ def test_bigger_clusters_get_more_pods(nodes: int, pods: int, tmp_path: pathlib.
         ("{0: 10, ", "{0: 1, ", "Expected `int` >= 2 - at `$.pod_counts[...]`"),
         ("zones: [a, b]", "zones: 2026-13-45", "month must be in 1..12"),
         ("share: 3", "share: 3, fits: false", "no kind of `pods` fits"),
+        ("share: 3", "share: 3, share: 30", "the key `share` is there twice"),
+        ("zones: [a, b]", "zones: [a, b]\nzones: [c]", "the key `zones` is there twice"),
     ],
     ids=[
         "missing",
@@ -122,6 +124,8 @@ def test_bigger_clusters_get_more_pods(nodes: int, pods: int, tmp_path: pathlib.
         "one pod",
         "no date",
         "nothing fits",
+        "a key twice",
+        "a field twice",
     ],
 )
 def test_a_wrong_file_gets_one_error(old: str, new: str, told: str, tmp_path: pathlib.Path) -> None:
