@@ -28,10 +28,7 @@ class _Row:
     def ratio(self, figure: str) -> str:
         """Return the median of the ratios, and the smallest and the largest of several."""
         found = ratios.of(self.case, self.runs, self.name, ratios.FIGURES[figure])
-        if not found:
-            return "-"
-        spread = f" ({min(found):.2f} to {max(found):.2f})" if len(found) > 1 else ""
-        return f"{statistics.median(found):.2f}{spread}"
+        return spread(found) if found else "-"
 
     def goals(self, main: str) -> str:
         """Return whether the goal of the main figure is met, and which others are missed."""
@@ -84,13 +81,15 @@ _ARRIVALS: Sequence[_Column] = (
     ("runs", lambda row: str(row.repeats)),
     ("p50 ms", lambda row: row.both(ratios.FIGURES["p50"], ",.0f")),
     ("p99 ms", lambda row: row.both(ratios.FIGURES[ratios.P99], ",.0f")),
+    ("sent late, p99 ms", lambda row: row.both(lambda one: one.sent_late_p99_ms, ",.0f")),
     ("ratio of p99", lambda row: f"**{row.ratio(ratios.P99)}**"),
     ("goal", lambda row: row.goals(ratios.P99)),
     *_COSTS,
 )
-_POLICIES = tuple(
-    (head, (lambda row: row.goals(ratios.CPU)) if head == "goal" else cell)
-    for head, cell in _BACKLOGS
+_POLICIES: Sequence[_Column] = (
+    *((head, cell) for head, cell in _BACKLOGS if head != "goal"),
+    ("CPU of all processes", lambda row: row.ratio(ratios.CPU_OF_ALL)),
+    ("goal", lambda row: row.goals(ratios.CPU)),
 )
 
 
@@ -101,13 +100,21 @@ def markdown(made: ratios.Runs, left_out: Mapping[str, int] | None = None) -> st
         made: what is shown; kube-scheduler's figure, or that without a policy, stands first.
         left_out: how many runs are not, by the reason.
     """
-    rows = sorted((_Row(*one) for one in ratios.compared(made)), key=_place)
+    order = list(dict.fromkeys(one.case.workload for one in made))
+    rows = [_Row(*one) for one in ratios.compared(made)]
+    rows.sort(key=lambda row: (_place(row), order.index(row.case.workload)))
     lines: list[str] = []
     for place, group in itertools.groupby(rows, _place):
         lines += [*_table(place, list(group)), ""]
     broken = ratios.broken_rules(made)
     lines.append(f"**RULES BROKEN: {broken}**" if broken else "No run broke a rule.")
     return "\n".join([*lines, *report.left_out_notes(left_out or {})])
+
+
+def spread(found: Sequence[float]) -> str:
+    """Return the median of ratios, and the smallest and the largest of several."""
+    ends = f" ({min(found):.2f} to {max(found):.2f})" if len(found) > 1 else ""
+    return f"{statistics.median(found):.2f}{ends}"
 
 
 def _place(row: _Row) -> tuple[int, int]:
