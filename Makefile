@@ -37,7 +37,7 @@ help:
 	@echo "make bench         compare with kube-scheduler on the same API server: PLAN=$(PLAN) (hours)"
 	@echo "                   or PLAN=quick (minutes); results in .bench; goes on where it was stopped,"
 	@echo "                   with FRESH=1 from the beginning"
-	@echo "make plot          measure and draw docs/throughput.svg (about two hours)"
+	@echo "make plot          measure and draw docs/throughput.svg (about an hour)"
 	@echo "make components    build the real components that tests need (about 10 minutes, once)"
 	@echo "make update-locks  pin the newest dependencies"
 	@echo "make clean         remove the virtual environment and the caches of the tools"

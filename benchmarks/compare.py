@@ -32,6 +32,7 @@ _CONTRADICTIONS = (
     ("list", "fresh"),
     ("list", "markdown"),
     ("report", "fresh"),
+    ("report", "schedulers"),
     ("profile", "list"),
     ("profile", "report"),
     ("profile", "markdown"),
@@ -83,9 +84,10 @@ def _refuse_contradictions(parser: options.Parser, args: argparse.Namespace) -> 
     for one, other in _CONTRADICTIONS:
         if getattr(args, one) and getattr(args, other):
             parser.error(f"--{one} and --{other} contradict each other")
-    if _results_file(args) is None and (args.report or args.fresh):
-        what = "report" if args.report else "begin anew"
-        parser.error(f"there is nothing to {what}: own cases are kept where --results says, only")
+    if args.report and _is_own_case(args):
+        parser.error("--report tells of all runs of a file, that of --plan or the one of --results")
+    if args.fresh and _results_file(args) is None:
+        parser.error("there is nothing to begin anew: own cases are kept where --results says")
     if args.all_versions and not args.report:
         parser.error("--all-versions is about --report")
     if args.results is None and _is_namesake(args.plan):
@@ -271,7 +273,9 @@ def _add_own_cases(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="default: what the workload says for the size",
     )
-    own.add_argument("--repeat", type=options.at_least(1), metavar="N", help=f"default: {_REPEATS}")
+    own.add_argument(
+        "--repeat", type=options.at_least(1, 100), metavar="N", help=f"default: {_REPEATS}"
+    )
     own.add_argument(
         "--arrivals", type=options.numbers, metavar="N,N", help="pods a second, not a backlog"
     )

@@ -103,6 +103,9 @@ def markdown(made: ratios.Runs, left_out: Mapping[str, int] | None = None) -> st
     order = list(dict.fromkeys(one.case.workload for one in made))
     rows = [_Row(*one) for one in ratios.compared(made)]
     rows.sort(key=lambda row: (_place(row), order.index(row.case.workload)))
+    if not rows:
+        what = "can be compared" if made else "has been measured"
+        return "\n".join([f"nothing {what}", *report.left_out_notes(left_out or {})])
     lines: list[str] = []
     for place, group in itertools.groupby(rows, _place):
         lines += [*_table(place, list(group)), ""]

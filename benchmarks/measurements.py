@@ -9,7 +9,7 @@ import msgspec
 
 from benchmarks import schedulers
 
-_AboveZero = Annotated[float, msgspec.Meta(gt=0)]
+_AboveZero = Annotated[float, msgspec.Meta(ge=1e-6, le=1e9)]
 
 
 class Case(msgspec.Struct, frozen=True):

@@ -6,13 +6,19 @@ import argparse
 import math
 import sys
 from collections.abc import Callable
-from typing import NoReturn
+from typing import Any, NoReturn
 
 EXIT_WRONG_INPUT, EXIT_USAGE = 2, 3
+_MOST = 1_000_000
+"""Of anything: more than a machine has room for."""
 
 
 class Parser(argparse.ArgumentParser):
     """Ends with 3 where words of the command line are wrong; 2 is for wrong files."""
+
+    def __init__(self, **given: Any) -> None:  # noqa: ANN401 - those of argparse
+        """Take no abbreviations."""
+        super().__init__(allow_abbrev=False, **given)
 
     def error(self, message: str) -> NoReturn:
         """Tell what is wrong, and end."""
@@ -20,11 +26,11 @@ class Parser(argparse.ArgumentParser):
         self.exit(EXIT_USAGE, f"{self.prog}: {message}\n")
 
 
-def at_least(least: int) -> Callable[[str], int]:
-    """Return what reads one number that is not smaller."""
+def at_least(least: int, most: int = _MOST) -> Callable[[str], int]:
+    """Return what reads one number that is neither smaller nor bigger."""
 
     def read(text: str) -> int:
-        return _number(text, least)
+        return _number(text, least, most)
 
     return read
 
@@ -73,13 +79,15 @@ def add_profile(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _number(text: str, least: int) -> int:
+def _number(text: str, least: int, most: int = _MOST) -> int:
     try:
         number = int(text)
     except ValueError:
         number = least - 1
     if number < least:
         raise argparse.ArgumentTypeError(f"`{text}` is no whole number from {least} on")
+    if number > most:
+        raise argparse.ArgumentTypeError(f"`{text}` is more than {most:,}")
     return number
 
 

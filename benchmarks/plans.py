@@ -14,6 +14,7 @@ from benchmarks import churn, measurements, schedulers, workload_files
 
 FOLDER = pathlib.Path(__file__).resolve().parent / "plans"
 _SECONDS_OF_ARRIVALS = 20
+_Repeats: TypeAlias = Annotated[int, msgspec.Meta(ge=1, le=100)]
 _Rate: TypeAlias = Annotated[float, msgspec.Meta(ge=0.1, le=100_000)]
 
 
@@ -33,7 +34,7 @@ class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     workloads: Annotated[list[str], msgspec.Meta(min_length=1)]
     nodes: Annotated[list[workload_files.Count], msgspec.Meta(min_length=1)]
     pods: workload_files.PodCount | None = None
-    repeats: workload_files.Count | None = None
+    repeats: _Repeats | None = None
     arrivals_per_second: list[_Rate] = []
     policies: list[str] = []
 
@@ -49,7 +50,7 @@ class Plan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     description: str
     cases: Annotated[list[Entry], msgspec.Meta(min_length=1)]
-    repeats: workload_files.Count = 3
+    repeats: _Repeats = 3
 
 
 @dataclasses.dataclass(frozen=True)

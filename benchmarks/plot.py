@@ -205,6 +205,22 @@ def _made(file: pathlib.Path, *, all_versions: bool) -> Sequence[measurements.Me
     return kept.measurements
 
 
+def _check_out(out: pathlib.Path) -> None:
+    """Return where nothing but a plot would be overwritten.
+
+    Raises:
+        results.ResultsError: the file holds something else.
+    """
+    if (
+        out.is_file()
+        and not out.read_bytes().startswith((b"<svg", b"<?xml"))
+        and out.stat().st_size
+    ):
+        raise results.ResultsError(
+            f"{out} holds something else than a plot; --out names another file"
+        )
+
+
 def main(argv: Sequence[str]) -> int:
     """Draw what a file of results has."""
     parser = options.Parser(prog="python -m benchmarks plot", description=__doc__)
@@ -215,6 +231,7 @@ def main(argv: Sequence[str]) -> int:
     )
     args = parser.parse_args(argv)
     try:
+        _check_out(args.out)
         made = _made(args.results, all_versions=args.all_versions)
         args.out.write_text(svg(_drawable(made), caption(made)), encoding="utf-8")
     except (results.ResultsError, OSError) as error:

@@ -124,15 +124,20 @@ def _pod(number: int, pods: str) -> dict[str, Any]:
 
 
 def cpu_seconds(clusters: Sequence[Cluster], pods: int) -> Iterator[list[float]]:
-    """Yield what a turn took with each of the clusters, the first one, which warms up, left out."""
+    """Yield what a turn took with each of the clusters; the first one, which warms up, is left out.
+
+    Every other turn goes through them from the last one to the first.
+    """
+    order = list(range(len(clusters)))
     for first in range(0, pods, _TURN):
-        taken = []
-        for cluster in clusters:
-            infos = cluster.infos(range(first, first + _TURN))
+        taken = [0.0] * len(clusters)
+        for index in order:
+            infos = clusters[index].infos(range(first, first + _TURN))
             with process.without_collections():
                 started = time.thread_time()
-                cluster.place(infos)
-                taken.append(time.thread_time() - started)
+                clusters[index].place(infos)
+                taken[index] = time.thread_time() - started
+        order.reverse()  # so that none follows the same one always
         if first:
             yield taken
 

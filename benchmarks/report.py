@@ -139,6 +139,9 @@ def notes(case: measurements.Case, runs: ratios.Runs) -> Iterator[str]:
         others = max(one.others_share for one in own)
         if others > _DISTURBED_SHARE:
             yield f"{name}: other processes took up to {others:.0%} of the machine in a run"
+        stolen = max(one.stolen_share or 0.0 for one in own)
+        if stolen > _DISTURBED_SHARE:
+            yield f"{name}: other machines got up to {stolen:.0%} of the processors in a run"
         apart = ratios.most_seconds_apart(case, runs, name)
         if apart > _APART_SECONDS:
             told = estimates.duration(apart)

@@ -6,6 +6,7 @@ import collections
 import contextlib
 import errno
 import fcntl
+import json
 import os
 import pathlib
 from collections.abc import Callable, Iterator, Sequence
@@ -181,8 +182,8 @@ def _is_cut(rest: bytes) -> bool:
     if not rest or not _BEGIN.startswith(rest[: len(_BEGIN)]):
         return False
     try:
-        msgspec.json.decode(rest)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+        json.JSONDecoder().raw_decode(rest.decode("utf-8", errors="ignore"))
+    except json.JSONDecodeError:
         return True
     return False
 

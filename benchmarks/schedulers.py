@@ -43,11 +43,11 @@ def policy_file(name: str) -> pathlib.Path:
     Raises:
         workload_files.FileError: there is none.
     """
-    file = POLICIES / f"{name}.policy"
-    if not file.is_file():
-        there = ", ".join(sorted(one.stem for one in POLICIES.glob("*.policy")))
-        raise workload_files.FileError(f"there is no policy `{name}`; there are {there}")
-    return file
+    there = sorted(one.stem for one in POLICIES.glob("*.policy"))
+    if name not in there:
+        known = ", ".join(there)
+        raise workload_files.FileError(f"there is no policy `{name}`; there are {known}")
+    return POLICIES / f"{name}.policy"
 
 
 def needs_prometheus(name: str) -> bool:

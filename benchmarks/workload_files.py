@@ -26,9 +26,11 @@ INITIAL_NAMESPACE = "benchmark-initial"
 """Of the pods that run already."""
 
 Object: TypeAlias = dict[str, Any]
-Count: TypeAlias = Annotated[int, msgspec.Meta(ge=1)]
+_MOST = 1_000_000
+"""Of anything: more than a machine has room for."""
+Count: TypeAlias = Annotated[int, msgspec.Meta(ge=1, le=_MOST)]
 """Of something that has to be there."""
-PodCount: TypeAlias = Annotated[int, msgspec.Meta(ge=2)]
+PodCount: TypeAlias = Annotated[int, msgspec.Meta(ge=2, le=_MOST)]
 """Of measured pods: there is no time between fewer."""
 _Names: TypeAlias = Annotated[list[str], msgspec.Meta(min_length=1)]
 
@@ -185,10 +187,9 @@ def load(name: str) -> Workload:
     Raises:
         FileError: there is no such file, or it is no workload.
     """
-    file = FOLDER / f"{name}.yaml"
-    if not file.is_file():
+    if name not in names():
         raise FileError(f"there is no workload `{name}`; there are {', '.join(names())}")
-    return msgspec.structs.replace(read(file, Workload), name=name)
+    return msgspec.structs.replace(read(FOLDER / f"{name}.yaml", Workload), name=name)
 
 
 def names() -> list[str]:
@@ -229,6 +230,8 @@ def read(file: pathlib.Path, kind: type[_Read]) -> _Read:
         return msgspec.convert(content, kind)
     except (OSError, ValueError, yaml.YAMLError) as error:  # also dates that there are not
         raise FileError(f"{file}: {error}") from error
+    except RecursionError as error:
+        raise FileError(f"{file}: nested too deeply") from error
 
 
 def _check_quantities(amounts: dict[str, str]) -> None:

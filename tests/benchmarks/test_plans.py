@@ -65,13 +65,15 @@ def test_an_entry_means_each_workload_at_each_size() -> None:
         (["--plan", "none"], "there is no plan `none`; there are full, plot, quick"),
         (["--plan", ""], "there is no plan ``; there are full, plot, quick"),
         (["--shapes", "none"], "there is no workload `none`"),
+        (["--shapes", "../plans/full"], "there is no workload `../plans/full`"),
+        (["--shapes", "plain", "--policies", "../rules"], "there is no policy `../rules`; there"),
         (["--shapes", "plain", "--policies", "none"], "there is no policy `none`; there are"),
         (
             ["--schedulers", "other"],
             "`other` is none of the schedulers: kube-scheduler, policysched",
         ),
     ],
-    ids=["plan", "no name", "workload", "policy", "scheduler"],
+    ids=["plan", "no name", "workload", "path", "path of a policy", "policy", "scheduler"],
 )
 def test_a_wrong_name_is_told_at_once(
     words: list[str], told: str, capsys: pytest.CaptureFixture[str], tmp_path: pathlib.Path
@@ -91,7 +93,11 @@ def test_a_wrong_name_is_told_at_once(
         (["--arrivals", "0"], "argument --arrivals: `0` is no whole number from 1 on"),
         (["--repeat", "-1"], "argument --repeat: `-1` is no whole number from 1 on"),
         (["--plan", "quick", "--repeat", "2"], "a plan says itself what is measured, at which"),
-        (["--shapes", "plain", "--report"], "own cases are kept where --results says"),
+        (["--repeat", "101"], "argument --repeat: `101` is more than 100"),
+        (["--nodes", "1000001"], "argument --nodes: `1000001` is more than 1,000,000"),
+        (["--lis"], "unrecognized arguments: --lis"),
+        (["--shapes", "plain", "--report"], "--report tells of all runs of a file"),
+        (["--report", "--schedulers", "policysched"], "--report and --schedulers contradict"),
         (["--shapes", "plain", "--fresh"], "nothing to begin anew: own cases are kept where"),
         (["--plan", "", "--repeat", "2"], "a plan says itself what is measured, at which"),
         (["--all-versions"], "--all-versions is about --report"),
@@ -144,12 +150,15 @@ def test_each_scheduler_goes_first_somewhere() -> None:
         ("{workloads: [plain], nodes: [0]}", "`int` >= 1 - at `$.cases[0].nodes[0]`"),
         ("{workloads: [plain], nodes: [5], pods: 1}", "`int` >= 2 - at `$.cases[0].pods`"),
         ("{workloads: [plain], nodes: [5], repeats: 0}", "`int` >= 1 - at `$.cases[0].repeats`"),
+        ("{workloads: [plain], nodes: [5], repeats: 999}", "<= 100 - at `$.cases[0].repeats`"),
+        ("{workloads: [plain], nodes: [1e9]}", "at `$.cases[0].nodes[0]`"),
+        ("[" * 3000, "nested too deeply"),
         (
             "{workloads: [plain], nodes: [5], arrivals_per_second: [0]}",
             ">= 0.1 - at `$.cases[0].arrivals_per_second[0]`",
         ),
     ],
-    ids=["no workload", "no node", "one pod", "no repeat", "no rate"],
+    ids=["no workload", "no node", "one pod", "no repeat", "repeats", "nodes", "deep", "no rate"],
 )
 def test_a_plan_of_nothing(case: str, told: str, tmp_path: pathlib.Path) -> None:
     """Numbers that nothing can be measured with are told with their place."""

@@ -263,6 +263,22 @@ def test_the_plot_has_a_line_for_each(tmp_path: pathlib.Path) -> None:
     assert {f"{KUBE}, plain", f"{OURS}, plain", "15,000"} <= set(texts)
 
 
+def test_a_plot_overwrites_nothing_else(
+    tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Results that are named as the output by mistake stay; an older plot is replaced."""
+    file = runs.kept(
+        tmp_path / "r.jsonl", *(runs.run(OURS, 0, 1.0, runs.at(nodes)) for nodes in (10, 20))
+    )
+    words = ["--all-versions", "--results", str(file), "--out"]
+    before = file.read_bytes()
+    assert plot.main([*words, str(file)]) == 2
+    assert "r.jsonl holds something else than a plot" in capsys.readouterr().err
+    assert file.read_bytes() == before
+    assert plot.main([*words, str(tmp_path / "p.svg")]) == 0
+    assert plot.main([*words, str(tmp_path / "p.svg")]) == 0
+
+
 def test_a_plot_of_one_size(tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]) -> None:
     """One size makes no line; that is said, and no file is written."""
     file, out = tmp_path / "results.jsonl", tmp_path / "plot.svg"
@@ -271,6 +287,15 @@ def test_a_plot_of_one_size(tmp_path: pathlib.Path, capsys: pytest.CaptureFixtur
     assert "no backlog at two numbers of nodes" in capsys.readouterr().err
     assert not out.exists()
     assert plot.main(["--results", str(tmp_path / "none"), "--out", str(out)]) == 2
+
+
+def test_stolen_processors_are_told() -> None:
+    """Where another virtual machine got much of them, ratios may say that and nothing else."""
+    calm = msgspec.structs.replace(runs.run(OURS, 0, 5.0), stolen_share=0.04)
+    disturbed = msgspec.structs.replace(runs.run(OURS, 1, 5.0), stolen_share=0.15)
+    assert "other machines got" not in report.text([calm])
+    told = "policysched: other machines got up to 15% of the processors in a run"
+    assert told in report.text([calm, disturbed])
 
 
 def test_a_disturbed_run_is_told() -> None:

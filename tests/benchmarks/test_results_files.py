@@ -40,6 +40,28 @@ def test_half_a_line_is_taken_away(tmp_path: pathlib.Path) -> None:
     assert [one.scheduler for one in results.Results(file).measurements] == [KUBE, OURS]
 
 
+def test_every_beginning_of_a_line_is_cut_off(tmp_path: pathlib.Path) -> None:
+    """Wherever a benchmark was killed while it wrote, the next one goes on."""
+    line = msgspec.json.encode(runs.run(KUBE, 0, 1.5))
+    file = tmp_path / "results.jsonl"
+    for length in range(1, len(line)):
+        file.write_bytes(line[:length])
+        assert results.Results(file).measurements == []
+
+
+@pytest.mark.parametrize("between", [b"", b" ", b"\r"], ids=["nothing", "blank", "old line end"])
+def test_whole_measurements_are_never_cut(between: bytes, tmp_path: pathlib.Path) -> None:
+    """Two on one line without an end are an error, and stay."""
+    line = msgspec.json.encode(runs.run(KUBE, 0, 1.5))
+    file = tmp_path / "results.jsonl"
+    file.write_bytes(line + between + line)
+    with pytest.raises(results.ResultsError, match="jsonl:1: this is no measurement"):
+        results.Results(file)
+    file.write_bytes(line + between + CUT)
+    with pytest.raises(results.ResultsError, match="jsonl:1: this is no measurement"):
+        results.Results(file)
+
+
 def test_a_last_line_without_an_end_counts(tmp_path: pathlib.Path) -> None:
     """An editor that takes the last line end away loses no run."""
     file = runs.kept(tmp_path / "results.jsonl", runs.run(KUBE, 0, 1.0))
