@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 EXIT_WRONG_INPUT, EXIT_USAGE = 2, 3
-_MOST = 1_000_000
+MOST = 1_000_000
 """Of anything: more than a machine has room for."""
 
 
@@ -26,7 +26,7 @@ class Parser(argparse.ArgumentParser):
         self.exit(EXIT_USAGE, f"{self.prog}: {message}\n")
 
 
-def at_least(least: int, most: int = _MOST) -> Callable[[str], int]:
+def at_least(least: int, most: int = MOST) -> Callable[[str], int]:
     """Return what reads one number that is neither smaller nor bigger."""
 
     def read(text: str) -> int:
@@ -79,7 +79,7 @@ def add_profile(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _number(text: str, least: int, most: int = _MOST) -> int:
+def _number(text: str, least: int, most: int = MOST) -> int:
     try:
         number = int(text)
     except ValueError:

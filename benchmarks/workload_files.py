@@ -16,6 +16,7 @@ from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 import msgspec
 import yaml
 
+from benchmarks import options
 from policysched import quantity
 from tests.realcluster import manifests
 
@@ -26,11 +27,9 @@ INITIAL_NAMESPACE = "benchmark-initial"
 """Of the pods that run already."""
 
 Object: TypeAlias = dict[str, Any]
-_MOST = 1_000_000
-"""Of anything: more than a machine has room for."""
-Count: TypeAlias = Annotated[int, msgspec.Meta(ge=1, le=_MOST)]
+Count: TypeAlias = Annotated[int, msgspec.Meta(ge=1, le=options.MOST)]
 """Of something that has to be there."""
-PodCount: TypeAlias = Annotated[int, msgspec.Meta(ge=2, le=_MOST)]
+PodCount: TypeAlias = Annotated[int, msgspec.Meta(ge=2, le=options.MOST)]
 """Of measured pods: there is no time between fewer."""
 _Names: TypeAlias = Annotated[list[str], msgspec.Meta(min_length=1)]
 
@@ -226,7 +225,7 @@ def read(file: pathlib.Path, kind: type[_Read]) -> _Read:
             known.
     """
     try:
-        content = yaml.load(file.read_text(encoding="utf-8"), Loader=_Loader)  # noqa: S506 - safe
+        content = _Loader(file.read_text(encoding="utf-8")).get_single_data()
         return msgspec.convert(content, kind)
     except (OSError, ValueError, yaml.YAMLError) as error:  # also dates that there are not
         raise FileError(f"{file}: {error}") from error
