@@ -85,6 +85,10 @@ class Algorithm:
     policies: cluster_policies.ClusterPolicies | None = None
     places_sets: bool = False
 
+    def unobserved(self) -> Algorithm:
+        """Return an algorithm that decides the same and measures nothing."""
+        return dataclasses.replace(self, observer=_Nobody())
+
     @functools.cached_property
     def filters(self) -> list[interface.FilterPlugin]:
         """What refuses clusters, in the order in which it is asked."""

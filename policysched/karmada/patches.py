@@ -73,6 +73,8 @@ def of_condition(
     said: objects.Condition,
     now: str,
     newest: objects.Binding | None = None,
+    *,
+    generation: int,
 ) -> Patch:
     """Return the patch of `/status` that writes a condition; success confirms the generation.
 
@@ -81,6 +83,7 @@ def of_condition(
         said: the condition.
         now: an RFC 3339 time with whole seconds.
         newest: as it is now, if that is known: all conditions are written, also those of others.
+        generation: see `Scheduling.decided_generation`.
     """
     status: Patch = {}
     known = (newest or binding).status
@@ -89,7 +92,6 @@ def of_condition(
     if after != before:
         status["conditions"] = [_all_fields(each) for each in after]
     if said.status == "True":
-        generation = _decided_generation(binding, newest)
         if known.scheduler_observed_generation != generation:
             status["schedulerObservedGeneration"] = generation
         if binding.status.last_scheduled_time != now:
@@ -105,16 +107,10 @@ def is_confirmed(binding: objects.Binding) -> bool:
     return is_true and is_newest and status.last_scheduled_time is not None
 
 
-def _decided_generation(binding: objects.Binding, newest: objects.Binding | None) -> int:
-    """Return which generation was decided about: the one that was read, or that of our own write.
-
-    Karmada confirms the latter in a further patch, when the watch has shown it.
-    """
-    read = binding.metadata.generation
-    if newest is None or newest.metadata.generation != read + 1:
-        return read
+def is_of_our_write(newest: objects.Binding, binding: objects.Binding) -> bool:
+    """Return whether nothing but our write of clusters separates `newest` from `binding`."""
     before, after = (msgspec.structs.replace(each.spec, clusters=()) for each in (binding, newest))
-    return read + 1 if before == after else read
+    return newest.metadata.generation == binding.metadata.generation + 1 and before == after
 
 
 def _with(

@@ -13,6 +13,8 @@ import dataclasses
 import logging
 from typing import TYPE_CHECKING, Final, Protocol
 
+import msgspec
+
 from policysched import errors as policysched_errors
 from policysched.karmada import (
     decide,
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from policysched import clock as clocks
-    from policysched.karmada import algorithm, measurements, objects
+    from policysched.karmada import algorithm, measurements, objects, snapshot
 
 _log = logging.getLogger(__name__)
 
@@ -185,6 +187,44 @@ class Scheduling:
             and not any(target.name in leaving for target in binding.spec.clusters)
         )
 
+    def decided_generation(self, attempt: Attempt, newest: objects.Binding | None, now: str) -> int:
+        """Return the generation that success confirms: the one read, or that of our own write.
+
+        Karmada decides again when the watch shows its write, and confirms that generation in a
+        further patch if it succeeds. Here our write is confirmed at once, unless that second
+        decision fails or changes the clusters: once a binding has left a cluster, for example,
+        the taints of that cluster keep it off.
+
+        Args:
+            attempt: a decision that has been written.
+            newest: the binding after the write; None if it is unknown.
+            now: the time that the status is to have.
+        """
+        read, decision = attempt.binding, attempt.decision
+        if newest is None or decision is None or isinstance(decision.result, errors.Failure):
+            return read.metadata.generation
+        if not patches.is_of_our_write(newest, read):
+            return read.metadata.generation
+        status = msgspec.structs.replace(
+            newest.status,
+            last_scheduled_time=now,
+            scheduler_observing_affinity_name=decision.observed_affinity,
+        )
+        is_final = self._stays(attempt, msgspec.structs.replace(newest, status=status))
+        return (newest if is_final else read).metadata.generation
+
+    def _stays(self, attempt: Attempt, written: objects.Binding) -> bool:
+        """Return whether the next decision leaves a written binding as it is."""
+        if self._trigger(written) is None:
+            return True
+        how, seen = self._algorithm.unobserved(), self._view(attempt, written)
+        try:
+            decision = decide.decide(how, written, seen)
+        except Exception:  # noqa: BLE001 - a question, or a plugin's bug that the next look reports
+            return False
+        observed = written.status.scheduler_observing_affinity_name
+        return decision == decide.Decision(written.spec.clusters, observed)
+
     def current(self, attempt: Attempt) -> objects.Binding | None:
         """Return the binding as it is known by now, None where it is gone."""
         return self._store.current(attempt.binding)
@@ -229,16 +269,26 @@ class Scheduling:
             )
             why = triggers.Trigger.RECONCILE
             return Attempt(binding, why, failure, True, started_seconds)
-        trigger = triggers.trigger(
+        trigger = self._trigger(binding)
+        if trigger is None and triggers.was_interrupted(binding):
+            trigger = triggers.Trigger.RECONCILE
+        attempt = Attempt(binding, trigger, None, False, started_seconds)
+        return attempt if trigger is None else self._decided(attempt)
+
+    def _trigger(self, binding: objects.Binding) -> triggers.Trigger | None:
+        return triggers.trigger(
             binding,
             self._store.leaving,
             self._completed(binding),
             places_sets=self._algorithm.places_sets,
         )
-        if trigger is None and triggers.was_interrupted(binding):
-            trigger = triggers.Trigger.RECONCILE
-        attempt = Attempt(binding, trigger, None, False, started_seconds)
-        return attempt if trigger is None else self._decided(attempt)
+
+    def _view(self, attempt: Attempt, binding: objects.Binding) -> snapshot.Snapshot:
+        """Return what a decision about the binding sees, with the answers of the attempt."""
+        seen = self._store.view_for(binding)
+        if self._asks_estimators:
+            return dataclasses.replace(seen, estimated=attempt.answers)
+        return seen
 
     def _decided(self, attempt: Attempt) -> Attempt:
         binding, provenance = attempt.binding, self._provenance(attempt.binding)
@@ -259,11 +309,8 @@ class Scheduling:
 
     def _decide(self, attempt: Attempt, provenance: str) -> decide.Decision:
         binding = attempt.binding
-        seen = self._store.view_for(binding)
-        if self._asks_estimators:
-            seen = dataclasses.replace(seen, estimated=attempt.answers)
         try:
-            decision = decide.decide(self._algorithm, binding, seen)
+            decision = decide.decide(self._algorithm, binding, self._view(attempt, binding))
         except estimates.Unanswered:
             raise
         except Exception as error:  # noqa: BLE001 - a plugin's bug must not end it for all others

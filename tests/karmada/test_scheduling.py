@@ -398,19 +398,46 @@ def test_what_is_so_and_says_so_is_not_written(
     assert world.decisions.is_news(attempt) is is_news
 
 
+_NOW = "2026-01-01T00:00:00Z"
+
+
 @pytest.mark.parametrize(
     "generation, replicas, expected",
     [(2, 2, 2), (3, 2, 1), (2, 3, 1)],
     ids=["our-write", "and-another", "another-of-replicas"],
 )
 def test_only_a_generation_that_was_decided_about_is_confirmed(
-    generation: int, replicas: int, expected: int
+    world: World, generation: int, replicas: int, expected: int
 ) -> None:
     """What others have changed between read and write has not been looked at."""
-    read = _binding("a", {}, 1)
-    newest = _binding(
-        "a", {}, generation, replicas=replicas, clusters=[{"name": "m1", "replicas": 2}]
+    world.binding("a")
+    assert _confirmed(world, generation, replicas=replicas) == expected
+
+
+@pytest.mark.parametrize("is_tainted, expected", [(False, 2), (True, 1)], ids=["stays", "fails"])
+def test_a_write_is_not_confirmed_that_the_next_look_undoes(
+    world: World, is_tainted: bool, expected: int
+) -> None:
+    """A binding may stay on a tainted cluster, and cannot come back once it has left it."""
+    taint = {"key": "maintenance", "effect": "NoSchedule"}
+    world.cluster("m1", version=2, taints=[taint] if is_tainted else [])
+    two = {"spreadConstraints": [{"spreadByField": "cluster", "minGroups": 2, "maxGroups": 2}]}
+    none: Any = {"replicas": 0, "replicaRequirements": {"resourceRequest": {"cpu": "1"}}}
+    world.binding("a", two, clusters=[{"name": "m1", "replicas": 2}], **none)
+    assert _confirmed(world, 2) == expected
+
+
+def _confirmed(world: World, generation: int, **spec: Any) -> int:
+    """Return the generation that the status confirms once the clusters of `a` are written."""
+    (attempt,) = world.attempts()
+    read = attempt.binding
+    assert attempt.targets is not None
+    newest = msgspec.structs.replace(
+        read,
+        metadata=msgspec.structs.replace(read.metadata, generation=generation),
+        spec=msgspec.structs.replace(read.spec, clusters=attempt.targets, **spec),
     )
-    said = patches.condition(newest.spec.clusters)
-    patch = patches.of_condition(read, said, "2026-01-01T00:00:00Z", newest)
-    assert patch["status"]["schedulerObservedGeneration"] == expected
+    said = patches.condition(attempt.targets)
+    confirmed = world.decisions.decided_generation(attempt, newest, _NOW)
+    patch = patches.of_condition(read, said, _NOW, newest, generation=confirmed)
+    return int(patch["status"]["schedulerObservedGeneration"])

@@ -101,7 +101,8 @@ class Writer:
     ) -> patches.Patch:
         """Return the patch of the status: what became of it, and by which term of affinities."""
         binding, now = attempt.binding, status_patch.time_text(self._clock.now())
-        patch = patches.of_condition(binding, verdict.condition, now, newest)
+        generation = self._decisions.decided_generation(attempt, newest, now)
+        patch = patches.of_condition(binding, verdict.condition, now, newest, generation=generation)
         if attempt.targets is None:
             return patch
         return patches.joined(patch, patches.of_affinity(binding, decision.observed_affinity))
