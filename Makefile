@@ -4,6 +4,7 @@ NODES ?= 20
 CASES ?= 2000
 ROUNDS ?= 50
 EDITS ?= 1000
+SEEDS ?= 1
 LEASE ?= 3s 2s 500ms
 MINUTES ?= 30
 TROUBLES ?= 16
@@ -16,7 +17,7 @@ READY := .venv/ready
 PIP_COMPILE := $(BIN)/pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras \
 	--no-header --no-emit-options --no-emit-index-url --no-emit-find-links --no-emit-trusted-host
 
-.PHONY: help demo test check format components conformance fuzz cluster cluster-down chaos soak \
+.PHONY: help demo test check format components conformance fresh fuzz cluster cluster-down chaos soak \
 	bench plot update-locks clean
 
 help:
@@ -29,6 +30,7 @@ help:
 	@echo "make conformance   decide CASES=$(CASES) generated clusters as kube-scheduler does; also with"
 	@echo "                   FAMILIES=sequences CASES=200 (placements one after the other),"
 	@echo "                   FAMILIES=preemption CASES=2000 (nominated nodes and victims), SEED=n"
+	@echo "make fresh         the tests that draw their cases, with SEEDS=$(SEEDS) fresh seeds or from SEED=n"
 	@echo "make fuzz          property tests with fresh examples, ROUNDS=$(ROUNDS) times"
 	@echo "make chaos         kill, freeze and end the leader ROUNDS=$(ROUNDS) times (LEASE='$(LEASE)')"
 	@echo "                   and edit policies EDITS=$(EDITS) times while pods arrive"
@@ -71,6 +73,11 @@ cluster-down: $(READY)
 conformance: components
 	@$(BIN)/python -m tests.conformance --cases $(CASES) --keep-going \
 		$(if $(SEED),--seed $(SEED)) $(if $(FAMILIES),--families $(FAMILIES))
+
+fresh: components
+	@seed=$(or $(SEED),$$($(BIN)/python -c 'import random; print(random.randrange(10**6))')); \
+		echo "seeds from $$seed: $(SEEDS)"; \
+		CONFORMANCE_SEED=$$seed CONFORMANCE_SEEDS=$(SEEDS) $(BIN)/pytest -m drawn -p no:randomly
 
 fuzz: $(READY)
 	@for round in $$(seq $(ROUNDS)); do \

@@ -1,19 +1,16 @@
-"""Fresh clusters, another few thousand every time, decided by policysched and by kube-scheduler."""
+"""Generated clusters, decided by policysched and by kube-scheduler."""
 
 from __future__ import annotations
 
 import json
 import os
 import pathlib
-import random
 
 import pytest
 
+from tests import seeds
 from tests.conformance import oracle_process, product, run
 from tests.conformance.generate import families
-
-SEED = int(os.environ.get("CONFORMANCE_SEED", random.SystemRandom().randrange(10**6)))
-"""Any, unless a failure is to be seen again: it is part of the names of the cases."""
 
 CASES = int(os.environ.get("CONFORMANCE_CASES", "3000"))
 SEQUENCES = 20
@@ -21,16 +18,18 @@ SEQUENCES = 20
 REGRESSIONS = sorted((pathlib.Path(__file__).parent / "data" / "regressions").glob("*.json"))
 
 
+@seeds.drawn
 @pytest.mark.parametrize("family", families.FAMILIES)
-def test_decisions_equal_those_of_kube_scheduler(family: str) -> None:
-    """Verdicts, reasons, scores, messages, placements and victims agree on every fresh cluster."""
+def test_decisions_equal_those_of_kube_scheduler(family: str, seed: int) -> None:
+    """Verdicts, reasons, scores, messages, placements and victims agree on every cluster."""
     count = dict(run.shares(list(families.FAMILIES), CASES))[family]
-    _compare(family, count)
+    _compare(family, seed, count)
 
 
-def test_long_sequences_equal_those_of_kube_scheduler() -> None:
+@seeds.drawn
+def test_long_sequences_equal_those_of_kube_scheduler(seed: int) -> None:
     """Fifty pods placed one after the other go to the same nodes."""
-    _compare(families.SEQUENCES.name, SEQUENCES)
+    _compare(families.SEQUENCES.name, seed, SEQUENCES)
 
 
 @pytest.mark.parametrize("path", REGRESSIONS, ids=lambda path: path.stem)
@@ -42,13 +41,13 @@ def test_former_disagreements_are_gone(path: pathlib.Path) -> None:
     assert not differences, "\n".join(str(each) for each in differences)
 
 
-def _compare(family: str, count: int) -> None:
+def _compare(family: str, seed: int, count: int) -> None:
     with oracle_process.Oracle() as oracle, product.opened() as ours:
         judge = run.Judge(oracle, ours)
-        tally = run.run(judge, family, SEED, range(count))
+        tally = run.run(judge, family, seed, range(count))
         assert tally.counts.clusters == count
         if tally.failures:
             first = tally.failures[0]
             small = judge.shrink(first)
-            told = f"{len(tally.failures)} of {count} clusters of seed {SEED} disagree: {first}"
+            told = f"{len(tally.failures)} of {count} clusters of seed {seed} disagree: {first}"
             pytest.fail(f"{told}\n\nmade small:\n{small}\n{json.dumps(small.case)}")

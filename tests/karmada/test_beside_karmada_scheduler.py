@@ -5,12 +5,11 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import datetime
-import os
-import random
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests import seeds
 from tests.karmada import cases, twins
 from tests.realcluster import api_client, karmada, process
 
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.e2e
 
-SEED = int(os.environ.get("CONFORMANCE_SEED", random.SystemRandom().randrange(10**6)))
 LIMIT_SECONDS = 150.0
 GENERATED = 40
 
@@ -61,7 +59,7 @@ def _wait_until_alike(
     try:
         scheduler.wait_until(are_alike, time_limit_seconds=LIMIT_SECONDS)
     except process.ProcessError as error:
-        error.add_note(f"seed {SEED}: {_differences(*(told[name] for name in twins.BOTH))}")
+        error.add_note(str(_differences(*(told[name] for name in twins.BOTH))))
         raise
     return told[twins.THEIRS]
 
@@ -76,9 +74,9 @@ def _differences(ours: dict[str, Any], theirs: dict[str, Any]) -> list[str]:
     ] or [f"all are alike: {theirs}"]
 
 
-def _generated() -> list[dict[str, Any]]:
+def _generated(seed: int) -> list[dict[str, Any]]:
     """Return the clusters of one control plane, and bindings of several."""
-    planes = [cases.control_plane(f"{SEED}-live-{number}") for number in range(20)]
+    planes = [cases.control_plane(f"{seed}-live-{number}") for number in range(20)]
     clusters = max(
         ([one for one in plane["items"] if one["kind"] == "Cluster"] for plane in planes), key=len
     )
@@ -93,12 +91,13 @@ def _generated() -> list[dict[str, Any]]:
     return [*clusters, *bindings]
 
 
+@seeds.drawn
 def test_generated_bindings_end_alike(
-    karmada_plane: control_planes.ControlPlane, tmp_path: pathlib.Path
+    karmada_plane: control_planes.ControlPlane, tmp_path: pathlib.Path, seed: int
 ) -> None:
     """Clusters, replicas, annotation, status, condition and events of both twins are the same."""
     client = karmada_plane.client
-    items = _generated()
+    items = _generated(seed)
     karmada.create_all(client, [one for one in items if one["kind"] == "Cluster"])
     taken: list[dict[str, Any]] = []
     for one in items:

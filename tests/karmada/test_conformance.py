@@ -1,19 +1,16 @@
-"""Fresh control planes every time, decided by policysched and by Karmada's own algorithm."""
+"""Generated control planes, decided by policysched and by Karmada's own algorithm."""
 
 from __future__ import annotations
 
 import json
 import os
-import random
 import re
 from typing import Any
 
 import pytest
 
+from tests import seeds
 from tests.karmada import cases, oracle_process, product
-
-SEED = int(os.environ.get("CONFORMANCE_SEED", random.SystemRandom().randrange(10**6)))
-"""Any, unless a failure is to be seen again: it is part of the seeds of the cases."""
 
 CASES = int(os.environ.get("KARMADA_CASES", "250"))
 """Control planes; each has 8 bindings."""
@@ -21,47 +18,54 @@ CASES = int(os.environ.get("KARMADA_CASES", "250"))
 FILTERS = ("APIEnablement", "TaintToleration", "ClusterAffinity", "SpreadConstraint")
 
 
-def test_placements_equal_those_of_karmada() -> None:
+@seeds.drawn
+def test_placements_equal_those_of_karmada(seed: int) -> None:
     """Clusters, replicas, errors and observed affinities agree on every binding."""
-    assert _compare(CASES, "*") == CASES * cases.BINDINGS
+    assert _compare(seed, CASES, "*") == CASES * cases.BINDINGS
 
 
+@seeds.drawn
 @pytest.mark.parametrize("plugin", [*FILTERS, "ClusterEviction", "ClusterLocality"])
-def test_each_plugin_alone_tells_the_same(plugin: str) -> None:
+def test_each_plugin_alone_tells_the_same(plugin: str, seed: int) -> None:
     """With one filter there is one reason a cluster, so texts are equal to the letter."""
-    assert _compare(CASES // 8, plugin, is_exact=True) == CASES // 8 * cases.BINDINGS
+    assert _compare(seed, CASES // 8, plugin, is_exact=True) == CASES // 8 * cases.BINDINGS
 
 
-def test_workload_affinity_groups_equal_those_of_karmada() -> None:
+@seeds.drawn
+def test_workload_affinity_groups_equal_those_of_karmada(seed: int) -> None:
     """The same with the gate that brings WorkloadAffinity and WorkloadAntiAffinity."""
     count = CASES // 4
     gate = "WorkloadAffinity=true"
-    assert _compare(count, "*", gate=gate) == count * cases.BINDINGS
+    assert _compare(seed, count, "*", gate=gate) == count * cases.BINDINGS
     for plugin in ("WorkloadAffinity", "WorkloadAntiAffinity"):
-        _compare(count, plugin, gate=gate, is_exact=True)
+        _compare(seed, count, plugin, gate=gate, is_exact=True)
 
 
-def test_components_are_placed_as_a_whole() -> None:
+@seeds.drawn
+def test_components_are_placed_as_a_whole(seed: int) -> None:
     """The gate MultiplePodTemplatesScheduling; and without it the same bindings as ever."""
     count, gate = CASES // 2, "MultiplePodTemplatesScheduling=true"
-    assert _compare(count, "*", gate=gate, has_components=True) == count * cases.BINDINGS
+    assert _compare(seed, count, "*", gate=gate, has_components=True) == count * cases.BINDINGS
     both = f"{gate},CustomizedClusterResourceModeling=false"
-    _compare(count // 4, "*", gate=both, has_components=True)
-    _compare(count // 4, "*", has_components=True)
+    _compare(seed, count // 4, "*", gate=both, has_components=True)
+    _compare(seed, count // 4, "*", has_components=True)
 
 
-def test_models_of_nodes_may_be_left_out() -> None:
+@seeds.drawn
+def test_models_of_nodes_may_be_left_out(seed: int) -> None:
     """The gate CustomizedClusterResourceModeling, which is on unless somebody turns it off."""
     gate = "CustomizedClusterResourceModeling=false"
-    assert _compare(CASES // 4, "*", gate=gate) == CASES // 4 * cases.BINDINGS
+    assert _compare(seed, CASES // 4, "*", gate=gate) == CASES // 4 * cases.BINDINGS
 
 
-def test_empty_clusters_are_named_like_in_karmada() -> None:
+@seeds.drawn
+def test_empty_clusters_are_named_like_in_karmada(seed: int) -> None:
     """--enable-empty-workload-propagation adds the same clusters without replicas."""
-    assert _compare(CASES // 8, "*", empty=True) == CASES // 8 * cases.BINDINGS
+    assert _compare(seed, CASES // 8, "*", empty=True) == CASES // 8 * cases.BINDINGS
 
 
 def _compare(
+    seed: int,
     count: int,
     plugins: str,
     *,
@@ -70,14 +74,14 @@ def _compare(
     is_exact: bool = False,
     has_components: bool = False,
 ) -> int:
-    """Compare fresh control planes and return of how many bindings; fail on a difference."""
+    """Compare control planes and return of how many bindings; fail on a difference."""
     options = [f"--plugins={plugins}", f"--feature-gates={gate}"]
     options += ["--enable-empty-workload-propagation"] if empty else []
     compared = 0
     with oracle_process.running() as karmada, product.running(*options) as ours:
         for number in range(count):
             plane = cases.control_plane(
-                f"{SEED}-{plugins}-{number}",
+                f"{seed}-{plugins}-{number}",
                 has_groups=bool(gate),
                 has_components=has_components,
             )
@@ -86,7 +90,7 @@ def _compare(
                 is_divided = _is_divided(plane, mine["binding"])
                 assert _normal(mine, is_divided, is_exact) == _normal(
                     theirs, is_divided, is_exact
-                ), f"seed {SEED}-{plugins}-{number}: {json.dumps(plane)}"
+                ), f"seed {seed}-{plugins}-{number}: {json.dumps(plane)}"
                 compared += 1
     return compared
 
