@@ -231,6 +231,27 @@ def _json_word(text: str) -> checked.JsonValue:
     return number if math.isfinite(number) else text
 
 
+def warn_of_unused(
+    names: symbols.Symbols, profiles: Iterable[checked.CheckedProfile], found: findings.Findings
+) -> None:
+    """Warn of policies that none of the profiles uses."""
+    used = {
+        policy.name
+        for profile in profiles
+        for policy in (*profile.policies, *profile.cluster_policies)
+    }
+    for name, policy in names.policies.items():
+        if name not in used:
+            warning = diagnostics.Diagnostic(
+                "PS806",
+                f"no profile uses the {policy.keyword} `{name}`: it has no effect",
+                policy.name.span,
+                help=f"add `policies {name}` to a profile, or remove it",
+                severity=diagnostics.Severity.WARNING,
+            )
+            found.add(warning)
+
+
 class Apart(NamedTuple):
     """Policies about pods and nodes, those about resources and clusters, and what each read."""
 

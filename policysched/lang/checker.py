@@ -154,6 +154,8 @@ class _Checker:
                 tuple(policies.values()), metrics, tuple(env.params.values())
             )
             profiles = [implied]
+        if not self.found.has_errors:
+            check_profiles.warn_of_unused(names, profiles, self.found)
         return checked.CheckedProgram(
             params=tuple(env.params.values()),
             metrics=tuple(env.metrics.values()),

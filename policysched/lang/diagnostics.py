@@ -108,6 +108,7 @@ CODES: dict[str, str] = {
     "PS403": "a query whose answer cannot have the label that names the node",
     "PS704": "a comparison that Karmada does not make of clusters",
     "PS804": "a rule that has expired",
+    "PS806": "a policy that no profile uses",
 }
 """Code -> what it is about, in one line. `docs/diagnostics.md` has a section for each."""
 

@@ -26,7 +26,7 @@ _SEVERITIES: Mapping[diagnostics.Severity, types.DiagnosticSeverity] = {
     diagnostics.Severity.WARNING: types.DiagnosticSeverity.Warning,
     diagnostics.Severity.INFO: types.DiagnosticSeverity.Information,
 }
-_UNNECESSARY = frozenset({"PS203", "PS204", "PS803", "PS804"})
+_UNNECESSARY = frozenset({"PS203", "PS204", "PS803", "PS804", "PS806"})
 """Findings about something that could as well not be there."""
 _ITEM_KINDS: Mapping[proposals.Kind, types.CompletionItemKind] = {
     "keyword": types.CompletionItemKind.Keyword,

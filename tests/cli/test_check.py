@@ -274,3 +274,25 @@ def test_a_configuration_alone_is_told_as_json(
     found = json.loads(capsys.readouterr().out)
     jsonschema.validate(found, json.loads(_resources.text("schemas", "check.schema.json")))
     assert (found["ok"], found["files"]) == (True, [])
+
+
+def test_a_policy_that_no_profile_uses(
+    tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`check` warns of it and exits 0; `lint` reports it although the settings ignore PS801."""
+    file = tmp_path / "one.policy"
+    file.write_text(
+        'policy gpu { description "g" owner "o" for pods where app = gpu tolerate gpu }\n'
+        "profile policysched { }\n",
+        encoding="utf-8",
+    )
+    configuration = tmp_path / "config.yaml"
+    configuration.write_text(
+        f"{HEAD}policies: {{paths: ['{file}']}}\nprofiles: [{{schedulerName: other}}]\n",
+        encoding="utf-8",
+    )
+    for args in ([str(file)], ["--config", str(configuration)]):
+        assert main.main(["check", *args]) == errors.EXIT_OK
+        assert "warning[PS806]: no profile uses the policy `gpu`" in capsys.readouterr().err
+    assert main.main(["lint", str(file), "--ignore", "PS801,PS802"]) == errors.EXIT_FINDINGS
+    assert "PS806" in capsys.readouterr().out

@@ -28,6 +28,8 @@ STATUS = "policysched.io/status"
 """What became of the newest version: ok, refused, frozen."""
 ERRORS = "policysched.io/errors"
 """Why it was refused."""
+WARNINGS = "policysched.io/warnings"
+"""Warnings about the version in use, each on a line."""
 
 MAX_ERRORS_BYTES = 4096
 """All annotations of an object share 256 KiB; nobody reads more of it there."""
@@ -53,6 +55,7 @@ def wanted(state: states.PolicyState) -> dict[str, str | None]:
         HASH: state.current.hash,
         STATUS: status,
         ERRORS: cut(refused.details) if refused else None,
+        WARNINGS: cut("\n".join(state.current.warnings)) or None,
     }
 
 

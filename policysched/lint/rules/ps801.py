@@ -9,14 +9,9 @@ from policysched.lint import rule, subject
 
 
 def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
-    for policy in _policies(about):
+    for policy in (*about.program.policies, *about.program.cluster_policies):
         yield from _of_policy(policy)
-    yield from _inert(about)
     yield from _unused(about)
-
-
-def _policies(about: subject.Subject) -> tuple[checked.CheckedPolicy, ...]:
-    return (*about.program.policies, *about.program.cluster_policies)
 
 
 def _of_policy(policy: checked.CheckedPolicy) -> Iterator[diagnostics.Diagnostic]:
@@ -36,22 +31,6 @@ def _of_policy(policy: checked.CheckedPolicy) -> Iterator[diagnostics.Diagnostic
                 "this rule has no name: events and metrics show a hash",
                 each.head.span,
                 help="add `as NAME`",
-            )
-
-
-def _inert(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
-    served = {
-        policy.name
-        for profile in about.program.profiles
-        for policy in (*profile.policies, *profile.cluster_policies)
-    }
-    for policy in _policies(about):
-        if policy.name not in served:
-            yield diagnostics.Diagnostic(
-                "PS801",
-                f"no profile uses the policy `{policy.name}`: it never acts",
-                policy.span,
-                help=f"add `policies {policy.name}` to a profile",
             )
 
 

@@ -87,6 +87,22 @@ async def test_what_is_told() -> None:
 
 
 @asynchronous
+async def test_warnings_of_the_version_in_use() -> None:
+    """They stay while a bad version is refused, and go with the version that they are about."""
+    scene = Scene()
+    warnings = ("a:1:8: PS806: unused", "b:2:1: PS804: old")
+    scene.state.current = states.VersionInUse("good", (), builders.EPOCH, warnings)
+    async with scene.running():
+        assert scene.told["warnings"] == "a:1:8: PS806: unused\nb:2:1: PS804: old"
+        scene.state.refuse(REFUSAL, builders.EPOCH)
+        await settle()
+        assert scene.told["warnings"] == "a:1:8: PS806: unused\nb:2:1: PS804: old"
+        scene.state.loaded(states.VersionInUse("mended", (), builders.EPOCH))
+        await settle()
+        assert scene.told == {"hash": "mended", "status": "ok"}
+
+
+@asynchronous
 async def test_the_watch_may_be_behind() -> None:
     """What is written is the whole status, and not how it differs from what was seen last."""
     scene = Scene()
