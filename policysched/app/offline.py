@@ -6,7 +6,7 @@ import dataclasses
 import datetime
 import gc
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from policysched.app import (
@@ -57,12 +57,14 @@ class Basis:
         now: the time of all decisions.
         samples: of metrics.
         scheduler_name: the profile that stands for all pods, None for each pod's own.
+        leaves_out: whether pods of a schedulerName are left to another scheduler.
     """
 
     policies: policies.PolicySet
     now: datetime.datetime
     samples: metrics_file.Samples = dataclasses.field(default_factory=dict)
     scheduler_name: str | None = None
+    leaves_out: Callable[[str], bool] = lambda _: False
 
     def decider(
         self,
@@ -89,7 +91,7 @@ class Basis:
         for metric, samples in self.samples.items():
             cluster.cache.metrics.refresh(metric, samples)
         frameworks = {name: runtime.Framework(prof, rng) for name, prof in profiles.by_name.items()}
-        choice = profile_choice.ProfileChoice(frameworks, self.scheduler_name)
+        choice = profile_choice.ProfileChoice(frameworks, self.scheduler_name, self.leaves_out)
         for info in cluster.pending:
             if not choice.queues(info):
                 cache.nominated.remove(info.uid)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 
 from policysched import errors
 from policysched.cluster import pod_shape
@@ -11,6 +11,13 @@ from policysched.framework import runtime
 
 DEFAULT_SCHEDULER_NAME = "policysched"
 """Name of the profile where neither a policy nor an option names one."""
+
+
+def find_fallback(names: Collection[str]) -> str | None:
+    """Return the profile that decides pods of other names, None if none does."""
+    if len(names) == 1:
+        return next(iter(names))
+    return DEFAULT_SCHEDULER_NAME if DEFAULT_SCHEDULER_NAME in names else None
 
 
 class ProfileChoice:
@@ -26,9 +33,14 @@ class ProfileChoice:
     """
 
     def __init__(
-        self, frameworks: Mapping[str, runtime.Framework], forced: str | None = None
+        self,
+        frameworks: Mapping[str, runtime.Framework],
+        forced: str | None = None,
+        leaves_out: Callable[[str], bool] = lambda _: False,
     ) -> None:
         """Choose among `frameworks` by schedulerName, always the one called `forced` if given.
+
+        `leaves_out` names the schedulerNames whose pods no profile decides.
 
         Raises:
             ConfigurationError: there is no such profile.
@@ -41,11 +53,9 @@ class ProfileChoice:
         self.left_out: Counter[str] = Counter()
         self._frameworks = frameworks
         self._forced = frameworks[forced] if forced is not None else None
-        self._fallback = (
-            next(iter(frameworks.values()))
-            if len(frameworks) == 1
-            else frameworks.get(DEFAULT_SCHEDULER_NAME)
-        )
+        fallback = find_fallback(frameworks)
+        self._fallback = frameworks[fallback] if fallback is not None else None
+        self._leaves_out = leaves_out
 
     def of(self, info: pod_shape.PodInfo) -> runtime.Framework | None:
         """Return the framework that decides a pod, None when no profile is the pod's."""
@@ -65,7 +75,8 @@ class ProfileChoice:
     def _find(self, info: pod_shape.PodInfo) -> runtime.Framework | None:
         if self._forced is not None:
             return self._forced
-        return self._frameworks.get(info.pod.spec.scheduler_name, self._fallback)
+        name = info.pod.spec.scheduler_name
+        return None if self._leaves_out(name) else self._frameworks.get(name, self._fallback)
 
     def required(self, info: pod_shape.PodInfo) -> runtime.Framework:
         """Return the framework that decides a pod.

@@ -23,9 +23,17 @@ _TEXT, _MARKDOWN = "text", "markdown"
 _UNSCHEDULABLE = "unschedulable"
 _GRAVITY = {
     "never": (),
-    _UNSCHEDULABLE: ("unschedulable",),
-    "moved": ("unschedulable", "moved"),
-    "any": ("unschedulable", "moved", "schedulable", "nodes", "reason"),
+    _UNSCHEDULABLE: ("unschedulable", "profileRemoved"),
+    "moved": ("unschedulable", "profileRemoved", "moved"),
+    "any": (
+        "unschedulable",
+        "profileRemoved",
+        "moved",
+        "schedulable",
+        "profileAdded",
+        "nodes",
+        "reason",
+    ),
 }
 _GRAVITY_OF_BINDINGS = {
     "never": (),
@@ -51,8 +59,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--fail-on",
         choices=tuple(_GRAVITY),
-        help="exit 1 if pods or bindings become unschedulable (the default), move too, differ in "
-        "any way",
+        help="exit 1 if pods or bindings become unschedulable or lose their profile (the default), "
+        "move too, differ in any way",
     )
     parser.add_argument(
         "-o",

@@ -13,6 +13,16 @@ Report: TypeAlias = dict[str, Any]
 MAX_CHARACTERS = 60_000
 """Below what a comment may have (65,536 characters at GitHub)."""
 _ROWS = 50
+_COUNTED = {
+    "unschedulable": "become unschedulable",
+    "profileRemoved": "lose their profile",
+    "moved": "move",
+    "schedulable": "become schedulable",
+    "profileAdded": "get a profile",
+    "nodes": "other nodes",
+    "reason": "other reason",
+}
+"""Outcome → its column; columns of profiles are left out if no pod has the outcome."""
 _FENCES = re.compile("`+")
 _MAX_CELL = 200
 
@@ -30,7 +40,7 @@ def text(report: Report) -> str:
     for key, words in (("rejects", "newly keep"), ("admits", "no longer keep")):
         if report[key]:
             blocks.append(_verdicts(report[key], f"Rules that {words} pods off nodes"))
-    for outcome in ("unschedulable", "moved", "schedulable", "reason"):
+    for outcome in plan_text.LISTED:
         changed = [each for each in report["changes"] if each["outcome"] == outcome]
         if changed:
             blocks.append(_changes(outcome, changed))
@@ -81,13 +91,17 @@ def _bounded(blocks: list[str]) -> str:
 
 
 def _counts(counts: Report) -> str:
-    heads = ("unschedulable", "moved", "schedulable", "nodes", "reason")
-    names = ("become unschedulable", "move", "become schedulable", "other nodes", "other reason")
+    phases = ("running", "pending")
+    names = {
+        head: name
+        for head, name in _COUNTED.items()
+        if not head.startswith("profile") or any(counts[phase][head] for phase in phases)
+    }
     rows = [
-        (phase, f"{counts[phase]['pods']:,}", *(f"{counts[phase][head]:,}" for head in heads))
-        for phase in ("running", "pending")
+        (phase, f"{counts[phase]['pods']:,}", *(f"{counts[phase][head]:,}" for head in names))
+        for phase in phases
     ]
-    return _table(("", "pods", *names), rows)
+    return _table(("", "pods", *names.values()), rows)
 
 
 def _edits(edits: list[Report]) -> str:

@@ -11,12 +11,15 @@ Report: TypeAlias = dict[str, Any]
 
 _HEADS = {
     "unschedulable": ("pod becomes unschedulable", "pods become unschedulable"),
+    "profileRemoved": ("pod loses its profile", "pods lose their profile"),
     "moved": ("pod would move", "pods would move"),
     "schedulable": ("pod becomes schedulable", "pods become schedulable"),
+    "profileAdded": ("pod gets a profile", "pods get a profile"),
     "reason": ("pod stays pending for another reason", "pods stay pending for another reason"),
     "nodes": ("pod stays, other nodes take it", "pods stay, other nodes take them"),
 }
-_LISTED = ("unschedulable", "moved", "schedulable", "reason")
+LISTED = ("unschedulable", "profileRemoved", "moved", "schedulable", "profileAdded", "reason")
+"""Outcomes whose pods are listed."""
 
 
 def text(report: Report) -> str:
@@ -29,7 +32,7 @@ def text(report: Report) -> str:
         ]
         parts.append("edits\n" + output.table(("", "", ""), rows, "  ").split("\n", 1)[1])
     parts += [_verdicts(report[key], words) for key, words in _VERDICTS if report[key]]
-    for outcome in _LISTED:
+    for outcome in LISTED:
         changed = [each for each in report["changes"] if each["outcome"] == outcome]
         if changed:
             parts.append(_changes(outcome, changed))
@@ -66,7 +69,7 @@ def numbers(report: Report) -> str:
     lost = counts["nodeLost"]
     tail = f"; the present node of {output.count(lost, 'pod')} no longer takes it" if lost else ""
     left = counts["unserved"]
-    tail += f"; {output.count(left, 'pod')} served by no profile left out" if left else ""
+    tail += f"; {output.count(left, 'pod')} of other schedulers left out" if left else ""
     return f"{looked_at}: {', '.join(said)}{tail}"
 
 

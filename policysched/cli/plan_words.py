@@ -59,8 +59,10 @@ def cause_words(cause: Report | None) -> str:
             said = f"each of {names}"
         case "earlierPods":
             said = "pods placed before it"
+        case "profile":
+            return str(cause["how"])
         case _:
-            said = "another profile"
+            said = "unknown"
     return f"{said}: {cause['how']}" if cause["how"] else said
 
 

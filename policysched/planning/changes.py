@@ -8,7 +8,7 @@ from collections import Counter
 
 import numpy as np
 
-from policysched.cluster import columns, snapshot
+from policysched.cluster import columns, objects, snapshot
 from policysched.framework import status
 from policysched.planning import deciding, edits
 
@@ -18,10 +18,14 @@ class Outcome(enum.Enum):
 
     UNSCHEDULABLE = "unschedulable"
     """It had a node and gets none."""
+    PROFILE_REMOVED = "profileRemoved"
+    """The new policies no longer declare its profile: it would stay pending."""
     MOVED = "moved"
     """It goes to another node."""
     SCHEDULABLE = "schedulable"
     """It had no node and gets one."""
+    PROFILE_ADDED = "profileAdded"
+    """Only the new policies declare its profile."""
     NODES = "nodes"
     """It goes where it went, but other nodes take it."""
     REASON = "reason"
@@ -47,8 +51,10 @@ class CauseKind(enum.Enum):
     """Several edits, of which each is enough: it would be the old one only without all of them."""
     EARLIER_PODS = "earlierPods"
     """Both sides decide alike about this pod now; pods before it went elsewhere."""
+    PROFILE = "profile"
+    """Its profile was added or removed."""
     UNKNOWN = "unknown"
-    """No edit says it: a profile came or went."""
+    """No set of edits explains it."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -175,6 +181,20 @@ class Changes:
         if gained.any():
             self.admits.add(old, gained, pods)
         return int(lost.sum()), int(gained.sum())
+
+
+def of_profile(
+    pod: objects.Pod, phase: Phase, served: Fate, outcome: Outcome, node: str | None = None
+) -> PodChange:
+    """Return the change of a pod whose profile was added or removed; `served` is with it."""
+    name = pod.spec.scheduler_name
+    without = Fate(None, 0, f"no profile serves the schedulerName {name}")
+    is_added = outcome is Outcome.PROFILE_ADDED
+    old, new = (without, served) if is_added else (served, without)
+    cause = Cause(
+        CauseKind.PROFILE, how=f"profile `{name}` is {'added' if is_added else 'removed'}"
+    )
+    return PodChange(pod.key, phase, outcome, node, old, new, cause=cause)
 
 
 def outcome(old: Fate, new: Fate, *, has_other_nodes: bool) -> Outcome:

@@ -52,10 +52,8 @@ class Comparing:
         info: pod_shape.PodInfo,
         preferred: Iterable[str | None],
     ) -> deciding.Decision:
-        snap = self._world.snapshot()
-        if profile is None:
-            return deciding.unserved(info.pod.spec.scheduler_name, snap)
-        return deciding.decide(side.framework(profile), info, snap, preferred)
+        framework = side.framework(profile or "")
+        return deciding.decide(framework, info, self._world.snapshot(), preferred)
 
     def compare(
         self,
@@ -85,8 +83,6 @@ class Comparing:
         new: deciding.Decision,
     ) -> changes.Cause:
         how = "" if old.node is None else changes.against(old.node, new, self._world.snapshot())
-        if None in (pair.old, pair.new):
-            return changes.Cause(changes.CauseKind.UNKNOWN, how=how or new.message)
         decided = changes.outcome(_fate(old), _fate(new), has_other_nodes=False)
         row = self._world.cache.nodes.row_of.get(old.node or "")
         alike = None if row is None else new.answer(row)

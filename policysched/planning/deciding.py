@@ -68,14 +68,6 @@ def decide(
     return Decision(node, result.feasible_count, result.message, ids, statuses, result)
 
 
-def unserved(scheduler_name: str, snap: snapshot.Snapshot) -> Decision:
-    """Return what becomes of a pod that no profile serves."""
-    reason = f"no profile serves the schedulerName {scheduler_name}"
-    answer = status.unresolvable("", reason)
-    ids = np.where(snap.is_alive, np.int16(1), np.int16(-1)).astype(np.int16)
-    return Decision(None, 0, reason, ids, (status.SUCCESS, answer))
-
-
 def _pre_filter(result: runtime.ScheduleResult) -> status.Status | None:
     if result.node_name is not None:
         return None

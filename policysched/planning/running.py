@@ -30,7 +30,7 @@ def compare(
             found.unserved[info.pod.spec.scheduler_name] += 1
             continue
         found.considered[changes.Phase.RUNNING] += 1
-        if where.relevant_edits(pair, info.shape) or None in (pair.old, pair.new):
+        if None in (pair.old, pair.new) or where.relevant_edits(pair, info.shape):
             key = (pair, info.shape.index, info.pod.spec.node_name)
             groups.setdefault(key, []).append(info)
     looking = _Looking(where, found)
@@ -67,6 +67,8 @@ class _Looking:
     ) -> changes.PodChange | None:
         """Return what changes for the first of equal pods, which is off its node."""
         info, snap = world.as_new(infos[0]), self._world.snapshot()
+        if None in (pair.old, pair.new):
+            return self._change_of_profile(pair, node, info)
         old = self._comparing.decide_old(pair, info, (node,))
         new = self._comparing.decide_new(pair, info, (node, old.node))
         fates = _fate(old), _fate(new)
@@ -85,6 +87,18 @@ class _Looking:
             node_lost=bool(old.takes()[row] and not new.takes()[row]),
             cause=compared.cause,
         )
+
+    def _change_of_profile(
+        self, pair: world.Pair, node: str, info: pod_shape.PodInfo
+    ) -> changes.PodChange:
+        """Return the change of a pod that one side alone serves."""
+        if pair.old is None:
+            decision = self._comparing.decide_new(pair, info, (node,))
+            outcome = changes.Outcome.PROFILE_ADDED
+        else:
+            decision = self._comparing.decide_old(pair, info, (node,))
+            outcome = changes.Outcome.PROFILE_REMOVED
+        return changes.of_profile(info.pod, changes.Phase.RUNNING, _fate(decision), outcome, node)
 
 
 def _fate(decision: deciding.Decision) -> changes.Fate:

@@ -8,7 +8,7 @@ import pathlib
 from collections.abc import Mapping, Sequence
 
 from policysched import errors
-from policysched.app import policies, policy_sources
+from policysched.app import policies, policy_sources, profile_choice
 from policysched.lang import checker, source, spelling
 from policysched.planning import metric_keys, revisions, wording
 
@@ -65,6 +65,30 @@ class Side:
         program = self.policies.program
         profiles = program.profiles if program else ()
         return {metric.key: metric.name for each in profiles for metric in each.metrics}
+
+    @property
+    def profile_names(self) -> frozenset[str]:
+        """The profiles that the texts declare, none if they leave it implied."""
+        program = self.policies.program
+        profiles = program.profiles if program else ()
+        return frozenset(each.name for each in profiles if each.name is not None)
+
+    def leaves_out(self, other: Side, scheduler_name: str) -> bool:
+        """Return whether the profiles of this side leave pods of a schedulerName undecided.
+
+        A profile that only `other` declares is added or removed, so no fallback replaces it here.
+        Pods of any other name are decided if both sides have a profile for them.
+        """
+        if scheduler_name in self.profile_names:
+            return False
+        if scheduler_name in other.profile_names:
+            return bool(self.profile_names)
+        return not (self._has_fallback and other._has_fallback)
+
+    @property
+    def _has_fallback(self) -> bool:
+        names = self.profile_names
+        return not names or profile_choice.find_fallback(names) is not None
 
     def wording(self) -> wording.Wording:
         """Return how things are said."""

@@ -55,8 +55,12 @@ class _Queueing:
         """Place a pod that the new side serves."""
         self._found.considered[changes.Phase.PENDING] += 1
         pair = self._world.pair(info)
-        placed = self._before.get(info.key) or _unserved(info)
         framework = self._world.new.framework(pair.new or "")
+        if pair.old is None:
+            now = self._simulation.place(framework, info)
+            self._note_profile(info, now, changes.Outcome.PROFILE_ADDED)
+            return
+        placed = self._before[info.key]
         decided = None
         if self._is_concerned(pair, info) and framework.pre_enqueue(info).is_success:
             old = self._comparing.decide_old(pair, info, (placed.node,))
@@ -71,12 +75,16 @@ class _Queueing:
             self._found.unserved[info.pod.spec.scheduler_name] += 1
             return
         self._found.considered[changes.Phase.PENDING] += 1
-        pair = self._world.pair(info)
-        decided = self._comparing.decide_old(pair, info), self._comparing.decide_new(pair, info)
-        self._note(pair, info, (_fate(placed), _fate(_unserved(info))), decided)
+        self._note_profile(info, placed, changes.Outcome.PROFILE_REMOVED)
 
     def _is_concerned(self, pair: world.Pair, info: pod_shape.PodInfo) -> bool:
-        return pair.old is None or bool(self._world.relevant_edits(pair, info.shape))
+        return bool(self._world.relevant_edits(pair, info.shape))
+
+    def _note_profile(
+        self, info: pod_shape.PodInfo, served: simulating.Placement, outcome: changes.Outcome
+    ) -> None:
+        phase = changes.Phase.PENDING
+        self._found.pods.append(changes.of_profile(info.pod, phase, _fate(served), outcome))
 
     def _note(
         self,
@@ -114,8 +122,3 @@ def _fate(placement: simulating.Placement) -> changes.Fate:
     if placement.gate is not None:
         message = placement.gate.message
     return changes.Fate(placement.node, placement.feasible, message, tuple(placement.victims))
-
-
-def _unserved(info: pod_shape.PodInfo) -> simulating.Placement:
-    reason = f"no profile serves the schedulerName {info.pod.spec.scheduler_name}"
-    return simulating.Placement(info.key, message=reason)

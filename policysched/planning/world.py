@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
-from collections.abc import Iterable
+import functools
+from collections.abc import Callable, Iterable
 from typing import Final
 
 import msgspec
@@ -54,12 +55,19 @@ class Basis:
         read = {**self.old.metrics_read, **self.new.metrics_read}
         return sorted({name for key, name in read.items() if not self.samples.get(key)})
 
+    def leaves_out(self, side: sides.Side) -> Callable[[str], bool]:
+        """Return the test for schedulerNames whose pods a side leaves undecided."""
+        other = self.new if side is self.old else self.old
+        return functools.partial(side.leaves_out, other)
+
     def decider(
         self, side: sides.Side, found: cluster_file.ClusterObjects, where: str
     ) -> offline.Decider:
         """Return what decides by one side alone, on a cluster of its own; see `offline`."""
         samples = {each.key: self.samples.get(each.key, {}) for each in side.policies.metrics}
-        basis = offline.Basis(side.policies, self.now, samples, self.scheduler_name)
+        basis = offline.Basis(
+            side.policies, self.now, samples, self.scheduler_name, self.leaves_out(side)
+        )
         return basis.decider(found, where)
 
 
@@ -99,8 +107,9 @@ class World:
         self.cache.follow_metrics(needs.both(old.metric_needs, new.metric_needs))
         for metric, samples in basis.samples.items():
             self.cache.metrics.refresh(metric, samples)
-        self.old = Served(old, basis.scheduler_name)
-        self.new = Served(new, basis.scheduler_name)
+        forced = basis.scheduler_name
+        self.old = Served(old, forced, basis.leaves_out(basis.old))
+        self.new = Served(new, forced, basis.leaves_out(basis.new))
         for info in self.cluster.pending:
             if not self.new.choice.queues(info):
                 self.cache.nominated.remove(info.uid)
@@ -213,12 +222,14 @@ class Served:
         profiles: made on the cache of the world.
     """
 
-    def __init__(self, profiles: policies.Profiles, forced: str | None) -> None:
+    def __init__(
+        self, profiles: policies.Profiles, forced: str | None, leaves_out: Callable[[str], bool]
+    ) -> None:
         self.profiles = profiles
         self._frameworks = {
             name: runtime.Framework(each, None) for name, each in profiles.by_name.items()
         }
-        self.choice = profile_choice.ProfileChoice(self._frameworks, forced)
+        self.choice = profile_choice.ProfileChoice(self._frameworks, forced, leaves_out)
         self._names: dict[str, str | None] = {}
 
     def name_of(self, info: pod_shape.PodInfo) -> str | None:

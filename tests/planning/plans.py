@@ -57,7 +57,8 @@ class Folder:
         exit_code, out, err = self.run(*argv, "-o", "json")
         assert err == ""
         report = checked(out)
-        grave = sum(report["summary"][phase]["unschedulable"] for phase in ("running", "pending"))
+        counts = (report["summary"][phase] for phase in ("running", "pending"))
+        grave = sum(each["unschedulable"] + each["profileRemoved"] for each in counts)
         assert exit_code == int(grave > 0)
         return report
 

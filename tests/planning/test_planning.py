@@ -184,15 +184,104 @@ def test_anti_affinity_of_another_profile_repels(folder: plans.Folder) -> None:
 
 
 def test_a_profile_that_goes_leaves_its_pods_pending(folder: plans.Folder) -> None:
-    """What no profile serves stays pending in silence, so it counts as unschedulable."""
+    """Its pods are a category of their own; pods of other schedulers are left out."""
     old = plans.policy() + "profile one { policies web }\nprofile two { policies web }\n"
     new = plans.policy() + "profile one { policies web }\nprofile six { policies web }\n"
     pod = clusters.pod("p", on="a", schedulerName="two")
     stranger = clusters.pod("s", on="a", schedulerName="theirs")
     report = folder.plan(old, new, _A, pod, stranger)
-    assert plans.changed(report) == {"p": ("unschedulable", "a", None)}
+    assert plans.changed(report) == {"p": ("profileRemoved", "a", None)}
     assert report["changes"][0]["to"]["message"] == "no profile serves the schedulerName two"
+    assert report["changes"][0]["cause"]["how"] == "profile `two` is removed"
+    assert report["summary"]["running"]["unschedulable"] == 0
     assert report["summary"]["unserved"] == 1
+    assert report["rejects"] == []
+
+
+def _profiles(*names: str) -> str:
+    return plans.policy(_SSD) + "".join(f"profile {name} {{ policies web }}\n" for name in names)
+
+
+_STRANGERS = (
+    clusters.pod("sys", on="b"),
+    clusters.pod("big", cpu="4", priority=9),
+    clusters.pod("edge", on="b", schedulerName="edge"),
+    clusters.pod("late", cpu="4", schedulerName="edge"),
+)
+"""Pods of kube-scheduler, one of which would take the room of a pod of ours, and two of ours."""
+
+
+def test_a_first_adoption_is_about_pods_of_the_profiles(folder: plans.Folder) -> None:
+    """With several profiles, pods of kube-scheduler neither change nor take room on one side."""
+    report = folder.plan("", _profiles("edge", "batch"), _A, clusters.node("b"), *_STRANGERS)
+    assert plans.changed(report) == {"edge": ("nodes", "a", "a")}
+    assert report["summary"]["unserved"] == 2
+    assert report["summary"]["pending"]["pods"] == 1
+
+
+@pytest.mark.parametrize(
+    "old, new, expected",
+    [
+        pytest.param(("edge",), ("edge", "batch"), {}, id="pods-of-other-schedulers"),
+        pytest.param(
+            ("batch",),
+            ("batch", "edge"),
+            {"edge": ("profileAdded", None, "a"), "late": ("profileAdded", None, "a")},
+            id="a-profile-is-added-beside-the-only-one",
+        ),
+        pytest.param(
+            ("batch", "edge"),
+            ("batch",),
+            {"edge": ("profileRemoved", "a", None), "late": ("profileRemoved", "a", None)},
+            id="only-one-profile-remains",
+        ),
+        pytest.param(
+            ("edge",),
+            ("rim",),
+            {"edge": ("profileRemoved", "a", None), "late": ("profileRemoved", "a", None)},
+            id="a-profile-is-renamed",
+        ),
+    ],
+)
+def test_profiles_that_come_and_go(
+    folder: plans.Folder,
+    old: tuple[str, ...],
+    new: tuple[str, ...],
+    expected: dict[str, tuple[str, str | None, str | None]],
+) -> None:
+    """A declared profile is told apart from the fallback that `simulate` would take for it."""
+    ours = _STRANGERS[2:]
+    report = folder.plan(_profiles(*old), _profiles(*new), _A, clusters.node("b"), *ours)
+    assert plans.changed(report) == expected
+    assert report["rejects"] == report["admits"] == []
+
+
+@pytest.mark.parametrize(
+    "old, new, fail_on, exit_code",
+    [
+        (("a", "b"), ("a", "c"), "unschedulable", 1),
+        (("a", "b"), ("a", "c"), "never", 0),
+        (("a", "c"), ("a", "b"), "moved", 0),
+        (("a", "c"), ("a", "b"), "any", 1),
+    ],
+)
+def test_exit_codes_of_profiles_that_come_and_go(
+    folder: plans.Folder,
+    old: tuple[str, ...],
+    new: tuple[str, ...],
+    fail_on: str,
+    exit_code: int,
+) -> None:
+    """A pod that loses its profile stays pending, so it is a finding by default."""
+    cluster = folder.cluster(_A, clusters.pod("p", on="a", schedulerName="b"))
+    sides = folder.write("o.policy", _profiles(*old)), folder.write("n.policy", _profiles(*new))
+    argv = ("--cluster", cluster, "--from", sides[0], "--to", sides[1], "--fail-on", fail_on)
+    assert folder.run(*argv)[0] == exit_code
+    for form in ("text", "markdown"):
+        out = folder.run(*argv, "-o", form)[1]
+        outcome = "1 pod loses its profile" if "c" in new else "1 pod gets a profile"
+        assert out.count(outcome) == 2
+        assert "profile `b` is " in out
 
 
 def test_a_scope_is_told_as_it_is_written(folder: plans.Folder) -> None:
