@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import urllib.parse
 from collections.abc import Callable, Iterable, Mapping
 from typing import TypeAlias
 
 import msgspec
 
-from policysched import errors
+from policysched import errors, server_urls
 from policysched.app import config, config_plugins, config_schema, http_server, plain_yaml
 from policysched.app import election as elections
 from policysched.promapi import settings
@@ -123,12 +122,8 @@ def _serving(given: config.Config) -> _Problems:
 
 def _tracing(given: config.Config) -> _Problems:
     endpoint = given.tracing.endpoint
-    try:
-        parts = urllib.parse.urlsplit(endpoint)
-        is_url = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-        is_url = is_url and "@" not in parts.netloc  # it would be printed with a password
-    except ValueError:
-        is_url = False
+    parts = server_urls.split(endpoint)
+    is_url = parts is not None and "@" not in parts.netloc  # it would be printed with a password
     if endpoint and not is_url:
         advice = "write http://HOST:4318 or https://HOST, without a user"
         yield ("tracing", "endpoint"), f"`tracing.endpoint` is no URL of a collector; {advice}"

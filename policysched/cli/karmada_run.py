@@ -9,10 +9,9 @@ import argparse
 import logging
 import math
 import re
-import urllib.parse
 from typing import TYPE_CHECKING, Any
 
-from policysched import errors
+from policysched import errors, server_urls
 from policysched.app import logs
 from policysched.cli import (
     karmada_options,
@@ -189,7 +188,7 @@ def options_of(args: argparse.Namespace) -> options.Options:
         )
     if not _is_server(args.master):
         raise errors.UsageError(
-            f"--master: `{args.master}` is not the address of a server; write https://HOST:PORT"
+            f"--master: {server_urls.quoted(args.master)} is not the address of a server; write https://HOST:PORT"
         )
     is_rate = math.isfinite(args.kube_api_qps) and args.kube_api_qps != 0.0
     if not is_rate or args.kube_api_burst < 1 or args.writes_at_once < 1:
@@ -217,13 +216,7 @@ def options_of(args: argparse.Namespace) -> options.Options:
 
 
 def _is_server(address: str | None) -> bool:
-    if address is None:
-        return True
-    try:
-        parts = urllib.parse.urlsplit(address)
-        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:  # of the port, or of an address in brackets
-        return False
+    return address is None or server_urls.split(address) is not None
 
 
 def _election(args: argparse.Namespace) -> election_config.LeaderElectionConfig:

@@ -23,6 +23,7 @@ from kubernetes.aio.client import configuration as kube_configuration
 from kubernetes.aio.config import config_exception, incluster_config, kube_config
 
 from policysched import clock as clocks
+from policysched import server_urls
 from policysched.kube import credential_sources, credentials, errors
 
 _SERVICE_NAMESPACE_FILENAME = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
@@ -145,7 +146,7 @@ async def from_files(paths: str, context: str | None, clock: clocks.Clock) -> Co
         ssl_context=trust,
         credentials=credentials.Credentials(source, first, clock, trust),
         server_hostname=getattr(loader, "tls_server_name", None),
-        proxy=getattr(loader, "proxy", None) or _proxy_of_environment(server),
+        proxy=_proxy(loader, paths, server),
         namespace=loader.current_context["context"].get("namespace") or "default",
     )
 
@@ -260,11 +261,25 @@ def _check_context(where: str, content: Mapping[str, Any], name: str | None) -> 
 
 def _server(loader: credential_sources.KubeconfigLoader, where: str) -> str:
     server = str(getattr(loader, "host", ""))
-    if not server.startswith(("https://", "http://")):
+    if not server.startswith(("https://", "http://")) or server_urls.split(server) is None:
         raise errors.KubeconfigError(
-            where, f"`{server}` is not the address of a server", help="https://HOST:PORT"
+            where,
+            f"{server_urls.quoted(server)} is not the address of a server",
+            help="https://HOST:PORT",
         )
     return server
+
+
+def _proxy(loader: credential_sources.KubeconfigLoader, where: str, server: str) -> str | None:
+    """Return the proxy of the cluster's entry or of the environment, which may hold a password."""
+    own: str | None = getattr(loader, "proxy", None)
+    proxy = own or _proxy_of_environment(server)
+    if proxy is not None and server_urls.split(proxy) is None:
+        place, name = (where, "`proxy-url`") if own else ("environment", "the proxy")
+        raise errors.KubeconfigError(
+            place, f"{name} is not the address of a proxy", help="http://HOST:PORT"
+        )
+    return proxy
 
 
 def _trust(loader: credential_sources.KubeconfigLoader, where: str) -> ssl.SSLContext:

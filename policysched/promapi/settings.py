@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-import urllib.parse
 
 import msgspec
 
-from policysched import errors
+from policysched import errors, server_urls
 
 DEFAULT_NAME = "default"
 """The source of metrics that name none, where there are several."""
@@ -108,18 +107,13 @@ def problem(source: PrometheusSource) -> str:
 
 def url_problem(url: str) -> str:
     """Return what is wrong with an address, without quoting a password in it; "" for nothing."""
-    try:
-        parts = urllib.parse.urlsplit(url)
-        is_usable = parts.scheme in ("http", "https") and bool(parts.hostname)
-        is_usable = is_usable and parts.port != 0
-    except ValueError:
-        return f"the URL cannot be read; {_HELP}"
-    if "@" in parts.netloc:
+    parts = server_urls.split(url)
+    if parts is not None and "@" in parts.netloc:
         return "the URL holds a user; put it into `basicAuth`, so that it shows up nowhere"
-    if not is_usable and _MAY_BE_SECRET.search(url):
+    if parts is None and _MAY_BE_SECRET.search(url):
         return f"that is no URL of a server; {_HELP}, without user and parameters"
-    if not is_usable:
-        return f"`{url}` is no URL of a server; {_HELP}"
+    if parts is None:
+        return f"{server_urls.quoted(url)} is no URL of a server; {_HELP}"
     if parts.query or parts.fragment:
         return "the URL ends in `?…` or `#…`; put parameters into `queryParams`"
     return ""

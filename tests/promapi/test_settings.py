@@ -44,8 +44,8 @@ BASIC = settings.BasicAuth("u", password="p")
         ),
         pytest.param({"url": "h:9090"}, "is no URL of a server", id="no-scheme"),
         pytest.param({"url": "http://"}, "is no URL of a server", id="no-host"),
-        pytest.param({"url": "http://h:x"}, "the URL cannot be read", id="port"),
-        pytest.param({"url": "http://[::1"}, "the URL cannot be read", id="bracket"),
+        pytest.param({"url": "http://h:x"}, "is no URL of a server", id="port"),
+        pytest.param({"url": "http://[::1"}, "is no URL of a server", id="bracket"),
         pytest.param({"url": "http://h/?token=a"}, "put parameters into", id="parameters"),
     ],
 )

@@ -12,7 +12,7 @@ from typing import Any
 import jsonschema
 import orjson
 
-from policysched import _resources, errors
+from policysched import _resources, errors, server_urls
 from policysched.app.telling import decision_page
 
 _TIMEOUT_SECONDS = 10.0
@@ -74,6 +74,8 @@ def _file(where: str) -> bytes:
         return sys.stdin.buffer.read() if where == "-" else pathlib.Path(where).read_bytes()
     except OSError as error:
         raise errors.InputError(where, f"cannot be read: {error.strerror}") from error
+    except ValueError as error:  # a character that no path has
+        raise errors.InputError(server_urls.quoted(where), "is no path of a file") from error
 
 
 def _fetched(where: str, pod: str | None, access: Access) -> bytes:
@@ -108,7 +110,12 @@ def _fetched(where: str, pod: str | None, access: Access) -> bytes:
 
 def _page_url(where: str) -> str:
     """Return the address of the page on the server that a URL names."""
-    parts = urllib.parse.urlsplit(where)
+    parts = server_urls.split(where)
+    if parts is None:
+        advice = "write https://HOST:PORT, or the path of a file"
+        raise errors.InputError(
+            server_urls.quoted(where), "is not the URL of a server", help=advice
+        )
     path = parts.path if parts.path not in ("", "/") else decision_page.PATH
     return urllib.parse.urlunsplit((parts.scheme, parts.netloc, path, "", ""))
 

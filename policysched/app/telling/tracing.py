@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Final, NoReturn
 
 import policysched
 from policysched import clock as clocks
-from policysched import errors
+from policysched import errors, server_urls
 from policysched.app import config
 from policysched.framework import point_times
 from policysched.scheduler import counters, decisions, measurements
@@ -65,8 +65,8 @@ def _url(endpoint: str) -> str:
     Raises:
         ConfigurationError: it is no URL of HTTP.
     """
-    parts = urllib.parse.urlsplit(endpoint)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
+    parts = server_urls.split(endpoint)
+    if parts is None:
         advice = "write http://HOST:4318, or https://…; OTLP over gRPC is not spoken"
         raise errors.ConfigurationError("`tracing.endpoint`", "is no URL of HTTP", help=advice)
     if parts.path in ("", "/"):

@@ -1,0 +1,46 @@
+"""URLs of servers, as options, configurations and kubeconfigs give them."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+import urllib.parse
+
+_HOST_NAME = re.compile(r"[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*\.?")
+_USER = re.compile(r"//[^/]*@")
+_SCHEMES = frozenset({"http", "https"})
+
+
+def split(url: str) -> urllib.parse.SplitResult | None:
+    """Return the parts of `http[s]://HOST[:PORT][/PATH]`, None for a text that no client can use.
+
+    `urlsplit` drops tabs and line ends and leaves names that DNS cannot hold; clients then raise,
+    each in its own way, when they connect. So these are refused when the text is read.
+    """
+    if not url.isprintable() or " " in url:
+        return None
+    try:
+        parts = urllib.parse.urlsplit(url)
+        is_usable = parts.scheme in _SCHEMES and parts.port != 0 and _is_host(parts)
+    except ValueError:  # of brackets, of the port, or of a name that IDNA has no form for
+        return None
+    return parts if is_usable else None
+
+
+def quoted(url: str) -> str:
+    """Return a URL for a message: in backticks, without a password and control characters."""
+    without_user = _USER.sub("//(hidden)@", url)
+    shown = (c if c.isprintable() else c.encode("unicode_escape").decode() for c in without_user)
+    return f"`{''.join(shown)}`"
+
+
+def _is_host(parts: urllib.parse.SplitResult) -> bool:
+    """Return whether the host is an IP address or a name that DNS can hold.
+
+    Raises:
+        ValueError: it is neither.
+    """
+    host = parts.hostname or ""
+    if "[" in parts.netloc:
+        return bool(ipaddress.IPv6Address(host.replace("%25", "%", 1)))
+    return bool(_HOST_NAME.fullmatch(host.encode("idna").decode()))
