@@ -1,7 +1,7 @@
 """`explain`: why pods fit on nodes or not, and what a diagnostic means.
 
 policysched explain --cluster FILE --all
-policysched explain --cluster FILE pod NAMESPACE/NAME [--node NODE | --all-nodes]
+policysched explain --cluster FILE [pod] NAMESPACE/NAME [--node NODE | --all-nodes]
 policysched explain --kubeconfig FILE pod NAMESPACE/NAME
 policysched explain --decisions URL|FILE --all, or pod NAMESPACE/NAME
 policysched explain --cluster FILE binding [NAMESPACE/]NAME
@@ -19,6 +19,7 @@ from policysched import errors
 from policysched.cli import (
     explain_binding,
     explain_decisions,
+    explain_forms,
     explain_pod_text,
     explain_text,
     leaving,
@@ -37,7 +38,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     offline_options.add(parser)
     explain_decisions.add_options(parser)
     parser.add_argument("--all", action="store_true", help="explain every pending pod, each alone")
-    forms = parser.add_subparsers(title="forms", metavar="FORM", dest="form")
+    forms = parser.add_subparsers(
+        title="forms",
+        description="NAMESPACE/NAME alone means `pod NAMESPACE/NAME`",
+        metavar="FORM",
+        dest="form",
+        action=explain_forms.Forms,
+    )
     pod = forms.add_parser("pod", help="one pod: pending, or as if it were")
     pod.add_argument("pod", metavar="NAMESPACE/NAME")
     pod.add_argument("--node", metavar="NODE", help="everything about this node")
@@ -51,6 +58,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     explain_binding.configure(binding)
     rule = forms.add_parser("rule", help="what a diagnostic code means")
     rule.add_argument("code", metavar="CODE", help="such as PS304")
+    forms.choices = explain_forms.EveryWord(forms.choices)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -64,7 +72,7 @@ def run(args: argparse.Namespace) -> int:
     if args.form == "pod" and args.node and args.all_nodes:
         raise errors.UsageError("--node and --all-nodes exclude each other")
     if args.form != "pod" and not args.all:
-        raise errors.UsageError("say which pods: --all, or `pod NAMESPACE/NAME`")
+        raise errors.UsageError("say which pods: --all, or NAMESPACE/NAME")
     if args.decisions is not None:
         return explain_decisions.run(args)
     from policysched.app import offline  # noqa: PLC0415 - `--help` does without NumPy

@@ -84,6 +84,80 @@ def test_a_line_about_each_node(tmp_path: pathlib.Path, capsys: pytest.CaptureFi
 
 
 @pytest.mark.parametrize(
+    "before, after", [(["--cluster", "C"], []), ([], ["--cluster", "C"]), ([], ["--cluster=C"])]
+)
+def test_the_word_pod_may_be_left_out(
+    before: list[str], after: list[str], tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """NAMESPACE/NAME alone is a pod, with all options of the form wherever they are."""
+    cluster = clusters.write(tmp_path, clusters.node("n1"), POD)
+    front, back = ([each.replace("C", cluster) for each in part] for part in (before, after))
+    options = [*back, "--node", "n1"]
+    short = _run(capsys, *front, "prod/a", *options)
+    assert short == _run(capsys, *front, "pod", "prod/a", *options)
+    assert short.startswith("prod/a fits on n1: rank 1 of 1")
+
+
+@pytest.mark.parametrize(
+    "argv, exit_code, problem",
+    [
+        pytest.param(
+            ["web"],
+            3,
+            "`web` is no form of explain and names no namespace; write `explain default/web`",
+            id="no namespace",
+        ),
+        pytest.param(
+            ["pods", "prod/a"],
+            3,
+            "`pods` is no form of explain; did you mean `pod`?",
+            id="misspelt form",
+        ),
+        pytest.param(
+            ["pod/a"],
+            3,
+            "`pod/a` may mean a pod of the namespace `pod`; write `explain pod pod/a`, or "
+            "`explain pod a`",
+            id="type and name",
+        ),
+        pytest.param(
+            ["rule/PS304"],
+            3,
+            "`rule/PS304` may mean a pod of the namespace `rule`; write `explain pod rule/PS304`, "
+            "or `explain rule PS304`",
+            id="a rule",
+        ),
+        pytest.param(
+            ["prod/b"],
+            2,
+            "`prod/b`: no such pod waits or runs in the cluster (did you mean `prod/a`?)",
+            id="not found",
+        ),
+        pytest.param(
+            ["--all", "prod/a"], 3, "--all and `pod` exclude each other", id="all and one"
+        ),
+        pytest.param(
+            ["prod/a", "prod/b"],
+            3,
+            "unrecognized arguments: prod/b; see `policysched explain pod --help`",
+            id="two",
+        ),
+    ],
+)
+def test_words_that_name_no_pod_clearly(
+    argv: list[str],
+    exit_code: int,
+    problem: str,
+    tmp_path: pathlib.Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """One error says what to write."""
+    cluster = clusters.write(tmp_path, clusters.node("n1"), POD)
+    assert main.main(["explain", "--cluster", cluster, *argv]) == exit_code
+    assert capsys.readouterr().err == f"policysched: {problem}\n"
+
+
+@pytest.mark.parametrize(
     "argv, problem",
     [
         pytest.param(["--cluster", "c"], "--node and --all-nodes exclude each other", id="both"),

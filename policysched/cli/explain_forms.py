@@ -1,0 +1,66 @@
+"""The forms of `explain`; NAMESPACE/NAME alone is the form `pod`."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from policysched import errors
+
+if TYPE_CHECKING:
+    _SubParsersAction = argparse._SubParsersAction[argparse.ArgumentParser]  # noqa: SLF001 - argparse has no public name
+else:
+    _SubParsersAction = argparse._SubParsersAction  # noqa: SLF001 - as above
+
+_POD = "pod"
+_KINDS = {"po": _POD, "pod": _POD, "pods": _POD, "binding": "binding", "rule": "rule"}
+"""Words before a `/` that may be meant as a kind, as kubectl writes TYPE/NAME, and their form."""
+
+
+class EveryWord(dict[str, Any]):
+    """Parsers by form in which argparse finds every word, so that `Forms` is asked about it."""
+
+    def __contains__(self, word: object) -> bool:
+        """Return True; keys are words."""
+        return True
+
+
+class Forms(_SubParsersAction):
+    """Chooses the parser of a form, that of `pod` for NAMESPACE/NAME."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: str | Sequence[Any] | None,
+        option_string: str | None = None,
+    ) -> None:
+        """Parse what follows.
+
+        Raises:
+            UsageError: the first word is neither a form nor NAMESPACE/NAME, or may be both.
+        """
+        words = list(values or ())
+        forms = list(self._name_parser_map)
+        if words[0] not in forms:
+            _refuse_unclear(words[0], forms)
+            words.insert(0, _POD)
+        super().__call__(parser, namespace, words, option_string)
+
+
+def _refuse_unclear(word: str, forms: Sequence[str]) -> None:
+    kind, slash, name = word.partition("/")
+    near = difflib.get_close_matches(word, forms, n=1)
+    if near and not slash:
+        raise errors.UsageError(f"`{word}` is no form of explain; did you mean `{near[0]}`?")
+    if not slash:
+        raise errors.UsageError(
+            f"`{word}` is no form of explain and names no namespace; write `explain default/{word}`"
+        )
+    if kind in _KINDS:
+        raise errors.UsageError(
+            f"`{word}` may mean a pod of the namespace `{kind}`; write `explain pod {word}`, or "
+            f"`explain {_KINDS[kind]} {name}`"
+        )
