@@ -144,13 +144,19 @@ def _help(report: Report, where: str = "") -> list[str]:
     if nearest is not None:
         parts += ["", f"{_INDENT}no single edit of pod, nodes or policies {_helps(report)}{place}"]
     if nearest is not None and not where:
-        parts.append(f"{_INDENT}the fewest obstacles are on {nearest['node']}:")
+        parts.append(f"{_INDENT}the fewest obstacles are on {_alike(nearest)}:")
         parts += [f"{_ITEM}{each['by']}: {each['reason']}" for each in nearest["obstacles"]]
     preemption = report.get("preemption")
     if preemption is not None:
         victims = output.names(preemption["victims"]) or "nobody"
         parts += ["", f"{_INDENT}preemption would make room on {preemption['node']}: {victims}"]
     return parts
+
+
+def _alike(nearest: Report) -> str:
+    """Return the node with the fewest obstacles and those like it."""
+    named = ", ".join([nearest["node"], *nearest["alike"]])
+    return f"{named}, and {nearest['more']:,} more like it" if nearest["more"] else named
 
 
 def _helps(report: Report) -> str:

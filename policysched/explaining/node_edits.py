@@ -1,4 +1,4 @@
-"""Edits of nodes: uncordon, remove a taint, add a label, free room; each node alone."""
+"""Edits of nodes: uncordon, remove a taint, add a label; each node alone."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager
 from msgspec import structs
 
 from policysched.cluster import objects
-from policysched.explaining import amounts_text, edit, obstacles, pod_edits, request_edits, trials
+from policysched.explaining import edit, obstacles, pod_edits, selector_edits, trials
 from policysched.plugins import names, node_unschedulable
 from policysched.plugins.kernels import tolerations
 
@@ -32,7 +32,6 @@ def find(tried: trials.Trials, known: obstacles.Obstacles) -> Iterator[edit.Edit
     yield from _uncordon(tried, known)
     yield from _untaint(tried, known)
     yield from _label(tried, known)
-    yield from _free(tried, known)
 
 
 def helped(
@@ -58,7 +57,7 @@ def _uncordon(tried: trials.Trials, known: obstacles.Obstacles) -> Iterator[edit
     """Uncordon nodes; the taint that says the same goes with it."""
     cordoned = [
         node
-        for node in known.only(names.NODE_UNSCHEDULABLE, names.TAINT_TOLERATION)
+        for node in known.of_nodes(names.NODE_UNSCHEDULABLE, names.TAINT_TOLERATION)
         if tried.node(node).spec.unschedulable
     ]
 
@@ -76,7 +75,7 @@ def _untaint(tried: trials.Trials, known: obstacles.Obstacles) -> Iterator[edit.
     """Remove the only taint that the pod does not tolerate."""
     own = tried.framework.profile.tolerations(tried.info.shape, tried.snapshot())
     having: defaultdict[objects.Taint, list[str]] = defaultdict(list)
-    for name in known.only(names.TAINT_TOLERATION):
+    for name in known.of_nodes(names.TAINT_TOLERATION):
         repelling = [t for t in tried.node(name).spec.taints if tolerations.repels((t,), own)]
         if len(repelling) == 1 and repelling[0].key != _CORDON_TAINT:
             having[repelling[0]].append(name)
@@ -94,10 +93,19 @@ def _untaint(tried: trials.Trials, known: obstacles.Obstacles) -> Iterator[edit.
 
 
 def _label(tried: trials.Trials, known: obstacles.Obstacles) -> Iterator[edit.Edit]:
-    """Add a label that the pod's node selection asks for."""
-    alone = known.only(names.NODE_AFFINITY)
+    """Add a label that the pod's node selection or its topologies ask for."""
+    alone = known.of_nodes(names.NODE_AFFINITY)
     for key, value in list(dict.fromkeys(_asked_labels(tried.info.pod)))[:_MOST_LABELS]:
         yield from labelled(tried, alone, key, value)
+    words = selector_edits.vocabulary(tried)
+    for key in _topology_keys(tried.info.pod):
+        outside = [
+            name
+            for name in known.only(names.INTER_POD_AFFINITY)
+            if key not in tried.node(name).metadata.labels
+        ]
+        for value in words.common_values(key)[:_MOST_VALUES]:
+            yield from labelled(tried, outside, key, value)
 
 
 def labelled(
@@ -122,6 +130,16 @@ def labelled(
         yield from helped(tried, said, having[before], relabelled)
 
 
+def _topology_keys(pod: objects.Pod) -> list[str]:
+    """Return the labels that a node needs for required terms and constraints of the pod."""
+    affinity = pod.spec.affinity or objects.Affinity()
+    near = affinity.pod_affinity or objects.PodAffinity()
+    terms = near.required_during_scheduling_ignored_during_execution
+    constraints = pod.spec.topology_spread_constraints
+    hard = [c.topology_key for c in constraints if c.when_unsatisfiable == "DoNotSchedule"]
+    return list(dict.fromkeys([*(term.topology_key for term in terms), *hard]))
+
+
 def _asked_labels(pod: objects.Pod) -> Iterator[tuple[str, str]]:
     """Yield labels of which each satisfies one requirement of the pod."""
     yield from pod.spec.node_selector.items()
@@ -133,23 +151,3 @@ def _asked_labels(pod: objects.Pod) -> Iterator[tuple[str, str]]:
                 yield each.key, each.values[0]
             elif each.operator == "Exists":
                 yield each.key, "true"
-
-
-def _free(tried: trials.Trials, known: obstacles.Obstacles) -> Iterator[edit.Edit]:
-    """Free what lacks on the node on which the least of it does."""
-    least: dict[str, request_edits.Shortage] = {}
-    for each in request_edits.shortages(tried, known):
-        before = least.get(each.resource)
-        if each.is_possible and (before is None or each.missing < before.missing):
-            least[each.resource] = each
-    for resource, shortage in least.items():
-        amount = amounts_text.resource(resource, shortage.missing)
-        what = f"{amount} {resource}" if resource != trials.PODS else "a place for a pod"
-        said = _edit("free", resource, None, amount, f"free {what} on a node")
-
-        def freed(
-            name: str, each: request_edits.Shortage = shortage
-        ) -> AbstractContextManager[None]:
-            return tried.requested(name, each.resource, -each.missing)
-
-        yield from helped(tried, said, [shortage.node], freed)

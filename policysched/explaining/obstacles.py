@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
 from policysched.app import explaining
-from policysched.compiler.rules import topology_spread
+from policysched.compiler.rules import node_affinity, reject, topology_spread
 from policysched.framework import explanation, profile, status
+from policysched.lang import checked_expr
 from policysched.plugins import names
 
 
@@ -25,11 +26,15 @@ class Obstacles:
         by_node: node → who says so.
         following: those whose answers follow from what others exclude, so that an edit that is
             about others may cure them too.
+        rejects: the `reject` rules that reject any node.
+        node_readers: rules that read labels, taints or names of nodes.
     """
 
     answers: dict[str, tuple[status.Status, ...]]
     by_node: dict[str, frozenset[str]]
     following: frozenset[str]
+    rejects: tuple[reject.Reject, ...]
+    node_readers: frozenset[str]
 
     @classmethod
     def of(
@@ -48,7 +53,13 @@ class Obstacles:
             if key not in kept:
                 kept[key] = frozenset(map(who, given))
             by_node[name] = kept[key]
-        return cls(answers, by_node, following)
+        everyone = frozenset[str]().union(*set(by_node.values()))
+        rules = (p for p in prof.plugins if isinstance(p, reject.Reject))
+        rejects = tuple(rule for rule in rules if rule.head.name in everyone)
+        required = (p for p in prof.plugins if isinstance(p, node_affinity.RequiredNodeAffinity))
+        reading = _reading(rejects, checked_expr.NodeTest, checked_expr.NodeLabelNumber)
+        node_readers = frozenset(rule.head.name for rule in (*required, *reading))
+        return cls(answers, by_node, following, rejects, node_readers)
 
     def everyone(self) -> frozenset[str]:
         """Return who rejects any node."""
@@ -67,9 +78,31 @@ class Obstacles:
             each <= allowed for each in set(self.by_node.values())
         )
 
-    def nearest(self) -> tuple[str, Collection[status.Status]] | None:
-        """Return the node on which the fewest stand in the way, and what they say."""
+    def readers(self, *kinds: type[checked_expr.TypedExpr]) -> list[reject.Reject]:
+        """Return the `reject` rules in the way whose condition has an expression of some kind."""
+        return _reading(self.rejects, *kinds)
+
+    def of_nodes(self, *whom: str) -> list[str]:
+        """Return the nodes on which an edit of the node may cure what `whom` and rules have.
+
+        Those on which nobody but `whom` stands in the way, if there are any.
+        """
+        return self.only(*whom) or self.only(*whom, *self.node_readers)
+
+    def nearest(self) -> tuple[list[str], Collection[status.Status]] | None:
+        """Return the nodes with the fewest obstacles, which are the same, and these; by name."""
         if not self.by_node:
             return None
         node = min(self.by_node, key=lambda name: (len(self.by_node[name]), name))
-        return node, self.answers[node]
+        answers = self.answers[node]
+        return sorted(name for name, each in self.answers.items() if each == answers), answers
+
+
+def _reading(
+    rules: Iterable[reject.Reject], *kinds: type[checked_expr.TypedExpr]
+) -> list[reject.Reject]:
+    return [
+        rule
+        for rule in rules
+        if any(isinstance(each, kinds) for each in checked_expr.walk(rule.condition.source))
+    ]

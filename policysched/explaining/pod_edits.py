@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from msgspec import structs
 
 from policysched.cluster import objects
-from policysched.explaining import edit, obstacles, request_edits, search, selector_edits, trials
-from policysched.plugins import names
+from policysched.explaining import (
+    edit,
+    obstacles,
+    request_edits,
+    selector_edits,
+    spread_edits,
+    trials,
+)
+from policysched.plugins import inter_pod_affinity, names
 from policysched.plugins.kernels import tolerations
 
 _MOST_TAINTS = 10
-_MOST_SKEW = 1_000
+_MOST_LABELS = 10
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -26,8 +34,7 @@ class Proposal:
 
 def find(tried: trials.Trials, known: obstacles.Obstacles) -> Iterator[edit.Edit]:
     """Yield the single edits of the pod by which it fits."""
-    if known.may_help(names.NODE_RESOURCES_FIT):
-        yield from request_edits.find(tried, known)
+    yield from request_edits.find(tried, known)
     if known.may_help(names.POD_TOPOLOGY_SPREAD):
         yield from _spreads(tried)
     for plugin, propose in _PROPOSING.items():
@@ -72,14 +79,14 @@ def _node_selection(tried: trials.Trials, known: obstacles.Obstacles) -> Iterato
 
 
 def _tolerations(tried: trials.Trials, known: obstacles.Obstacles) -> Iterator[Proposal]:
-    """Propose tolerations of the taints that most nodes have on which nothing else stands."""
+    """Propose tolerations of the taints that most nodes have without another obstacle."""
     pod = tried.info.pod
     own = tried.framework.profile.tolerations(tried.info.shape, tried.snapshot())
-    counts: dict[objects.Taint, int] = {}
-    for node in known.only(names.TAINT_TOLERATION):
-        for taint in tried.node(node).spec.taints:
-            if tolerations.repels((taint,), own):
-                counts[taint] = counts.get(taint, 0) + 1
+    several = [
+        [taint for taint in tried.node(node).spec.taints if tolerations.repels((taint,), own)]
+        for node in known.only(names.TAINT_TOLERATION)
+    ]
+    counts = Counter(taint for taints in several for taint in taints)
     ordered = sorted(counts, key=lambda taint: (-counts[taint], taint.key, taint.value))
     for taint in ordered[:_MOST_TAINTS]:
         operator = "Equal" if taint.value else "Exists"
@@ -95,6 +102,23 @@ def _tolerations(tried: trials.Trials, known: obstacles.Obstacles) -> Iterator[P
         )
         more = (*pod.spec.tolerations, added)
         yield Proposal(said, respecified(pod, tolerations=more))
+    yield from _wide_tolerations(pod, several)
+
+
+def _wide_tolerations(
+    pod: objects.Pod, several: Sequence[Sequence[objects.Taint]]
+) -> Iterator[Proposal]:
+    """Propose single tolerations of several taints, for nodes that have more than one."""
+    keys = [{taint.key for taint in taints} for taints in several if len(taints) > 1]
+    wide = [(key, "with the key ") for key in sorted(set[str]().union(*keys))[:_MOST_TAINTS]]
+    for key, place in [*wide, ("", "")] if keys else []:
+        written = f"{{key: {key}, operator: Exists}}" if key else "{operator: Exists}"
+        text = f"add a toleration of all taints {place}{key}".rstrip() + " to the pod"
+        said = edit.Edit(
+            "pod", "toleration", "spec.tolerations", None, written, text, edit.DROPS_OF_POD
+        )
+        added = (*pod.spec.tolerations, objects.Toleration(key, "Exists", "", ""))
+        yield Proposal(said, respecified(pod, tolerations=added))
 
 
 def taint_text(taint: objects.Taint) -> str:
@@ -134,7 +158,6 @@ def _with(items: Sequence[objects.Container], at: int, item: objects.Container) 
 
 
 def _pod_affinity(tried: trials.Trials, known: obstacles.Obstacles) -> Iterator[Proposal]:
-    del known
     pod = tried.info.pod
     affinity = pod.spec.affinity or objects.Affinity()
     for field, written in (
@@ -156,55 +179,72 @@ def _pod_affinity(tried: trials.Trials, known: obstacles.Obstacles) -> Iterator[
             edited = structs.replace(affinity, **{field: left})
             yield Proposal(said, respecified(pod, affinity=edited))
 
+    if any(
+        inter_pod_affinity.REASON_EXISTING in answer.reasons
+        for answers in known.answers.values()
+        for answer in answers
+    ):
+        yield from _labels(pod)
+
+
+def _labels(pod: objects.Pod) -> Iterator[Proposal]:
+    """Propose to drop labels, by which placed pods may know the pods that they keep away."""
+    for key, value in list(pod.metadata.labels.items())[:_MOST_LABELS]:
+        others = {each: v for each, v in pod.metadata.labels.items() if each != key}
+        metadata = structs.replace(pod.metadata, labels=others)
+        said = _dropped("label", f"metadata.labels[{key}]", value, f"drop the label {key}={value}")
+        yield Proposal(said, structs.replace(pod, metadata=metadata))
+
 
 def _dropped(kind: str, what: str, before: str, text: str) -> edit.Edit:
     return edit.Edit("pod", kind, what, before, None, text, edit.DROPS_OF_POD)
 
 
 def _spreads(tried: trials.Trials) -> Iterator[edit.Edit]:
-    """Yield for each hard spread constraint the smallest maxSkew by which the pod fits."""
+    """Yield for each hard spread constraint the fields by which the pod fits."""
     pod = tried.info.pod
     constraints = pod.spec.topology_spread_constraints
     for at, constraint in enumerate(constraints):
-        if constraint.when_unsatisfiable != "DoNotSchedule" or tried.is_over:
+        if constraint.when_unsatisfiable != "DoNotSchedule":
             continue
 
-        def changed(
+        def fits(
+            fields: Mapping[str, object],
             at: int = at,
             constraint: objects.TopologySpreadConstraint = constraint,
-            **fields: object,
-        ) -> objects.Pod:
+        ) -> tuple[str, ...]:
             other = structs.replace(constraint, **fields)
             several = (*constraints[:at], other, *constraints[at + 1 :])
-            return respecified(pod, topology_spread_constraints=several)
+            edited = respecified(pod, topology_spread_constraints=several)
+            return () if tried.is_over else tried.fits(edited)
 
         what = f"spec.topologySpreadConstraints[{at}] ({constraint.topology_key})"
-        yield from _less_even(tried, constraint, changed, what)
-        nodes = tried.fits(changed(when_unsatisfiable="ScheduleAnyway"))
-        if nodes:
-            text = f"whenUnsatisfiable of {what} from DoNotSchedule to ScheduleAnyway"
-            said = ("DoNotSchedule", "ScheduleAnyway", text, edit.DROPS_OF_POD)
-            yield edit.Edit("pod", "topologySpread", what, *said).helping(nodes)
+        yield from _relaxed(tried, constraint, what, fits)
 
 
-def _less_even(
+def _relaxed(
     tried: trials.Trials,
     constraint: objects.TopologySpreadConstraint,
-    changed: Callable[..., objects.Pod],
     what: str,
+    fits: spread_edits.Fits,
 ) -> Iterator[edit.Edit]:
-    skew = constraint.max_skew
-
-    def fits(steps: int) -> bool:
-        return not tried.is_over and bool(tried.fits(changed(max_skew=skew + steps)))
-
-    steps = search.fewest_steps(fits, _MOST_SKEW)
-    if steps is None or tried.is_over:
-        return
-    after = skew + steps
-    text = f"maxSkew of {what} from {skew} to {after}"
-    said = edit.Edit("pod", "topologySpread", what, str(skew), str(after), text, edit.ADJUSTS_POD)
-    yield said.helping(tried.fits(changed(max_skew=after)))
+    found = [(each, edit.ADJUSTS_POD) for each in spread_edits.relaxed(constraint, fits)]
+    for key in constraint.match_label_keys:
+        others = tuple(each for each in constraint.match_label_keys if each != key)
+        without = ("matchLabelKeys", key, "", fits({"match_label_keys": others}))
+        found.append((spread_edits.Relaxation(*without), edit.DROPS_OF_POD))
+    soft = fits({"when_unsatisfiable": "ScheduleAnyway"})
+    said = ("whenUnsatisfiable", "DoNotSchedule", "ScheduleAnyway", soft)
+    found.append((spread_edits.Relaxation(*said), edit.DROPS_OF_POD))
+    for each, effort in found:
+        if not each.nodes or tried.is_over:
+            continue
+        text = f"{each.field} of {what} from {each.before} to {each.after}"
+        if not each.after:
+            text = f"drop {each.before} from the {each.field} of {what}"
+        after = each.after or None
+        edited = edit.Edit("pod", "topologySpread", what, each.before, after, text, effort)
+        yield edited.helping(each.nodes)
 
 
 _PROPOSING: dict[str, Callable[[trials.Trials, obstacles.Obstacles], Iterator[Proposal]]] = {

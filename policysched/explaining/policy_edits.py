@@ -4,28 +4,26 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 
-from policysched.compiler import lowering, metric_parts, physical
-from policysched.compiler.kernels import arithmetic
 from policysched.explaining import (
     amounts_text,
     edit,
     node_edits,
     obstacles,
-    search,
+    rule_values,
     selector_edits,
+    spread_edits,
     trials,
 )
 from policysched.explaining import vocabulary as vocabularies
-from policysched.framework import cycle_state
 from policysched.lang import checked, checked_expr, checked_selector
+from policysched.plugins import names
 
 _MOST_THRESHOLDS = 4
 _MOST_CLOSER = 3
-_MOST_SKEW = 1_000
 
 
 def find(tried: trials.Trials, known: obstacles.Obstacles) -> Iterator[edit.Edit]:
@@ -128,22 +126,8 @@ def _thresholds(
 
 def _values(tried: trials.Trials, expr: checked_expr.TypedExpr, nodes: list[str]) -> list[float]:
     """Return what an expression is on nodes, where it is known."""
-    snap = tried.snapshot()
-    rows = np.array([snap.nodes.row_of[name] for name in nodes], np.intp)
-    lower = lowering.Lowering(metric_parts.MetricParts(_metrics(tried)), keeps=False)
-    number = lower.number(expr)
-    batch = physical.Batch(
-        snap.at_rows(rows), tried.info.shape, cycle_state.CycleState(), keeps=False
-    )
-    with arithmetic.quiet():
-        found = number.evaluate(batch)
-    values = np.broadcast_to(found.values, len(rows))
-    is_valid = np.broadcast_to(found.is_valid, len(rows))
-    return [float(value) for value in np.unique(values[is_valid])]
-
-
-def _metrics(tried: trials.Trials) -> list[checked.CheckedMetric]:
-    return tried.decider.policy_set.metrics
+    values = rule_values.on_nodes(tried, expr, nodes, tried.info.shape)
+    return [float(value) for value in np.unique(values[~np.isnan(values)])]
 
 
 def _threshold(
@@ -240,7 +224,7 @@ def _selectors(
 ) -> Iterator[edit.Edit]:
     """Yield corrections of misspelt labels, and labels for nodes."""
     words = selector_edits.vocabulary(tried)
-    alone = known.only(rule.head.name)
+    alone = known.of_nodes(rule.head.name, names.NODE_AFFINITY)
     for each in _requirements(rule.selector):
         for said, corrected in _corrections(rule, each, words):
             selector = _with_requirement(rule.selector, each, corrected)
@@ -301,14 +285,11 @@ def _with_requirement(
 
 
 def _less_even(tried: trials.Trials, rule: checked.TopologySpreadRule) -> Iterator[edit.Edit]:
-    def nodes(steps: int) -> tuple[str, ...]:
-        return fits_with(tried, rule, dataclasses.replace(rule, max_skew=rule.max_skew + steps))
+    def fits(fields: Mapping[str, object]) -> tuple[str, ...]:
+        return fits_with(tried, rule, dataclasses.replace(rule, **fields))  # type: ignore[arg-type]  # fields of the rule by name
 
-    steps = search.fewest_steps(lambda count: bool(nodes(count)), _MOST_SKEW)
-    if steps is None or tried.is_over:
-        return
-    before, after = str(rule.max_skew), str(rule.max_skew + steps)
-    text = f"maxSkew from {before} to {after}"
-    yield _said(rule, "topologySpread", before, after, text, edit.RELAXES_RULE).helping(
-        nodes(steps)
-    )
+    for each in spread_edits.relaxed(rule, fits):
+        if not tried.is_over:
+            text = f"{each.field} from {each.before} to {each.after}"
+            said = (each.before, each.after, text, edit.RELAXES_RULE)
+            yield _said(rule, "topologySpread", *said).helping(each.nodes)

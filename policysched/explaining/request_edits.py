@@ -1,120 +1,206 @@
-"""Requests that are lowered, and room that is made: how much exactly."""
+"""Requests of the pod that are changed: the amount nearest to the present one that fits."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Iterator
 
 import numpy as np
 from msgspec import structs
 
 from policysched.cluster import objects, pod_requests
-from policysched.explaining import amounts_text, edit, obstacles, trials
-from policysched.lang import units
+from policysched.compiler.rules import reject
+from policysched.explaining import (
+    amount_search,
+    amounts_text,
+    edit,
+    obstacles,
+    rule_values,
+    trials,
+)
+from policysched.lang import checked_expr
 from policysched.plugins import names
 
-_MEBIBYTE = 1024 * 1024
+_OTHER_AMOUNT = 1_000_000_000
+"""Of a resource that is not requested, to see how rules follow it."""
+_LARGEST = 2.0**62
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Shortage:
-    """A node on which one resource lacks and nothing else stands in the way.
+class _Request:
+    """A request of a container, or of the pod as a whole.
 
     Attributes:
-        node: its name.
-        resource: `pods` for places.
-        free: milli-CPU, bytes or pieces that are left, below 0 where too much was given away.
-        missing: how much more the pod wants.
-        is_possible: whether an empty node of this size would do.
+        pod: that requests it.
+        field: of the spec: `containers`, `init_containers` or `resources`.
+        at: which container.
+        resource: its name.
     """
 
-    node: str
+    pod: objects.Pod
+    field: str
+    at: int
     resource: str
-    free: int
-    missing: int
-    is_possible: bool
 
+    @property
+    def _resources(self) -> objects.ResourceRequirements:
+        if self.field == "resources":
+            return self.pod.spec.resources or objects.ResourceRequirements()
+        container: objects.Container = getattr(self.pod.spec, self.field)[self.at]
+        return container.resources
 
-def shortages(tried: trials.Trials, known: obstacles.Obstacles) -> list[Shortage]:
-    """Return the nodes on which a single resource lacks, by row."""
-    nodes = tried.decider.cluster.cache.nodes
-    amounts = tried.info.shape.requests.amounts
-    ids = [nodes.resource_column(resource) for resource in amounts]
-    named = known.only(names.NODE_RESOURCES_FIT)
-    rows = np.array([nodes.row_of[name] for name in named], np.intp)
-    resources = [*amounts, trials.PODS]
-    wanted = np.array([*amounts.values(), 1], np.int64)
-    sizes = np.column_stack([nodes.allocatable[rows][:, ids], nodes.allowed_pods[rows]])
-    taken = np.column_stack([nodes.requested[rows][:, ids], nodes.pod_count[rows]])
-    free = sizes - taken
-    lacks = (wanted > free) & (wanted > 0)
-    found = []
-    for at in np.flatnonzero(lacks.sum(axis=1) == 1).tolist():
-        column = int(np.flatnonzero(lacks[at])[0])
-        left = int(free[at, column])
-        found.append(
-            Shortage(
-                named[at],
-                resources[column],
-                left,
-                int(wanted[column]) - left,
-                bool(wanted[column] <= sizes[at, column]),
-            )
-        )
-    return found
+    @property
+    def written(self) -> str | None:
+        """The amount as the pod has it, None for nothing."""
+        found = self._resources.requests.get(self.resource)
+        return None if found is None else str(found)
+
+    @property
+    def amount(self) -> int:
+        """Milli-CPU, bytes or pieces."""
+        return pod_requests.amount(self.resource, self.written or 0)
+
+    @property
+    def limit(self) -> int | None:
+        """What a request must not exceed, None for no limit."""
+        found = self._resources.limits.get(self.resource)
+        return None if found is None else pod_requests.amount(self.resource, found)
+
+    @property
+    def owner(self) -> str:
+        """Whose request it is."""
+        if self.field == "resources":
+            return "the pod"
+        return f"container {getattr(self.pod.spec, self.field)[self.at].name}"
+
+    def with_amount(self, amount: int) -> objects.Pod:
+        """Return a pod that requests another amount."""
+        text = amounts_text.resource(self.resource, amount)
+        requests = {**self._resources.requests, self.resource: text}
+        resources = structs.replace(self._resources, requests=requests)
+        changed: object = resources
+        if self.field != "resources":
+            several: tuple[objects.Container, ...] = getattr(self.pod.spec, self.field)
+            container = structs.replace(several[self.at], resources=resources)
+            changed = (*several[: self.at], container, *several[self.at + 1 :])
+        spec = structs.replace(self.pod.spec, **{self.field: changed})
+        return structs.replace(self.pod, spec=spec)
 
 
 def find(tried: trials.Trials, known: obstacles.Obstacles) -> Iterator[edit.Edit]:
-    """Yield for each resource that lacks the largest request of one container that fits."""
-    lacking = shortages(tried, known)
-    for resource in tried.info.shape.requests.amounts:
-        free = max((each.free for each in lacking if each.resource == resource), default=0)
-        target = _rounded(resource, free)
-        if target <= 0 or tried.is_over:
-            continue
-        wanted = tried.info.shape.requests.amounts[resource]
-        found = _lowered(tried, resource, wanted - target)
+    """Yield for each resource the request nearest to the present one by which the pod fits."""
+    rules = known.readers(checked_expr.PodRequests)
+    nodes = known.only(names.NODE_RESOURCES_FIT, *(rule.head.name for rule in rules))
+    if not nodes:
+        return
+    read = (each.resource for rule in rules for each in _requests_read(rule))
+    for resource in dict.fromkeys((*tried.info.shape.requests.amounts, *read)):
+        found = _changed(tried, rules, nodes, resource)
         if found is not None:
             yield found
 
 
-def _rounded(resource: str, free: int) -> int:
-    """Return the amount that fits; of bytes whole mebibytes, which people write."""
-    if units.of_resource(resource) == units.BYTES and free >= _MEBIBYTE:
-        return free - free % _MEBIBYTE
-    return free
+def _requests_read(rule: reject.Reject) -> Iterator[checked_expr.PodRequests]:
+    every = checked_expr.walk(rule.condition.source)
+    return (each for each in every if isinstance(each, checked_expr.PodRequests))
 
 
-def _lowered(tried: trials.Trials, resource: str, excess: int) -> edit.Edit | None:
-    """Return the edit of the container that requests most, of those whose edit is enough."""
-    pod = tried.info.pod
-    held = [
-        (pod_requests.amount(resource, container.resources.requests[resource]), field, at)
-        for field in ("containers", "init_containers")
-        for at, container in enumerate(getattr(pod.spec, field))
-        if resource in container.resources.requests
-    ]
-    for amount, field, at in sorted(held, key=lambda each: (-each[0], each[1:])):
-        if amount <= excess:
+def _changed(
+    tried: trials.Trials, rules: list[reject.Reject], nodes: list[str], resource: str
+) -> edit.Edit | None:
+    """Return the edit of the request that is largest, of those whose edit is enough."""
+    wanted = tried.info.shape.requests.amounts.get(resource, 0)
+    totals: list[int] | None = None
+    for request in _requests(tried.info.pod, resource):
+        if tried.is_over:
             return None
-        container = getattr(pod.spec, field)[at]
-        after = amounts_text.resource(resource, amount - excess)
-        nodes = tried.fits(_requesting(pod, field, at, {resource: after}))
-        if nodes:
-            before = str(container.resources.requests[resource])
-            what = f"container {container.name}: resources.requests[{resource}]"
-            change = f"of container {container.name} from {before} to {after}"
-            text = f"lower the {resource} request {change}"
-            return edit.Edit("pod", "requests", what, before, after, text, edit.ADJUSTS_POD, nodes)
+        if totals is None:
+            totals = [*_free(tried, nodes, resource), *_turns(tried, rules, nodes, request)]
+        others = wanted - request.amount
+        proposals = [0, *(max(0, total - others) for total in totals)]
+        found = _nearest(tried, request, proposals)
+        if found is not None:
+            return found
     return None
 
 
-def _requesting(pod: objects.Pod, field: str, at: int, changes: dict[str, str]) -> objects.Pod:
-    """Return a pod of which one container requests otherwise."""
-    containers: Sequence[objects.Container] = getattr(pod.spec, field)
-    container = containers[at]
-    requests = {**container.resources.requests, **changes}
-    resources = structs.replace(container.resources, requests=requests)
-    changed = structs.replace(container, resources=resources)
-    several = (*containers[:at], changed, *containers[at + 1 :])
-    return structs.replace(pod, spec=structs.replace(pod.spec, **{field: several}))
+def _requests(pod: objects.Pod, resource: str) -> list[_Request]:
+    """Return what may be edited, the largest request first; one of nothing if there is none."""
+    if pod.spec.resources is not None and resource in pod.spec.resources.requests:
+        return [_Request(pod, "resources", 0, resource)]
+    every = [
+        _Request(pod, field, at, resource)
+        for field in ("containers", "init_containers")
+        for at in range(len(getattr(pod.spec, field)))
+    ]
+    holding = [each for each in every if each.amount > 0] or every[:1]
+    return sorted(holding, key=lambda each: -each.amount)
+
+
+def _nearest(tried: trials.Trials, request: _Request, proposals: list[int]) -> edit.Edit | None:
+    most = math.inf if request.limit is None else request.limit
+
+    def fits(amount: int) -> bool:
+        return (
+            amount <= most and not tried.is_over and bool(tried.fits(request.with_amount(amount)))
+        )
+
+    step = amount_search.step_of(request.resource, max(request.amount, *proposals))
+    amount = amount_search.find_nearest(fits, request.amount, proposals, step)
+    if amount is None or tried.is_over:
+        return None
+    before, after = request.written, amounts_text.resource(request.resource, amount)
+    verb = "lower" if amount < request.amount else "raise"
+    change = f"of {request.owner}" + (f" from {before}" if before is not None else "")
+    text = f"{verb} the {request.resource} request {change} to {after}"
+    what = f"{request.owner}: resources.requests[{request.resource}]"
+    said = edit.Edit("pod", "requests", what, before, after, text, edit.ADJUSTS_POD)
+    return said.helping(tried.fits(request.with_amount(amount)))
+
+
+# --- amounts at which something changes ----------------------------------------------------------
+
+
+def _free(tried: trials.Trials, nodes: list[str], resource: str) -> list[int]:
+    """Return what nodes have left of a resource, the most first."""
+    columns = tried.decider.cluster.cache.nodes
+    rows = np.array([columns.row_of[name] for name in nodes], np.intp)
+    at = columns.resource_column(resource)
+    free = np.unique(columns.allocatable[rows, at] - columns.requested[rows, at])
+    return [int(amount) for amount in free[free > 0][::-1]]
+
+
+def _turns(
+    tried: trials.Trials, rules: list[reject.Reject], nodes: list[str], request: _Request
+) -> list[int]:
+    """Return what the whole pod requests where comparisons of rules turn, by their slope.
+
+    A comparison that is linear in the request turns exactly there, others somewhere near.
+    """
+    here, resource = tried.info.shape, request.resource
+    other = request.amount // 2 if request.amount > 1 else _OTHER_AMOUNT
+    there = tried.decider.cluster.shapes.info(request.with_amount(other)).shape
+    wanted = here.requests.amounts.get(resource, 0)
+    change = there.requests.amounts.get(resource, 0) - wanted
+    step = amount_search.step_of(resource, max(request.amount, other))
+    found: set[int] = set()
+    for compare in _comparisons(rules) if change else ():
+        before, after = (
+            rule_values.on_nodes(tried, compare.left, nodes, shape)
+            - rule_values.on_nodes(tried, compare.right, nodes, shape)
+            for shape in (here, there)
+        )
+        with np.errstate(divide="ignore", invalid="ignore"):
+            roots = wanted - before * change / (after - before)
+        for root in np.unique(roots[np.abs(roots) < _LARGEST]).tolist():
+            found.update((math.floor(root) - step, math.floor(root), math.ceil(root)))
+            found.add(math.ceil(root) + step)
+    return sorted(found, reverse=True)
+
+
+def _comparisons(rules: list[reject.Reject]) -> Iterator[checked_expr.Compare]:
+    for rule in rules:
+        for each in checked_expr.walk(rule.condition.source):
+            if isinstance(each, checked_expr.Compare) and checked_expr.reads_pod(each):
+                yield each

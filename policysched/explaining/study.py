@@ -17,11 +17,14 @@ from policysched.explaining import (
     pod_edits,
     policy_edits,
     ranking,
+    room_edits,
     trials,
 )
 from policysched.framework import explanation, score_table
 
 _MOST_EDITS = 40
+_MOST_ALIKE = 4
+"""Nodes with the same obstacles as the nearest one that are named."""
 
 
 def of_pod(
@@ -89,7 +92,7 @@ def _why_there(tried: trials.Trials, scores: score_table.ScoreTable) -> dict[str
 def _what_would_help(tried: trials.Trials, found: explanation.Explanation) -> dict[str, Any]:
     """Return single edits, the smallest first, and what preemption would do."""
     known = obstacles.Obstacles.of(found, tried.framework.profile, tried.only_node)
-    looking = (pod_edits.find, node_edits.find, policy_edits.find)
+    looking = (pod_edits.find, node_edits.find, room_edits.find, policy_edits.find)
     edits = sorted((each for look in looking for each in look(tried, known)), key=edit.order)
     report: dict[str, Any] = {
         "edits": [each.as_json() for each in edits[:_MOST_EDITS]],
@@ -98,7 +101,7 @@ def _what_would_help(tried: trials.Trials, found: explanation.Explanation) -> di
     }
     nearest = known.nearest()
     if not edits and nearest is not None:
-        node, answers = nearest
+        nodes, answers = nearest
         # Where PreFilter leaves nodes out, a plugin says of each of them why.
         told = [answer for answer in answers if obstacles.who(answer)] or answers
         reasons = [
@@ -106,7 +109,8 @@ def _what_would_help(tried: trials.Trials, found: explanation.Explanation) -> di
             for answer in told
             for reason in answer.reasons
         ]
-        report["nearest"] = {"node": node, "obstacles": reasons}
+        equal = {"alike": nodes[1 : _MOST_ALIKE + 1], "more": max(0, len(nodes) - 1 - _MOST_ALIKE)}
+        report["nearest"] = {"node": nodes[0], **equal, "obstacles": reasons}
     return report
 
 

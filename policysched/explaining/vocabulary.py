@@ -26,11 +26,15 @@ class Vocabulary:
         """Return keys that `key` may be meant to be; none if nodes have it."""
         return [] if key in self._values else edit.similar(key, self._values)
 
+    def common_values(self, key: str) -> list[str]:
+        """Return the values of a key, those of most nodes first."""
+        return [value for value, _ in self._values.get(key, Counter()).most_common()]
+
     def values_like(self, key: str, value: str) -> list[str]:
         """Return other values of a key: similar ones first, then all where they are few."""
         found = self._values.get(key, Counter())
         near = edit.similar(value, found) if value not in found else []
-        common = [each for each, _ in found.most_common()] if len(found) <= _MOST_VALUES else []
+        common = self.common_values(key) if len(found) <= _MOST_VALUES else []
         return [each for each in dict.fromkeys([*near, *common]) if each != value]
 
     def is_similar(self, key: str, value: str, other: str) -> bool:

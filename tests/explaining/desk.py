@@ -99,9 +99,7 @@ def _edit_pod(spec: Object, edit: Report, after: str | None) -> None:
             elif after is not None:
                 spec["nodeSelector"][key] = after
         case "toleration":
-            taint = _taint(after or "")
-            operator = "Equal" if taint["value"] else "Exists"
-            spec.setdefault("tolerations", []).append({**taint, "operator": operator})
+            spec.setdefault("tolerations", []).append(_toleration(after or ""))
         case "requests":
             resource = edit["what"].partition("[")[2].removesuffix("]")
             spec["containers"][0]["resources"]["requests"][resource] = after
@@ -110,8 +108,8 @@ def _edit_pod(spec: Object, edit: Report, after: str | None) -> None:
             ports = spec["containers"][0]["ports"]
             spec["containers"][0]["ports"] = [p for p in ports if p["hostPort"] != number]
         case "topologySpread":
-            field = "whenUnsatisfiable" if after == "ScheduleAnyway" else "maxSkew"
-            value = after if field == "whenUnsatisfiable" else int(after or "0")
+            field = edit["text"].partition(" of ")[0]
+            value = int(after or "0") if field in ("maxSkew", "minDomains") else after
             spec["topologySpreadConstraints"][0][field] = value
         case other:
             raise NotImplementedError(other)
@@ -131,6 +129,13 @@ def _edit_node(node: Object, edit: Report, after: str | None) -> None:
             node["metadata"]["labels"][key] = value
         case other:
             raise NotImplementedError(other)
+
+
+def _toleration(text: str) -> Object:
+    if text.startswith("{"):
+        return dict(part.split(": ") for part in text.strip("{}").split(", "))
+    taint = _taint(text)
+    return {**taint, "operator": "Equal" if taint["value"] else "Exists"}
 
 
 def _taint(text: str) -> Object:

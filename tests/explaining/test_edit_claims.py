@@ -42,6 +42,8 @@ POLICIES = st.sampled_from(
         "",
         "reject when busy > 50% missing reject as hot",
         "reject when free(cpu) < 1500m as full",
+        "reject when free(cpu) - requests(cpu) < 500m as spare",
+        "reject when free(memory) < 2 * requests(memory) as half",
         "reject when not (free(memory) >= 3Gi) as small",
         "nodeAffinity required disk In (ssd) as fast",
         "topologySpread self topologyKey zone maxSkew 1 as even",
@@ -131,9 +133,13 @@ def _with_rule(policy: str, edit: desk.Report, to: str | None = None) -> str:
     match edit["kind"]:
         case "threshold":
             value = edit["to"] if to is None else to
-            changed = re.sub(r"([<>]=?) (50%|1500m|3Gi)", rf"\1 {value}", policy)
+            changed = re.sub(r"([<>]=?) (50%|1500m|500m|3Gi)", rf"\1 {value}", policy)
         case "topologySpread":
-            changed = policy.replace("maxSkew 1", f"maxSkew {edit['to'] if to is None else to}")
+            place, _, after = edit["text"].partition(": ")[2].partition(" from ")
+            assert after
+            value = edit["to"] if to is None else to
+            kept = "" if place == "maxSkew" else "maxSkew 1 "
+            changed = policy.replace("maxSkew 1", f"{kept}{place} {value}")
         case _:
             assert edit["kind"] == "selector"
             changed = policy.replace("(ssd)", f"(ssd, {edit['to']})")
@@ -161,12 +167,13 @@ def _one_step_less(items: Any, policy: str, metrics: Any, edit: desk.Report) -> 
         case "pod", "requests":
             more = str(quantity.value(edit["to"]) + 1024 * 1024)
             assert not desk.feasible(desk.edited(items, edit, "", more), policy, metrics)
-        case "pod", "topologySpread" if edit["to"] != "ScheduleAnyway":
+        case "pod", "topologySpread" if edit["text"].startswith("maxSkew"):
             less = str(int(edit["to"]) - 1)
             assert not desk.feasible(desk.edited(items, edit, "", less), policy, metrics)
         case "policy", "topologySpread":
-            less = str(int(edit["to"]) - 1)
-            assert not desk.feasible(items, _with_rule(policy, edit, less), metrics)
+            if ": maxSkew" in edit["text"]:
+                less = str(int(edit["to"]) - 1)
+                assert not desk.feasible(items, _with_rule(policy, edit, less), metrics)
         case "node", "free":
             smaller = {**edit, "to": f"{quantity.milli_value(edit['to']) - 1}m"}
             node = edit["nodes"][0]

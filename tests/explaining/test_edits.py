@@ -175,6 +175,137 @@ CASES = [
         id="topology spread",
     ),
     pytest.param(
+        [_node(cpu="8"), clusters.pod("p", cpu="9")],
+        _policy("reject when free(cpu) - requests(cpu) < 2 as spare"),
+        ["lower the cpu request of container c from 9 to 6"],
+        id="a request that a rule and the node refuse",
+    ),
+    pytest.param(
+        [_node(cpu="8"), clusters.pod("p", cpu="7")],
+        _policy("reject when free(cpu) - requests(cpu) < 2 as spare"),
+        [
+            "lower the cpu request of container c from 7 to 6",
+            "rule w/spare (line 5): threshold from 2000m to 1000m",
+            "leave out rule w/spare (line 5)",
+        ],
+        id="a request that a rule alone refuses",
+    ),
+    pytest.param(
+        [_node(), clusters.pod("p", cpu="1")],
+        _policy("reject when requests(cpu) < 2 or requests(cpu) > 3 as odd"),
+        [
+            "raise the cpu request of container c from 1 to 2",
+            "rule w/odd (line 5): threshold from 2000m to 1000m",
+            "leave out rule w/odd (line 5)",
+        ],
+        id="a request that a rule finds too small",
+    ),
+    pytest.param(
+        [_node(), clusters.pod("p")],
+        _policy("reject when requests(memory) = 0 as unbounded"),
+        [
+            "raise the memory request of container c to 1Mi",
+            "leave out rule w/unbounded (line 5)",
+        ],
+        id="a request that is missing",
+    ),
+    pytest.param(
+        [_node(cpu="4"), clusters.pod("a", on="n1"), clusters.pod("p", cpu="3")],
+        _policy("reject when free(cpu) - requests(cpu) < 500m as spare"),
+        [
+            "lower the cpu request of container c from 3 to 2500m",
+            "free 500m cpu on a node",
+            "rule w/spare (line 5): threshold from 500m to 0m",
+            "leave out rule w/spare (line 5)",
+        ],
+        id="room that a rule wants",
+    ),
+    pytest.param(
+        [_node(), clusters.pod("a", cpu="4", on="n1"), clusters.pod("p")],
+        "",
+        ["lower the cpu request of container c from 1 to 0", "free 1 cpu on a node"],
+        id="nothing left",
+    ),
+    pytest.param(
+        [
+            _node(spec={"taints": [TAINT, {**TAINT, "effect": "NoExecute"}]}),
+            clusters.pod("p"),
+        ],
+        "",
+        [
+            "add a toleration of all taints to the pod",
+            "add a toleration of all taints with the key dedicated to the pod",
+        ],
+        id="two taints",
+    ),
+    pytest.param(
+        [_node(disk="hdd"), clusters.pod("p", nodeSelector={"disk": "ssd"})],
+        _policy("nodeAffinity required disk = ssd as fast"),
+        ["change the label disk of a node from hdd to ssd"],
+        id="a label that the pod and a rule want",
+    ),
+    pytest.param(
+        [
+            _node(host="a"),
+            clusters.pod("a", on="n1", affinity={"podAntiAffinity": {REQUIRED: [ANTI]}}),
+            clusters.pod("p"),
+        ],
+        "",
+        ["drop the label app=web"],
+        id="anti-affinity of a placed pod",
+    ),
+    pytest.param(
+        [
+            _node(zone="a"),
+            _node("n2"),
+            *(clusters.pod(name, on="n1") for name in ("a", "b")),
+            clusters.pod(
+                "p", topologySpreadConstraints=[{**SPREAD, "minDomains": 2, "maxSkew": 2}]
+            ),
+        ],
+        "",
+        [
+            f"maxSkew of {SPREAD_0} from 2 to 3",
+            f"minDomains of {SPREAD_0} from 2 to 1",
+            f"whenUnsatisfiable of {SPREAD_0} from DoNotSchedule to ScheduleAnyway",
+        ],
+        id="minDomains",
+    ),
+    pytest.param(
+        [
+            _node(zone="a"),
+            _node("n2", {"taints": [TAINT]}, zone="b"),
+            clusters.pod("a", on="n1"),
+            clusters.pod("p", topologySpreadConstraints=[SPREAD]),
+        ],
+        "",
+        [
+            "add a toleration of the taint dedicated=gpu:NoSchedule to the pod",
+            f"maxSkew of {SPREAD_0} from 1 to 2",
+            f"nodeTaintsPolicy of {SPREAD_0} from Ignore to Honor",
+            f"whenUnsatisfiable of {SPREAD_0} from DoNotSchedule to ScheduleAnyway",
+            "remove the taint dedicated=gpu:NoSchedule of a node",
+        ],
+        id="an empty domain that is tainted",
+    ),
+    pytest.param(
+        [
+            _node(zone="a"),
+            _node("n2", {"taints": [TAINT]}, zone="b"),
+            clusters.pod("a", on="n1"),
+            clusters.pod("p"),
+        ],
+        _policy("topologySpread self topologyKey zone maxSkew 1 nodeTaintsPolicy Ignore as even"),
+        [
+            "add a toleration of the taint dedicated=gpu:NoSchedule to the pod",
+            "remove the taint dedicated=gpu:NoSchedule of a node",
+            "rule w/even (line 5): maxSkew from 1 to 2",
+            "rule w/even (line 5): nodeTaintsPolicy from Ignore to Honor",
+            "leave out rule w/even (line 5)",
+        ],
+        id="an empty domain that is tainted, of a policy",
+    ),
+    pytest.param(
         [_node(), clusters.pod("p")],
         _policy("reject when busy > 80% missing allow as hot"),
         [
@@ -246,6 +377,8 @@ def test_two_obstacles_are_told_where_no_edit_helps() -> None:
     assert report["edits"] == []
     assert report["nearest"] == {
         "node": "n1",
+        "alike": [],
+        "more": 0,
         "obstacles": [
             {"by": "NodeUnschedulable", "reason": "node(s) were unschedulable"},
             {"by": "TaintToleration", "reason": "node(s) had untolerated taint(s)"},
@@ -273,6 +406,19 @@ def test_preemption_names_its_victims() -> None:
     report = desk.study_pod([_node(), low, clusters.pod("p", priority=100)])
     assert report["preemption"] == {"node": "n1", "victims": ["prod/low"]}
     assert desk.study_pod([_node(), low, clusters.pod("p")])["preemption"] is None
+
+
+def test_equal_nodes_are_named() -> None:
+    """Room may be made on any of them; of the nearest ones that no edit helps the first few."""
+    nodes = [_node(f"n{number}") for number in range(7)]
+    placed = [clusters.pod(f"on-{number}", cpu="4", on=f"n{number}") for number in range(7)]
+    report = desk.study_pod([*nodes, *placed, clusters.pod("p")])
+    (free,) = [each for each in report["edits"] if each["kind"] == "free"]
+    assert (free["nodes"], free["more"]) == (["n0", "n1", "n2", "n3", "n4"], 2)
+    hopeless = desk.study_pod([*nodes, clusters.pod("p", cpu="9", nodeSelector={"x": "y"})])
+    nearest = hopeless["nearest"]
+    assert (nearest["node"], nearest["alike"]) == ("n0", ["n1", "n2", "n3", "n4"])
+    assert nearest["more"] == 2
 
 
 def test_edits_of_many_nodes_are_tried_on_few() -> None:

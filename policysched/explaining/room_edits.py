@@ -1,0 +1,113 @@
+"""Room that is made on a node: the least that is to be freed of one resource."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+
+import numpy as np
+
+from policysched.explaining import (
+    amount_search,
+    amounts_text,
+    edit,
+    node_edits,
+    obstacles,
+    trials,
+)
+from policysched.lang import checked_expr
+from policysched.plugins import names
+
+_MOST_SIZES = 3
+"""How many different shortages are looked at, the least ones."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Room:
+    """One resource on one node.
+
+    Attributes:
+        node: its name.
+        used: milli-CPU, bytes or pieces that placed pods request; of `pods` their number.
+        missing: how much more the pod wants than is left, 0 for nothing.
+    """
+
+    node: str
+    used: int
+    missing: int
+
+
+def find(tried: trials.Trials, known: obstacles.Obstacles) -> Iterator[edit.Edit]:
+    """Yield for each resource the least that lets the pod fit where it is freed."""
+    rules = known.readers(checked_expr.NodeResource)
+    nodes = known.only(names.NODE_RESOURCES_FIT, *(rule.head.name for rule in rules))
+    every = (each for rule in rules for each in checked_expr.walk(rule.condition.source))
+    read = (each.resource for each in every if isinstance(each, checked_expr.NodeResource))
+    for resource in dict.fromkeys((*tried.info.shape.requests.amounts, trials.PODS, *read)):
+        rooms = _rooms(tried, nodes, resource)
+        least = _least(tried, resource, rooms)
+        if least is not None:
+            yield from _freed(tried, resource, rooms, *least)
+
+
+def _rooms(tried: trials.Trials, nodes: list[str], resource: str) -> dict[int, list[_Room]]:
+    """Return the nodes on which enough could be freed, by what is missing there."""
+    columns = tried.decider.cluster.cache.nodes
+    rows = np.array([columns.row_of[name] for name in nodes], np.intp)
+    if resource == trials.PODS:
+        wanted, sizes, used = 1, columns.allowed_pods[rows], columns.pod_count[rows]
+    else:
+        wanted = tried.info.shape.requests.amounts.get(resource, 0)
+        at = columns.resource_column(resource)
+        sizes, used = columns.allocatable[rows, at], columns.requested[rows, at]
+    found = defaultdict[int, list[_Room]](list)
+    for node, size, taken in zip(nodes, sizes.tolist(), used.tolist(), strict=True):
+        missing = max(0, wanted - (size - taken))
+        if max(1, missing) <= taken:
+            found[missing].append(_Room(node, taken, missing))
+    return found
+
+
+def _least(
+    tried: trials.Trials, resource: str, rooms: dict[int, list[_Room]]
+) -> tuple[int, int] | None:
+    """Return what is missing on the nodes that need least, and how much that is."""
+    best: tuple[int, int] | None = None
+    for missing in sorted(rooms)[:_MOST_SIZES]:
+        amount = _amount(tried, resource, rooms[missing][0], None if best is None else best[1])
+        if amount is not None:
+            best = (missing, amount)
+    return best
+
+
+def _amount(tried: trials.Trials, resource: str, room: _Room, less_than: int | None) -> int | None:
+    """Return how much is to be freed on a node, None where nothing below `less_than` does."""
+    most = room.used if less_than is None else min(room.used, less_than - 1)
+
+    def fits(amount: int) -> bool:
+        if amount > most or tried.is_over:
+            return False
+        with tried.requested(room.node, resource, -amount):
+            return room.node in tried.fits()
+
+    if room.missing > 0 and fits(room.missing):
+        return room.missing
+    step = amount_search.step_of(resource, most)
+    return amount_search.find_nearest(fits, room.missing, [most], step)
+
+
+def _freed(
+    tried: trials.Trials, resource: str, rooms: dict[int, list[_Room]], missing: int, amount: int
+) -> Iterator[edit.Edit]:
+    def freed(name: str) -> AbstractContextManager[None]:
+        return tried.requested(name, resource, -amount)
+
+    alike = [room.node for room in rooms[missing] if room.used >= amount]
+    text = amounts_text.resource(resource, amount)
+    what = f"{text} {resource}" if resource != trials.PODS else "a place for a pod"
+    said = edit.Edit(
+        "node", "free", resource, None, text, f"free {what} on a node", edit.CHANGES_NODE
+    )
+    yield from node_edits.helped(tried, said, alike, freed)

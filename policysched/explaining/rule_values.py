@@ -1,0 +1,31 @@
+"""Values of expressions of rules on nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from policysched.cluster import columns, pod_shape
+from policysched.compiler import lowering, metric_parts, physical
+from policysched.compiler.kernels import arithmetic
+from policysched.explaining import trials
+from policysched.framework import cycle_state
+from policysched.lang import checked_expr
+
+
+def on_nodes(
+    tried: trials.Trials,
+    expr: checked_expr.TypedExpr,
+    nodes: Sequence[str],
+    shape: pod_shape.PodShape,
+) -> columns.FloatArray:
+    """Return float64 (n,): a number for pods of `shape` on n nodes, NaN where it is missing."""
+    snap = tried.snapshot()
+    rows = np.array([snap.nodes.row_of[name] for name in nodes], np.intp)
+    parts = metric_parts.MetricParts(tried.decider.policy_set.metrics)
+    number = lowering.Lowering(parts, keeps=False).number(expr)
+    batch = physical.Batch(snap.at_rows(rows), shape, cycle_state.CycleState(), keeps=False)
+    with arithmetic.quiet():
+        found = number.evaluate(batch)
+    return np.where(np.broadcast_to(found.is_valid, len(rows)), found.values, np.nan)
