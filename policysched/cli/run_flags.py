@@ -10,7 +10,7 @@ import dataclasses
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from policysched import errors
+from policysched import booleans, errors
 from policysched.app import logs
 from policysched.cli import offline_options
 
@@ -19,11 +19,15 @@ if TYPE_CHECKING:
 
 
 def truth(text: str) -> bool:
-    """Return what a word means to Go's flags (strconv.ParseBool)."""
-    words = {"true": True, "t": True, "1": True, "false": False, "f": False, "0": False}
-    if text.lower() not in words:
-        raise argparse.ArgumentTypeError(f"`{text}` is neither `true` nor `false`")
-    return words[text.lower()]
+    """Return the value of a boolean flag.
+
+    Raises:
+        argparse.ArgumentTypeError: the text is no boolean.
+    """
+    value = booleans.parse(text)
+    if value is None:
+        raise argparse.ArgumentTypeError(f"`{text}` is neither `true` nor `false`; {booleans.HELP}")
+    return value
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

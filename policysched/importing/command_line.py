@@ -140,8 +140,8 @@ def _group(
     for flag in found:
         field = fields.get(flag.name)
         if field is not None:
-            is_switch = flag.name in flags.SWITCHES
-            group[field] = (flag.at, flag.value == "true" if is_switch else _number(flag.value))
+            value = flag.is_on if flag.name in flags.SWITCHES else _number(flag.value)
+            group[field] = (flag.at, value)
     return group
 
 

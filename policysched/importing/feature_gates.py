@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import msgspec
 
+from policysched import booleans, errors
 from policysched.app import config
 from policysched.importing import findings, outcome
 
@@ -37,14 +38,23 @@ _ADVICE = "make sure that no pod depends on it"
 
 
 def read(text: str, at: findings.Place, made: outcome.Outcome) -> None:
-    """Set switches, and report other gates that are set to something else than what is done."""
+    """Set switches, and report other gates that are set to something else than what is done.
+
+    Raises:
+        InputError: a gate is neither on nor off.
+    """
     report, switches = made.report, {}
     for entry in text.split(","):
-        name, _, value = entry.strip().strip('"').partition("=")
-        is_on = value.strip().lower() in ("true", "1", "t")
+        name, _, value = (part.strip() for part in entry.strip().strip('"').partition("="))
+        if not name and not value:
+            continue
+        is_on = booleans.parse(value)
+        if is_on is None:
+            problem = f"the feature gate `{name}={value}` is neither `true` nor `false`"
+            raise errors.InputError(f"{at.where}:{at.line}", problem, help=booleans.HELP)
         if name in _SWITCHES:
             switches[name] = (at, is_on)
-        elif not name or (name in _ALWAYS_ON and is_on):
+        elif name in _ALWAYS_ON and is_on:
             continue
         elif name in _NO_MATTER:
             report.note(at, f"the feature gate {name}={value} has no counterpart", "it is left out")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 
+from policysched import booleans, errors
 from policysched.importing import findings
 
 SWITCHES = frozenset(
@@ -13,10 +14,12 @@ SWITCHES = frozenset(
         *("logtostderr", "alsologtostderr", "skip-headers", "skip-log-headers", "one-output"),
         *("authentication-skip-lookup", "authentication-tolerate-lookup-failure", "version"),
         *("permit-address-sharing", "permit-port-sharing", "help", "log-flush-on-exit"),
-        *("disable-http2-serving", "allow-verification-with-non-compliant-keys"),
+        *("disable-http2-serving", "allow-verification-with-non-compliant-keys", "add-dir-header"),
+        *("log-json-split-stream", "log-text-split-stream"),
     }
 )
-"""Flags that stand alone."""
+"""Flags that need no value."""
+BOOLEANS = SWITCHES - {"version"}  # which also takes `raw`
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -27,9 +30,18 @@ class Flag:
     value: str
     at: findings.Place
 
+    @property
+    def is_on(self) -> bool | None:
+        """The value of a boolean flag; None if it is no boolean."""
+        return booleans.parse(self.value)
+
 
 def read(words: Sequence[tuple[str, findings.Place]]) -> list[Flag]:
-    """Return the flags among the words of a command line, what comes before them apart."""
+    """Return the flags among the words of a command line, what comes before them apart.
+
+    Raises:
+        InputError: a boolean flag has a value that kube-scheduler refuses.
+    """
     found: list[Flag] = []
     rest = list(words)
     while rest:
@@ -39,5 +51,23 @@ def read(words: Sequence[tuple[str, findings.Place]]) -> list[Flag]:
         name, equals, value = text.lstrip("-").partition("=")
         if not equals and name not in SWITCHES and rest and not rest[0][0].startswith("-"):
             value = rest.pop(0)[0]
-        found.append(Flag(name, value if equals or value else "true", at))
+        flag = Flag(name, value if equals or value else "true", at)
+        _check_boolean(flag, text, rest)
+        found.append(flag)
     return found
+
+
+def _check_boolean(flag: Flag, text: str, following: Sequence[tuple[str, findings.Place]]) -> None:
+    """Refuse a boolean flag that kube-scheduler does not start with."""
+    if flag.name not in BOOLEANS:
+        return
+    where = f"{flag.at.where}:{flag.at.line}"
+    if flag.is_on is None:
+        raise errors.InputError(
+            where, f"`{text}` is neither `true` nor `false`", help=booleans.HELP
+        )
+    if "=" not in text and following and booleans.parse(following[0][0]) is not None:
+        problem = (
+            f"`{text} {following[0][0]}` is `{text}` and an argument: a boolean flag needs `=`"
+        )
+        raise errors.InputError(where, problem, help=f"write `{text}={following[0][0]}`")

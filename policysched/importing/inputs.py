@@ -12,6 +12,7 @@ from policysched import errors
 from policysched.app import plain_yaml
 from policysched.importing import (
     command_line,
+    fields,
     findings,
     kube_scheduler_config,
     legacy_policy,
@@ -174,7 +175,11 @@ def _kind(value: Mapping[str, plain_yaml.Value], forced: str | None) -> str | No
 
 
 def _words(value: Mapping[str, plain_yaml.Value], place: findings.Place) -> list[_Word]:
-    """Return the command line of the container that runs kube-scheduler, [] if none does."""
+    """Return the command line of the container that runs kube-scheduler, [] if none does.
+
+    Raises:
+        InputError: a word is not text.
+    """
     pod: plain_yaml.Value = value
     path = workload.TEMPLATES[str(value.get("kind"))]
     for key in path:
@@ -185,11 +190,11 @@ def _words(value: Mapping[str, plain_yaml.Value], place: findings.Place) -> list
         if not isinstance(container, Mapping):
             continue
         at = place.at(*path, "spec", "containers", index)
+        given = fields.Fields(container, at, findings.Report())
         words = [
             (word, at.at(name, number))
             for name in ("command", "args")
-            for number, word in enumerate(container.get(name) or [])
-            if isinstance(word, str)
+            for number, word in enumerate(given.texts(name))
         ]
         words = _without_shell(words)
         if command_line.is_one([word for word, _ in words]):

@@ -241,7 +241,7 @@ def _offer_each(name: str, inner: fields.Fields, made: outcome.Outcome) -> None:
     """Pass on the fields of a group that the configuration has too."""
     group: dict[str, tuple[findings.Place, Any]] = {}
     for key in inner.keys():  # noqa: SIM118 - Fields is no mapping
-        value: Any = inner.take(key)
+        value: Any = inner.flag(key, default=False) if key in _BOOLEANS else inner.take(key)
         at = inner.at(key)
         if (name, key) == ("clientConnection", "kubeconfig"):
             if value:
@@ -259,4 +259,5 @@ def tell_own_lease(what: str, at: findings.Place, report: findings.Report) -> No
     report.note(at, problem, "schedulers that share a lease take turns, and pods stay Pending")
 
 
+_BOOLEANS = frozenset({"leaderElect"})
 _OWN_LEASE = {("leaderElection", "resourceName"), ("leaderElection", "resourceLock")}

@@ -104,9 +104,9 @@ def from_fields(given: fields.Fields, made: outcome.Outcome) -> None:
         _put(group, "metricsAddress", given.at(name), address(_host(host), port))
     made.offer_group("serving", group)
     for name in ("enableProfiling", "enableContentionProfiling"):
-        value = given.take(name)
-        if value not in (None, ""):
-            given.report.note(given.at(name), f"`{name}: {value}` is left out", _SERVING)
+        if name in given:
+            is_on = given.flag(name, default=False)
+            given.report.note(given.at(name), f"`{name}: {is_on}` is left out", _SERVING)
 
 
 def _host(text: str) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Final
 
-from policysched import errors
+from policysched import booleans, errors
 from policysched.lang import spelling
 
 OPTION: Final = "--feature-gates"
@@ -38,7 +38,6 @@ _BETA: Final = {
     "PropagateDeps": True,
 }
 _UNKNOWN_HERE: Final = ("SchedulingOvercommitProtection",)
-_TRUE, _FALSE = ("1", "t", "T", "TRUE", "true", "True"), ("0", "f", "F", "FALSE", "false", "False")
 
 KNOWN: Final = (
     "CustomizedClusterResourceModeling",
@@ -98,7 +97,8 @@ def _said(text: str) -> dict[str, bool]:
         if name not in (*_ALPHA, *_BETA, _ALL_ALPHA, _ALL_BETA):
             known = spelling.alternatives(f"`{each}`" for each in KNOWN)
             raise errors.UsageError(f"{OPTION}: `{name}` is not a gate of Karmada, as {known} are")
-        if value not in (*_TRUE, *_FALSE):
+        switch = booleans.parse(value)
+        if switch is None:
             raise errors.UsageError(f"{OPTION}: write `{name}=true` or `{name}=false`")
-        said[name] = value in _TRUE
+        said[name] = switch
     return said

@@ -193,6 +193,21 @@ def test_containers_that_run_kube_scheduler(command: list[str], lines: int) -> N
     assert len(deciding.body(imported)) == lines + 2
 
 
+@pytest.mark.parametrize(
+    "container, place",
+    [
+        ("{command: [kube-scheduler, --leader-elect, false]}", "command[2]` must be text"),
+        ("{command: [kube-scheduler], args: 5}", "args` must be a list"),
+    ],
+)
+def test_a_word_that_is_no_text_is_one_error(container: str, place: str) -> None:
+    """As it is for the API server: no word is left out without a finding."""
+    pod = f"kind: Pod\nspec:\n  containers:\n  - {container}\n"
+    with pytest.raises(errors.InputError) as caught:
+        deciding.convert(pod)
+    assert str(caught.value) == f"input.yaml:4: `spec.containers[0].{place}"
+
+
 def test_another_scheduler_is_not_taken_for_it() -> None:
     """A container of the word `scheduler` is a workload like others."""
     deployment = {
@@ -215,3 +230,67 @@ def test_a_quote_that_is_not_closed_is_one_error() -> None:
     """Not a traceback."""
     with pytest.raises(errors.InputError, match="no command line: no closing quotation"):
         deciding.convert("kube-scheduler --a='b", "command-line")
+
+
+@pytest.mark.parametrize(
+    "word, value",
+    [
+        *((word, True) for word in ("1", "t", "T", "TRUE", "true", "True")),
+        *((word, False) for word in ("0", "f", "F", "FALSE", "false", "False")),
+    ],
+)
+def test_booleans_are_those_of_go(word: str, value: bool) -> None:
+    """A boolean flag and a feature gate take every word that kube-scheduler takes."""
+    imported = deciding.convert_command(
+        f"--leader-elect={word}",
+        f"--feature-gates=SchedulerQueueingHints={word},OpportunisticBatching={word}",
+    )
+    config = yaml.safe_load(imported.config or "{}")
+    assert config["leaderElection"] == {"leaderElect": value}
+    assert config.get("features", {}) == (
+        {} if value else {"SchedulerQueueingHints": False, "OpportunisticBatching": False}
+    )
+
+
+@pytest.mark.parametrize(
+    "words, problem",
+    [
+        pytest.param(
+            ["--leader-elect=treu"],
+            "`--leader-elect=treu` is neither `true` nor `false` (write one of 1, t, T, TRUE, "
+            "true, True, 0, f, F, FALSE, false, False)",
+            id="misspelt",
+        ),
+        pytest.param(
+            ["--leader-elect="], "`--leader-elect=` is neither `true` nor `false`", id="empty"
+        ),
+        pytest.param(
+            ["--profiling=yes"], "`--profiling=yes` is neither `true` nor `false`", id="left-out"
+        ),
+        pytest.param(
+            ["--leader-elect", "false"],
+            "`--leader-elect false` is `--leader-elect` and an argument: a boolean flag needs `=` "
+            "(write `--leader-elect=false`)",
+            id="apart",
+        ),
+        pytest.param(
+            ["--feature-gates=A=true,B=treu"],
+            "the feature gate `B=treu` is neither `true` nor `false`",
+            id="gate",
+        ),
+        pytest.param(
+            ["--feature-gates=PodOverhead"],
+            "the feature gate `PodOverhead=` is neither `true` nor `false`",
+            id="gate-without-a-value",
+        ),
+    ],
+)
+def test_what_is_no_boolean_is_an_error_at_its_place(words: list[str], problem: str) -> None:
+    """No misspelt word counts as false."""
+    with pytest.raises(errors.InputError) as caught:
+        deciding.convert_command(*words)
+    assert str(caught.value).startswith(f"command:1: {problem}")
+    pod = STATIC_POD.replace("--feature-gates=Foo=true", "\n    - ".join(map(repr, words)))
+    with pytest.raises(errors.InputError) as caught:
+        deciding.convert(pod)
+    assert str(caught.value).startswith(f"input.yaml:11: {problem}")

@@ -420,3 +420,18 @@ def test_what_cannot_be_read_is_one_error_with_its_place(text: str, message: str
     with pytest.raises(errors.InputError) as caught:
         deciding.convert(text)
     assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "field, name",
+    [
+        ("leaderElection: {leaderElect: treu}", "leaderElection.leaderElect"),
+        ("leaderElection: {leaderElect: 1}", "leaderElection.leaderElect"),
+        ("enableProfiling: yes", "enableProfiling"),
+    ],
+)
+def test_a_field_that_is_neither_true_nor_false(field: str, name: str) -> None:
+    """kube-scheduler refuses such a configuration; nothing is switched off by it."""
+    head = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+    with pytest.raises(errors.InputError, match=f"input.yaml:3: `{name}` must be true or false"):
+        deciding.convert(head + field)

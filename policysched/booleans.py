@@ -1,0 +1,20 @@
+"""Booleans as flags of Kubernetes' programs write them.
+
+Source: Go's `strconv.ParseBool`, which pflag and component-base/featuregate use.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+WORDS: Final = {
+    **dict.fromkeys(("1", "t", "T", "TRUE", "true", "True"), True),
+    **dict.fromkeys(("0", "f", "F", "FALSE", "false", "False"), False),
+}
+"""Every word that is a boolean; `tRUE` and `yes` are none."""
+HELP: Final = f"write one of {', '.join(WORDS)}"
+
+
+def parse(text: str) -> bool | None:
+    """Return the boolean, or None if the text is none."""
+    return WORDS.get(text)
