@@ -126,9 +126,8 @@ def _alike(
     def are_alike() -> bool:
         told.update({name: twins.outcomes(client, name) for name in twins.BOTH})
         ours, theirs = (told[name] for name in twins.BOTH)
-        return (
-            ours == theirs and len(theirs) == count and all(map(twins.is_settled, theirs.values()))
-        )
+        is_same = not twins.differences(ours, theirs) and len(theirs) == count
+        return is_same and all(map(twins.is_settled, theirs.values()))
 
     try:
         scheduler.wait_until(are_alike, time_limit_seconds=LIMIT_SECONDS)

@@ -25,6 +25,7 @@ OURS, THEIRS = "policysched", karmada.SCHEDULER_NAME
 BOTH = (OURS, THEIRS)
 LABELS = {"propagationpolicy.karmada.io/permanent-id": "x"}
 APPLIED = "policy.karmada.io/applied-placement"
+_MERGED = "(combined from similar events): "
 FLAGS = (
     "--leader-elect=false",
     "--kube-api-qps=-1",
@@ -137,6 +138,31 @@ def outcomes(client: api_client.ApiClient, scheduler: str) -> dict[str, Object]:
             if name.startswith(f"{scheduler}-"):
                 found[name.removeprefix(f"{scheduler}-")] = _outcome(item, events)
     return found
+
+
+def differences(ours: dict[str, Object], theirs: dict[str, Object]) -> list[str]:
+    """Return what differs between what two schedulers have written and told."""
+    if ours.keys() != theirs.keys():
+        return [f"{sorted(ours)} instead of {sorted(theirs)}"]
+    return [
+        f"{name}: {field}: {ours[name][field]} instead of {theirs[name][field]}"
+        for name in theirs
+        for field in theirs[name]
+        if not _agree(ours[name][field], theirs[name][field])
+    ]
+
+
+def _agree(ours: Any, theirs: Any) -> bool:
+    """Return whether a field is the same; events may be more than those of Karmada.
+
+    client-go (`tools/record/events_cache.go`, EventAggregator) merges what is told about an object
+    after nine different events of one type and reason, and shows the last of these alone.
+    """
+    if ours == theirs or not isinstance(theirs, list):
+        return bool(ours == theirs)
+    merged = [each for each in theirs if isinstance(each, tuple) and each[2].startswith(_MERGED)]
+    told = {(kind, reason, text.removeprefix(_MERGED)) for kind, reason, text in merged}
+    return bool(merged) and told | {each for each in theirs if each not in merged} <= set(ours)
 
 
 def is_settled(outcome: Object) -> bool:
