@@ -18,10 +18,12 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 
 _MARK = "POLICYSCHED_BENCHMARK"
 _ENDING = (signal.SIGTERM, signal.SIGHUP)
+_POLL_SECONDS = 0.05
 
 
 @contextlib.contextmanager
@@ -52,12 +54,23 @@ def folder_without_orphans() -> Iterator[pathlib.Path]:
 
 
 def end(mark: str) -> None:
-    """Kill the processes that have a mark."""
+    """Kill the processes that have a mark, and return when they have ended."""
+    while marked := _with_mark(mark):
+        for pid in marked:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        time.sleep(_POLL_SECONDS)
+
+
+def _with_mark(mark: str) -> list[int]:
+    """Return the processes that have a mark; the environment of one that has ended is empty."""
     wanted = f"{_MARK}={mark}".encode()
+    marked = []
     for process in pathlib.Path("/proc").iterdir():
         with contextlib.suppress(OSError):  # it has ended, or is another user's
             if process.name.isdigit() and wanted in (process / "environ").read_bytes().split(b"\0"):
-                os.kill(int(process.name), signal.SIGKILL)
+                marked.append(int(process.name))
+    return marked
 
 
 def _main(mark: str, folder: str) -> None:

@@ -13,6 +13,11 @@ pytest_plugins = ["tests.realcluster.fixtures"]
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
+# nohup makes what it starts ignore the end of the terminal, and what that starts, too. The tests go
+# on ignoring it; a handler, unlike SIG_IGN, is not inherited.
+if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+    signal.signal(signal.SIGHUP, lambda *_: None)
+
 # Timing says nothing on a shared machine. `make test` draws the same examples every time, so that
 # it fails because of a change and not by luck; `make fuzz` draws fresh ones and prints what repeats
 # a failing one.

@@ -104,21 +104,32 @@ def _is_equal(
 async def test_after_a_restart_a_window_is_what_prometheus_says_it_is(
     tmp_path: pathlib.Path,
 ) -> None:
-    """Ten minutes of scrapes that are there before the scheduler is; one query brings them."""
+    """Ten minutes of scrapes that are there before the scheduler is; one query brings them.
+
+    However long the server takes to start, a scrape of the last 8 s is there, as those of the next
+    ten minutes are there as well.
+    """
     chance = random.Random(7)
-    last = round(clocks.SystemClock().now().timestamp()) - 3
+    now = round(clocks.SystemClock().now().timestamp())
     lines = ["# TYPE load gauge"]
     for number, node in enumerate(NODES):
-        for back in range(60, -1, -1):
-            at = last - number - 15 * back
-            lines.append(f'load{{instance="{node}"}} {chance.random():.6f} {at}')
+        lines += [
+            f'load{{instance="{node}"}} {chance.random():.6f} {at}'
+            for at in range(now - number - 900, now - number + 600, 8)
+        ]
     text = "\n".join([*lines, "# EOF", ""])
     with prometheus.Prometheus(tmp_path, openmetrics=text) as server:
-        scheduler = _Scheduler(server.url, "load", "5s", 590.0)
-        async with scheduler.running():
-            (stats,) = scheduler.live.stats()
-            assert stats.queries == 2
-            assert _is_equal(scheduler, server, "load{}", late_seconds=2.0)
+        while not await _has_a_window_at_once(server):
+            pass
+
+
+async def _has_a_window_at_once(server: prometheus.Prometheus) -> bool:
+    """Say whether a scheduler that starts now has the window; not if a scrape comes meanwhile."""
+    scheduler = _Scheduler(server.url, "load", "5s", 590.0)
+    async with scheduler.running():
+        (stats,) = scheduler.live.stats()
+        assert stats.queries == 2
+        return _is_equal(scheduler, server, "load{}", late_seconds=2.0)
 
 
 @asynchronous
@@ -128,7 +139,7 @@ async def test_a_window_goes_on_after_a_restart_as_if_there_had_been_none(
     """Over live scrapes that each refresh sees twice: before, right after, and later.
 
     A machine that is too busy for a refresh between two scrapes misses one, which leaves the window
-    after its length; so before and later are waited for.
+    after its length; so equality is waited for.
     """
     series = 'busy_seconds_total{cpu="0",}'
     with exporters.Exporter() as exporter:
@@ -139,12 +150,24 @@ async def test_a_window_goes_on_after_a_restart_as_if_there_had_been_none(
             async with before.running():
                 await _until(lambda: min(exporter.scrapes.values()) >= 7)
                 await _until(lambda: _is_equal(before, server, series, late_seconds=0.3))
-            after = _Scheduler(server.url, series, "1s", 9.0)
-            async with after.running():
-                assert _is_equal(after, server, series, late_seconds=0.3)
-                first = {node: after.newest_seconds(node) for node in NODES}
-                await _until(lambda: all(after.newest_seconds(n) > first[n] + 3 for n in NODES))
-                await _until(lambda: _is_equal(after, server, series, late_seconds=0.3))
+            while not await _goes_on_after_a_restart(server, series):
+                pass
+
+
+async def _goes_on_after_a_restart(server: prometheus.Prometheus, series: str) -> bool:
+    """Say whether a scheduler that starts now has the window at once; if so it keeps it.
+
+    It has not on a machine too busy for even scrapes: one query brings them as they were each
+    second, so of two scrapes within one second it brings the last.
+    """
+    after = _Scheduler(server.url, series, "1s", 9.0)
+    async with after.running():
+        if not _is_equal(after, server, series, late_seconds=0.3):
+            return False
+        first = {node: after.newest_seconds(node) for node in NODES}
+        await _until(lambda: all(after.newest_seconds(n) > first[n] + 3 for n in NODES))
+        await _until(lambda: _is_equal(after, server, series, late_seconds=0.3))
+        return True
 
 
 async def _until(holds: Callable[[], bool]) -> None:
