@@ -13,6 +13,7 @@ import trustme
 from policysched import errors
 from policysched.app import connections, http_server
 from tests.kube.asynchronous import asynchronous
+from tests.realcluster import process
 
 FEW = connections.Limits(at_once=10)
 LOOPBACK = http_server.Address("127.0.0.1", 0)
@@ -83,7 +84,7 @@ async def test_pages_are_made_when_they_are_asked_for() -> None:
 def test_a_port_that_is_taken_is_told() -> None:
     """The error names the address and the reason."""
     with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
+        taken.bind(("127.0.0.1", process.free_port()))
         taken.listen()
         listen = http_server.Address("127.0.0.1", taken.getsockname()[1])
         with pytest.raises(errors.ConfigurationError, match="cannot listen there"):

@@ -116,7 +116,7 @@ def test_a_server_that_never_answers(
     control_plane: control_planes.ControlPlane, kubeconfig: pathlib.Path
 ) -> None:
     """Reading has a limit as a whole."""
-    with socket.create_server(("127.0.0.1", 0)) as silent:
+    with socket.create_server(("127.0.0.1", process.free_port())) as silent:
         nowhere = f"https://127.0.0.1:{silent.getsockname()[1]}"
         text = kubeconfig.read_text(encoding="utf-8")
         kubeconfig.write_text(text.replace(control_plane.server, nowhere), encoding="utf-8")

@@ -18,6 +18,7 @@ import pytest
 import yaml
 
 from policysched import _resources
+from tests.realcluster import process
 
 TOKEN, PASSWORD, HEADER, PARAMETER = (
     f"s33d-{what}-0123456789abcdef" for what in ("token", "password", "header", "parameter")
@@ -69,7 +70,7 @@ def echo() -> Iterator[Echo]:
         def log_message(self, *_: object) -> None:
             pass
 
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+    with http.server.ThreadingHTTPServer(("127.0.0.1", process.free_port()), Handler) as server:
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
         yield Echo(f"http://127.0.0.1:{server.server_port}", arrived)

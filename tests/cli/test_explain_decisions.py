@@ -14,6 +14,7 @@ import pytest
 
 from policysched import _resources
 from policysched.cli import main
+from tests.realcluster import process
 
 TOKEN = "s33d-token"
 CHOSEN: dict[str, Any] = {
@@ -166,7 +167,7 @@ def server() -> Iterator[str]:
         def log_message(self, *_: object) -> None:
             pass
 
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as made:
+    with http.server.ThreadingHTTPServer(("127.0.0.1", process.free_port()), Handler) as made:
         thread = threading.Thread(target=made.serve_forever)
         thread.start()
         yield f"http://127.0.0.1:{made.server_port}"

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 import trustme
 
+from tests.realcluster import process
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
@@ -73,7 +75,9 @@ class Objector:
         self._user = user
         self._is_asked = threading.Event()
         self._lock = threading.Lock()
-        self._server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
+        self._server = http.server.ThreadingHTTPServer(
+            ("127.0.0.1", process.free_port()), self._handler()
+        )
         self._ca = trustme.CA()
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         self._ca.issue_cert("127.0.0.1").configure_cert(context)

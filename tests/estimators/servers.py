@@ -11,6 +11,7 @@ from grpclib import const, server
 from grpclib.encoding import base
 
 from policysched.karmada import estimator_messages
+from tests.realcluster import process
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
@@ -78,7 +79,7 @@ def answer_of(count: int) -> bytes:
 async def grpc(service: Service, tls: ssl.SSLContext | None = None) -> AsyncIterator[int]:
     """Serve; yield the port."""
     serving = server.Server([service], codec=_Bytes())
-    await serving.start(HOST, 0, ssl=tls)
+    await serving.start(HOST, process.free_port(), ssl=tls)
     sockets: Any = serving._server
     try:
         yield sockets.sockets[0].getsockname()[1]
@@ -108,7 +109,7 @@ async def raw(*parts: bytes, ends: bool) -> AsyncIterator[int]:
             await writer.wait_closed()
         end.set_result(None)
 
-    listening = await asyncio.start_server(talk, HOST, 0)
+    listening = await asyncio.start_server(talk, HOST, process.free_port())
     try:
         yield listening.sockets[0].getsockname()[1]
     finally:

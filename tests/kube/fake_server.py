@@ -28,6 +28,7 @@ from policysched.kube import client, credentials, kubeconfig, rate_limit
 from policysched.kube import fence as fences
 from tests import builders
 from tests.kube import asynchronous
+from tests.realcluster import process
 
 Answer = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -81,7 +82,7 @@ class FakeServer:
         app.router.add_route("*", "/{path:.*}", self._handle)
         self._runner = web.AppRunner(app, handler_cancellation=True, shutdown_timeout=0)
         await self._runner.setup()
-        site = web.TCPSite(self._runner, "127.0.0.1", 0)
+        site = web.TCPSite(self._runner, "127.0.0.1", process.free_port())
         await site.start()
         port = self._runner.addresses[0][1]
         self.url = f"http://127.0.0.1:{port}"

@@ -17,6 +17,7 @@ from policysched.kube import client, credentials, errors, kubeconfig
 from tests import builders
 from tests.kube.asynchronous import Sleeps, asynchronous
 from tests.kube.fake_server import StaticSource
+from tests.realcluster import process
 
 PATH = "/api/v1/things?x=a%2Cb"
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"
@@ -42,7 +43,7 @@ async def served_by(
             with contextlib.suppress(OSError):
                 await writer.wait_closed()
 
-    server = await asyncio.start_server(serve_and_close, "127.0.0.1", 0, ssl=tls)
+    server = await asyncio.start_server(serve_and_close, "127.0.0.1", process.free_port(), ssl=tls)
     try:
         yield server.sockets[0].getsockname()
     finally:

@@ -3,7 +3,6 @@ from __future__ import annotations
 import json
 import pathlib
 import signal
-import socket
 import subprocess
 import sys
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.plugins_wheel import conftest
+from tests.realcluster import process as servers
 
 POLICYSCHED = [sys.executable, "-m", "policysched"]
 
@@ -179,9 +179,7 @@ def test_start_up_logs_list_the_plugins_of_each_profile(
 
 def _kubeconfig_to_nowhere(folder: pathlib.Path) -> pathlib.Path:
     """Write a kubeconfig for a port of this machine on which nobody listens."""
-    with socket.socket() as unused:
-        unused.bind(("127.0.0.1", 0))
-        port = unused.getsockname()[1]
+    port = servers.free_port()
     config = {
         "apiVersion": "v1",
         "kind": "Config",

@@ -8,6 +8,8 @@ import threading
 import types
 from typing import Any, Self
 
+from tests.realcluster import process
+
 
 class Exporter:
     """Serves `/NODE` as the exporter of a node; a context manager.
@@ -29,7 +31,7 @@ class Exporter:
             def log_message(self, *args: object) -> None:
                 """Say nothing."""
 
-        self._server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server = http.server.ThreadingHTTPServer(("127.0.0.1", process.free_port()), Handler)
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,))
 
     def __enter__(self) -> Self:

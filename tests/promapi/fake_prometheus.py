@@ -13,6 +13,8 @@ import urllib.parse
 from collections.abc import Callable, Mapping
 from typing import Any, Self
 
+from tests.realcluster import process
+
 
 @dataclasses.dataclass(frozen=True)
 class Request:
@@ -88,7 +90,7 @@ class FakePrometheus:
             def log_message(self, *args: object) -> None:
                 """Say nothing."""
 
-        self._server = _Server(("127.0.0.1", 0), Handler)
+        self._server = _Server(("127.0.0.1", process.free_port()), Handler)
         if tls is not None:
             self._server.socket = tls.wrap_socket(self._server.socket, server_side=True)
         self._scheme = "http" if tls is None else "https"

@@ -26,6 +26,8 @@ from typing import TYPE_CHECKING, Any, Self
 import aiohttp
 from aiohttp import web
 
+from tests.realcluster import process
+
 if TYPE_CHECKING:
     from tests.realcluster import control_plane
 
@@ -158,7 +160,7 @@ class FaultyProxy:
         await self._runner.setup()
         own = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
         own.load_cert_chain(str(self._ca_file), str(self._key_file))
-        site = web.TCPSite(self._runner, "127.0.0.1", 0, ssl_context=own)
+        site = web.TCPSite(self._runner, "127.0.0.1", process.free_port(), ssl_context=own)
         await site.start()
         port = self._runner.addresses[0][1]
         self.server = f"https://127.0.0.1:{port}"

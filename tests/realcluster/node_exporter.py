@@ -12,6 +12,8 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any, Self
 
+from tests.realcluster import process
+
 if TYPE_CHECKING:
     import types
     from collections.abc import Iterable
@@ -184,7 +186,7 @@ class _Server(http.server.ThreadingHTTPServer):
 
     def __init__(self, exporter: NodeExporter) -> None:
         self.exporter = exporter
-        super().__init__(("127.0.0.1", 0), _Handler)
+        super().__init__(("127.0.0.1", process.free_port()), _Handler)
 
     def handle_error(self, request: object, client_address: object) -> None:
         """Say nothing: a Prometheus that is killed resets its connections."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import os
 import pathlib
 import signal
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
 
 _POLL_SECONDS = 0.05
 _LOG_TAIL_LINES = 20
+_FIRST_PORT, _LAST_PORT, _PORTS_AT_ONCE = 20_000, 32_000, 200
+_ports: collections.deque[int] = collections.deque()
+_claimed: collections.deque[int] = collections.deque()
 
 
 class ProcessError(Exception):
@@ -118,11 +122,48 @@ class ServerProcess:
 
 
 def free_port() -> int:
-    """Return a TCP port of 127.0.0.1 that nothing listens on at the moment."""
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        port: int = listener.getsockname()[1]
-        return port
+    """Return a TCP port of 127.0.0.1 that nothing listens on and no other test gets.
+
+    It is below 32768, where the ports of outgoing connections begin (ip_local_port_range). One of
+    those can be taken before its server listens, and a connection to it can reach itself.
+    """
+    while True:
+        port = _next_port()
+        with socket.socket() as listener:
+            try:
+                listener.bind(("127.0.0.1", port))
+            except OSError:
+                continue  # another program listens there, or connections have just ended
+            return port
+
+
+def _next_port() -> int:
+    if not _ports:
+        start = _claim_ports()
+        _ports.extend(range(start, start + _PORTS_AT_ONCE))
+    return _ports.popleft()
+
+
+def _claim_ports() -> int:
+    """Return the first of some ports that belong to this process from now on.
+
+    The claim is an abstract socket: the kernel gives it to one process, and frees it when that
+    process ends. If all ports are claimed, this process begins again with its own.
+    """
+    for start in range(_FIRST_PORT, _LAST_PORT, _PORTS_AT_ONCE):
+        claim = socket.socket(socket.AF_UNIX)
+        try:
+            claim.bind(f"\0policysched-tests-{start}")
+        except OSError:
+            claim.close()
+        else:
+            claim.detach()  # open until the process ends
+            _claimed.append(start)
+            return start
+    if not _claimed:
+        raise ProcessError(f"other processes have claimed the ports from {_FIRST_PORT} on")
+    _claimed.rotate(-1)
+    return _claimed[-1]
 
 
 def start_ticks(pid: int) -> int | None:

@@ -7,6 +7,8 @@ import socket
 import threading
 from typing import TYPE_CHECKING, Self
 
+from tests.realcluster import process
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -22,7 +24,7 @@ class TcpProxy:
 
     def __init__(self, target_port: int) -> None:
         self._target_port = target_port
-        self._listener = socket.create_server(("127.0.0.1", 0))
+        self._listener = socket.create_server(("127.0.0.1", process.free_port()))
         self.port: int = self._listener.getsockname()[1]
         self._is_whole = threading.Event()
         self._is_whole.set()

@@ -17,15 +17,14 @@ from policysched.app.serving import secure_port
 from policysched.kube import credentials, kubeconfig, reviews
 from tests.kube import fake_server
 from tests.kube.asynchronous import asynchronous
+from tests.realcluster import process
 
 OPEN = ("/livez", "/readyz", "/healthz")
 BY_RIGHT = ("/metrics", "/debug/", "/debug/tasks", "/debug/policies", "/livez/ping")
 
 
 def _free_address() -> str:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return f"127.0.0.1:{listener.getsockname()[1]}"
+    return f"127.0.0.1:{process.free_port()}"
 
 
 def _connection(server: fake_server.FakeServer) -> kubeconfig.Connection:
@@ -135,7 +134,7 @@ async def test_without_authorization_nobody_looks_inside() -> None:
 def test_an_address_that_is_taken_ends_the_process(field: str) -> None:
     """Before anything has begun."""
     with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
+        taken.bind(("127.0.0.1", process.free_port()))
         taken.listen()
         address = f"127.0.0.1:{taken.getsockname()[1]}"
         serving = config.ServingConfig(**{field: address})  # type: ignore[arg-type]  # one of two texts

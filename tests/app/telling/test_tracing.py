@@ -19,6 +19,7 @@ from policysched import errors
 from policysched.app import config
 from policysched.app.telling import tracing
 from tests.app.telling import busy_world
+from tests.realcluster import process
 from tests.scheduler import fakes
 
 ALL = 1_000_000
@@ -65,7 +66,7 @@ def receiver() -> Iterator[Receiver]:
         def log_message(self, *_: object) -> None:
             pass
 
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+    with http.server.ThreadingHTTPServer(("127.0.0.1", process.free_port()), Handler) as server:
         received = Receiver(f"http://127.0.0.1:{server.server_port}")
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
