@@ -3,21 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 
 from policysched import errors
 from policysched.cluster import pod_shape
 from policysched.framework import runtime
+from policysched.lang import checked
 
-DEFAULT_SCHEDULER_NAME = "policysched"
-"""Name of the profile where neither a policy nor an option names one."""
-
-
-def find_fallback(names: Collection[str]) -> str | None:
-    """Return the profile that decides pods of other names, None if none does."""
-    if len(names) == 1:
-        return next(iter(names))
-    return DEFAULT_SCHEDULER_NAME if DEFAULT_SCHEDULER_NAME in names else None
+DEFAULT_SCHEDULER_NAME = checked.DEFAULT_SCHEDULER_NAME
 
 
 class ProfileChoice:
@@ -53,7 +46,7 @@ class ProfileChoice:
         self.left_out: Counter[str] = Counter()
         self._frameworks = frameworks
         self._forced = frameworks[forced] if forced is not None else None
-        fallback = find_fallback(frameworks)
+        fallback = checked.find_fallback(frameworks)
         self._fallback = frameworks[fallback] if fallback is not None else None
         self._leaves_out = leaves_out
 

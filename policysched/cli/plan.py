@@ -37,9 +37,18 @@ _GRAVITY = {
 }
 _GRAVITY_OF_BINDINGS = {
     "never": (),
-    _UNSCHEDULABLE: ("unschedulable",),
-    "moved": ("unschedulable", "clusters", "replicas", "present"),
-    "any": ("unschedulable", "clusters", "replicas", "present", "schedulable", "reason"),
+    _UNSCHEDULABLE: ("unschedulable", "profileRemoved"),
+    "moved": ("unschedulable", "profileRemoved", "clusters", "replicas", "present"),
+    "any": (
+        "unschedulable",
+        "profileRemoved",
+        "clusters",
+        "replicas",
+        "present",
+        "schedulable",
+        "profileAdded",
+        "reason",
+    ),
 }
 _EPILOG = """\
 Of a Karmada control plane (Clusters and bindings in FILE) it tells what becomes of bindings.

@@ -10,9 +10,11 @@ Report: TypeAlias = dict[str, Any]
 
 _HEADS = {
     "unschedulable": ("binding becomes unschedulable", "bindings become unschedulable"),
+    "profileRemoved": ("binding loses its profile", "bindings lose their profile"),
     "clusters": ("binding would get other clusters", "bindings would get other clusters"),
     "replicas": ("binding would get other replicas", "bindings would get other replicas"),
     "schedulable": ("binding becomes schedulable", "bindings become schedulable"),
+    "profileAdded": ("binding gets a profile", "bindings get a profile"),
     "reason": (
         "binding stays unplaced for another reason",
         "bindings stay unplaced for another reason",
@@ -48,6 +50,8 @@ def numbers(bindings: Report) -> str:
     said = said or ["nothing changes for any binding"]
     moving = counts["movesNow"]
     tail = f"; {moving:,} of them at the next attempt already" if moving else ""
+    left = counts["unserved"]
+    tail += f"; {output.count(left, 'binding')} of other schedulers left out" if left else ""
     return f"{output.count(counts['bindings'], 'binding')}: {', '.join(said)}{tail}"
 
 

@@ -34,15 +34,19 @@ class Trigger(enum.StrEnum):
     SCALE = "ScaleSchedule"
 
 
+def scheduler_name(binding: objects.Binding) -> str:
+    """Return the scheduler that a binding asks for."""
+    return binding.spec.scheduler_name or _DEFAULT_SCHEDULER
+
+
 def is_for(binding: objects.Binding, scheduler_name: str) -> bool:
     """Return whether a scheduler of that name is to look at the binding at all."""
     labels = binding.metadata.labels
     return _names(binding, scheduler_name) and any(labels.get(label) for label in _POLICY_LABELS)
 
 
-def _names(binding: objects.Binding, scheduler_name: str) -> bool:
-    is_named = (binding.spec.scheduler_name or _DEFAULT_SCHEDULER) == scheduler_name
-    return is_named and not binding.spec.suspension.scheduling
+def _names(binding: objects.Binding, name: str) -> bool:
+    return scheduler_name(binding) == name and not binding.spec.suspension.scheduling
 
 
 def is_moved_by(cluster: objects.Cluster, binding: objects.Binding, scheduler_name: str) -> bool:

@@ -12,8 +12,8 @@ Order carries no meaning in any tuple below; they are in the order of the text f
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
-from typing import Literal, TypeAlias
+from collections.abc import Collection, Mapping
+from typing import Final, Literal, TypeAlias
 
 from policysched.lang import (
     activation,
@@ -433,3 +433,20 @@ class CheckedProgram:
         """Names of the metric sources that some metric asks for, sorted; the default has none."""
         read = [*self.metrics, *(metric for each in self.profiles for metric in each.metrics)]
         return tuple(sorted({m.source_name for m in read if m.source_name is not None}))
+
+    @property
+    def decides_all_pods(self) -> bool:
+        """Whether some profile decides the pods whose schedulerName no profile has."""
+        names = [each.name for each in self.profiles]
+        return None in names or find_fallback(names) is not None
+
+
+DEFAULT_SCHEDULER_NAME: Final = "policysched"
+"""Name of the profile where neither a policy nor an option names one."""
+
+
+def find_fallback(names: Collection[str | None]) -> str | None:
+    """Return the profile that decides pods of other names, None if none does."""
+    if len(names) == 1:
+        return next(iter(names))
+    return DEFAULT_SCHEDULER_NAME if DEFAULT_SCHEDULER_NAME in names else None

@@ -23,6 +23,7 @@ class ClusterFacts:
         snapshot: of the same nodes.
         members: of a Karmada control plane: its clusters in the place of nodes, its bindings in
             that of pods; None where it has none.
+        scheduler_names: whose pods the profiles decide; None for all pods.
     """
 
     name: str
@@ -30,6 +31,14 @@ class ClusterFacts:
     pods: tuple[tuple[objects.Pod, pod_shape.PodShape], ...]
     snapshot: snapshot.Snapshot
     members: ClusterFacts | None = None
+    scheduler_names: frozenset[str | None] | None = None
+
+    def decided_by(self, program: checked.CheckedProgram) -> ClusterFacts:
+        """Return the cluster in which policies are about the pods that the profiles decide."""
+        if program.decides_all_pods:
+            return self
+        names = frozenset(each.name for each in program.profiles)
+        return dataclasses.replace(self, scheduler_names=names)
 
     @functools.cached_property
     def node_labels(self) -> Mapping[str, frozenset[str]]:
@@ -73,7 +82,7 @@ class ClusterFacts:
 
     def pods_of(self, policy: checked.CheckedPolicy) -> list[objects.Pod]:
         """Return the pods that a policy is about."""
-        return [pod for shape in self.shapes_of(policy) for pod in self.pods_by_shape[shape]]
+        return [pod for shape in self.shapes_of(policy) for pod in self.decided_by_shape[shape]]
 
     def shapes_of(self, policy: checked.CheckedPolicy) -> list[pod_shape.PodShape]:
         """Return the shapes of the pods that a policy is about; equal pods share one."""
@@ -81,7 +90,7 @@ class ClusterFacts:
         if known is None:
             scoped = scope.PolicyScope(policy.scope)
             namespaces = self.snapshot.counts.namespaces
-            known = [shape for shape in self.pods_by_shape if scoped.selects(shape, namespaces)]
+            known = [shape for shape in self.decided_by_shape if scoped.selects(shape, namespaces)]
             self._shapes_by_scope[policy.scope] = known
         return known
 
@@ -114,6 +123,18 @@ class ClusterFacts:
         for pod, shape in self.pods:
             found.setdefault(shape, []).append(pod)
         return found
+
+    @functools.cached_property
+    def decided_by_shape(self) -> Mapping[pod_shape.PodShape, list[objects.Pod]]:
+        """The pods that the profiles decide, equal ones together."""
+        names = self.scheduler_names
+        if names is None:
+            return self.pods_by_shape
+        ours = {
+            shape: [pod for pod in pods if pod.spec.scheduler_name in names]
+            for shape, pods in self.pods_by_shape.items()
+        }
+        return {shape: pods for shape, pods in ours.items() if pods}
 
     @functools.cached_property
     def _shapes_by_scope(self) -> dict[checked_selector.PodScope, list[pod_shape.PodShape]]:

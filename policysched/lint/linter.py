@@ -48,7 +48,12 @@ def lint(
     available += registry.of_prometheus() if prometheus is not None else ()
     active = [each for each in available if chosen.runs(each.code)]
     about = subject.Subject(
-        result.program, result.parsed, result.texts, cluster, prometheus, chosen.thresholds
+        result.program,
+        result.parsed,
+        result.texts,
+        cluster.decided_by(result.program) if cluster is not None else None,
+        prometheus,
+        chosen.thresholds,
     )
     found = [each for each in result.diagnostics if chosen.runs(each.code)]
     found += _found(about, active, chosen)

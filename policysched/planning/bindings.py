@@ -16,7 +16,16 @@ import msgspec
 
 from policysched import clock as clocks
 from policysched.app.karmada import policies as policy_texts
-from policysched.karmada import algorithm, decide, errors, explanation, objects, registry, snapshot
+from policysched.karmada import (
+    algorithm,
+    decide,
+    errors,
+    explanation,
+    objects,
+    registry,
+    snapshot,
+    triggers,
+)
 from policysched.karmada.policies import cluster_policies
 from policysched.lang import cluster_profile
 from policysched.planning import causes, changes, cluster_edits, edits, world
@@ -36,12 +45,16 @@ class Outcome(enum.Enum):
 
     UNSCHEDULABLE = "unschedulable"
     """It had clusters and gets none."""
+    PROFILE_REMOVED = "profileRemoved"
+    """The new policies no longer declare its profile."""
     CLUSTERS = "clusters"
     """It gets other clusters."""
     REPLICAS = "replicas"
     """It gets the same clusters with other replicas."""
     SCHEDULABLE = "schedulable"
     """It had no clusters and gets some."""
+    PROFILE_ADDED = "profileAdded"
+    """Only the new policies declare its profile."""
     REASON = "reason"
     """It gets none for another reason."""
     PRESENT = "present"
@@ -92,12 +105,14 @@ class BindingChanges:
     Attributes:
         bindings: that differ, by name.
         considered: how many were looked at.
+        unserved: how many are left to another scheduler.
         edits: every edit of the cluster policies.
         unmeasured: names of metrics that rules read and of which no cluster has a sample.
     """
 
     bindings: list[BindingChange] = dataclasses.field(default_factory=list)
     considered: int = 0
+    unserved: int = 0
     edits: list[edits.Edit] = dataclasses.field(default_factory=list)
     unmeasured: list[str] = dataclasses.field(default_factory=list)
 
@@ -119,11 +134,16 @@ def compare(
     looking = _Looking(basis, plane)
     found = BindingChanges(edits=looking.edits, unmeasured=looking.unmeasured())
     for binding in plane.bindings:
+        advance(1)
+        served = looking.serves(binding)
+        if served == (False, False):
+            found.unserved += 1
+            continue
         found.considered += 1
-        change = looking.compare(binding)
+        both = served == (True, True)
+        change = looking.compare(binding) if both else looking.compare_profiles(binding, served)
         if change is not None:
             found.bindings.append(change)
-        advance(1)
     found.bindings.sort(key=lambda each: each.binding)
     return found
 
@@ -146,8 +166,49 @@ class _Looking:
         read = {each.key: each.name for p in self._profiles for each in p.cluster_metrics}
         return sorted({name for key, name in read.items() if not self._basis.samples.get(key)})
 
+    def serves(self, binding: objects.Binding) -> tuple[bool, bool]:
+        """Return whether the old and the new side decide a binding."""
+        basis, name = self._basis, triggers.scheduler_name(binding)
+        if basis.scheduler_name is not None:
+            return True, True
+        return not basis.leaves_out(basis.old)(name), not basis.leaves_out(basis.new)(name)
+
+    def _has_profile_without_policies(self, binding: objects.Binding) -> bool:
+        """Return whether both sides decide a binding by a profile without cluster policies."""
+        basis, name = self._basis, triggers.scheduler_name(binding)
+        pairs = zip((basis.old, basis.new), self._profiles, strict=True)
+        return basis.scheduler_name is None and all(
+            name in side.profile_names and profile.name != name for side, profile in pairs
+        )
+
+    def compare_profiles(
+        self, binding: objects.Binding, served: tuple[bool, bool]
+    ) -> BindingChange:
+        """Return the change of a binding that one side alone decides."""
+        name = triggers.scheduler_name(binding)
+        without = Fate(None, f"no profile serves the schedulerName {name}")
+        algorithms, fresh = (self._old, self._new), _as_new(binding)
+        old, new = (
+            self._fate(made, fresh) if is_served else without
+            for made, is_served in zip(algorithms, served, strict=True)
+        )
+        word = "removed" if served[0] else "added"
+        return BindingChange(
+            binding.key,
+            Outcome.PROFILE_REMOVED if served[0] else Outcome.PROFILE_ADDED,
+            {each.name: each.replicas for each in binding.spec.clusters},
+            old,
+            new,
+            lost=(),
+            gained=(),
+            moves_now=False,
+            cause=changes.Cause(changes.CauseKind.PROFILE, how=f"profile `{name}` is {word}"),
+        )
+
     def compare(self, binding: objects.Binding) -> BindingChange | None:
         """Return what changes for a binding, if anything does."""
+        if self._has_profile_without_policies(binding):
+            return None
         fresh = _as_new(binding)
         old, new = self._fate(self._old, fresh), self._fate(self._new, fresh)
         outcome = _outcome(old, new)

@@ -24,6 +24,7 @@ def as_json(found: bindings.BindingChanges, basis: world.Basis) -> Report:
     return {
         "summary": {
             "bindings": found.considered,
+            "unserved": found.unserved,
             **{each.value: counts[each] for each in _DIFFERENT},
             "movesNow": sum(each.moves_now for each in found.bindings),
         },

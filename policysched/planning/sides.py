@@ -8,7 +8,7 @@ import pathlib
 from collections.abc import Mapping, Sequence
 
 from policysched import errors
-from policysched.app import policies, policy_sources, profile_choice
+from policysched.app import policies, policy_sources
 from policysched.lang import checker, source, spelling
 from policysched.planning import metric_keys, revisions, wording
 
@@ -87,8 +87,8 @@ class Side:
 
     @property
     def _has_fallback(self) -> bool:
-        names = self.profile_names
-        return not names or profile_choice.find_fallback(names) is not None
+        program = self.policies.program
+        return program is None or program.decides_all_pods
 
     def wording(self) -> wording.Wording:
         """Return how things are said."""

@@ -185,6 +185,39 @@ def test_exit_codes(fail_on: str, exit_code: int, folder: plans.Folder) -> None:
     assert code == exit_code
 
 
+@pytest.mark.parametrize(
+    "old, new, expected, exit_code",
+    [
+        (("across",), ("across", "edge"), {}, 0),
+        (("across", "edge"), ("across", "rim"), {}, 0),
+        (("rim", "across"), ("far", "across"), {}, 0),
+        (("across", "edge"), ("rim", "edge"), {"web": "profileRemoved"}, 1),
+        (("rim", "edge"), ("across", "edge"), {"web": "profileAdded"}, 0),
+    ],
+)
+def test_bindings_of_other_schedulers_are_left_out(
+    old: tuple[str, ...],
+    new: tuple[str, ...],
+    expected: dict[str, str],
+    exit_code: int,
+    folder: plans.Folder,
+) -> None:
+    """As for pods: with several profiles, schedulerName says whose a binding is."""
+    web, other = _binding("web"), _binding("other")
+    web["spec"]["schedulerName"] = "across"
+    texts = []
+    is_about_web = "across" in (old[0], new[0])
+    changed = _DIVIDE if is_about_web else "replicas Divided Aggregated"
+    for statement, names in ((_DIVIDE, old), (changed, new)):
+        profiles = (f"profile {each} {{ policies shop }}" for each in names[:1])
+        rest = (f"profile {each} {{ }}" for each in names[1:])
+        texts.append(_policy(statement, head="") + "\n".join([*profiles, *rest]))
+    code, found = _plan(folder, *texts, web, other)
+    outcomes = {each["binding"].removeprefix("prod/"): each["outcome"] for each in found["changes"]}
+    assert (code, outcomes) == (exit_code, expected)
+    assert (found["summary"]["bindings"], found["summary"]["unserved"]) == (1, 1)
+
+
 def test_pods_and_bindings_of_one_dump_are_both_told(folder: plans.Folder) -> None:
     """A sentence has both, and each kind has its edits."""
     items = [

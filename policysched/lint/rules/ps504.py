@@ -10,14 +10,14 @@ from policysched.lint import rule, subject
 
 def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
     cluster = about.cluster
-    if cluster is None or not cluster.pods:
+    if cluster is None or not cluster.decided_by_shape:
         return
+    count = sum(map(len, cluster.decided_by_shape.values()))
     for policy in about.program.policies:
         if not cluster.pods_of(policy):
             yield diagnostics.Diagnostic(
                 "PS504",
-                f"the policy `{policy.name}` is about none of the {len(cluster.pods)} pods "
-                f"of {cluster.name}",
+                f"the policy `{policy.name}` is about none of the {count} pods of {cluster.name}",
                 policy.span,
                 help="see that namespaces and labels are those of the pods",
             )

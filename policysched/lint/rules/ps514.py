@@ -30,7 +30,7 @@ def _of(
 ) -> Iterator[diagnostics.Diagnostic]:
     """Yield what to say of the first pod that fits an empty node, but none of those left."""
     for shape in cluster.shapes_of(policy):
-        pod = cluster.pods_by_shape[shape][0]
+        pod = cluster.decided_by_shape[shape][0]
         if not any(_fits(shape, node) for node in cluster.nodes):
             continue  # no policy is to blame
         if not any(_fits(shape, node) for node in nodes):
