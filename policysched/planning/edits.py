@@ -10,14 +10,15 @@ from typing import Any, Literal, TypeAlias
 from policysched.cluster import pod_counts, pod_shape
 from policysched.compiler import scope
 from policysched.lang import checked, checked_cluster, source
-from policysched.planning import notes, wording
+from policysched.planning import notes, plugin_effects, wording
 from policysched.plugins import defaults
 
 Kind: TypeAlias = Literal["rule", "scope", "disable", "placement", "plugin", "profile"]
 Key: TypeAlias = tuple[str, str, str, str]
 Undo: TypeAlias = Callable[[checked.CheckedProfile], checked.CheckedProfile]
+_ALL_SCORES = "disable_all_scores"
 _PROFILE_FIELDS: dict[str, tuple[str, Callable[[Any], str]]] = {
-    "disable_all_scores": ("scores of plugins", lambda is_off: "disabled" if is_off else "in use"),
+    _ALL_SCORES: ("scores of plugins", lambda is_off: "disabled" if is_off else "in use"),
     "builtin_weight": ("builtin weight", str),
     "on_outage": ("onOutage", str),
 }
@@ -152,8 +153,8 @@ def _paired(
 ) -> Iterator[tuple[checked.Rule | None, checked.Rule | None]]:
     """Yield rules that differ, old and new side by side.
 
-    They belong together by name; those without a name, which has their text in it, by their kind
-    and order.
+    They belong together by name; those without a name, which has their text in it, by their
+    meaning, else by their kind and order.
     """
     before = {rule.head.name: rule for rule in old}
     after = {rule.head.name: rule for rule in new}
@@ -161,17 +162,28 @@ def _paired(
     for rule in new:
         was = before.get(rule.head.name)
         if was is None and rule.head.given_name is None:
-            was = next((each for each in left if _is_successor(each, rule)), None)
+            was = _predecessor(rule, left)
             if was is not None:
                 left.remove(was)
-        if was != rule:
+        if was is None or _meaning(was) != _meaning(rule):
             yield was, rule
     for rule in left:
         yield rule, None
 
 
-def _is_successor(old: checked.Rule, new: checked.Rule) -> bool:
-    return old.head.given_name is None and old.head.kind == new.head.kind
+def _predecessor(new: checked.Rule, left: Sequence[checked.Rule]) -> checked.Rule | None:
+    """Return which of the old rules a rule without a name was: an equal one, else the first."""
+    alike = [
+        each for each in left if each.head.given_name is None and each.head.kind == new.head.kind
+    ]
+    same = (each for each in alike if _meaning(each) == _meaning(new))
+    return next(same, alike[0] if alike else None)
+
+
+def _meaning(rule: checked.Rule) -> checked.Rule:
+    """Return a rule without its words, in which a default may be spelled out or left out."""
+    head = dataclasses.replace(rule.head, text="", name=rule.head.given_name or "")
+    return dataclasses.replace(rule, head=head)
 
 
 def _rule_edit(
@@ -282,28 +294,14 @@ def with_policy(
 
 def _of_plugins(old: checked.CheckedProfile, new: checked.CheckedProfile) -> Iterator[Edit]:
     for name in sorted(_plugin_names(old) | _plugin_names(new)):
-        was, now = _plugin(old, name), _plugin(new, name)
-        if was == now or {_is_as_usual(was, old), _is_as_usual(now, new)} == {True}:
+        if _is_same_plugin(name, old, new):
             continue
-        said = _said(*was) or "as usual", _said(*now) or "as usual"
+        said = _said(*_plugin(old, name)) or "as usual", _said(*_plugin(new, name)) or "as usual"
         yield Edit("plugin", name, *said, _undo_plugin(name, old), span=new.span)
 
 
-def _is_as_usual(state: _PluginState, profile: checked.CheckedProfile) -> bool:
-    """Return whether a plugin is what it is where nothing is said of it.
-
-    A weight puts the score in use again where the profile disables all scores.
-    """
-    setting, is_off, is_score_off = state
-    if is_off or is_score_off:
-        return False
-    if setting is None:
-        return True
-    usual = defaults.DEFAULT_WEIGHTS.get(setting.name)
-    is_usual = setting.weight is None or (
-        setting.weight == usual and not profile.disable_all_scores
-    )
-    return usual is not None and setting.args is None and is_usual
+def _is_same_plugin(name: str, old: checked.CheckedProfile, new: checked.CheckedProfile) -> bool:
+    return plugin_effects.effect_of(old, name) == plugin_effects.effect_of(new, name)
 
 
 _PluginState: TypeAlias = tuple[checked.PluginSetting | None, bool, bool]
@@ -354,14 +352,26 @@ def _without(names: tuple[str, ...], name: str, *, is_kept: bool) -> tuple[str, 
 def _of_profile(old: checked.CheckedProfile, new: checked.CheckedProfile) -> Iterator[Edit]:
     for field, (name, said) in _PROFILE_FIELDS.items():
         was, now = getattr(old, field), getattr(new, field)
-        if was != now:
-            undo = _undo_field(field, was)
-            yield Edit("profile", name, said(was), said(now), undo, span=new.span)
+        if was == now or (field == _ALL_SCORES and not _differing_plugins(old, new)):
+            continue
+        undo = _undo_field(field, old, new)
+        yield Edit("profile", name, said(was), said(now), undo, span=new.span)
 
 
-def _undo_field(field: str, old: Any) -> Undo:  # noqa: ANN401 - the value of any field
+def _differing_plugins(old: checked.CheckedProfile, new: checked.CheckedProfile) -> list[str]:
+    return [each for each in defaults.DEFAULT_WEIGHTS if not _is_same_plugin(each, old, new)]
+
+
+def _undo_field(field: str, old: checked.CheckedProfile, new: checked.CheckedProfile) -> Undo:
+    # A plugin that is the same on both sides may be so only by this field: it stays what it was.
+    names = _plugin_names(old) | _plugin_names(new) if field == _ALL_SCORES else set()
+    kept = [_undo_plugin(each, old) for each in sorted(names) if _is_same_plugin(each, old, new)]
+
     def undo(profile: checked.CheckedProfile) -> checked.CheckedProfile:
-        changes = {field: old}
-        return dataclasses.replace(profile, **changes)
+        changes: dict[str, Any] = {field: getattr(old, field)}
+        profile = dataclasses.replace(profile, **changes)
+        for each in kept:
+            profile = each(profile)
+        return profile
 
     return undo

@@ -212,7 +212,7 @@ def test_bindings_of_other_schedulers_are_left_out(
         profiles = (f"profile {each} {{ policies shop }}" for each in names[:1])
         rest = (f"profile {each} {{ }}" for each in names[1:])
         texts.append(_policy(statement, head="") + "\n".join([*profiles, *rest]))
-    code, found = _plan(folder, *texts, web, other)
+    code, found = _plan(folder, texts[0], texts[1], web, other)
     outcomes = {each["binding"].removeprefix("prod/"): each["outcome"] for each in found["changes"]}
     assert (code, outcomes) == (exit_code, expected)
     assert (found["summary"]["bindings"], found["summary"]["unserved"]) == (1, 1)

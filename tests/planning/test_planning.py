@@ -357,7 +357,65 @@ def test_what_is_in_force_anyway_is_no_edit(folder: plans.Folder) -> None:
     assert (edit["name"], edit["new"]) == ("NodeAffinity", "in use, weight 3")
     off = usual.replace("plugin NodeName", "disable all scores")
     edits = {each["name"]: each["new"] for each in folder.plan("", off, _A)["edits"]}
-    assert edits == {"NodeAffinity": "in use, weight 2", "scores of plugins": "disabled"}
+    assert edits == {"scores of plugins": "disabled"}
+    heavier = off.replace("weight 2", "weight 3")
+    edits = {each["name"]: each["new"] for each in folder.plan("", heavier, _A)["edits"]}
+    assert edits == {"NodeAffinity": "in use, weight 3", "scores of plugins": "disabled"}
+
+
+_TERSE = """version 1
+policy web {
+  for pods where app = web
+  nodeAffinity preferred disktype = ssd
+  topologySpread self topologyKey zone whenUnsatisfiable DoNotSchedule as even
+  reject when free(cpu) < 1 as full
+  score LeastAllocated(cpu: 1)
+  score LeastAllocated(memory: 1)
+}
+profile policysched { policies web }
+"""
+_SPELLED_OUT = """version 1
+policy web {
+  mode enforce
+  for pods where app = web
+  score LeastAllocated(memory: 1) weight 1
+  nodeAffinity preferred disktype In (ssd) weight 1
+  topologySpread self topologyKey zone maxSkew 1 whenUnsatisfiable DoNotSchedule
+    nodeAffinityPolicy Honor nodeTaintsPolicy Ignore as even
+  reject when free(cpu) < 1000m as full
+  score LeastAllocated(cpu: 1) weight 1
+}
+profile policysched {
+  policies web
+  onOutage skip
+  builtin weight 1
+  plugin TaintToleration weight 3
+  plugin NodeName
+  plugin InterPodAffinity args { hardPodAffinityWeight: 1 }
+  plugin NodeResourcesBalancedAllocation args {
+    resources: [{ name: cpu, weight: 1 }, { name: memory, weight: 1 }]
+  }
+  plugin NodeResourcesFit weight 1 args { scoringStrategy: {
+    type: LeastAllocated, resources: [{ name: cpu, weight: 1 }, { name: memory, weight: 1 }]
+  } }
+  plugin PodTopologySpread args { defaultingType: System }
+}
+"""
+
+
+def test_a_default_that_is_spelled_out_is_no_edit(folder: plans.Folder) -> None:
+    """Rules and plugins are compared by meaning, also rules without a name in another order."""
+    for old, new in ((_TERSE, _SPELLED_OUT), (_SPELLED_OUT, _TERSE)):
+        assert folder.plan(old, new, _A)["edits"] == []
+    heavier = _SPELLED_OUT.replace("(cpu: 1) weight 1", "(cpu: 1) weight 2")
+    (edit,) = folder.plan(_TERSE, heavier, _A)["edits"]
+    assert (edit["old"], edit["new"]) == (
+        "score LeastAllocated(cpu: 1)",
+        "score LeastAllocated(cpu: 1) weight 2",
+    )
+    other = _SPELLED_OUT.replace("hardPodAffinityWeight: 1", "hardPodAffinityWeight: 2")
+    (edit,) = folder.plan(_TERSE, other, _A)["edits"]
+    assert edit["name"] == "InterPodAffinity"
 
 
 def test_the_present_node_and_lost_nodes_are_told(folder: plans.Folder) -> None:

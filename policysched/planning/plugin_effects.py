@@ -1,0 +1,81 @@
+"""Plugins of profiles in effect: a default that a profile spells out is no difference."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from policysched.plugins import (
+    added_affinity,
+    arguments,
+    default_preemption,
+    defaults,
+    dynamic_resources,
+    inter_pod_affinity,
+    names,
+    resource_arguments,
+    spread_constraints,
+    volume_binding,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from policysched.lang import checked
+
+_ARGUMENTS: Final[Mapping[str, type[arguments.ArgumentStruct]]] = {
+    names.DEFAULT_PREEMPTION: default_preemption.DefaultPreemptionArgs,
+    names.DYNAMIC_RESOURCES: dynamic_resources.DynamicResourcesArgs,
+    names.INTER_POD_AFFINITY: inter_pod_affinity.InterPodAffinityArgs,
+    names.NODE_AFFINITY: added_affinity.NodeAffinityArgs,
+    names.NODE_RESOURCES_BALANCED_ALLOCATION: resource_arguments.BalancedAllocationArgs,
+    names.NODE_RESOURCES_FIT: resource_arguments.NodeResourcesFitArgs,
+    names.POD_TOPOLOGY_SPREAD: spread_constraints.PodTopologySpreadArgs,
+    names.VOLUME_BINDING: volume_binding.VolumeBindingArgs,
+}
+"""Plugin → its arguments with their defaults; those of other plugins are compared as written."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PluginEffect:
+    """What a profile makes of a plugin.
+
+    Attributes:
+        is_on: whether the plugin is used at all.
+        weight: of its score, without `builtin weight`; None if it does not score.
+        args: with their defaults; None for a plugin that is off.
+    """
+
+    is_on: bool
+    weight: int | None = None
+    args: object = None
+
+
+def effect_of(profile: checked.CheckedProfile, name: str) -> PluginEffect:
+    """Return what a profile makes of a plugin."""
+    setting = next((each for each in profile.plugins if each.name == name), None)
+    usual = defaults.DEFAULT_WEIGHTS.get(name)
+    if name in profile.disabled or (setting is None and usual is None):
+        return PluginEffect(is_on=False)
+    given = setting.weight if setting is not None else None
+    is_score_off = name in profile.disabled_scores or (
+        profile.disable_all_scores and usual is not None and given is None
+    )
+    weight = None if is_score_off else given or usual or 1
+    return PluginEffect(True, weight, _decoded(name, (setting and setting.args) or {}))
+
+
+def _decoded(name: str, args: arguments.Arguments) -> object:
+    kind = _ARGUMENTS.get(name)
+    match arguments.decode(args, kind) if kind is not None else args:
+        case resource_arguments.BalancedAllocationArgs(resources=resources):
+            return resource_arguments.unweighted_resources(resources)
+        case resource_arguments.NodeResourcesFitArgs(scoring_strategy=strategy) as given:
+            resources = strategy.resources
+            plain = msgspec.structs.replace(strategy, resources=())
+            given = msgspec.structs.replace(given, scoring_strategy=plain)
+            return given, resource_arguments.weighted_resources(resources)
+        case decoded:
+            return decoded

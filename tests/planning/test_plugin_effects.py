@@ -1,0 +1,56 @@
+"""Edits of plugins are compared by effect, and taking them back restores the old effect."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from policysched.lang import checked, checker, source
+from policysched.planning import edits, plugin_effects, wording
+from policysched.plugins import defaults
+
+_PROFILES = (
+    "",
+    "disable all scores",
+    "disable all scores  plugin NodeAffinity weight 2",
+    "disable all scores  plugin NodeAffinity weight 5  plugin ImageLocality weight 1",
+    "plugin NodeAffinity weight 2",
+    "plugin NodeAffinity weight 5  builtin weight 3",
+    "disable NodeAffinity  disable scores ImageLocality",
+    "disable scores NodeAffinity, ImageLocality",
+    "plugin InterPodAffinity args { hardPodAffinityWeight: 1 }",
+    "plugin InterPodAffinity args { hardPodAffinityWeight: 7 }",
+)
+_NO_WORDS = wording.Wording(), wording.Wording()
+
+
+def _profile(statements: str) -> checked.CheckedProfile:
+    text = source.SourceText("a.policy", f"profile policysched {{ {statements} }}")
+    program = checker.check([text]).program
+    assert program is not None
+    return program.profiles[0]
+
+
+def _effects(profile: checked.CheckedProfile) -> dict[str, plugin_effects.PluginEffect]:
+    return {name: plugin_effects.effect_of(profile, name) for name in defaults.DEFAULT_WEIGHTS}
+
+
+@pytest.mark.parametrize("before, after", list(itertools.product(_PROFILES, repeat=2)))
+def test_all_edits_taken_back_restore_the_old_effect(before: str, after: str) -> None:
+    """There are edits if and only if an effect differs, and without them the profiles agree."""
+    old, new = _profile(before), _profile(after)
+    found = edits.between(old, new, _NO_WORDS)
+    is_same = _effects(old) == _effects(new) and old.builtin_weight == new.builtin_weight
+    assert (found == []) == is_same
+    undone = edits.undone(new, found)
+    assert _effects(undone) == _effects(old)
+    assert undone.builtin_weight == old.builtin_weight
+
+
+def test_taking_the_disabled_scores_back_keeps_a_score_that_did_not_change() -> None:
+    """The old text spelled its weight out, and the new one relies on the default."""
+    old, new = _profile("disable all scores  plugin NodeAffinity weight 2"), _profile("")
+    (edit,) = edits.between(old, new, _NO_WORDS)
+    assert edit.name == "scores of plugins"
+    assert _effects(edits.undone(new, [edit]))["NodeAffinity"].weight == 2
