@@ -293,5 +293,5 @@ def _mixed(text: source.SourceText, span: source.Span) -> diagnostics.Diagnostic
         "`and` and `or` stand side by side without parentheses",
         span,
         help=f"write `({text.slice(span)})`, or put the parentheses where you mean them",
-        fix=diagnostics.Fix(edits, safe=True),
+        fix=diagnostics.Fix(edits, safe=False),
     )

@@ -155,4 +155,4 @@ def _percent_fix(operand: Operand, written: str, unit: units.Unit) -> diagnostic
         return None
     if not isinstance(operand.written, syntax_expr.Number):
         return None
-    return diagnostics.Fix((diagnostics.Edit(operand.written.span, f"{written}%"),), safe=True)
+    return diagnostics.Fix((diagnostics.Edit(operand.written.span, f"{written}%"),), safe=False)

@@ -7,6 +7,7 @@ keys are labels of that object, reserved names are its fields.
 from __future__ import annotations
 
 import dataclasses
+import math
 import re
 from collections.abc import Callable
 from typing import Any, cast
@@ -319,15 +320,21 @@ def whole_number(env: constants.Environment, value: syntax_expr.Value, operator:
         return int(value.text)
     literal = numerals.parse(value.text)
     natural = literal.natural() if literal is not None else None
-    fix = None
+    fix, whole = None, 0
     if natural is not None and abs(natural[0]) < 2**53:  # beyond, a float is no exact whole number
-        fix = diagnostics.Fix((diagnostics.Edit(value.span, str(int(natural[0]))),), safe=False)
+        is_above = operator in (
+            "Lt",
+            "<",
+            ">=",
+        )  # of whole numbers `< 7.5` says `< 8`, `> 7.5` `> 7`
+        whole = math.ceil(natural[0]) if is_above else math.floor(natural[0])
+        fix = diagnostics.Fix((diagnostics.Edit(value.span, str(whole)),), safe=False)
     env.found.error(
         "PS101",
         f"`{operator}` compares whole numbers, `{value.text}` is none",
         value.span,
         notes=("Kubernetes reads label and taint values as int64 here",),
-        help=f"write `{int(natural[0])}`" if natural is not None and fix is not None else "",
+        help=f"write `{whole}`" if fix is not None else "",
         fix=fix,
     )
     return None

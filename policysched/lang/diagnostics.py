@@ -34,11 +34,15 @@ class Fix:
 
     Attributes:
         edits: applied at once, never overlapping.
-        safe: the meaning after the edit is what the author can only have meant.
+        safe: the replaced text has exactly one reading, and the new text says that. Only safe
+            fixes are applied unasked: by `lint --fix`, `source.fixAll`, when an editor saves. A
+            guess, a choice among several texts, or one that changes what is decided is not safe.
+        title: what it does, as an action, if its edits are no words to read (`fixes.title`).
     """
 
     edits: tuple[Edit, ...]
     safe: bool
+    title: str = ""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

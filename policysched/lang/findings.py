@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from policysched.lang import diagnostics, source, spelling, syntax_expr
+from policysched.lang import diagnostics, fixes, source, spelling, syntax_expr
 
 _ENDLESS_WORD = re.compile(r"([^\s`]{40})[^\s`]{216,}")
 """Longer than any key or name that Kubernetes allows (253): nobody reads it to its end."""
@@ -70,9 +70,7 @@ class Findings:
         """Report a word that is not among the few that its place takes."""
         listed = list(allowed)
         near = spelling.nearest(word.text, listed)
-        fix = None
-        if near:
-            fix = diagnostics.Fix((diagnostics.Edit(word.span, near[0]),), safe=True)
+        fix = fixes.respelt(word.span, word.text, near[0], listed) if near else None
         self.error(
             "PS001",
             f"`{word.text}` is not {what}",

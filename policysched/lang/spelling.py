@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 MAX_DISTANCE = 2
 MAX_SUGGESTIONS = 3
 _SHORT_WORD = 3
 """Words up to this length may differ in one place only: `in` is not a misspelt `or`."""
+_DOUBLED = re.compile(r"(.)\1+")
+_LONG_WORD = 6
+"""Words from this length on are so far apart that one edit leads to one of them."""
 
 
 def distance(left: str, right: str) -> int:
@@ -33,15 +37,42 @@ def distance(left: str, right: str) -> int:
 def nearest(word: str, names: Iterable[str]) -> list[str]:
     """Return up to three names within two edits of `word`, nearest first; case does not count."""
     folded = word.casefold()
-    limit = 1 if len(word) <= _SHORT_WORD else MAX_DISTANCE
     found = []
     for name in sorted(set(names)):
+        limit = 1 if min(len(word), len(name)) <= _SHORT_WORD else MAX_DISTANCE
         if abs(len(name) - len(word)) > limit:
             continue
         edits = distance(folded, name.casefold())
         if edits <= limit and edits < len(name):
             found.append((edits, name))
     return [name for _, name in sorted(found)[:MAX_SUGGESTIONS]]
+
+
+def has_one_reading(word: str, meant: str, names: Iterable[str]) -> bool:
+    """Return whether `word` can be nothing but a misspelt `meant`, among all words of its place.
+
+    It is if only case or doubled letters differ (`Inn`), or if a long word is one edit away from
+    one name and from no other by two. Short words are too near to each other: `Ge` is not `Gt`,
+    `asc` is not `as`.
+    """
+    others = {name for name in names if name != meant}
+    folded = word.casefold()
+    if any(_sound(name) == _sound(word) for name in others):
+        return False
+    if _sound(word) == _sound(meant):
+        return True
+    is_long = min(len(word), len(meant)) >= _LONG_WORD
+    is_near = is_long and distance(folded, meant.casefold()) == 1
+    return is_near and not any(
+        distance(folded, name.casefold()) <= MAX_DISTANCE
+        for name in others
+        if abs(len(name) - len(word)) <= MAX_DISTANCE
+    )
+
+
+def _sound(word: str) -> str:
+    """Return a word without case and doubled letters."""
+    return _DOUBLED.sub(r"\1", word.casefold())
 
 
 def did_you_mean(word: str, names: Iterable[str]) -> str:

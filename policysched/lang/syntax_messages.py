@@ -8,10 +8,13 @@ from policysched.lang import (
     clauses,
     diagnostics,
     fault_place,
+    fixes,
+    foreign_texts,
     scanner,
     source,
     spelling,
     syntax_words,
+    vocabulary,
 )
 
 _MAX_EXPECTED = 7
@@ -25,6 +28,8 @@ _LITERAL_KINDS = {"string": "a string", "promql": "a query"}
 def describe(place: fault_place.FaultPlace) -> diagnostics.Diagnostic:
     """Return what to say about the place; the first that applies of the messages below."""
     for message in (
+        foreign_texts.comment,
+        foreign_texts.or_equal,
         _pasted_word,
         _foreign_sign,
         _colon,
@@ -45,13 +50,8 @@ def describe(place: fault_place.FaultPlace) -> diagnostics.Diagnostic:
     return _expected(place)
 
 
-def _replacement(place: fault_place.FaultPlace, span: source.Span, text: str) -> diagnostics.Fix:
-    end = span.end
-    following = place.scan.at(end)
-    if not text and following is not None and following.text == ":":
-        end = following.end
-    edit = diagnostics.Edit(place.scan.source.span(span.start, end), text)
-    return diagnostics.Fix((edit,), safe=True)
+def _replacement(span: source.Span, text: str, *, safe: bool) -> diagnostics.Fix:
+    return diagnostics.Fix((diagnostics.Edit(span, text),), safe=safe)
 
 
 def _pasted_word(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
@@ -68,9 +68,23 @@ def _pasted_word(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None
             help=f"write `{ours}`"
             if ours
             else "write the requirement itself: `key In (a, b)`, `key Exists`",
-            fix=_replacement(place, span, ours),
+            fix=_in_our_words(place, lexeme, ours),
         )
     return None
+
+
+def _in_our_words(
+    place: fault_place.FaultPlace, word: scanner.Lexeme, ours: str
+) -> diagnostics.Fix:
+    """Return the fix that replaces a word of manifests, with the colon behind it.
+
+    It is safe if the word is no label key, and ours means the same and may stand there.
+    """
+    after = place.scan.at(word.end)
+    end = after.end if after is not None and after.text == ":" else word.end
+    is_ours = word == place.found and ours.split(" ", maxsplit=1)[0] in place.words
+    is_safe = is_ours and word.text not in syntax_words.NOT_THE_SAME
+    return _replacement(place.scan.source.span(word.start, end), ours, safe=is_safe)
 
 
 def _foreign_sign(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
@@ -84,13 +98,25 @@ def _foreign_sign(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | Non
     if found.text not in syntax_words.OTHER_SIGNS:
         return None
     ours = syntax_words.OTHER_SIGNS[found.text]
+    after = place.scan.at(found.end)
+    blank = " " if found.text == "!" and after is not None and after.start == found.end else ""
     return diagnostics.Diagnostic(
         "PS003",
         f"`{found.text}` is not a sign of this language",
         place.span,
         help=f"write `{ours}`" if ours else "leave it out: statements need no end mark",
-        fix=_replacement(place, place.span, ours),
+        fix=_replacement(place.span, ours + blank, safe=_takes(place, found)),
     )
+
+
+def _takes(place: fault_place.FaultPlace, sign: scanner.Lexeme) -> bool:
+    """Say whether what a sign of another language means may stand in its place."""
+    if sign.text == "!":
+        after = place.scan.at(sign.end)  # `!x = y` may be meant as `(not x) = y`
+        return "_NOT" in place.accepts and after is not None and after.text == "("
+    if sign.text == ";":
+        return place.at_statement_start and not place.scan.is_first_on_line(sign.start)
+    return {"&&": "_AND", "||": "_OR"}[sign.text] in place.accepts
 
 
 def _colon(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
@@ -104,31 +130,44 @@ def _colon(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
             f"`{before.text}` takes its value without `:`",
             place.span,
             help="leave it out",
-            fix=_replacement(place, place.span, ""),
+            fix=_replacement(place.span, "", safe=True),
         )
     after = place.scan.at(found.end)
     if "_AND" not in place.accepts or after is None or after.start != found.end:
         return None
-    span = place.scan.source.span(before.start, after.end)
-    whole = f"{before.text}:{after.text}"
+    span = place.scan.source.span(before.start, _end_of_run(place.scan, after))
+    whole = place.scan.source.slice(span)
     return diagnostics.Diagnostic(
         "PS003",
         f"`{whole}` is not one word",
         span,
         help=f'write `"{whole}"`',
-        fix=_replacement(place, span, f'"{whole}"'),
+        fix=_replacement(span, f'"{whole}"', safe=" " not in whole),
     )
+
+
+def _end_of_run(scan: scanner.Scan, lexeme: scanner.Lexeme) -> int:
+    """Return where the words, colons and `@` end that follow each other without a blank."""
+    following = scan.at(lexeme.end)
+    while following is not None and following.start == lexeme.end:
+        if following.kind != "word" and following.text not in (":", "@"):
+            break
+        lexeme, following = following, scan.at(following.end)
+    return lexeme.end
 
 
 def _comma_for_and(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
     if place.found is None or place.found.text != "," or "_AND" not in place.accepts:
         return None
+    after = place.scan.at(place.found.end)
+    starts = place.scan.statements(place.chunk)
+    is_last = after is None or after.text in ("}", ")") or after.start in starts
     return diagnostics.Diagnostic(
         "PS003",
         "`,` does not join conditions",
         place.span,
-        help="write `and`",
-        fix=_replacement(place, place.span, " and"),
+        help="leave it out, or write what is missing behind it" if is_last else "write `and`",
+        fix=_replacement(place.span, "" if is_last else " and", safe=False),
     )
 
 
@@ -181,8 +220,20 @@ def _name_without_quotes(place: fault_place.FaultPlace) -> diagnostics.Diagnosti
         place.span,
         notes=("names in expressions have letters, digits and `_` only",),
         help=f"write `{call}`" if is_argument else f'for a label write `label("{found.text}")`',
-        fix=_replacement(place, place.span, f'"{found.text}"') if is_argument else None,
+        fix=_quotes(place, found) if is_argument else None,
     )
+
+
+def _quotes(place: fault_place.FaultPlace, name: scanner.Lexeme) -> diagnostics.Fix:
+    """Return the fix that quotes a name; elsewhere than in these functions it may be arithmetic."""
+    depth = 0
+    for lexeme in reversed(place.scan.between(place.chunk.start, name.start)):
+        depth += (lexeme.text == ")") - (lexeme.text == "(")
+        if depth < 0:
+            function = place.scan.before(lexeme.start)
+            is_name = function is not None and function.text in vocabulary.TAKING_NAMES
+            return _replacement(place.span, f'"{name.text}"', safe=is_name)
+    return _replacement(place.span, f'"{name.text}"', safe=False)
 
 
 def _stray_strength(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
@@ -214,7 +265,7 @@ def _misspelt(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
         place.span,
         label=spelling.did_you_mean(place.found.text, suggestions),
         help=_OPERATOR_HELP if is_operator else f"write `{nearest}`",
-        fix=_replacement(place, place.span, nearest),
+        fix=fixes.respelt(place.span, place.found.text, nearest, place.words),
     )
 
 
@@ -266,8 +317,19 @@ def _list_without_parentheses(place: fault_place.FaultPlace) -> diagnostics.Diag
         f"`{before.text}` takes its values in parentheses",
         place.span,
         help=f"write `{before.text} ({found.text})`",
-        fix=_replacement(place, place.span, f"({found.text})"),
+        fix=_in_parentheses(place, before, found),
     )
+
+
+def _in_parentheses(
+    place: fault_place.FaultPlace, operator: scanner.Lexeme, found: scanner.Lexeme
+) -> diagnostics.Fix | None:
+    """Return the fix of `key In a`; with a comma behind it may be the first of several."""
+    if operator.text not in syntax_words.LIST_OPERATORS or found.text in syntax_words.ALL_KEYWORDS:
+        return None
+    after = place.scan.at(found.end)
+    is_alone = after is None or after.kind == "word" or after.text in (")", "}")
+    return _replacement(place.span, f"({found.text})", safe=is_alone)
 
 
 def _no_operator(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:

@@ -152,6 +152,9 @@ KEYWORDS: dict[str, tuple[str, ...]] = {
 }
 """Every keyword terminal and the words that it stands for."""
 
+ALL_KEYWORDS = frozenset(word for words in KEYWORDS.values() for word in words)
+LIST_OPERATORS = frozenset({"In", "NotIn", "in", "notIn", "notin"})
+
 OTHER_SIGNS: dict[str, str] = {
     "&&": "and",
     "||": "or",
@@ -177,3 +180,6 @@ KUBERNETES_WORDS: dict[str, str] = {
     "preference": "",
 }
 """Words of manifests -> what to write here; "" to leave it out."""
+
+NOT_THE_SAME = frozenset({"requiredDuringSchedulingRequiredDuringExecution"})
+"""Words of manifests whose replacement does not say all that they mean there."""

@@ -100,6 +100,10 @@ STRATEGIES: dict[str, str] = {
     "MostAllocated": "more points for nodes with less left of the resources",
     "RequestedToCapacityRatio": "points by a shape over the share that is requested",
 }
+TAKING_NAMES = frozenset(
+    {*NODE_RESOURCE_FUNCTIONS, "requests", "limits", "label", "annotation", *STRATEGIES}
+)
+"""Functions of expressions whose arguments are names: of resources, labels and annotations."""
 NORMALIZATIONS: dict[str, str] = {
     "linear": "linear(low, high): 0 points at low, 100 at high, clamped",
     "minmax": "minmax or minmax(floor): by place between smallest and largest",

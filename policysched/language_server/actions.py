@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Iterator, Sequence
 from typing import Literal, TypeAlias
 
-from policysched.lang import diagnostics, source, syntax, syntax_expr
+from policysched.lang import diagnostics, fixes, source, syntax, syntax_expr
 from policysched.language_server import differences, programs
 
 Kind: TypeAlias = Literal["quickfix", "source.fixAll"]
@@ -38,15 +38,17 @@ def actions(program: programs.Program, text: str, start: int, end: int) -> Itera
     ]
     for finding in here:
         if finding.fix is not None:
-            yield _fix(finding, finding.fix)
+            yield _fix(program, finding, finding.fix)
     for finding in here:
         if finding.code in diagnostics.LINT_CODES and finding.code != "PS803":
             yield _silencing(program, finding)
 
 
-def _fix(finding: diagnostics.Diagnostic, fix: diagnostics.Fix) -> Action:
-    what = finding.help or finding.label or finding.message
-    title = f"{finding.code}: {what}" + ("" if fix.safe else " (unsafe: changes what is meant)")
+def _fix(
+    program: programs.Program, finding: diagnostics.Diagnostic, fix: diagnostics.Fix
+) -> Action:
+    title = fixes.title(fix, program.result.texts)
+    title += "" if fix.safe else f" (unsafe, {finding.code})"
     return Action(title, "quickfix", fix.edits, finding, is_preferred=fix.safe)
 
 

@@ -48,28 +48,46 @@ def fix(  # noqa: PLR0913 - one argument for each thing that a run of lint has
         result = checker.check(texts, given=given, now=now)
         report = linter.lint(result, chosen, cluster, prometheus)
         wanted = [each for each in report.findings if each.fix and (each.fix.safe or also_unsafe)]
-        fixed = _without_errors(texts, wanted, given)
+        harmless = _without_errors(texts, wanted, given)
+        fixed = [_fixed(text, harmless) for text in texts]
         if fixed == texts:
             break
         texts = fixed
     return texts
 
 
+def count_safe(
+    texts: Sequence[source.SourceText],
+    findings: Iterable[diagnostics.Diagnostic],
+    given: Mapping[str, str],
+) -> int:
+    """Return how many findings have a safe fix that `fix` applies."""
+    editable = {
+        text.name for text in texts if text.origin is None or text.origin.indent is not None
+    }
+    wanted = [
+        each
+        for each in findings
+        if each.fix is not None and each.fix.safe and each.span.file in editable
+    ]
+    return len(_without_errors(texts, wanted, given))
+
+
 def _without_errors(
-    texts: list[source.SourceText],
+    texts: Sequence[source.SourceText],
     wanted: Sequence[diagnostics.Diagnostic],
     given: Mapping[str, str],
-) -> list[source.SourceText]:
-    """Return the texts with all fixes applied, or else with those that leave no errors together."""
+) -> Sequence[diagnostics.Diagnostic]:
+    """Return all of the findings, or else those whose fixes leave no errors together."""
     fixed = [_fixed(text, wanted) for text in texts]
-    if fixed == texts or checker.check(fixed, given=given).program is not None:
-        return fixed
+    if not wanted or checker.check(fixed, given=given).program is not None:
+        return wanted
     harmless: list[diagnostics.Diagnostic] = []
     for each in wanted[:_MAX_SINGLE]:
         trial = [_fixed(text, [*harmless, each]) for text in texts]
         if checker.check(trial, given=given).program is not None:
             harmless.append(each)
-    return [_fixed(text, harmless) for text in texts]
+    return harmless
 
 
 def apply(text: str, edits: Iterable[diagnostics.Edit]) -> str:

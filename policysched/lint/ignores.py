@@ -98,7 +98,9 @@ def faults(
             if code not in diagnostics.LINT_CODES and code not in diagnostics.CODES
         ]
         if unused or unknown or not each.codes:
-            yield _useless(each, [*unused, *unknown], texts[each.span.file])
+            elsewhere = {other.code for other in found if other.span.file == each.span.file}
+            is_stale = bool(unused) and not unknown and elsewhere.isdisjoint(unused)
+            yield _useless(each, [*unused, *unknown], texts[each.span.file], is_stale=is_stale)
         elif not each.reason:
             yield diagnostics.Diagnostic(
                 "PS803",
@@ -108,7 +110,14 @@ def faults(
             )
 
 
-def _useless(each: Ignore, codes: Sequence[str], text: source.SourceText) -> diagnostics.Diagnostic:
+def _useless(
+    each: Ignore, codes: Sequence[str], text: source.SourceText, *, is_stale: bool
+) -> diagnostics.Diagnostic:
+    """Return what to say of codes that silence nothing.
+
+    Taking them out is safe only if they are stale: a misspelt code, or one whose finding is on
+    another line of the text, was meant for something.
+    """
     named = ", ".join(f"`{code}`" for code in codes) or "nothing"
     left = [code for code in each.codes if code not in codes]
     written = text.slice(each.span)
@@ -122,5 +131,5 @@ def _useless(each: Ignore, codes: Sequence[str], text: source.SourceText) -> dia
         f"this comment ignores {named}, which nothing here reports",
         each.span,
         help="leave it out",
-        fix=diagnostics.Fix((edit,), safe=True),
+        fix=diagnostics.Fix((edit,), safe=is_stale),
     )

@@ -81,3 +81,51 @@ def test_an_endless_word_is_not_echoed_whole(place: str) -> None:
     (finding,) = checker.check([source.SourceText("x.policy", text)]).diagnostics
     assert "1111…" in finding.message
     assert len(finding.message) + len(finding.label) + len(finding.help) < 300
+
+
+@pytest.mark.parametrize(
+    "text, sign, line, column",
+    [
+        pytest.param("version 1\n// all pods\npolicy a { for pods }", "//", 2, 1, id="item"),
+        pytest.param("policy a {\n  for pods\n  // x y\n}", "//", 3, 3, id="statement"),
+        pytest.param(
+            "policy a {\n  for pods\n  reject when free(cpu) < 2 // keep some\n}",
+            *("//", 3, 29),
+            id="behind-a-number",
+        ),
+        pytest.param("policy a {\n  /* two\n  lines */\n  for pods\n}", "/*", 2, 3, id="block"),
+        pytest.param(
+            "policy a {\n  for pods\n  reject when free(cpu) < 2 -- keep some\n}",
+            *("--", 3, 29),
+            id="sql",
+        ),
+        pytest.param("policy a {\n  ; all of them\n  for pods\n}", ";", 2, 3, id="ini"),
+    ],
+)
+def test_a_comment_of_another_language_is_one_finding(
+    text: str, sign: str, line: int, column: int
+) -> None:
+    """It is called a comment, at its sign, and everything around it is still checked."""
+    (finding,) = checker.check([source.SourceText("x.policy", text)]).diagnostics
+    assert finding.message == f"`{sign}` does not begin a comment"
+    assert finding.help == "comments begin with `#` and end with the line"
+    assert (finding.span.line, finding.span.column) == (line, column)
+    (_, other) = checker.check(
+        [source.SourceText("x.policy", text + "\npolicy b { for pods where a Inn (b) }")]
+    ).diagnostics
+    assert "Inn" in other.message
+
+
+def test_an_operator_that_kubernetes_lacks_is_said_exactly() -> None:
+    """`Ge 5` and `Le 5` are other whole numbers with Gt and Lt; a name cannot be counted."""
+    helps = []
+    for operator, value in (("Ge", "5"), ("Le", "5"), ("Gte", "limit")):
+        text = f"policy a {{ for pods nodeAffinity required cores {operator} {value} }}"
+        (finding,) = checker.check([source.SourceText("x.policy", text)]).diagnostics
+        assert finding.message == f"there is no operator `{operator}`"
+        helps.append(finding.help)
+    assert helps == [
+        "write `Gt 4`: of whole numbers it is the same as `>= 5`",
+        "write `Lt 6`: of whole numbers it is the same as `<= 5`",
+        "write `>=`",
+    ]

@@ -7,7 +7,7 @@ import urllib.parse
 from typing import Any
 
 import policysched
-from policysched.lang import code_pages, diagnostics
+from policysched.lang import code_pages, diagnostics, fixes
 from policysched.lint import linter
 from policysched.lint.formats import places
 
@@ -82,19 +82,19 @@ def _result(
             for each in finding.secondary
         ]
     edits = places.edits(finding.fix, report.texts)
-    if edits:
-        result["fixes"] = [_fix(finding, edits)]
+    if edits and finding.fix is not None:
+        result["fixes"] = [_fix(fixes.title(finding.fix, report.texts), edits)]
     return result
 
 
-def _fix(finding: diagnostics.Diagnostic, edits: list[tuple[places.Place, str]]) -> dict[str, Any]:
+def _fix(title: str, edits: list[tuple[places.Place, str]]) -> dict[str, Any]:
     changes: dict[str, list[dict[str, Any]]] = {}
     for place, replacement in edits:
         changes.setdefault(place.file, []).append(
             {"deletedRegion": _region(place), "insertedContent": {"text": replacement}}
         )
     return {
-        "description": {"text": finding.help or "fix it"},
+        "description": {"text": title},
         "artifactChanges": [
             {"artifactLocation": _artifact(file), "replacements": replacements}
             for file, replacements in changes.items()

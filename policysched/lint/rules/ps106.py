@@ -57,7 +57,7 @@ def _finding(value: syntax_expr.Value) -> diagnostics.Diagnostic:
         value.span,
         notes=("labels have texts; only `Gt` and `Lt` compare numbers",),
         help=f'write `"{value.text}"` if that text is meant',
-        fix=diagnostics.Fix((edit,), safe=True),
+        fix=diagnostics.Fix((edit,), safe=False),
     )
 
 

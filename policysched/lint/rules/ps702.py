@@ -29,7 +29,7 @@ def _finding(
             "Karmada chooses clusters by the constraint on clusters, in each group that it takes",
         ),
         help=f"add `spreadConstraint by cluster minGroups {spread.min_groups}`",
-        fix=diagnostics.Fix((edit,), safe=True),
+        fix=diagnostics.Fix((edit,), safe=False),
     )
 
 

@@ -22,7 +22,9 @@ def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
             "this text is not in canonical form",
             _first_line(text, start, end),
             help="`policysched fmt` writes it",
-            fix=diagnostics.Fix((diagnostics.Edit(span, replacement),), safe=True),
+            fix=diagnostics.Fix(
+                (diagnostics.Edit(span, replacement),), safe=True, title="Format this text"
+            ),
         )
 
 
@@ -41,4 +43,4 @@ def _first_line(text: source.SourceText, start: int, end: int) -> source.Span:
     return text.span(start, end if newline < 0 else newline)
 
 
-RULE = rule.Rule("PS802", diagnostics.Severity.WARNING, _check)
+RULE = rule.Rule("PS802", diagnostics.Severity.INFO, _check)

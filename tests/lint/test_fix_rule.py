@@ -1,0 +1,211 @@
+"""The rule of fixes: one is safe only if the text that it replaces has exactly one reading."""
+
+from __future__ import annotations
+
+import ast
+import pathlib
+import re
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+from policysched.lang import checker, diagnostics, fixes, source
+from policysched.language_server import actions, programs
+from policysched.lint import fixing, settings
+from tests.lint import cases
+
+PACKAGE = pathlib.Path(diagnostics.__file__).parents[1]
+ACTION = re.compile(r"(Replace `.+` by `.+`|Insert `.+`|Remove `.+`|Format this text)\Z", re.DOTALL)
+METRIC = "metric m: ratio = `x` node n missing allow missing score 0\n"
+MAKERS = {"Fix", "respelt", "_replacement", "_quotes", "_in_parentheses", "_in_our_words"}
+"""Functions that make a fix."""
+
+
+def pods(rest: str) -> str:
+    """Return a policy about all pods."""
+    return f"{METRIC}policy a {{\n  for pods\n  {rest}\n}}\n"
+
+
+SAFE = {
+    "an operator with a doubled letter": (
+        "policy a {\n  for pods where app Inn (web)\n}\n",
+        "Replace `Inn` by `In`",
+    ),
+    "a long keyword": (pods("tolerat x"), "Replace `tolerat` by `tolerate`"),
+    "a doubled letter": (
+        pods("nodeAfinity required a Exists"),
+        "Replace `nodeAfinity` by `nodeAffinity`",
+    ),
+    "case": (pods("nodeaffinity required a Exists"), "Replace `nodeaffinity` by `nodeAffinity`"),
+    "a word of a few": (pods("mode enforced"), "Replace `enforced` by `enforce`"),
+    "a taint effect": (pods("tolerate x:NoSchedul"), "Replace `NoSchedul` by `NoSchedule`"),
+    "a list of one": (pods("nodeAffinity required a In b"), "Replace `b` by `(b)`"),
+    "and": (pods("nodeAffinity required a = b && c = d"), "Replace `&&` by `and`"),
+    "or": (pods("nodeAffinity required a = b || c = d"), "Replace `||` by `or`"),
+    "not": (pods("nodeAffinity required !(a = b)"), "Replace `!` by `not`"),
+    "an end mark": (pods("tolerate x;"), "Remove `;`"),
+    "a colon of YAML": (pods("nodeAffinity preferred a = b weight: 5"), "Remove `:`"),
+    "an image": (
+        "policy a {\n  for pods where image = repo:5000/nginx:1.25\n}\n",
+        'Replace `repo:5000/nginx:1.25` by `"repo:5000/nginx:1.25"`',
+    ),
+    "a resource": (
+        pods("reject when free(nvidia.com/gpu) = 1"),
+        'Replace `nvidia.com/gpu` by `"nvidia.com/gpu"`',
+    ),
+    "a resource among others": (
+        pods("score LeastAllocated(cpu: 1, nvidia.com/gpu: 2) weight 5"),
+        'Replace `nvidia.com/gpu` by `"nvidia.com/gpu"`',
+    ),
+    "a word of manifests": (
+        pods("nodeAffinity requiredDuringSchedulingIgnoredDuringExecution: a = b"),
+        "Replace `requiredDuringSchedulingIgnoredDuringExecution:` by `required`",
+    ),
+    "a statement of manifests": (pods("tolerations x"), "Replace `tolerations` by `tolerate`"),
+    "a selector of manifests": (
+        pods("podAffinity required labelSelector app = web topologyKey zone"),
+        "Replace `labelSelector` by `pods where`",
+    ),
+}
+"""Every kind of replacement of `check` that has one reading; all of them were read by a person."""
+
+UNSAFE = {
+    "Ge": (pods("nodeAffinity required cores Ge 5"), "Replace `Ge 5` by `Gt 4`"),
+    "Le": (pods("nodeAffinity required cores Le 5"), "Replace `Le 5` by `Lt 6`"),
+    "asc": (pods("score m asc"), "Replace `asc` by `as`"),
+    "a short operator": (pods("nodeAffinity required a exist"), "Replace `exist` by `Exists`"),
+    "a word of another place": (
+        pods("podAffinity required self namespace (x) topologyKey zone"),
+        "Replace `namespace` by `namespaces`",
+    ),
+    "a short unit": ("metric m: ratios = `x` node n\n", "Replace `ratios` by `ratio`"),
+    "a comma": (pods("nodeAffinity required a = b, c = d"), "Replace `,` by `and`"),
+    "a dangling comma": (pods("nodeAffinity required a = b,\n  tolerate x"), "Remove `,`"),
+    "several values": (pods("nodeAffinity required a In b, c"), "Replace `b` by `(b)`"),
+    "mixed connectives": (
+        pods("nodeAffinity required a = b and c = d or e = f"),
+        "Replace `a = b and c = d` by `(a = b and c = d)`",
+    ),
+    "not without parentheses": (
+        pods("nodeAffinity required !disk Exists"),
+        "Replace `!` by `not`",
+    ),
+    "a word that was to be required always": (
+        pods("nodeAffinity requiredDuringSchedulingRequiredDuringExecution a = b"),
+        "Replace `requiredDuringSchedulingRequiredDuringExecution` by `required`",
+    ),
+    "a label called as a word of manifests": (
+        "policy a {\n  for pods where preference high\n}\n",
+        "Remove `preference`",
+    ),
+    "a name of nodes in a manifest": (
+        pods("nodeAffinity required matchFields: metadata.name In (b)"),
+        "Remove `matchFields:`",
+    ),
+    "a division": (pods("reject when min(a.b/c, 2) > 1"), 'Replace `a.b/c` by `"a.b/c"`'),
+    "a comment": (pods("// all pods"), "Replace `//` by `#`"),
+    "a share": (pods("reject when m > 80"), "Replace `80` by `80%`"),
+    "a fraction": (pods("nodeAffinity required a Lt 7.5"), "Replace `7.5` by `8`"),
+    "a name": (
+        "let hot = 5\npolicy a {\n  for pods\n  reject when free(cpu) > hat\n}\n",
+        "Replace `hat` by `hot`",
+    ),
+    "a unit": (pods("reject when free(memory) < 4GiB"), "Replace `4GiB` by `4Gi`"),
+    "a topology": (
+        pods("podAntiAffinity required self"),
+        "Insert `topologyKey kubernetes.io/hostname`",
+    ),
+    "missing data": (pods("reject when label(x) > 8"), "Insert `missing allow`"),
+    "a weight": (pods("nodeAffinity required a Exists weight 5"), "Remove `weight 5`"),
+    "a query": ("metric m: ratio = `avg(x)` node n missing allow\n", "Insert `by (n)`"),
+    "an open block": ("policy a {\n  for pods\n", "Insert `}`"),
+}
+"""What `check` suggests: a guess, a choice, or another meaning."""
+
+SAFE_RULES = {"PS203", "PS215", "PS311", "PS407", "PS802", "PS803"}
+"""Rules of lint whose fixes keep every decision."""
+ANCHORS = METRIC.replace("`x`", '`x{job=~"^a.c$"}`')
+"""What PS407 mends besides the examples of its page."""
+
+
+def found(text: str) -> tuple[checker.CheckResult, list[diagnostics.Fix]]:
+    """Return what check says of a text, and its fixes."""
+    result = checker.check([source.SourceText("x.policy", text)])
+    return result, [each.fix for each in result.diagnostics if each.fix is not None]
+
+
+@pytest.mark.parametrize("text, title", SAFE.values(), ids=SAFE.keys())
+def test_a_safe_fix_of_check_leads_to_a_text_that_compiles(text: str, title: str) -> None:
+    """Its one reading is the one that was reviewed, and the text has no errors with it."""
+    result, (fix,) = found(text)
+    assert (fixes.title(fix, result.texts), fix.safe) == (title, True)
+    fixed = fixing.apply(text, fix.edits)
+    assert checker.check([source.SourceText("x.policy", fixed)]).program is not None
+
+
+@pytest.mark.parametrize("text, title", UNSAFE.values(), ids=UNSAFE.keys())
+def test_what_has_several_readings_is_never_applied_unasked(text: str, title: str) -> None:
+    """Neither `lint --fix` nor an editor that saves changes the text; the title says the edit."""
+    result, (fix,) = found(text)
+    assert (fixes.title(fix, result.texts), fix.safe) == (title, False)
+    given = source.SourceText("x.policy", text)
+    assert fixing.fix([given], {}, settings.Settings(), also_unsafe=False) == [given]
+    program = programs.Program((given,))
+    assert list(actions.fix_all(program, "x.policy")) == []
+    (offered, *_) = actions.actions(program, "x.policy", 0, len(text))
+    assert offered.title.startswith(title)
+    assert "unsafe" in offered.title
+
+
+@pytest.mark.parametrize("code", cases.CODES)
+def test_safe_fixes_of_lint_are_those_that_were_reviewed(code: str) -> None:
+    """Only rules about what says nothing have them; a fix is an action in words of the text."""
+    text = cases.text(code, "failing.policy") + (ANCHORS if code == "PS407" else "")
+    result = cases.checked(text)
+    chosen = settings.Settings(select=(code,) if code != "PS803" else ())
+    for finding in cases.lint(code, text, chosen):
+        if finding.fix is not None and finding.code == code:
+            assert ACTION.match(fixes.title(finding.fix, result.texts))
+            assert finding.fix.safe is (code in SAFE_RULES)
+
+
+def test_a_misspelt_or_misplaced_ignore_is_not_removed_unasked() -> None:
+    """Such a comment was meant for something: the code is unknown, or its finding is elsewhere."""
+    text = pods("tolerate x  # policysched: ignore[PS2O8] why\n  nodeAffinity required p != q")
+    for wrong in (text, text.replace("PS2O8", "PS208")):
+        (finding,) = cases.lint("PS803", wrong, settings.Settings(select=("PS803", "PS208")))[:1]
+        assert finding.code == "PS803"
+        assert finding.fix is not None
+        assert not finding.fix.safe
+
+
+def makers() -> Iterator[tuple[str, str]]:
+    """Yield the file and name of every function that makes a fix."""
+    for file in sorted(PACKAGE.glob("l*/**/*.py")):
+        for function in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(function, ast.FunctionDef):
+                calls = [each for each in ast.walk(function) if isinstance(each, ast.Call)]
+                names = {getattr(each.func, "attr", getattr(each.func, "id", "")) for each in calls}
+                if names & MAKERS:
+                    yield str(file), function.name
+
+
+def test_the_tables_have_every_place_that_makes_a_fix(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A fix that no table knows has not been reviewed."""
+    seen: set[tuple[str, str]] = set()
+    make = diagnostics.Fix.__init__
+
+    def record(self: diagnostics.Fix, *args: object, **named: object) -> None:
+        frame = sys._getframe(1)
+        while frame.f_back is not None and frame.f_code.co_filename.startswith(str(PACKAGE)):
+            seen.add((frame.f_code.co_filename, frame.f_code.co_name))
+            frame = frame.f_back
+        make(self, *args, **named)  # type: ignore[arg-type] # as they were given
+
+    monkeypatch.setattr(diagnostics.Fix, "__init__", record)
+    for text, _ in (*SAFE.values(), *UNSAFE.values()):
+        found(text)
+    for code in cases.CODES:
+        test_safe_fixes_of_lint_are_those_that_were_reviewed(code)
+    assert set(makers()) - seen == set()
