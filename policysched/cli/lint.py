@@ -219,7 +219,7 @@ def _lint(
     if shown:
         output.write(shown, stream)
     if asked.form in finding_formats.FOR_PEOPLE:
-        _write_summary(report)
+        _write_summary(report, asked.params)
     if result.program is None:
         return errors.EXIT_WRONG_INPUT
     fails = any(settings.is_at_least(each.severity, asked.fail_level) for each in report.findings)
@@ -248,9 +248,17 @@ def _fix(
         )
     new = {text.name: text.text for text in fixed}
     if args.diff:
-        return errors.EXIT_FINDINGS if lint_fixes.show(files, new) else errors.EXIT_OK
+        return max(lint_fixes.show(files, new), _refuse_errors(asked, fixed))
     stream = sys.stderr if any(file.is_stdin for file in files) else None
     return _lint(asked, lint_fixes.write(files, new), known, stream)
+
+
+def _refuse_errors(asked: _Asked, texts: Sequence[source.SourceText]) -> int:
+    """Print the errors that fixes leave, without which nothing is fixed; return the exit code."""
+    if asked.check(texts).program is not None:
+        return errors.EXIT_OK
+    form = asked.form if asked.form in finding_formats.FOR_PEOPLE else finding_formats.FULL
+    return _lint(dataclasses.replace(asked, form=form), texts, _Known(None, None), sys.stderr)
 
 
 def _settings(args: argparse.Namespace) -> tuple[settings.Settings, diagnostics.Severity]:
@@ -285,13 +293,14 @@ def _codes(option: str | None, name: str) -> tuple[str, ...]:
         raise errors.UsageError(str(error)) from None
 
 
-def _write_summary(report: linter.Report) -> None:
+def _write_summary(report: linter.Report, params: Mapping[str, str]) -> None:
     from policysched.lang import rendering  # noqa: PLC0415 - `--help` does without
+    from policysched.lint import fixing  # noqa: PLC0415 - as above
 
     parts = [rendering.summary(report.findings) or "no findings"]
     if report.silenced:
         parts.append(f"{report.silenced} ignored")
-    fixable = sum(each.fix is not None and each.fix.safe for each in report.findings)
+    fixable = fixing.count_safe(list(report.texts.values()), report.findings, params)
     if fixable:
         parts.append(f"{fixable} fixable by --fix")
     output.write(", ".join(parts), sys.stderr)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
+from policysched import errors
 from policysched.cli import output, rewriting
 
 if TYPE_CHECKING:
@@ -16,15 +17,17 @@ if TYPE_CHECKING:
 _HOW = "fixed"
 
 
-def show(files: Iterable[policy_sources.PolicyFile], fixed: Mapping[str, str]) -> bool:
-    """Print what fixes would change; return whether they would change anything."""
-    has_changed = False
+def show(files: Iterable[policy_sources.PolicyFile], fixed: Mapping[str, str]) -> int:
+    """Print what fixes would change; return the exit code, 2 if a text cannot be edited."""
+    exit_code = errors.EXIT_OK
     for file in files:
-        content = _content(file, fixed)
-        if content is not None:
-            has_changed = True
+        content, is_whole = rewriting.with_texts(file, fixed)
+        if content != file.content:
+            exit_code = max(exit_code, errors.EXIT_FINDINGS)
             sys.stdout.writelines(rewriting.diff(file, content, _HOW))
-    return has_changed
+        if not is_whole:
+            exit_code = errors.EXIT_WRONG_INPUT
+    return exit_code
 
 
 def write(

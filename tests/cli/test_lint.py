@@ -295,3 +295,52 @@ def test_rules_about_clusters_need_one(
     code, out, err = lint(capsys, "web.policy", "--cluster", "none.json")
     assert (code, out) == (errors.EXIT_WRONG_INPUT, "")
     assert err == "policysched: none.json: cannot be read: No such file or directory\n"
+
+
+@pytest.mark.parametrize("option", ["--diff", "--fix"])
+def test_a_text_that_does_not_compile_is_refused_with_its_errors(
+    folder: pathlib.Path, capsys: pytest.CaptureFixture[str], option: str
+) -> None:
+    """Nothing is shown or written, no fix is promised, and the exit code says so."""
+    broken = GOOD.replace("app = web", "app = web && a = b") + "policy x {"
+    (folder / "web.policy").write_text(broken)
+    code, out, err = lint(capsys, "web.policy", option)
+    assert code == errors.EXIT_WRONG_INPUT
+    assert "is never closed" in out + err
+    assert "3 errors\n" in err
+    assert "fixable" not in err
+    assert (folder / "web.policy").read_text() == broken
+
+
+def test_diff_shows_what_makes_a_text_compile(
+    folder: pathlib.Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A text whose errors all have safe fixes is changed by --fix, and --diff shows how."""
+    (folder / "web.policy").write_text(GOOD.replace("In (", "Inn ("))
+    code, out, _ = lint(capsys, "web.policy")
+    assert code == errors.EXIT_WRONG_INPUT
+    code, out, _ = lint(capsys, "web.policy", "--diff")
+    assert code == errors.EXIT_FINDINGS
+    assert "+  nodeAffinity required gpu In (a100)" in out
+
+
+def test_a_fix_that_cannot_be_written_is_not_promised(
+    folder: pathlib.Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A folded text is left as it is: it is not counted, and --diff ends as `fmt --diff` does."""
+    folded = MANIFEST.format(style=">-\n" + "".join(f"    {x}\n\n" for x in REDUNDANT.split("\n")))
+    (folder / "web.yaml").write_text(folded)
+    code, _, err = lint(capsys, "web.yaml", "--select", "PS203")
+    assert (code, err) == (errors.EXIT_FINDINGS, "1 warning\n")
+    code, _, err = lint(capsys, "web.yaml", "--select", "PS203", "--diff")
+    assert code == errors.EXIT_WRONG_INPUT
+    assert "is left as it is" in err
+
+
+def test_formatting_alone_fails_nothing(
+    folder: pathlib.Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The layout of a text is information, unless the settings say otherwise."""
+    (folder / "web.policy").write_text(GOOD.replace("\n  ", "\n\n\n  ", 1))
+    assert lint(capsys, "web.policy")[::2] == (errors.EXIT_OK, "1 info, 1 fixable by --fix\n")
+    assert lint(capsys, "web.policy", "--fail-level", "info")[0] == errors.EXIT_FINDINGS
