@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from collections.abc import Mapping
+from typing import Any, Literal, NamedTuple, cast
 
 import msgspec
 
-from policysched import errors
+from policysched.lang import spelling
 
 NAME = "policysched"
 MAX_DELAY_MILLISECONDS = 10_000
+_DELAY = "delayMilliseconds"
+_OF_CLIENTS = frozenset({"command", "trace"})
+"""Settings of the section that are the client's own: VS Code sends all of it."""
 
 
-class Options(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+class Options(msgspec.Struct, frozen=True, rename="camel"):
     """Settings; all of them may be left out.
 
     Attributes:
@@ -32,21 +36,38 @@ class Options(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields
     delay_milliseconds: int = 150
 
 
-def decode(raw: Any) -> Options:  # noqa: ANN401 - whatever the client has sent
-    """Return the settings in what a client has sent: by themselves, or below their name.
+class Decoded(NamedTuple):
+    """Settings, and what was wrong with others, which count as left out."""
 
-    Raises:
-        InputError: they are not settings of this server.
-    """
-    if isinstance(raw, dict) and isinstance(raw.get(NAME), dict):
+    options: Options
+    problems: tuple[str, ...] = ()
+
+
+def decode(raw: Any) -> Decoded:  # noqa: ANN401 - whatever the client has sent
+    """Return the settings in what a client has sent: by themselves, or below their name."""
+    if isinstance(raw, dict) and NAME in raw:
         raw = raw[NAME]
-    sent = raw if isinstance(raw, dict) else {}
-    given = {key: value for key, value in sent.items() if value not in (None, "", {})}
+    if not isinstance(raw, dict):
+        is_empty = raw in (None, "", [])
+        return Decoded(Options(), () if is_empty else ("the settings are no object",))
+    sent = {str(key): value for key, value in raw.items() if value not in (None, "", {})}
+    given = {key: value for key, value in sent.items() if key not in _OF_CLIENTS}
+    fields = {each.encode_name: each.type for each in msgspec.structs.fields(Options)}
+    wrong = {key: _problem(key, value, fields) for key, value in given.items()}
+    right = {key: value for key, value in given.items() if not wrong[key]}
+    problems = tuple(problem for problem in wrong.values() if problem)
+    return Decoded(msgspec.convert(right, Options), problems)
+
+
+def _problem(key: str, value: object, fields: Mapping[str, Any]) -> str:
+    """Return why a setting is not used, or ""."""
+    if key not in fields:
+        near = spelling.did_you_mean(key, fields)
+        return f"there is no setting `{key}`" + (near and f", {near}")
     try:
-        options = msgspec.convert(given, Options)
+        msgspec.convert(value, fields[key])
     except msgspec.ValidationError as error:
-        raise errors.InputError("settings", str(error)) from error
-    if not 0 <= options.delay_milliseconds <= MAX_DELAY_MILLISECONDS:
-        problem = f"`delayMilliseconds` is not between 0 and {MAX_DELAY_MILLISECONDS}"
-        raise errors.InputError("settings", problem)
-    return options
+        return f"the setting `{key}` is not used: {error}"
+    if key == _DELAY and not 0 <= cast("int", value) <= MAX_DELAY_MILLISECONDS:
+        return f"the setting `{key}` is not used: it is not between 0 and {MAX_DELAY_MILLISECONDS}"
+    return ""

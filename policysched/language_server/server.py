@@ -21,7 +21,6 @@ from pygls.protocol import language_server
 
 import policysched
 from policysched import clock as clocks
-from policysched import errors
 from policysched.app import logs
 from policysched.language_server import (
     completion,
@@ -147,12 +146,10 @@ class Server(pygls_server.LanguageServer):
     # ------------------------------------------------------------------------ settings
 
     def configure(self, sent: Any) -> None:  # noqa: ANN401 - whatever the client has sent
-        """Take settings, and read what they name in the background."""
-        try:
-            wanted = options.decode(sent)
-        except errors.InputError as error:
-            self.warn(str(error))
-            return
+        """Take settings, and read what they name in the background; wrong ones are left out."""
+        wanted, problems = options.decode(sent)
+        for problem in problems:
+            self.warn(problem)
         if wanted != self.files.options:
             self.files.options = wanted
             self.files.reconsider()
@@ -206,7 +203,8 @@ class Server(pygls_server.LanguageServer):
             self.workspace_code_lens_refresh(None)
 
     def warn(self, problem: str) -> None:
-        """Tell the user what is wrong with settings."""
+        """Log and show what is wrong with settings."""
+        _LOG.warning("settings: %s", problem)
         message = types.ShowMessageParams(types.MessageType.Warning, f"policysched: {problem}")
         self.window_show_message(message)
 

@@ -8,7 +8,6 @@ import pathlib
 import pytest
 
 from policysched import clock as clocks
-from policysched import errors
 from policysched.lang import checker, diagnostics, source, syntax_words
 from policysched.language_server import (
     actions,
@@ -444,24 +443,41 @@ def test_settings_of_paths_know_manifests(tmp_path: pathlib.Path) -> None:
 @pytest.mark.parametrize(
     "raw, problem",
     [
-        ({"cluster": 5}, "cluster"),
-        ({"program": "galaxy"}, "galaxy"),
-        ({"delayMilliseconds": -1}, "delayMilliseconds"),
-        ({"policysched": {"colour": "blue"}}, "colour"),
+        ({"cluster": 5}, "the setting `cluster` is not used: Expected `str | null`, got `int`"),
+        (
+            {"program": "galaxy"},
+            "the setting `program` is not used: Invalid enum value 'galaxy'",
+        ),
+        (
+            {"delayMilliseconds": -1},
+            "the setting `delayMilliseconds` is not used: it is not between 0 and 10000",
+        ),
+        ({"colour": "blue"}, "there is no setting `colour`"),
+        ({"clustr": "x"}, "there is no setting `clustr`, did you mean `cluster`?"),
     ],
 )
-def test_wrong_settings_are_one_error(raw: dict[str, object], problem: str) -> None:
-    """They name what is wrong."""
-    with pytest.raises(errors.InputError, match=problem):
-        options.decode(raw)
+def test_a_wrong_setting_costs_no_other_one(raw: dict[str, object], problem: str) -> None:
+    """It is one warning, and what else was sent is used."""
+    expected = options.Decoded(options.Options(prometheus="http://p"), (problem,))
+    assert options.decode(raw | {"prometheus": "http://p"}) == expected
+    assert options.decode({"policysched": raw | {"prometheus": "http://p"}}) == expected
+
+
+@pytest.mark.parametrize("raw", [[1], "x", 5, {"policysched": 3}])
+def test_settings_that_are_no_object_are_a_warning(raw: object) -> None:
+    """Nothing of them can be used, and the server starts as without."""
+    problems = ("the settings are no object",)
+    assert options.decode(raw) == options.Decoded(options.Options(), problems)
 
 
 def test_settings_may_stand_below_their_name() -> None:
     """As editors send them; what is empty is not set."""
-    expected = options.Options(cluster="c.json")
+    expected = options.Decoded(options.Options(cluster="c.json"))
     assert options.decode({"policysched": {"cluster": "c.json", "context": None}}) == expected
     assert options.decode({"cluster": "c.json", "prometheus": ""}) == expected
-    assert options.decode(None) == options.Options()
+    assert options.decode(None) == options.Decoded(options.Options())
+    of_client = {"command": ["policysched", "lsp"], "trace": {"server": "off"}}
+    assert options.decode({"policysched": {"cluster": "c.json"} | of_client}) == expected
 
 
 def test_words_of_policies_are_proposed_without_a_cluster() -> None:

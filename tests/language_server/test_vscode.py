@@ -110,7 +110,7 @@ def test_settings_are_those_of_the_server() -> None:
     known = {field.encode_name for field in msgspec.structs.fields(options.Options)}
     assert offered == known - {"delayMilliseconds"}
     defaults = {name: properties[f"policysched.{name}"]["default"] for name in offered}
-    assert options.decode(defaults) == options.Options()
+    assert options.decode(defaults) == options.Decoded(options.Options())
     client = (FOLDER / "client" / "extension.js").read_text(encoding="utf-8")
     assert [name for name in offered if f'"{name}"' not in client] == []
 
