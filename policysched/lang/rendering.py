@@ -18,6 +18,8 @@ from policysched.lang import diagnostics, source
 _WIDE = ("W", "F")
 _UNSEEN = ("Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp")
 """Unicode categories of what is no character to look at; some end lines or turn their direction."""
+_WITHOUT_WIDTH = ("Mn", "Me")
+"""Unicode categories of what is drawn over the character before it."""
 _MAX_SNIPPET = 160
 """Longest part of a source line that is shown; more would wrap and misplace the caret."""
 
@@ -61,7 +63,8 @@ def _secondary(
     if mark.span.file != primary.file:
         return [f"  ::: {_where(mark.span, texts)}", *_snippet(text, mark, "-", width)]
     lines = _snippet(text, mark, "-", width)
-    return lines[1:] if mark.span.line == primary.line else lines
+    is_below = mark.span.line == primary.line and len(text.line(mark.span.line)) <= _MAX_SNIPPET
+    return lines[1:] if is_below else lines  # of a longer line another part may be shown
 
 
 def _where(span: source.Span, texts: Mapping[str, source.SourceText]) -> str:
@@ -85,11 +88,11 @@ def _snippet(text: source.SourceText, mark: diagnostics.Label, sign: str, width:
     before = _visible(line[cut:start])
     under = _visible(line[start : min(end, cut + _MAX_SNIPPET)])
     padding = "".join("\t" if char == "\t" else " " * _columns(char) for char in before)
-    carets = sign * max(sum(_columns(char) for char in under), 1)
+    carets = "".join("\t" if char == "\t" else sign * _columns(char) for char in under.rstrip("\t"))
     label = f" {_visible(mark.text)}" if mark.text else ""
     return [
         f"{text.place(mark.span.start)[1]:>{width}} | {shown}".rstrip(),
-        f"{' ' * width} | {padding}{carets}{label}",
+        f"{' ' * width} | {padding}{carets or sign}{label}",
     ]
 
 
@@ -101,7 +104,7 @@ def _visible(text: str) -> str:
 
 
 def _columns(char: str) -> int:
-    if unicodedata.combining(char):
+    if unicodedata.category(char) in _WITHOUT_WIDTH:
         return 0
     return 2 if unicodedata.east_asian_width(char) in _WIDE else 1
 

@@ -23,7 +23,7 @@ _LEXEME = re.compile(
       | (?P<promql>`[^`]*`)
       | (?P<open_promql>`)
       | (?P<word>[A-Za-z0-9_][A-Za-z0-9_./-]*%?)
-      | (?P<sign>&&|\|\||==|!=|<=|>=|\$\{?|[^\s])""",
+      | (?P<sign>&&|\|\||==|!=|<=|>=|\$\{?|[^ \t\r\n])""",
     re.VERBOSE,
 )
 _BLOCK_WORDS = frozenset({"policy", "clusterPolicy", "profile"})

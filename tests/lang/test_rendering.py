@@ -32,6 +32,9 @@ def test_the_caret_stands_below_the_word() -> None:
         pytest.param("\tab", 1, 3, "  | \t^^", id="tab"),
         pytest.param("中a", 1, 2, "  |   ^", id="wide"),
         pytest.param("e\u0301a", 2, 3, "  |  ^", id="combining"),
+        pytest.param("a\ufe0fb", 2, 3, "  |  ^", id="variation"),
+        pytest.param("ab\tcd e", 1, 5, "  |  ^\t^^", id="tab-inside"),
+        pytest.param("\t", 0, 1, "  | ^", id="tab-alone"),
         pytest.param("a\x1b[31mb", 6, 7, "  |       ^", id="control"),
         pytest.param("ab", 2, 2, "  |   ^", id="end"),
         pytest.param("ab\ncd", 1, 5, "  |  ^", id="several-lines"),
@@ -51,6 +54,27 @@ def test_a_long_line_is_cut_around_the_word() -> None:
     assert max(map(len, lines)) < 200
     at = lines[3].index("^^")
     assert lines[2][at : at + 2] == "XY"
+
+
+def test_a_second_place_on_a_cut_line_has_a_line_of_its_own() -> None:
+    """Its part of a long line is another one, so the first would be marked at a wrong place."""
+    text = source.SourceText("x.policy", "let xy = 5 " + "let z = 6 " * 20 + "let xy = 7")
+    found = checker.check([text]).diagnostics
+    finding = next(each for each in found if each.message == "the name `xy` is defined twice")
+    lines = rendering.render(finding, {"x.policy": text}).split("\n")[2:6]
+    marked = [
+        shown[mark.index(sign) :][:2]
+        for shown, mark, sign in ((*lines[:2], "^"), (*lines[2:], "-"))
+    ]
+    assert marked == ["xy", "xy"]
+
+
+@pytest.mark.parametrize("char", ["\u00a0", "\u2028", "\f", "\u3000"])
+def test_a_blank_that_the_language_does_not_have_is_the_place(char: str) -> None:
+    """It separates nothing, and looks like what does: the caret is below it, not behind it."""
+    text = source.SourceText("x.policy", f"policy a {{ for pods{char}where a = b }}")
+    finding = checker.check([text]).diagnostics[0]
+    assert (finding.span.start, finding.span.end) == (19, 20)
 
 
 def test_a_second_place_in_another_text_names_it() -> None:
