@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import json
 import logging
-import re
 import sys
 import types
 from typing import Literal, TextIO, TypeAlias
 
 from policysched import clock as clocks
-from policysched.app import redaction
+from policysched.app import control_characters, redaction
 
 LEVELS = ("debug", "info", "warning", "error")
 Form: TypeAlias = Literal["text", "json"]
@@ -30,9 +29,6 @@ _LIBRARIES = (
     "urllib3",
 )
 """At level debug they write down requests, with headers, and bodies: nothing for a log."""
-
-_UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
-"""What ends a line, talks to a terminal or turns the direction of text around."""
 
 SECRETS = redaction.Redactor()
 """Of this process; whoever reads a secret adds it."""
@@ -61,10 +57,6 @@ def _quoted(text: str) -> str:
     return text if is_plain else json.dumps(text, ensure_ascii=False)
 
 
-def _escaped(unseen: re.Match[str]) -> str:
-    return unseen[0].encode("unicode_escape").decode()
-
-
 class _Formatter(logging.Formatter):
     def __init__(self, clock: clocks.Clock) -> None:
         super().__init__()
@@ -78,7 +70,7 @@ class _TextFormatter(_Formatter):
     """Formats a record on one line, whatever its message has; a traceback follows, set in."""
 
     def format(self, record: logging.LogRecord) -> str:
-        message = _UNSEEN.sub(_escaped, record.getMessage())
+        message = control_characters.escape_line(record.getMessage())
         line = f"{self._time()} {record.levelname} {record.name}: {message}"
         if record.exc_info:
             line += "\n" + _indented(self.formatException(record.exc_info))
@@ -87,7 +79,7 @@ class _TextFormatter(_Formatter):
 
 def _indented(trace: str) -> str:
     """Return a traceback that looks like no record, whatever the message of its error holds."""
-    lines = (_UNSEEN.sub(_escaped, line) for line in trace.split("\n"))
+    lines = (control_characters.escape_line(line) for line in trace.split("\n"))
     return "\n".join(f"  {line}" for line in lines)
 
 

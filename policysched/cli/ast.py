@@ -50,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
         raise errors.UsageError("--from-json takes no PATH and no -o: it prints policy text")
     with progress.reading("reading the tree", [args.from_json]):
         texts = list(_texts(args.from_json))
-    sys.stdout.write("".join(texts))
+    output.write_source("".join(texts))
     return errors.EXIT_OK
 
 
@@ -81,9 +81,9 @@ def _tell(text: Any, encoded: tree_text.Encoded) -> None:  # noqa: ANN401 - a so
     from policysched.lang import rendering  # noqa: PLC0415 - `--help` does without
 
     for finding in encoded.diagnostics:
-        output.write(rendering.render(finding, {text.name: text}) + "\n", sys.stderr)
+        output.write_findings(rendering.render(finding, {text.name: text}) + "\n", sys.stderr)
     if encoded.problem:
-        output.write(f"policysched: `{text.name}` has no tree: {encoded.problem}", sys.stderr)
+        output.complain(f"`{text.name}` has no tree: {encoded.problem}")
 
 
 def _lines(document: dict[str, Any]) -> Iterator[str]:

@@ -119,14 +119,14 @@ def _write(result: checker.CheckResult, form: str) -> None:
     report = linter.Report(result.diagnostics, result.texts, 0)
     shown = finding_formats.render(report, form)
     if shown:
-        output.write(shown)
+        finding_formats.write(shown, form)
 
 
 def _print(texts: Sequence[source.SourceText], result: checker.CheckResult) -> None:
     from policysched.lang import rendering  # noqa: PLC0415 - `--help` does without
 
     for finding in result.diagnostics[:_MAX_SHOWN]:
-        output.write(rendering.render(finding, result.texts) + "\n", sys.stderr)
+        output.write_findings(rendering.render(finding, result.texts) + "\n", sys.stderr)
     hidden = len(result.diagnostics) - _MAX_SHOWN
     if hidden > 0:
         output.write(f"… and {hidden:,} more", sys.stderr)

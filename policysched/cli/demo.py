@@ -15,6 +15,7 @@ import tempfile
 from typing import TYPE_CHECKING
 
 from policysched import errors
+from policysched.cli import output
 
 if TYPE_CHECKING:
     from rich import console
@@ -29,6 +30,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--speed", type=_speed, default=1.0, metavar="X", help="play X times as fast"
     )
     parser.add_argument("--plain", action="store_true", help="print text, also on a terminal")
+    parser.add_argument(
+        "-o",
+        "--output",
+        choices=(output.HUMAN, output.WIDE),
+        help="human (the default), or wide: the tables of --plain as wide as they are",
+    )
 
 
 def run(args: argparse.Namespace) -> int:

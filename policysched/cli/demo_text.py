@@ -28,9 +28,11 @@ class TextView:
         if self._has_begun:
             self._print_nodes()
         else:
-            output.write("policysched demo: the shipped policies place pods on an embedded cluster")
+            output.write_report(
+                "policysched demo: the shipped policies place pods on an embedded cluster"
+            )
         self._has_begun = True
-        output.write(f"\n{number}. {title}: {text}\n")
+        output.write_report(f"\n{number}. {title}: {text}\n")
 
     def cluster(self, nodes: Sequence[node_state.NodeState], pending: Sequence[str]) -> None:
         """Remember the nodes and who waits."""
@@ -38,16 +40,18 @@ class TextView:
 
     def decided(self, found: demo_facts.Decided) -> None:
         """Print where a pod went and why."""
-        output.write(_headline(found))
+        output.write_report(_headline(found))
         if found.node is None:
-            output.write(_reasons(found))
+            output.write_report(_reasons(found))
         elif found.runner_up is not None:
-            output.write(_points(found))
-        output.write("")
+            output.write_report(_points(found))
+        output.write_report("")
 
     def edited(self, file: str, diff: Sequence[str]) -> None:
         """Print the diff."""
-        output.write("\n".join([f"  {file} is edited:", *(_INDENT + line for line in diff), ""]))
+        output.write_report(
+            "\n".join([f"  {file} is edited:", *(_INDENT + line for line in diff), ""])
+        )
 
     async def pause(self, seconds: float) -> None:
         """Wait, unless nobody watches."""
@@ -57,7 +61,7 @@ class TextView:
     def end(self, lines: Sequence[str]) -> None:
         """Print the nodes once more, and the last words."""
         self._print_nodes()
-        output.write("\n".join(["", *lines]))
+        output.write_report("\n".join(["", *lines]))
 
     def _print_nodes(self) -> None:
         header = ("NODE", "ZONE", "CPU REQUESTED", "MEMORY", "GPU", "BUSY", "PODS")
@@ -73,9 +77,9 @@ class TextView:
             )
             for state in self._nodes
         ]
-        output.write(output.table(header, rows, "  "))
+        output.write_report(output.table(header, rows, "  "))
         if self._pending:
-            output.write(f"  pending: {' '.join(self._pending)}")
+            output.write_report(f"  pending: {' '.join(self._pending)}")
 
 
 def bar(share: float, width: int = _BAR_WIDTH, full: str = "#", empty: str = ".") -> str:

@@ -141,7 +141,7 @@ def _write_texts(reports: Iterator[explain_text.Report], args: argparse.Namespac
     for report in reports:
         if count:
             output.write("")
-        output.write(_text(report, args))
+        output.write_report(_text(report, args))
         count += 1
     if not count:
         output.write("no pods to explain")

@@ -117,7 +117,7 @@ def _write_texts(reports: Iterator[explain_binding_text.Report]) -> None:
     for report in reports:
         if count:
             output.write("")
-        output.write(explain_binding_text.text(report))
+        output.write_report(explain_binding_text.text(report))
         count += 1
     if not count:
         output.write("no bindings to explain")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from policysched.cli import explain_metrics_text, explain_text, output
+from policysched.cli import explain_metrics_text, explain_text, output, styles
 from policysched.lang import amounts, units
 
 if TYPE_CHECKING:
@@ -29,19 +29,21 @@ _ADDED = {
 
 def text(report: Report) -> str:
     """Return where a binding goes, what every cluster is told, and the steps."""
-    parts = [f"{report['binding']} {_fate(report)}", *_now(report), *_policies(report)]
+    parts = [*_fate(report), *_now(report), *_policies(report)]
     attempts = report["attempts"]
     for attempt in attempts:
         parts += _attempt(attempt, is_one_of_many=len(attempts) > 1)
     return "\n".join(parts)
 
 
-def _fate(report: Report) -> str:
+def _fate(report: Report) -> list[str]:
     if report["error"]:
-        return f"goes nowhere\n{_INDENT}{report['error']}"
+        head = styles.styled(f"{report['binding']} goes nowhere", styles.BAD)
+        return [head, _INDENT + report["error"]]
     told = targets(report["clusters"]) or "no cluster, for it has no replicas"
     via = report["observedAffinity"]
-    return f"goes to {told}" + (f", by {via}" if via else "")
+    text = f"{report['binding']} goes to {told}" + (f", by {via}" if via else "")
+    return [styles.styled(text, styles.GOOD)]
 
 
 def targets(found: Sequence[Mapping[str, Any]]) -> str:

@@ -67,7 +67,8 @@ def run(args: argparse.Namespace) -> int:
     if args.output == output.JSON:
         output.write_json_array(found)
     else:
-        output.write("\n\n".join(map(decision_text.text, found)) or "no decisions are kept")
+        text = "\n\n".join(map(decision_text.text, found))
+        output.write_report(text or "no decisions are kept")
     return errors.EXIT_OK
 
 

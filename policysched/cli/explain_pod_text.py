@@ -27,7 +27,7 @@ def text(report: Report, *, all_nodes: bool = False) -> str:
     It is about a page, whatever the size of the cluster; `all_nodes` adds a line about each node.
     """
     nodes: Mapping[str, Any] = report["nodes"]
-    parts = [f"{report['pod']} fits on {report['feasible']:,} of {len(nodes):,} nodes"]
+    parts = [explain_text.head(report)]
     parts += _placed(report)
     parts += explain_text.gate(report)
     if report["message"]:

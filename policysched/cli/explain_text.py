@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
-from policysched.cli import explain_metrics_text, output
+from policysched.cli import explain_metrics_text, output, styles
 
 Report: TypeAlias = Mapping[str, Any]
 Points: TypeAlias = Mapping[str, int | float]
@@ -21,7 +21,7 @@ _INDENT = "  "
 def pod_text(report: Report) -> str:
     """Return why each node fits or not, and the points of the best ones."""
     nodes: Mapping[str, Any] = report["nodes"]
-    parts = [f"{report['pod']} fits on {report['feasible']:,} of {len(nodes):,} nodes"]
+    parts = [head(report)]
     parts += gate(report)
     if report["message"]:
         parts.append(_INDENT + report["message"])
@@ -35,21 +35,34 @@ def pod_text(report: Report) -> str:
     return "\n".join(parts)
 
 
+def head(report: Report) -> str:
+    """Return on how many nodes a pod fits."""
+    text = f"{report['pod']} fits on {report['feasible']:,} of {len(report['nodes']):,} nodes"
+    return styles.styled(text, styles.GOOD if report["feasible"] else styles.BAD)
+
+
 def node_text(report: Report, node: str) -> str:
     """Return everything about one pod on one node."""
     verdict = report["nodes"][node]
     if verdict["ok"] and not report["scores"]:
-        head = f"{report['pod']} would fit on {node}, but is not placed"
+        head = styles.styled(
+            f"{report['pod']} would fit on {node}, but is not placed", styles.WARNING
+        )
         return "\n".join([head, *gate(report), _INDENT + report["message"]])
     if verdict["ok"]:
         ranking = _ranking(report)
         rank = ranking.index(node) + 1
         head = f"{report['pod']} fits on {node}: rank {rank:,} of {len(ranking):,} by points"
         shown = [node, *(name for name in ranking if name != node)]
-        parts = [head, *gate(report), "", score_table(report["scores"], shown)]
+        parts = [
+            styles.styled(head, styles.GOOD),
+            *gate(report),
+            "",
+            score_table(report["scores"], shown),
+        ]
         return "\n".join([*parts, *explain_metrics_text.of_node(report, node)])
     rows = [(who(failure), failure["code"], _reason(failure)) for failure in verdict["all"]]
-    head = f"{report['pod']} does not fit on {node}"
+    head = styles.styled(f"{report['pod']} does not fit on {node}", styles.BAD)
     table = output.table(("REJECTED BY", "CODE", "REASON"), rows, _INDENT)
     measured = explain_metrics_text.of_node(report, node)
     return "\n".join([head, *gate(report), "", table, *measured])

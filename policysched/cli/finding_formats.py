@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 from policysched import errors
 from policysched.cli import output
@@ -40,7 +40,7 @@ def chosen(args: argparse.Namespace) -> str:
     if args.output is None:
         return asked or FULL
     by_output = JSON if args.output == output.JSON else FULL
-    is_human = args.output == output.HUMAN and asked in FOR_PEOPLE
+    is_human = args.output != output.JSON and asked in FOR_PEOPLE
     if asked is not None and asked != by_output and not is_human:
         raise errors.UsageError(f"-o {args.output} and --format {asked} contradict each other")
     return asked or by_output
@@ -54,3 +54,11 @@ def render(report: linter.Report, form: str) -> str:
         return output.as_json(module.as_json(report))
     text: str = module.render(report)
     return text
+
+
+def write(rendered: str, form: str, stream: TextIO | None = None) -> None:
+    """Print what `render` has returned."""
+    if form in FOR_PEOPLE:
+        output.write_findings(rendered, stream)
+    else:
+        output.write(rendered, stream)

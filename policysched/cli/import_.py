@@ -65,7 +65,7 @@ def run(args: argparse.Namespace) -> int:
         if args.out is not None:
             _write(imported, args.out)
         else:
-            sys.stdout.write(imported.text)
+            output.write_source(imported.text)
     return errors.EXIT_FINDINGS if imported.warnings else errors.EXIT_OK
 
 

@@ -217,7 +217,7 @@ def _lint(
         report = linter.lint(result, asked.chosen, known.cluster, known.prometheus)
     shown = finding_formats.render(report, asked.form)
     if shown:
-        output.write(shown, stream)
+        finding_formats.write(shown, asked.form, stream)
     if asked.form in finding_formats.FOR_PEOPLE:
         _write_summary(report, asked.params)
     if result.program is None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 from policysched import errors
@@ -24,7 +23,7 @@ def show(files: Iterable[policy_sources.PolicyFile], fixed: Mapping[str, str]) -
         content, is_whole = rewriting.with_texts(file, fixed)
         if content != file.content:
             exit_code = max(exit_code, errors.EXIT_FINDINGS)
-            sys.stdout.writelines(rewriting.diff(file, content, _HOW))
+            output.write_diff(rewriting.diff(file, content, _HOW))
         if not is_whole:
             exit_code = errors.EXIT_WRONG_INPUT
     return exit_code
@@ -44,7 +43,7 @@ def write(
     for file in files:
         content = _content(file, fixed)
         if file.is_stdin:
-            sys.stdout.write(file.content if content is None else content)
+            output.write_source(file.content if content is None else content)
         elif content is not None:
             rewriting.write(file.name, file.content, content)
             output.note(f"fixed {file.name}")

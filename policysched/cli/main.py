@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, NoReturn, Protocol, TextIO, cast
 
 import policysched
 from policysched import errors
+from policysched.cli import program
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -68,6 +69,14 @@ class _Parser(argparse.ArgumentParser):
         if rest:
             self.error(f"unrecognized arguments: {' '.join(rest)}")
         return found, rest
+
+    def format_help(self) -> str:
+        """Return the help; commands in it begin as this one was called."""
+        self.description = program.rename(self.description or "")
+        self.epilog = program.rename(self.epilog or "")
+        for action in self._actions:
+            action.help = action.help and program.rename(action.help)
+        return super().format_help()
 
     def error(self, message: str) -> NoReturn:
         raise errors.UsageError(f"{message}; see `{self.prog} --help`")
@@ -126,9 +135,10 @@ def _drop(stream: TextIO) -> None:
 
 def _tell(problem: object) -> None:
     from policysched.app import logs  # noqa: PLC0415 - most commands end without a problem
+    from policysched.cli import output  # noqa: PLC0415 - as above
 
     try:
-        print(f"policysched: {logs.SECRETS.clean(str(problem))}", file=sys.stderr, flush=True)
+        output.complain(logs.SECRETS.clean(str(problem)))
     except OSError:  # nobody can be told
         _drop(sys.stderr)
 
@@ -147,12 +157,15 @@ def _run(argv: list[str]) -> int:
         return int(request.code or 0)
     if command is None:
         parser.error("a command is missing")
+    from policysched.cli import output  # noqa: PLC0415 - `--help` does without
+
+    output.choose(getattr(args, "output", None))
     return command.run(args)
 
 
 def _parsers() -> tuple[_Parser, dict[str, _Parser]]:
     """Return the parser and, by command, the still empty parser of each command."""
-    parser = _Parser(prog="policysched", description=policysched.__doc__)
+    parser = _Parser(prog=program.name(), description=policysched.__doc__)
     parser.add_argument(
         "--version", action="version", version=f"policysched {policysched.__version__}"
     )
@@ -179,5 +192,5 @@ def _load(name: str) -> _Command:
 
 def _unknown_command(name: str, known: list[str]) -> str:
     nearest = difflib.get_close_matches(name, known, n=1)
-    hint = f"did you mean `{nearest[0]}`?" if nearest else "see `policysched --help`"
+    hint = f"did you mean `{nearest[0]}`?" if nearest else f"see `{program.name()} --help`"
     return f"`{name}` is not a command; {hint}"

@@ -145,7 +145,7 @@ def tell_warnings(session: offline.Session) -> None:
 def tell(warnings: Sequence[str]) -> None:
     """Tell rendered findings that are no errors."""
     for warning in warnings:
-        output.write(warning, sys.stderr)
+        output.write_findings(warning, sys.stderr)
 
 
 def tell_unmeasured(session: offline.Session) -> None:

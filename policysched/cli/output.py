@@ -1,18 +1,23 @@
-"""How commands print: tables for people, JSON for programs, notes on stderr."""
+"""How commands print: reports for people, JSON for programs, notes on stderr."""
 
 from __future__ import annotations
 
 import argparse
-import re
+import contextlib
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TextIO
+
+from policysched.app import control_characters
+from policysched.cli import folding, program, styles, tables, terminal
 
 HUMAN = "human"
 JSON = "json"
-_GAP = "  "
+WIDE = "wide"
 _MAX_NAMES = 6
-_NUMBER = re.compile(r"[-+]?[\d,]+(\.\d+)?(%|Gi)?")
+_DIFF_STYLES = {"+": styles.GOOD, "-": styles.BAD, "@": styles.NOTE}
+_is_wide = False
+_indent_columns = 0
 
 
 def add_option(parser: argparse.ArgumentParser, *, is_again: bool = False) -> None:
@@ -23,20 +28,88 @@ def add_option(parser: argparse.ArgumentParser, *, is_again: bool = False) -> No
     parser.add_argument(
         "-o",
         "--output",
-        choices=(HUMAN, JSON),
+        choices=(HUMAN, WIDE, JSON),
         default=argparse.SUPPRESS if is_again else None,
-        help="human (the default) or json; JSON lines are answered by JSON lines",
+        help="human (the default), wide (tables as wide as they are, whatever the terminal), or "
+        "json; JSON lines are answered by JSON lines",
     )
 
 
+def choose(form: str | None) -> None:
+    """Fold reports to the terminal's width from now on, unless `form` is `wide`."""
+    global _is_wide  # noqa: PLW0603 - the tables of a command are made in many places
+    _is_wide = form == WIDE
+
+
 def write(text: str, stream: TextIO | None = None) -> None:
-    """Print a text and hand it on at once: a reader may wait for each line."""
-    print(text, file=stream or sys.stdout, flush=True)
+    """Print a text and hand it on at once: a reader may wait for each line.
+
+    Control characters are written out, as JSON does; styles are colours on a terminal.
+    """
+    stream = stream or sys.stdout
+    text = control_characters.escape(text)
+    shown = styles.with_colours if terminal.has_colours(stream) else styles.without_marks
+    print(shown(text), file=stream, flush=True)
+
+
+def write_report(text: str) -> None:
+    """Print a text for people, its lines folded to the terminal's width."""
+    room = _room()
+    write(text if room is None else folding.fold_text(text, room))
+
+
+def write_findings(text: str, stream: TextIO | None = None) -> None:
+    """Print rendered findings: the severity, the place and the marks under the source coloured."""
+    if terminal.has_colours(stream or sys.stdout):
+        from policysched.cli import finding_styles  # noqa: PLC0415 - few runs are at a terminal
+
+        text = finding_styles.styled(text)
+    write(text, stream)
+
+
+def write_source(text: str) -> None:
+    """Print the text of a file, ended as it is: to pipes and files exactly, for `patch` or `fmt`.
+
+    A terminal gets control characters written out.
+    """
+    if sys.stdout.isatty():
+        text = "\n".join(map(_escape_source_line, text.split("\n")))
+    sys.stdout.write(text)
+
+
+def _escape_source_line(line: str) -> str:
+    return control_characters.escape(line.removesuffix("\r"))
+
+
+def write_diff(lines: Sequence[str]) -> None:
+    """Print the lines of a unified diff, each with its line end."""
+    if lines and terminal.has_colours(sys.stdout):
+        plain = [line.removesuffix("\n").removesuffix("\r") for line in lines]
+        write("\n".join(styles.styled(line, _DIFF_STYLES.get(line[:1], "")) for line in plain))
+    else:
+        write_source("".join(lines))
+
+
+def complain(text: str) -> None:
+    """Print an error on stderr, behind the name of the program."""
+    head = styles.styled(f"{program.name()}:", styles.BAD)
+    write_findings(f"{head} {program.rename(text)}", sys.stderr)
+
+
+def warn(text: str) -> None:
+    """Print a warning on stderr."""
+    _write_aside(styles.styled("warning:", styles.WARNING), text)
 
 
 def note(text: str) -> None:
-    """Tell something on the side, on stderr."""
-    write(f"policysched: note: {text}", sys.stderr)
+    """Print something on the side, on stderr."""
+    _write_aside(styles.styled("note:", styles.NOTE), text)
+
+
+def _write_aside(kind: str, text: str) -> None:
+    line = f"{program.name()}: {kind} {program.rename(text)}"
+    room = None if _is_wide else terminal.columns(sys.stderr)
+    write(line if room is None else folding.fold_text(line, room), sys.stderr)
 
 
 def as_json(value: object) -> str:
@@ -44,12 +117,13 @@ def as_json(value: object) -> str:
     import orjson  # noqa: PLC0415 - `--help` does without
 
     try:
-        return orjson.dumps(value).decode()
+        text = orjson.dumps(value).decode()
     except orjson.JSONEncodeError:
         import json  # noqa: PLC0415 - hardly ever needed
 
         text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-        return text.encode("utf-8", "replace").decode()
+        text = text.encode("utf-8", "replace").decode()
+    return control_characters.escape(styles.escape_marks(text))
 
 
 def write_json_array(values: Iterable[object]) -> None:
@@ -61,26 +135,34 @@ def write_json_array(values: Iterable[object]) -> None:
     write("[]" if before == "[" else "]")
 
 
-def table(header: Sequence[str], rows: Iterable[Sequence[object]], indent: str = "") -> str:
-    """Return aligned columns; those of numbers alone, or nothing, are aligned to the right."""
-    cells = [[str(cell) for cell in row] for row in rows]
-    is_number = [
-        any(row[column] for row in cells) and all(_is_number(row[column]) for row in cells)
-        for column in range(len(header))
-    ]
-    widths = [max(len(row[column]) for row in [header, *cells]) for column in range(len(header))]
-    lines = []
-    for row in [header, *cells]:
-        padded = [
-            cell.rjust(width) if number else cell.ljust(width)
-            for cell, width, number in zip(row, widths, is_number, strict=True)
-        ]
-        lines.append((indent + _GAP.join(padded)).rstrip())
-    return "\n".join(lines)
+def table(
+    header: Sequence[str],
+    rows: Iterable[Sequence[object]],
+    indent: str = "",
+    styles_of_rows: Sequence[str] = (),
+) -> str:
+    """Return aligned columns, folded to the terminal's width; without a line for an empty header.
+
+    Columns of numbers alone, or of nothing, are aligned to the right.
+    """
+    return tables.lay_out(header, rows, indent, _room(), styles_of_rows)
 
 
-def _is_number(cell: str) -> bool:
-    return not cell or _NUMBER.fullmatch(cell) is not None
+@contextlib.contextmanager
+def set_in(indent: str) -> Iterator[None]:
+    """Leave room for an indent in front of the tables that are made in the block."""
+    global _indent_columns  # noqa: PLW0603 - as in `choose`
+    _indent_columns += len(indent)
+    try:
+        yield
+    finally:
+        _indent_columns -= len(indent)
+
+
+def _room() -> int | None:
+    """Return how many columns reports may take, None for any number."""
+    columns = None if _is_wide else terminal.columns(sys.stdout)
+    return None if columns is None else max(columns - _indent_columns, 1)
 
 
 def names(listed: Sequence[str]) -> str:

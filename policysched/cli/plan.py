@@ -74,9 +74,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-o",
         "--output",
-        choices=(_TEXT, output.HUMAN, output.JSON, _MARKDOWN),
+        choices=(_TEXT, output.HUMAN, output.WIDE, output.JSON, _MARKDOWN),
         default=_TEXT,
-        help="text (the default), json, or markdown for a comment on a pull request",
+        help="text (the default), wide (tables as wide as they are, whatever the terminal), json, "
+        "or markdown for a comment on a pull request",
     )
 
 
@@ -118,7 +119,7 @@ def run(args: argparse.Namespace) -> int:
         args.old = args.new
     basis = _basis(args)
     for warning in basis.new.policies.warnings:
-        output.write(warning, sys.stderr)
+        output.write_findings(warning, sys.stderr)
     offline_options.tell_names_unmeasured(basis.unmeasured())
     where, dump = _dump(args)
     if varied:
@@ -232,4 +233,4 @@ def _write(report: dict[str, Any], form: str) -> None:
     elif form == _MARKDOWN:
         output.write(plan_markdown.text(report))
     else:
-        output.write(plan_text.text(report))
+        output.write_report(plan_text.text(report))

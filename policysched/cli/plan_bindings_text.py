@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, TypeAlias
 
-from policysched.cli import explain_binding_text, output, plan_words
+from policysched.cli import explain_binding_text, output, plan_words, styles
 
 Report: TypeAlias = dict[str, Any]
 
@@ -32,14 +32,15 @@ def text(bindings: Report) -> list[str]:
             (each["change"], each["name"], plan_words.edit_words(each, plan_words.WIDTH))
             for each in bindings["edits"]
         ]
-        table = output.table(("", "", ""), rows, "  ").split("\n", 1)[1]
+        table = output.table(("", "", ""), rows, "  ")
         parts.append(f"edits of cluster policies\n{table}")
     for outcome, changed in by_outcome(bindings):
         shown = [_row(each) for each in changed[: plan_words.SHOWN]]
         table = output.table(HEADER, shown, "  ")
         rest = len(changed) - plan_words.SHOWN
         more = [f"  and {rest:,} more; `-o json` tells all"] if rest > 0 else []
-        parts.append("\n".join([head(outcome, len(changed)), table, *more]))
+        title = styles.styled(head(outcome, len(changed)), plan_words.STYLES.get(outcome, ""))
+        parts.append("\n".join([title, table, *more]))
     return parts
 
 

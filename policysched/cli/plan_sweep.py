@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 _ALL, _PENDING = "all", "pending"
 _HOT = 0.8
+_MARKDOWN = "markdown"
 _WRITTEN = "as written"
 _COLUMNS = ("CPU CV", "SPREAD", "MEMORY CV", "SPREAD", "HOT", "PENDING", "BROKEN", "MOVED")
 
@@ -83,7 +84,12 @@ def run(
     with progress.shown("sweeping", len(points) + 1) as bar, process.without_collections():
         results = list(sweeping.results(points, bar.advance))
     report = _report(settings, basis, where, varied, results)
-    output.write(output.as_json(report) if args.output == output.JSON else _text(report, args))
+    if args.output == output.JSON:
+        output.write(output.as_json(report))
+    elif args.output == _MARKDOWN:
+        output.write(_markdown(report))
+    else:
+        output.write_report(_text(report))
     if args.plot is not None:
         _save(args.plot, plot.draw(varied, results))
     return errors.EXIT_OK
@@ -132,17 +138,25 @@ def _result(result: sweep.Result) -> dict[str, Any]:
     }
 
 
-def _text(report: dict[str, Any], args: argparse.Namespace) -> str:
+def _markdown(report: dict[str, Any]) -> str:
+    header, rows = _table(report)
+    lines = [header, tuple("---" for _ in header), *rows]
+    return "\n".join("| " + " | ".join(_cell(c) for c in line) + " |" for line in lines)
+
+
+def _text(report: dict[str, Any]) -> str:
+    return output.table(*_table(report))
+
+
+def _table(report: dict[str, Any]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Return the header, and a row for the policies as written and for each combination."""
     names = [axis["name"] for axis in report["axes"]]
     written = (_WRITTEN, *("" for _ in names[1:]))
     rows = [
         (*written, *_cells(report["written"])),
         *((*(each["values"][name] for name in names), *_cells(each)) for each in report["points"]),
     ]
-    if args.output == "markdown":
-        lines = [(*names, *_COLUMNS), tuple("---" for _ in (*names, *_COLUMNS)), *rows]
-        return "\n".join("| " + " | ".join(_cell(c) for c in line) + " |" for line in lines)
-    return output.table((*names, *_COLUMNS), rows)
+    return (*names, *_COLUMNS), rows
 
 
 def _cell(words: str) -> str:

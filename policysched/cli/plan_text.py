@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, TypeAlias
 
-from policysched.cli import output, plan_bindings_text, plan_words
+from policysched.cli import output, plan_bindings_text, plan_words, styles
 
 Report: TypeAlias = dict[str, Any]
 
@@ -30,7 +30,7 @@ def text(report: Report) -> str:
             (each["change"], each["name"], plan_words.edit_words(each, plan_words.WIDTH))
             for each in report["edits"]
         ]
-        parts.append("edits\n" + output.table(("", "", ""), rows, "  ").split("\n", 1)[1])
+        parts.append("edits\n" + output.table(("", "", ""), rows, "  "))
     parts += [_verdicts(report[key], words) for key, words in _VERDICTS if report[key]]
     for outcome in LISTED:
         changed = [each for each in report["changes"] if each["outcome"] == outcome]
@@ -92,11 +92,6 @@ def rule_name(verdict: Report) -> str:
     return str(verdict["plugin"]) or "scheduler"
 
 
-def place(name: str | None) -> str:
-    """Return a node, or a dash for none."""
-    return name or "-"
-
-
 def _verdicts(verdicts: list[Report], head: str) -> str:
     lines = [
         f"  {rule_name(each)} {head} {output.names(each['nodes'])} "
@@ -111,14 +106,15 @@ def _changes(outcome: str, changed: list[Report]) -> str:
         (
             each["pod"],
             each["phase"] if each["node"] is None else each["node"],
-            place(each["from"]["node"]),
-            place(each["to"]["node"]),
+            plan_words.fate_words(each["from"]),
+            plan_words.fate_words(each["to"]),
             plan_words.cause_words(each["cause"]),
         )
         for each in changed[: plan_words.SHOWN]
     ]
     head = f"{len(changed):,} {words(outcome, len(changed))}"
     table = output.table(("POD", "NOW", "FROM", "TO", "CAUSE"), rows, "  ")
+    head = styles.styled(head, plan_words.STYLES.get(outcome, ""))
     return "\n".join([head, table, *_more(len(changed))])
 
 

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from typing import Any, TypeAlias
 
+from policysched.cli import styles
+
 Report: TypeAlias = dict[str, Any]
 
 SHOWN = 10
 """Rows of a list for people."""
 WIDTH = 78
+STYLES = {"unschedulable": styles.BAD, "moved": styles.WARNING, "schedulable": styles.GOOD}
+"""Of what becomes of pods and bindings."""
 _ARROW = " → "
 _CONTEXT = 2
 """Words that are shown before those that differ."""
@@ -64,6 +68,16 @@ def cause_words(cause: Report | None) -> str:
         case _:
             said = "unknown"
     return f"{said}: {cause['how']}" if cause["how"] else said
+
+
+def fate_words(fate: Report) -> str:
+    """Return the node of a pod, a dash for none, and the pods that are evicted for it."""
+    return f"{fate['node'] or '-'}{eviction_words(fate)}"
+
+
+def eviction_words(fate: Report) -> str:
+    """Return the pods that are evicted for a pod; "" for none."""
+    return f", evicts {', '.join(fate['victims'])}" if fate["victims"] else ""
 
 
 def cut(line: str, width: int = WIDTH) -> str:

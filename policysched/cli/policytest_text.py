@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from policysched.cli import explain_text, output
+from policysched import errors
+from policysched.cli import explain_text, output, styles
 
 if TYPE_CHECKING:
     from policysched.policytests import coverage, running
@@ -16,17 +17,20 @@ _INDENT = "  "
 def text(run: running.Run, *, threshold: float | None, with_coverage: bool) -> str:
     """Return what failed and why, what was exercised, and how many tests passed."""
     blocks = [block(result) for result in run.results if result.status in ("fail", "error")]
-    blocks += [f"ERROR {file}\n{_indented(problem)}" for file, problem in run.problems.items()]
+    error = styles.styled("ERROR", styles.BAD)
+    blocks += [f"{error} {file}\n{_indented(problem)}" for file, problem in run.problems.items()]
     if with_coverage:
         blocks.append("\n".join(_coverage(run.coverage, threshold)))
-    blocks.append(_summary(run))
+    is_fine = run.exit_code(threshold) == errors.EXIT_OK
+    blocks.append(styles.styled(_summary(run), styles.GOOD if is_fine else styles.BAD))
     return "\n\n".join(blocks)
 
 
 def block(result: running.Result) -> str:
     """Return everything about a test that does not pass."""
     case = result.case
-    head = f"{result.status.upper()} {case.suite.path}:{case.line()}: {case.name}"
+    status = styles.styled(result.status.upper(), styles.BAD)
+    head = f"{status} {case.suite.path}:{case.line()}: {case.name}"
     return "\n".join([head, *(f"{_INDENT}{line}".rstrip() for line in details(result))])
 
 
@@ -36,11 +40,13 @@ def details(result: running.Result) -> Iterator[str]:
         yield from result.problem.splitlines()
     for each in result.mismatches:
         name = ".".join(each.path) or "expect"
-        yield f"- {name}: {each.expected}"
-        yield f"+ {name}: {each.actual}"
+        yield styles.styled(f"- {name}: {each.expected}", styles.BAD)
+        yield styles.styled(f"+ {name}: {each.actual}", styles.GOOD)
     if result.report is not None:
         yield ""
-        yield from explain_text.pod_text(result.report).splitlines()
+        with output.set_in(_INDENT):
+            text = explain_text.pod_text(result.report)
+        yield from text.splitlines()
 
 
 def _coverage(found: coverage.Coverage, threshold: float | None) -> Iterator[str]:

@@ -10,16 +10,16 @@ is no terminal, or one that cannot erase a line (TERM=dumb), nothing is shown at
 from __future__ import annotations
 
 import contextlib
-import os
 import sys
 import threading
 from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
+from policysched.cli import terminal
+
 _Item = TypeVar("_Item")
 
 DELAY_SECONDS = 1.0
-_CANNOT_ERASE = ("dumb", "unknown")
 
 
 class Bar:
@@ -94,7 +94,7 @@ def each(items: Iterable[_Item], what: str, paths: Iterable[str] = ()) -> Iterat
 
 def is_shown() -> bool:
     """Return whether progress can be shown: somebody looks, and a line can be erased again."""
-    return sys.stderr.isatty() and os.environ.get("TERM", "dumb") not in _CANNOT_ERASE
+    return sys.stderr.isatty() and not terminal.is_plain()
 
 
 def _draw(bar: Bar, over: threading.Event) -> None:

@@ -82,7 +82,7 @@ def _tell(file: policy_sources.PolicyFile, outcomes: Sequence[Outcome]) -> int:
     exit_code = errors.EXIT_OK
     for text, outcome in zip(file.texts, outcomes, strict=True):
         for finding in outcome.diagnostics:
-            output.write(rendering.render(finding, {text.name: text}) + "\n", sys.stderr)
+            output.write_findings(rendering.render(finding, {text.name: text}) + "\n", sys.stderr)
         if outcome.text is None:
             tell_unchanged(text.name, outcome.problem or "it has errors")
             exit_code = errors.EXIT_WRONG_INPUT
@@ -91,7 +91,7 @@ def _tell(file: policy_sources.PolicyFile, outcomes: Sequence[Outcome]) -> int:
 
 def tell_unchanged(name: str, reason: str) -> None:
     """Tell why a text is left as it is."""
-    output.write(f"policysched: `{name}` is left as it is: {reason}", sys.stderr)
+    output.complain(f"`{name}` is left as it is: {reason}")
 
 
 def _deliver(
@@ -113,10 +113,10 @@ def _deliver(
             output.write(file.name)
         return max(exit_code, errors.EXIT_FINDINGS if is_changed else errors.EXIT_OK)
     if args.diff:
-        sys.stdout.writelines(diff(file, content, rewriting.done))
+        output.write_diff(diff(file, content, rewriting.done))
         return max(exit_code, errors.EXIT_FINDINGS if is_changed else errors.EXIT_OK)
     if not rewriting.is_in_place or file.is_stdin:
-        sys.stdout.write(content)
+        output.write_source(content)
     elif is_changed:
         write(file.name, file.content, content)
         output.write(f"{rewriting.done} {file.name}")

@@ -98,7 +98,7 @@ def _show(kept: rollback.Kept, args: argparse.Namespace) -> None:
         )
         for key, former in kept.versions
     ]
-    output.write(output.table(("version", "loaded at", "keys", ""), rows))
+    output.write_report(output.table(("version", "loaded at", "keys", ""), rows))
 
 
 def _version(version: rollback.Version, in_use: str) -> dict[str, object]:

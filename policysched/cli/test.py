@@ -34,8 +34,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--run", metavar="REGEX", type=_regex, help="only tests of such a name")
     parser.add_argument(
-        "--format", choices=(_TEXT, _JSON, _JUNIT), default=_TEXT, help="default: text"
+        "--format", choices=(_TEXT, _JSON, _JUNIT), help="text (the default), json or junit"
     )
+    output.add_option(parser)
     _add_coverage(parser)
     parser.add_argument(
         "--update", action="store_true", help="write what happens into what tests expect"
@@ -99,6 +100,7 @@ def _count(text: str) -> int:
 
 def run(args: argparse.Namespace) -> int:
     """Run the tests and tell what became of them."""
+    args.format = _format(args)
     if args.seed is not None and args.fuzz is None:
         raise errors.UsageError("--seed belongs to --fuzz")
     if args.fuzz is not None:
@@ -112,6 +114,21 @@ def run(args: argparse.Namespace) -> int:
     if args.watch:
         watch(lambda: _run_once(args)[1], args.paths)
     return _run_once(args)[0]
+
+
+def _format(args: argparse.Namespace) -> str:
+    """Return the format; `-o json` is `--format json`, all else of `-o` is text.
+
+    Raises:
+        UsageError: the options contradict each other.
+    """
+    asked: str | None = args.format
+    if args.output is None:
+        return asked or _TEXT
+    by_output = _JSON if args.output == output.JSON else _TEXT
+    if asked not in (None, by_output):
+        raise errors.UsageError(f"-o {args.output} and --format {asked} contradict each other")
+    return by_output
 
 
 def _run_once(args: argparse.Namespace) -> tuple[int, set[str]]:
@@ -146,11 +163,11 @@ def _tell(done: running.Run, args: argparse.Namespace) -> None:
     elif args.format == _JUNIT:
         from policysched.cli import policytest_junit  # noqa: PLC0415 - only this form needs it
 
+        output.choose(output.WIDE)
         output.write(policytest_junit.document(done))
     else:
-        output.write(
-            policytest_text.text(done, threshold=args.threshold, with_coverage=with_coverage)
-        )
+        text = policytest_text.text(done, threshold=args.threshold, with_coverage=with_coverage)
+        output.write_report(text)
 
 
 def _write_coverage(done: running.Run, args: argparse.Namespace) -> None:

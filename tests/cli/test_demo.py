@@ -25,6 +25,7 @@ from policysched.sim import showcase
 
 _ALTERNATE_SCREEN = "\x1b[?1049h"
 _COLOUR = re.compile("\x1b\\[[0-9;]*3[0-7]m")
+_STYLE = re.compile("\x1b\\[[0-9;]*m")
 
 
 def _stage(folder: pathlib.Path) -> demo_stage.Stage:
@@ -358,16 +359,27 @@ def test_it_takes_a_terminal_over_and_gives_it_back() -> None:
         pytest.param(79, 24, (), id="narrow"),
         pytest.param(80, 23, (), id="low"),
         pytest.param(80, 24, ("--plain",), id="plain"),
+        pytest.param(80, 24, ("--plain", "--output", "human"), id="human"),
     ],
 )
 def test_it_prints_text_where_the_screen_is_too_small_or_not_wanted(
     columns: int, lines: int, options: tuple[str, ...], printed: str
 ) -> None:
-    """A small terminal, or `--plain`, gets the same text as a pipe."""
+    """A small terminal, or `--plain`, gets the text of a pipe, in colours and folded."""
     with Terminal(columns, lines, "--fast", *options) as terminal:
         said = terminal.read_all()
         assert terminal.process.wait() == 0
-    assert said.replace("\r\n", "\n") == printed
+    plain = _STYLE.sub("", said).replace("\r\n", "\n")
+    assert max(map(len, plain.split("\n"))) <= columns < max(map(len, printed.split("\n")))
+    assert sorted("".join(plain.split())) == sorted("".join(printed.split()))
+
+
+def test_wide_text_is_that_of_a_pipe(printed: str) -> None:
+    """With `-o wide` no line is folded."""
+    with Terminal(79, 24, "--fast", "-o", "wide") as terminal:
+        said = terminal.read_all()
+        assert terminal.process.wait() == 0
+    assert _STYLE.sub("", said).replace("\r\n", "\n") == printed
 
 
 @pytest.mark.parametrize(

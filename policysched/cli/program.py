@@ -1,0 +1,20 @@
+"""How the program was called: by its own name, or as a plugin of kubectl."""
+
+from __future__ import annotations
+
+import sys
+
+NAME = "policysched"
+_PLUGIN_PREFIX = "kubectl-"
+"""Of the file that `kubectl policysched` runs."""
+
+
+def name() -> str:
+    """Return `policysched`, or `kubectl policysched`."""
+    file = sys.argv[0].rpartition("/")[2]
+    return f"kubectl {NAME}" if file.startswith(_PLUGIN_PREFIX) else NAME
+
+
+def rename(text: str) -> str:
+    """Return a text in which commands such as `policysched lint` begin as this one was called."""
+    return text.replace(f"`{NAME} ", f"`{name()} ")

@@ -1,0 +1,46 @@
+"""Styles of texts for people: marks in a text that become colours when it is printed.
+
+Marks are noncharacters of Unicode, which no exchanged text contains. So a text can be built,
+folded and aligned before it is known where it goes; `output.write` shows or drops them.
+"""
+
+from __future__ import annotations
+
+import re
+
+_END = "\ufdd0"
+HEADING = "\ufdd1"
+GOOD = "\ufdd2"
+BAD = "\ufdd3"
+WARNING = "\ufdd4"
+NOTE = "\ufdd5"
+
+_CODES = {
+    _END: "\x1b[0m",
+    HEADING: "\x1b[1m",
+    GOOD: "\x1b[32m",
+    BAD: "\x1b[1;31m",
+    WARNING: "\x1b[33m",
+    NOTE: "\x1b[36m",
+}
+_MARKS = re.compile(f"[{''.join(_CODES)}]")
+
+
+def styled(text: str, style: str) -> str:
+    """Return a text in a style, "" for none."""
+    return f"{style}{text}{_END}" if text and style else text
+
+
+def without_marks(text: str) -> str:
+    """Return a text without styles."""
+    return text if text.isascii() else _MARKS.sub("", text)
+
+
+def with_colours(text: str) -> str:
+    """Return a text with the colours of its styles, for a terminal."""
+    return text if text.isascii() else _MARKS.sub(lambda mark: _CODES[mark[0]], text)
+
+
+def escape_marks(text: str) -> str:
+    """Return a JSON text that means the same and has no character that is taken for a mark."""
+    return text if text.isascii() else _MARKS.sub(lambda mark: f"\\u{ord(mark[0]):04x}", text)

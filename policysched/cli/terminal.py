@@ -1,0 +1,43 @@
+"""What the terminal behind a stream can show: colours, and how many columns."""
+
+from __future__ import annotations
+
+import os
+from typing import TextIO
+
+_PLAIN = ("dumb", "unknown")
+
+
+def is_plain() -> bool:
+    """Return whether the terminal can neither show colours nor erase a line."""
+    return os.environ.get("TERM", "dumb") in _PLAIN
+
+
+def has_colours(stream: TextIO) -> bool:
+    """Return whether a stream gets colours.
+
+    NO_COLOR forbids them. FORCE_COLOR and CLICOLOR_FORCE ask for them anywhere. Otherwise a
+    terminal gets them, unless CLICOLOR is 0.
+    """
+    said = os.environ.get
+    if said("NO_COLOR"):
+        return False
+    if any(said(name, "0") not in ("", "0") for name in ("FORCE_COLOR", "CLICOLOR_FORCE")):
+        return True
+    return said("CLICOLOR") != "0" and stream.isatty() and not is_plain()
+
+
+def columns(stream: TextIO) -> int | None:
+    """Return the width of the terminal; None for a pipe, a file and a terminal of unknown width.
+
+    COLUMNS takes precedence, as in other programs.
+    """
+    if not stream.isatty():
+        return None
+    asked = os.environ.get("COLUMNS", "")
+    if asked.isascii() and asked.isdigit() and int(asked) > 0:
+        return int(asked)
+    try:
+        return os.get_terminal_size(stream.fileno()).columns or None
+    except (OSError, ValueError):  # ValueError: a stream without a file descriptor
+        return None
