@@ -50,6 +50,13 @@ class ProfileChoice:
         self._fallback = frameworks[fallback] if fallback is not None else None
         self._leaves_out = leaves_out
 
+    @property
+    def policies(self) -> list[str]:
+        """Names of the policies in force in the profiles that may decide, sorted."""
+        forced = self._forced
+        frameworks = self._frameworks.values() if forced is None else [forced]
+        return sorted({name for each in frameworks for name in each.profile.policies})
+
     def of(self, info: pod_shape.PodInfo) -> runtime.Framework | None:
         """Return the framework that decides a pod, None when no profile is the pod's."""
         found = self._find(info)

@@ -30,6 +30,7 @@ class Placement:
         feasible: how many nodes it could have gone to.
         best: names of the nodes with the highest total, sorted.
         victims: pods that made room for it and are gone now.
+        nominated: the node from which they are evicted, None without any.
         gate: what keeps it out of the queue.
         reasons: the distinct reasons for which nodes do not take it.
         shadows: what shadow policies would have made of it.
@@ -44,6 +45,7 @@ class Placement:
     gate: status.Status | None = None
     reasons: tuple[str, ...] = ()
     shadows: list[shadow.Verdict] = dataclasses.field(default_factory=list)
+    nominated: str | None = None
 
 
 Shadows: TypeAlias = Mapping[str, Sequence[shadow.Candidate]]
@@ -97,29 +99,26 @@ class Simulation:
         """Decide a pod: assume it on a node, if need be on one that others leave for it."""
         info = _nominated(info, self._cache.nominated.node_of(info.uid) or "")
         result = framework.schedule_pod(info, self._cache.snapshot())
-        beside = self._decide_beside(framework, info, result)
-        victims: tuple[pod_shape.PodInfo, ...] = ()
+        placement = Placement(info.key, shadows=self._decide_beside(framework, info, result))
         if result.node_name is None:
             made_room = self._make_room(framework, info, result)
             if made_room is not None:
-                victims = made_room.victims
                 info = _nominated(info, made_room.nominated_node_name or "")
+                placement = _with_victims(placement, made_room)
                 result = framework.schedule_pod(info, self._cache.snapshot())
         if preferred is not None and shadow.is_best(result, preferred, self._cache.snapshot()):
             result.node_name = preferred
-        gone = [victim.key for victim in victims]
         if result.node_name is None:
-            reasons = _reasons(result)
-            return Placement(
-                info.key, message=result.message, victims=gone, reasons=reasons, shadows=beside
-            )
+            return dataclasses.replace(placement, message=result.message, reasons=_reasons(result))
         feasible = self._feasible_count(framework, info, result)
         rejected = _claim(framework, self._cache, info, result)
         if rejected is not None:
             message = ", ".join(rejected.reasons)
-            return Placement(info.key, message=message, victims=gone, reasons=rejected.reasons)
+            return dataclasses.replace(
+                placement, message=message, reasons=rejected.reasons, shadows=[]
+            )
         best = _best_names(result, self._cache)
-        return Placement(info.key, result.node_name, feasible, best, victims=gone, shadows=beside)
+        return dataclasses.replace(placement, node=result.node_name, feasible=feasible, best=best)
 
     def _decide_beside(
         self, framework: runtime.Framework, info: pod_shape.PodInfo, result: runtime.ScheduleResult
@@ -169,6 +168,12 @@ class Simulation:
             return result.feasible_count
         explained = framework.explain_pod(info, self._cache.snapshot())
         return max(explained.feasible_count, result.feasible_count)
+
+
+def _with_victims(placement: Placement, answer: interface.PostFilterResult) -> Placement:
+    victims = [victim.key for victim in answer.victims]
+    node = answer.nominated_node_name if victims else None
+    return dataclasses.replace(placement, victims=victims, nominated=node)
 
 
 def _nominated(info: pod_shape.PodInfo, node_name: str) -> pod_shape.PodInfo:
@@ -248,6 +253,8 @@ def as_json(placement: Placement) -> dict[str, object]:
         "message": placement.message,
         "victims": placement.victims,
     }
+    if placement.nominated is not None:
+        report["nominatedNode"] = placement.nominated
     gate = placement.gate
     if gate is not None:
         report["gated"] = {

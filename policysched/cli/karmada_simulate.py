@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from policysched import errors
-from policysched.cli import karmada_options, offline_options, output, progress
+from policysched.cli import karmada_options, offline_options, output, progress, styles
 
 if TYPE_CHECKING:
     import argparse
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
     from policysched.app.karmada import simulating
 
+_AFFINITY_AT = 2
+"""The column of affinity terms, before the reasons, which may be long."""
 _DESCRIPTION = """\
 Say for each ResourceBinding and ClusterResourceBinding where it would go if it were scheduled now,
 each considered alone.
@@ -62,17 +64,29 @@ def run(args: argparse.Namespace) -> int:
         if as_json:
             output.write(output.as_json([outcome.as_json() for outcome in outcomes]))
         else:
-            output.write(_text(outcomes))
+            output.write_report(_text(outcomes))
     return errors.EXIT_OK
 
 
 def _text(outcomes: Sequence[simulating.Outcome]) -> str:
     if not outcomes:
         return "no bindings to schedule"
-    rows = [(outcome.binding.key, _targets(outcome) or "-", _why(outcome)) for outcome in outcomes]
     placed = sum(outcome.failure is None for outcome in outcomes)
     summary = f"{placed:,} of {output.count(len(outcomes), 'binding')} placed"
-    return "\n".join([output.table(("BINDING", "CLUSTERS", "WHY NOT"), rows), "", summary])
+    style = styles.GOOD if placed == len(outcomes) else styles.BAD
+    return "\n".join([_table(outcomes), "", styles.styled(summary, style)])
+
+
+def _table(outcomes: Sequence[simulating.Outcome]) -> str:
+    """Return a row for each binding; with its term of clusterAffinities if any has some."""
+    header = ["BINDING", "CLUSTERS", "WHY NOT"]
+    rows = [[outcome.binding.key, _targets(outcome) or "-", _why(outcome)] for outcome in outcomes]
+    if any(outcome.decision.observed_affinity for outcome in outcomes):
+        header.insert(_AFFINITY_AT, "AFFINITY")
+        for row, outcome in zip(rows, outcomes, strict=True):
+            row.insert(_AFFINITY_AT, outcome.decision.observed_affinity or "-")
+    bad = [styles.BAD * (outcome.failure is not None) for outcome in outcomes]
+    return output.table(header, rows, "", bad)
 
 
 def _targets(outcome: simulating.Outcome) -> str:

@@ -136,8 +136,8 @@ def _changes(outcome: str, changed: list[Report]) -> str:
         (
             _code(each["pod"]),
             _node(each["node"], "pending"),
-            _node(each["from"]["node"]),
-            _node(each["to"]["node"]),
+            _fate(each["from"]),
+            _fate(each["to"]),
             _cause(each["cause"]),
         )
         for each in changed[:_ROWS]
@@ -156,6 +156,12 @@ def _table(header: tuple[str, ...], rows: Sequence[tuple[str, ...]], number: int
 
 def _node(name: str | None, otherwise: str = "–") -> str:
     return otherwise if name is None else _code(name)
+
+
+def _fate(fate: Report) -> str:
+    """Return the node of a pod, and the pods that are evicted for it."""
+    evicted = ", ".join(_code(name) for name in fate["victims"])
+    return _node(fate["node"]) + (f", evicts {evicted}" if evicted else "")
 
 
 def _cause(cause: Report | None) -> str:

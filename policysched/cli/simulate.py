@@ -8,12 +8,13 @@ They are scheduled one after the other in queue order, each seeing those before 
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import random
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from policysched import errors
-from policysched.cli import explain_text, offline_options, output, progress
+from policysched.cli import explain_text, offline_options, output, progress, styles
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
 
 _CHANGES = ("otherNode", "newlySchedulable", "newlyUnschedulable")
 _SHOWN = 10
+_SEEDS = 2**32
+_EVICTS_AT = 3
+"""The column of evicted pods, before the reasons, which may be long."""
 _BYTES = ("memory", "ephemeral-storage")
 
 
@@ -46,37 +50,111 @@ def run(args: argparse.Namespace) -> int:
     offline_options.tell_warnings(session)
     offline_options.tell_unmeasured(session)
     as_json = (args.output or (output.JSON if session.is_lines else output.HUMAN)) == output.JSON
-    rng = None if args.deterministic else random.Random(args.seed)
+    seed = _seed(args)
+    rng = None if seed is None else random.Random(seed)
     for decider in progress.each(session.deciders(rng), "reading the cluster", [args.cluster]):
         with progress.shown("scheduling pods", len(decider.cluster.pending)) as bar:
             placements = list(bar.track(decider.simulate()))
+        deciding = _Deciding(seed, args.policies or [], decider)
         if as_json:
-            report = {"placements": [simulating.as_json(each) for each in placements]}
-            output.write(output.as_json(report))
+            listed = [simulating.as_json(each) for each in placements]
+            output.write(output.as_json({"placements": listed, **deciding.as_json()}))
         else:
-            output.write(_text(placements, decider))
+            output.write_report(_text(placements, deciding))
         offline_options.tell_left_out(decider)
     return errors.EXIT_OK
 
 
-def _text(placements: list[simulating.Placement], decider: offline.Decider) -> str:
+def _seed(args: argparse.Namespace) -> int | None:
+    """Return what ties are broken by, a new number if none is given; None for no chance at all."""
+    if args.deterministic:
+        return None
+    given: int | None = args.seed
+    return random.SystemRandom().randrange(_SEEDS) if given is None else given
+
+
+@dataclasses.dataclass(frozen=True)
+class _Deciding:
+    """By what pods are placed.
+
+    Attributes:
+        seed: of the ties, None if the smallest name wins.
+        files: the policies, as they are named on the command line.
+    """
+
+    seed: int | None
+    files: list[str]
+    decider: offline.Decider
+
+    def as_json(self) -> dict[str, object]:
+        """Return it in the form of schemas/simulate.schema.json."""
+        return {
+            "seed": self.seed,
+            "files": self.files,
+            "policies": self.decider.choice.policies,
+            "policyHash": self.decider.policy_set.content_hash,
+        }
+
+    def text(self) -> str:
+        """Return it in one line."""
+        ties = "by name" if self.seed is None else f"at random, --seed {self.seed} repeats them"
+        return f"{self._policies()}; ties are broken {ties}"
+
+    def _policies(self) -> str:
+        if not self.files:
+            return "decided without policies"
+        named = output.names(self.decider.choice.policies) or "no policy in force"
+        files = ", ".join(self.files)
+        return f"decided by {named} of {files} (hash {self.decider.policy_set.content_hash})"
+
+
+def _text(placements: list[simulating.Placement], deciding: _Deciding) -> str:
     """Return a line for each pod, why pods stay pending, and what is allocated in the end."""
     if not placements:
         return "no pods to schedule"
-    rows = [(each.pod, each.node or "-", f"{each.feasible:,}", _why(each)) for each in placements]
-    placed = sum(each.node is not None for each in placements)
-    reasons = Counter(", ".join(each.reasons) for each in placements if each.node is None)
-    allocated = [_allocation(each) for each in decider.allocations() if each.requested]
+    allocated = [_allocation(each) for each in deciding.decider.allocations() if each.requested]
     lines = [
-        output.table(("POD", "NODE", "FEASIBLE", "WHY NOT"), rows),
+        _table(placements),
         "",
-        f"{placed:,} of {output.count(len(placements), 'pod')} placed",
-        *(f"  {count:,} pending: {reason}" for reason, count in reasons.most_common()),
+        *_summary(placements),
         *_shadows(placements),
         "",
         output.table(("RESOURCE", "REQUESTED", "ALLOCATABLE", "SHARE"), allocated),
+        "",
+        deciding.text(),
     ]
     return "\n".join(lines)
+
+
+def _table(placements: list[simulating.Placement]) -> str:
+    """Return a row for each pod; with a column of evicted pods if there are any."""
+    header = ["POD", "NODE", "FEASIBLE", "WHY NOT"]
+    rows = [[each.pod, each.node or "-", f"{each.feasible:,}", _why(each)] for each in placements]
+    if any(each.victims for each in placements):
+        header.insert(_EVICTS_AT, "EVICTS")
+        for row, each in zip(rows, placements, strict=True):
+            row.insert(_EVICTS_AT, _evicted(each))
+    return output.table(header, rows, "", [styles.BAD * (each.node is None) for each in placements])
+
+
+def _evicted(placement: simulating.Placement) -> str:
+    """Return the pods that make room, and the node that they are on."""
+    if not placement.victims:
+        return ""
+    return f"{', '.join(placement.victims)} from {placement.nominated}"
+
+
+def _summary(placements: list[simulating.Placement]) -> list[str]:
+    """Return how many pods are placed and evicted, and how many wait for which reasons."""
+    placed = sum(each.node is not None for each in placements)
+    evicted = sum(len(each.victims) for each in placements)
+    reasons = Counter(", ".join(each.reasons) for each in placements if each.node is None)
+    head = f"{placed:,} of {output.count(len(placements), 'pod')} placed"
+    head += f", {output.count(evicted, 'pod')} evicted to make room" if evicted else ""
+    return [
+        styles.styled(head, styles.GOOD if placed == len(placements) else styles.BAD),
+        *(f"  {count:,} pending: {reason}" for reason, count in reasons.most_common()),
+    ]
 
 
 def _shadows(placements: list[simulating.Placement]) -> list[str]:

@@ -128,3 +128,48 @@ def test_room_is_left_for_nominated_pods(
     else:
         high, waiting = report["placements"]
         assert (high["node"], waiting["node"]) == (None, "n1")
+
+
+def test_the_table_says_who_is_evicted_from_where(
+    tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A column that is there if any pod makes room, and their number in the summary."""
+    nodes = [clusters.node("n1"), clusters.node("n2")]
+    small = [clusters.pod(f"low-{n}", cpu="2", on="n1") for n in (1, 2)]
+    waiting = [HIGH, clusters.pod("huge", cpu="9")]
+    cluster = clusters.write(tmp_path, *nodes, *small, ON_B, *waiting)
+    assert main.main(["simulate", "--cluster", cluster, "--deterministic"]) == 0
+    reason = "0/2 nodes are available: 2 Insufficient cpu."
+    assert capsys.readouterr().out.split("\n")[:5] == [
+        "POD        NODE  FEASIBLE  EVICTS                          WHY NOT",
+        "prod/high  n1           1  prod/low-2, prod/low-1 from n1",
+        f"prod/huge  -            0                                  {reason}",
+        "",
+        "1 of 2 pods placed, 2 pods evicted to make room",
+    ]
+
+
+def test_json_says_from_which_node(
+    tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Beside the victims; without victims there is no such node."""
+    items = [clusters.node("n1"), clusters.node("n2"), ON_A, ON_B]
+    assert _simulated(tmp_path, capsys, [*items, HIGH])["nominatedNode"] == "n1"
+    easy = clusters.pod("easy", cpu="1")
+    assert "nominatedNode" not in _simulated(tmp_path, capsys, [*items, easy])
+
+
+@pytest.mark.parametrize("form", ["text", "markdown"])
+def test_a_plan_says_who_is_evicted(
+    form: str, tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A pod that the new policies move makes room on another node."""
+    items = [clusters.node("n1", pool="old"), clusters.node("n2", pool="new"), ON_A, ON_B, HIGH]
+    policy = tmp_path / "new.policy"
+    policy.write_text("policy p { for pods where app = web\n reject when node(pool = old) }\n")
+    argv = ["plan", "--cluster", clusters.write(tmp_path, *items), "--from", "none"]
+    main.main([*argv, "--to", str(policy), "-o", form])
+    said = capsys.readouterr().out.replace("`", "")
+    (line,) = (line for line in said.splitlines() if "prod/high" in line)
+    assert "n1, evicts prod/a" in line
+    assert "n2, evicts prod/b" in line

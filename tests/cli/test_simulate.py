@@ -194,6 +194,8 @@ prod/c  -            0  0/2 nodes are available: 2 Insufficient cpu.
 
 RESOURCE  REQUESTED  ALLOCATABLE  SHARE
 cpu             3.0          5.0  60.0%
+
+decided without policies; ties are broken by name
 """
     )
 
@@ -233,3 +235,50 @@ def test_a_cluster_that_cannot_be_is_an_error(
     cluster = clusters.write(tmp_path, clusters.node("a"), wrong)
     assert main.main(["simulate", "--cluster", cluster]) == 2
     assert message in capsys.readouterr().err
+
+
+def test_it_says_the_seed_and_the_policies(
+    tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The seed that it drew repeats the placements; names, files and hash are those of `check`."""
+    cluster = clusters.write(
+        tmp_path, *(clusters.node(f"n{i}") for i in range(20)), clusters.pod("a")
+    )
+    policy = tmp_path / "a.policy"
+    policy.write_text("policy b { for pods where app = web }\npolicy a { for pods }\n")
+    argv = ("--cluster", cluster, "--policies", str(policy))
+    drawn = json.loads(_run(capsys, *argv, "-o", "json"))
+    again = json.loads(_run(capsys, *argv, "-o", "json", "--seed", str(drawn["seed"])))
+    assert drawn == again
+    assert (drawn["files"], drawn["policies"]) == ([str(policy)], ["a", "b"])
+    assert main.main(["check", str(policy)]) == 0
+    assert capsys.readouterr().out.endswith(f"hash {drawn['policyHash']}\n")
+    said = _run(capsys, *argv, "--seed", "7").splitlines()[-1]
+    assert said == (
+        f"decided by a, b of {policy} (hash {drawn['policyHash']}); "
+        "ties are broken at random, --seed 7 repeats them"
+    )
+    assert json.loads(_run(capsys, *argv, "-o", "json", "--deterministic"))["seed"] is None
+
+
+def test_seeds_are_drawn_anew(tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Two runs without a seed have different ones."""
+    cluster = clusters.write(tmp_path, clusters.node("n"), clusters.pod("a"))
+    seeds = {json.loads(_run(capsys, "--cluster", cluster, "-o", "json"))["seed"] for _ in range(4)}
+    assert len(seeds) > 1
+
+
+def test_only_policies_of_the_profile_that_decides_are_named(
+    tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`--scheduler-name` leaves others out; a shadow policy is not in force."""
+    policy = tmp_path / "p.policy"
+    policy.write_text(
+        "policy a { for pods }\npolicy b { for pods }\n"
+        "policy s { mode shadow\n for pods }\n"
+        "profile one { policies a, s }\nprofile two { policies b }\n"
+    )
+    cluster = clusters.write(tmp_path, clusters.node("n"), clusters.pod("x", schedulerName="two"))
+    argv = ("--cluster", cluster, "--policies", str(policy), "-o", "json")
+    assert json.loads(_run(capsys, *argv))["policies"] == ["a", "b"]
+    assert json.loads(_run(capsys, *argv, "--scheduler-name", "one"))["policies"] == ["a"]

@@ -225,3 +225,20 @@ _PLANE = {
     "kind": "List",
     "items": [twins.cluster("member1"), *(twins.binding(name, {}, 2) for name in ("a", "b"))],
 }
+
+
+def test_the_table_says_by_which_affinity_term(
+    tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A column that is there if any binding has several terms, as `observedAffinity` in JSON."""
+    (tmp_path / "plane.json").write_text(json.dumps(cases.control_plane("3")))
+    argv = ["karmada", "simulate", "--cluster", str(tmp_path / "plane.json")]
+    assert main.main([*argv, "-o", "json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    terms = {each["observedAffinity"] for each in report} - {""}
+    assert terms
+    assert main.main(argv) == 0
+    header, *lines = capsys.readouterr().out.split("\n")
+    column = header.index("AFFINITY")
+    shown = [line[column:].split("  ")[0] for line in lines[: len(report)]]
+    assert shown == [each["observedAffinity"] or "-" for each in report]
