@@ -36,9 +36,9 @@ def find(folder: pathlib.Path) -> tuple[settings.Settings, diagnostics.Severity 
     """
     for each in _around(folder):
         own, project = each / _OWN, each / _PROJECT
-        if own.is_file():
+        if _is_file(own):
             return read(own)
-        if project.is_file() and _section(project) is not None:
+        if _is_file(project) and _section(project) is not None:
             return read(project)
     return settings.Settings(), None
 
@@ -64,11 +64,23 @@ def prometheus(file: pathlib.Path | None, folder: pathlib.Path) -> Mapping[str, 
         [file] if file else [each / name for each in _around(folder) for name in (_OWN, _PROJECT)]
     )
     for each in files:
-        section = _section(each) if file or each.is_file() else None
-        if section is not None or (each.name == _OWN and each.is_file()):
+        section = _section(each) if file or _is_file(each) else None
+        if section is not None or (each.name == _OWN and _is_file(each)):
             with _placed(each):
                 return _table(section or {}, "prometheus")
     return {}
+
+
+def _is_file(path: pathlib.Path) -> bool:
+    """Return whether there is such a file.
+
+    Raises:
+        InputError: its folder cannot be entered.
+    """
+    try:
+        return path.is_file()
+    except OSError as error:
+        raise errors.InputError(str(path), f"cannot be read: {error.strerror}") from error
 
 
 def _around(folder: pathlib.Path) -> tuple[pathlib.Path, ...]:

@@ -11,9 +11,10 @@ under a key `metrics`, as in a policy test. A value is written as in a policy (`
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 from policysched import errors
@@ -30,10 +31,32 @@ _WRAPPER = "metrics"
 _HELP = "write `metric: {node: value}`, with values such as 91%, 10Mi, 0.5, _ or stale"
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class MetricsFile:
+    """What a file says.
+
+    Attributes:
+        path: the file.
+        named: all nodes and clusters that it names, also those without a sample, by the target of
+            the metric, `node` or `cluster`.
+    """
+
+    path: str
+    samples: Samples
+    named: Mapping[str, frozenset[str]]
+
+
 def read(
     path: str, declared: Iterable[checked.CheckedMetric], measured_at: datetime.datetime
 ) -> Samples:
-    """Return the samples in the file `path`, taken to be measured at `measured_at`.
+    """Return the samples of `read_file`."""
+    return read_file(path, declared, measured_at).samples
+
+
+def read_file(
+    path: str, declared: Iterable[checked.CheckedMetric], measured_at: datetime.datetime
+) -> MetricsFile:
+    """Return the samples in the file `path`, taken to be measured at `measured_at`, and its names.
 
     Raises:
         InputError: the file cannot be read, names a metric that no policy declares, or holds a
@@ -43,7 +66,7 @@ def read(
         text = object_lists.read_bytes(path).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise errors.InputError(path, "is not UTF-8 text") from error
-    return parse(text, path, declared, measured_at)
+    return _parse(text, path, tuple(declared), measured_at)
 
 
 def parse(
@@ -53,17 +76,40 @@ def parse(
     measured_at: datetime.datetime,
 ) -> Samples:
     """Return the samples that a text describes; see `read`."""
+    return _parse(text, where, tuple(declared), measured_at).samples
+
+
+def _parse(
+    text: str,
+    where: str,
+    declared: Sequence[checked.CheckedMetric],
+    measured_at: datetime.datetime,
+) -> MetricsFile:
     tables = _json_tables(text)
     if tables is not None:
         try:
-            return from_tables(tables, lambda _: where, declared, measured_at)
+            samples = from_tables(tables, lambda _: where, declared, measured_at)
+            return MetricsFile(where, samples, _named(tables, declared))
         except errors.InputError:
             pass  # said below, with the line
     document = plain_yaml.load(text, where)
     tables, path = _tables(document, where)
-    return from_tables(
+    samples = from_tables(
         tables, lambda key: f"{where}:{document.line((*path, *key))}", declared, measured_at
     )
+    return MetricsFile(where, samples, _named(tables, declared))
+
+
+def _named(
+    tables: Mapping[str, plain_yaml.Value], declared: Sequence[checked.CheckedMetric]
+) -> dict[str, frozenset[str]]:
+    """Return what tables name, by the target of the metric."""
+    named: dict[str, frozenset[str]] = {}
+    for metric in declared:
+        nodes = tables.get(metric.name)
+        if isinstance(nodes, Mapping):
+            named[metric.target] = named.get(metric.target, frozenset()) | nodes.keys()
+    return named
 
 
 def from_tables(

@@ -108,6 +108,18 @@ def read_bytes(path: str) -> bytes:
         raise errors.InputError(path, f"cannot be read: {error.strerror}") from error
 
 
+def exists(path: pathlib.Path) -> bool:
+    """Return whether there is such a file or folder.
+
+    Raises:
+        InputError: a folder on the way cannot be entered.
+    """
+    try:
+        return path.exists()
+    except OSError as error:
+        raise errors.InputError(str(path), f"cannot be read: {error.strerror}") from error
+
+
 def read_all(
     path: str, form: Form, collect: Callable[[Iterable[Placed], str], _ListT]
 ) -> Inputs[_ListT]:

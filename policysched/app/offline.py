@@ -105,6 +105,7 @@ class Session:
         is_lines: whether the input is JSON lines.
         warnings: what was found in the policies and is no error.
         unmeasured: names of metrics that the policies read and of which no node has a sample.
+        metrics: the file of their values, None without one.
     """
 
     def __init__(self, inputs: Inputs) -> None:
@@ -117,8 +118,11 @@ class Session:
             inputs.policies, inputs.params, inputs.scheduler_name, now=inputs.now
         )
         samples: metrics_file.Samples = {}
+        self.metrics: metrics_file.MetricsFile | None = None
         if inputs.metrics is not None:
-            samples = metrics_file.read(inputs.metrics, policy_set.all_metrics, inputs.now)
+            declared = policy_set.all_metrics
+            self.metrics = metrics_file.read_file(inputs.metrics, declared, inputs.now)
+            samples = self.metrics.samples
         self._basis = Basis(policy_set, inputs.now, samples, inputs.scheduler_name)
         with process.without_collections():
             self._clusters = _clusters(inputs.cluster)

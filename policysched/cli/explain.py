@@ -81,7 +81,7 @@ def run(args: argparse.Namespace) -> int:
         session = offline.Session(offline_options.inputs(args))
     offline_options.tell_warnings(session)
     as_json = (args.output or (output.JSON if session.is_lines else output.HUMAN)) == output.JSON
-    for decider in progress.each(session.deciders(), "reading the cluster", [args.cluster]):
+    for decider in offline_options.deciders(session, args):
         if not session.is_lines:
             leaving.hold(decider)
         total = len(decider.cluster.pending) if args.all else None

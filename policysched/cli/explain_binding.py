@@ -60,14 +60,15 @@ def run(args: argparse.Namespace) -> int:
             "say which bindings: `binding [NAMESPACE/]NAME`, or `binding --all`"
         )
     inputs = _inputs(args)
-    algorithm = karmada_options.algorithm(args, karmada_options.policies(args))
+    loaded = karmada_options.policies(args)
+    algorithm = karmada_options.algorithm(args, loaded.policies)
     for warning in karmada_options.warnings(args):
         output.note(warning)
     from policysched.app.karmada import explaining  # noqa: PLC0415 - `--help` does without NumPy
     from policysched.karmada import snapshot  # noqa: PLC0415 - as above
 
     as_json = (args.output or (output.JSON if inputs.is_lines else output.HUMAN)) == output.JSON
-    for _, plane in progress.each(inputs.places, "reading the input", [args.cluster]):
+    for plane in karmada_options.planes(inputs, args, loaded):
         if not inputs.is_lines:
             leaving.hold(plane)
         clusters = snapshot.of(plane.clusters, plane.bindings)

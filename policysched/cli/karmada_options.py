@@ -7,11 +7,15 @@ from typing import TYPE_CHECKING
 
 from policysched import clock as clocks
 from policysched import errors
-from policysched.cli import offline_options, run_flags
+from policysched.cli import offline_options, progress, run_flags
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Iterator
 
+    from policysched.app import object_lists
+    from policysched.app.karmada import control_plane_file
+    from policysched.app.karmada import policies as texts
     from policysched.karmada import algorithm as algorithms
     from policysched.karmada.policies import cluster_policies
 
@@ -93,7 +97,7 @@ def _words(plugins: str) -> list[str]:
     return [word.strip() for word in plugins.split(",")]
 
 
-def policies(args: argparse.Namespace) -> cluster_policies.ClusterPolicies | None:
+def policies(args: argparse.Namespace) -> texts.Loaded:
     """Return the cluster policies that the options name, at the time that they name.
 
     Raises:
@@ -108,7 +112,7 @@ def policies(args: argparse.Namespace) -> cluster_policies.ClusterPolicies | Non
     if not args.policies:
         if args.params or args.metrics:
             raise errors.UsageError("params and metrics are of policies; name them by --policies")
-        return None
+        return texts.Loaded(None, (), ())
     loaded = texts.load(
         texts.Inputs(
             tuple(args.policies),
@@ -120,4 +124,20 @@ def policies(args: argparse.Namespace) -> cluster_policies.ClusterPolicies | Non
     )
     offline_options.tell(loaded.warnings)
     offline_options.tell_names_unmeasured(loaded.unmeasured, "cluster")
-    return loaded.policies
+    return loaded
+
+
+def planes(
+    inputs: object_lists.Inputs[control_plane_file.ControlPlane],
+    args: argparse.Namespace,
+    loaded: texts.Loaded,
+) -> Iterator[control_plane_file.ControlPlane]:
+    """Yield each control plane; warn of unknown clusters in --metrics."""
+    found = progress.each(inputs.places, "reading the input", [args.cluster])
+    return offline_options.with_known_names(
+        (plane for _, plane in found),
+        lambda plane: [each.metadata.name for each in plane.clusters],
+        loaded.metrics,
+        "cluster",
+        are_lines=inputs.is_lines,
+    )

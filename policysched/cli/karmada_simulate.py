@@ -53,12 +53,13 @@ def run(args: argparse.Namespace) -> int:
     """Print where each binding goes."""
     from policysched.app.karmada import control_plane_file, simulating  # noqa: PLC0415 - slow
 
-    algorithm = karmada_options.algorithm(args, karmada_options.policies(args))
+    loaded = karmada_options.policies(args)
+    algorithm = karmada_options.algorithm(args, loaded.policies)
     for warning in karmada_options.warnings(args):
         output.note(warning)
     inputs = control_plane_file.read_all(args.cluster)
     as_json = (args.output or (output.JSON if inputs.is_lines else output.HUMAN)) == output.JSON
-    for _, plane in progress.each(inputs.places, "reading the input", [args.cluster]):
+    for plane in karmada_options.planes(inputs, args, loaded):
         with progress.shown("placing bindings", len(plane.bindings)) as bar:
             outcomes = list(bar.track(simulating.simulate(algorithm, plane)))
         if as_json:

@@ -7,17 +7,20 @@ import datetime
 import pathlib
 import re
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from policysched import clock as clocks
 from policysched import errors
-from policysched.cli import cluster_options, output
+from policysched.cli import cluster_options, output, progress
+from policysched.lang import spelling
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    import random
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
-    from policysched.app import offline
+    from policysched.app import metrics_file, offline
 
+_ClusterT = TypeVar("_ClusterT")
 _PARAMS = re.compile(r",(?=[A-Za-z_]\w*=)")
 _MUCH_YAML_MEGABYTES = 20
 _PROFILES = """\
@@ -161,6 +164,54 @@ def tell_names_unmeasured(unmeasured: Sequence[str], what: str = "node") -> None
             f"no {what} has a sample of {names}: rules over them act as in an outage; "
             f"--metrics FILE gives values"
         )
+
+
+def with_known_names(
+    clusters: Iterable[_ClusterT],
+    names_of: Callable[[_ClusterT], Iterable[str]],
+    metrics: metrics_file.MetricsFile | None,
+    what: str = "node",
+    *,
+    are_lines: bool,
+) -> Iterator[_ClusterT]:
+    """Yield clusters; warn of nodes in a file of metrics that no cluster has.
+
+    Of JSON lines that is known in the end.
+    """
+    known: set[str] = set()
+    for cluster in clusters:
+        known.update(names_of(cluster))
+        if not are_lines:
+            warn_of_unknown(metrics, what, known)
+        yield cluster
+    if are_lines:
+        warn_of_unknown(metrics, what, known)
+
+
+def warn_of_unknown(
+    metrics: metrics_file.MetricsFile | None, what: str, known: Collection[str]
+) -> None:
+    """Warn of nodes, or clusters, in a file of metrics that are not known."""
+    named = frozenset() if metrics is None else metrics.named.get(what, frozenset())
+    unknown = sorted(named - set(known))
+    if metrics is not None and unknown:
+        advice = spelling.did_you_mean(unknown[0], known)
+        first = f"`{unknown[0]}`" + (f" ({advice})" if advice else "")
+        shown = output.names([first, *(f"`{name}`" for name in unknown[1:])])
+        output.warn(f"{metrics.path} names {what}s that do not exist, without effect: {shown}")
+
+
+def deciders(
+    session: offline.Session, args: argparse.Namespace, rng: random.Random | None = None
+) -> Iterator[offline.Decider]:
+    """Yield what decides the pods of each cluster; warn of unknown nodes in --metrics."""
+    found = progress.each(session.deciders(rng), "reading the cluster", [args.cluster])
+    return with_known_names(
+        found,
+        lambda decider: decider.cluster.cache.nodes.names,
+        session.metrics,
+        are_lines=session.is_lines,
+    )
 
 
 def tell_left_out(decider: offline.Decider) -> None:

@@ -16,6 +16,7 @@ from policysched import errors
 from policysched.cli import cluster_options, offline_options, output, plan_sweep, progress
 
 if TYPE_CHECKING:
+    from policysched.app import metrics_file
     from policysched.app.karmada import dump_file
     from policysched.planning import world
 
@@ -117,11 +118,14 @@ def run(args: argparse.Namespace) -> int:
     varied = plan_sweep.require(args)
     if varied:
         args.old = args.new
-    basis = _basis(args)
+    basis, metrics = _basis(args)
     for warning in basis.new.policies.warnings:
         output.write_findings(warning, sys.stderr)
     offline_options.tell_names_unmeasured(basis.unmeasured())
     where, dump = _dump(args)
+    offline_options.warn_of_unknown(metrics, "node", [each.name for each in dump.cluster.nodes])
+    clusters = [each.metadata.name for each in dump.plane.clusters]
+    offline_options.warn_of_unknown(metrics, "cluster", clusters)
     if varied:
         if dump.plane.clusters and not (dump.cluster.nodes or dump.cluster.pods):
             raise errors.InputError(where, "has no Node and no Pod; --sweep is about pods")
@@ -140,8 +144,8 @@ def run(args: argparse.Namespace) -> int:
 _PHASES = ("running", "pending")
 
 
-def _basis(args: argparse.Namespace) -> world.Basis:
-    """Return what the options say of the policies.
+def _basis(args: argparse.Namespace) -> tuple[world.Basis, metrics_file.MetricsFile | None]:
+    """Return what the options say of the policies, and the file of --metrics.
 
     Raises:
         UsageError: a side is missing, or both are read from standard input.
@@ -167,9 +171,11 @@ def _basis(args: argparse.Namespace) -> world.Basis:
         now,
     )
     basis = world.Basis(old, new, now, scheduler_name=args.scheduler_name)
+    metrics = None
     if args.metrics is not None:
-        basis = dataclasses.replace(basis, samples=planning.samples(basis, args.metrics))
-    return basis
+        metrics = planning.read_metrics(basis, args.metrics)
+        basis = dataclasses.replace(basis, samples=metrics.samples)
+    return basis, metrics
 
 
 def _dump(args: argparse.Namespace) -> tuple[str, dump_file.Dump]:

@@ -52,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
     as_json = (args.output or (output.JSON if session.is_lines else output.HUMAN)) == output.JSON
     seed = _seed(args)
     rng = None if seed is None else random.Random(seed)
-    for decider in progress.each(session.deciders(rng), "reading the cluster", [args.cluster]):
+    for decider in offline_options.deciders(session, args, rng):
         with progress.shown("scheduling pods", len(decider.cluster.pending)) as bar:
             placements = list(bar.track(decider.simulate()))
         deciding = _Deciding(seed, args.policies or [], decider)

@@ -22,14 +22,14 @@ class Plan:
     found: changes.Changes
 
 
-def samples(basis: world.Basis, path: str) -> metrics_file.Samples:
-    """Return the samples in a file of metrics for both sides.
+def read_metrics(basis: world.Basis, path: str) -> metrics_file.MetricsFile:
+    """Return what a file of metrics says for both sides.
 
     Raises:
         InputError: the file cannot be read, or names what neither side declares.
     """
     declared = [*basis.new.policies.all_metrics, *basis.old.policies.all_metrics]
-    return metrics_file.read(path, {each.key: each for each in declared}.values(), basis.now)
+    return metrics_file.read_file(path, {each.key: each for each in declared}.values(), basis.now)
 
 
 def make(

@@ -8,7 +8,7 @@ import pathlib
 from collections.abc import Mapping, Sequence
 
 from policysched import errors
-from policysched.app import policies, policy_sources
+from policysched.app import object_lists, policies, policy_sources
 from policysched.lang import checker, source, spelling
 from policysched.planning import metric_keys, revisions, wording
 
@@ -155,7 +155,7 @@ def _of_path(place: str) -> list[source.SourceText]:
     try:
         return policy_sources.read([place])
     except errors.InputError as error:
-        if not pathlib.Path(place).exists() and revisions.is_revision(place):
+        if not object_lists.exists(pathlib.Path(place)) and revisions.is_revision(place):
             advice = f"for the revision write `git:{place}:PATH`"
             raise errors.InputError(error.where, error.problem, help=advice) from error
         raise

@@ -5,10 +5,11 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import functools
+import os
 import pathlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, NoReturn
 
 import jsonschema
 import orjson
@@ -140,23 +141,41 @@ def discover(paths: Iterable[str]) -> list[str]:
     """Return the files at `paths`: files as they are, in folders all that end in `_test.yaml`.
 
     Raises:
-        InputError: a path does not exist.
+        InputError: a path does not exist, or a folder cannot be read.
     """
     found: list[str] = []
     for path in paths:
-        place = pathlib.Path(path)
-        if place.is_dir():
-            files = (file for file in place.rglob("*") if file.name.endswith(SUFFIXES))
-            found += sorted(str(file) for file in files if not _is_hidden(file, place))
-        elif place.is_file():
-            found.append(str(place))
-        else:
-            raise errors.InputError(path, "there is no such file or folder")
+        try:
+            found += _files_at(pathlib.Path(path))
+        except OSError as error:
+            problem = f"cannot be read: {error.strerror}"
+            raise errors.InputError(str(error.filename or path), problem) from error
     return list(dict.fromkeys(found))
 
 
-def _is_hidden(file: pathlib.Path, folder: pathlib.Path) -> bool:
-    return any(part.startswith(".") for part in file.relative_to(folder).parts)
+def _files_at(place: pathlib.Path) -> list[str]:
+    if place.is_dir():
+        return sorted(_files_below(place))
+    if place.is_file():
+        return [str(place)]
+    raise errors.InputError(str(place), "there is no such file or folder")
+
+
+def _files_below(folder: pathlib.Path) -> Iterator[str]:
+    """Yield the files of tests in a folder and all folders in it, but for hidden ones.
+
+    Raises:
+        OSError: one of the folders cannot be read; `rglob` would leave it out.
+    """
+    for place, folders, files in os.walk(folder, onerror=_fail):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        for name in files:
+            if name.endswith(SUFFIXES) and not name.startswith("."):
+                yield str(pathlib.Path(place) / name)
+
+
+def _fail(error: OSError) -> NoReturn:
+    raise error
 
 
 def read(path: str, *, is_to_be_filled: bool = False) -> Suite:

@@ -15,6 +15,7 @@ import orjson
 from policysched.app import (
     cluster_file,
     metrics_file,
+    object_lists,
     offline,
     plain_yaml,
     policies,
@@ -91,7 +92,7 @@ class World:
 
     def _matching(self, pattern: str) -> Iterator[str]:
         literal = self._suite.folder / pattern
-        if literal.exists():
+        if object_lists.exists(literal):
             yield os.path.normpath(literal)
         elif not pathlib.PurePath(pattern).is_absolute():
             yield from (os.path.normpath(found) for found in self._suite.folder.glob(pattern))

@@ -213,9 +213,14 @@ class _SecretFile:
 
 
 def _require_files(tls: settings.Tls) -> None:
-    """Name a file that is missing; the libraries do not always."""
+    """Name a file that is missing or out of reach; the libraries do not always."""
     for path in (tls.ca_file, tls.cert_file, tls.key_file):
-        if path is not None and not pathlib.Path(path).exists():
+        try:
+            is_missing = path is not None and not pathlib.Path(path).exists()
+        except OSError as error:
+            problem = f"`{path}` cannot be read: {error.strerror}"
+            raise failures.QueryError(_Cause.CREDENTIAL, problem) from error
+        if is_missing:
             raise failures.QueryError(_Cause.CREDENTIAL, f"there is no file `{path}`")
 
 

@@ -47,11 +47,13 @@ class Loaded:
         policies: None where the texts have no cluster policy in force.
         warnings: rendered findings that are no errors.
         unmeasured: names of metrics of which no cluster has a sample.
+        metrics: the file of their values, None without one.
     """
 
     policies: cluster_policies.ClusterPolicies | None
     warnings: tuple[str, ...]
     unmeasured: tuple[str, ...]
+    metrics: metrics_file.MetricsFile | None = None
 
 
 def load(inputs: Inputs) -> Loaded:
@@ -65,15 +67,17 @@ def load(inputs: Inputs) -> Loaded:
         inputs.paths, inputs.params, inputs.scheduler_name, now=inputs.now
     )
     samples: metrics_file.Samples = {}
+    file = None
     if inputs.metrics is not None:
-        samples = metrics_file.read(inputs.metrics, policy_set.all_metrics, inputs.now)
+        file = metrics_file.read_file(inputs.metrics, policy_set.all_metrics, inputs.now)
+        samples = file.samples
     found = of_set(policy_set, inputs.scheduler_name, clocks.ManualClock(inputs.now))
     read = found.metrics if found else ()
     for metric in read:
         if found is not None and metric.key in samples:
             found.refresh(metric.key, samples[metric.key])
     unmeasured = sorted(metric.name for metric in read if not samples.get(metric.key))
-    return Loaded(found, policy_set.warnings, tuple(unmeasured))
+    return Loaded(found, policy_set.warnings, tuple(unmeasured), file)
 
 
 def of_set(
