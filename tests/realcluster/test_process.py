@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+import pathlib
+import socket
+import subprocess
+import sys
+from typing import Any
+
+from tests.realcluster import process
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+FIRST_OUTGOING_PORT = 32_768
+RUN = """
+from tests.realcluster import process
+print(*(process.free_port() for _ in range(300)), flush=True)
+input()
+"""
+
+
+def test_no_two_servers_get_the_same_port() -> None:
+    """Not even those of two test runs at once, long before they listen; 300 take two claims."""
+    command = [sys.executable, "-c", RUN]
+    pipes: Any = {"cwd": ROOT, "stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, **pipes) as one, subprocess.Popen(command, **pipes) as other:
+        ours = [process.free_port() for _ in range(10)]
+        told = [_line_of(running) for running in (one, other)]
+        for running in (one, other):
+            running.communicate("\n")
+    ports = [*ours, *(int(port) for ports in told for port in ports)]
+    assert len(ports) == len(set(ports)) == 610
+    assert max(ports) < FIRST_OUTGOING_PORT
+
+
+def _line_of(running: subprocess.Popen[str]) -> list[str]:
+    assert running.stdout is not None
+    return running.stdout.readline().split()
+
+
+def test_a_port_on_which_another_program_listens_is_passed_over() -> None:
+    """The claims are ours alone: other programs know nothing of them."""
+    port = process.free_port()
+    process._ports.appendleft(port)
+    with socket.create_server(("127.0.0.1", port)):
+        assert process.free_port() != port
