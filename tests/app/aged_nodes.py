@@ -20,5 +20,5 @@ def create(plane: control_planes.ControlPlane, *nodes: dict[str, Any]) -> None:
     ]
     aged_at = max(created_at) + datetime.timedelta(seconds=2)
     plane.api_server.wait_until(
-        lambda: clocks.SystemClock().now() >= aged_at, time_limit_seconds=10.0
+        lambda: clocks.SystemClock().now() >= aged_at, time_limit_seconds=60.0
     )

@@ -33,7 +33,7 @@ def test_the_first_signal_asks_to_stop(number: signal.Signals) -> None:
         stopping = process.stop_on_signals()
         assert not stopping.is_set()
         os.kill(os.getpid(), number)
-        await asyncio.wait_for(stopping.wait(), timeout=10)
+        await asyncio.wait_for(stopping.wait(), timeout=60)
 
     asyncio.run(ask())
     assert [signal.getsignal(each) for each in _SIGNALS] == [signal.SIG_DFL] * 3
@@ -47,7 +47,7 @@ def test_a_hangup_that_is_ignored_stays_so() -> None:
         stopping = process.stop_on_signals()
         os.kill(os.getpid(), signal.SIGHUP)
         os.kill(os.getpid(), signal.SIGTERM)
-        await asyncio.wait_for(stopping.wait(), timeout=10)
+        await asyncio.wait_for(stopping.wait(), timeout=60)
 
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     asyncio.run(ask())

@@ -86,7 +86,7 @@ def test_switches_off_and_pods_of_others(
     flags = ("--feature-gates", gates, "--feature-gates", "OpportunisticBatching=false")
 
     def page() -> str:
-        with urllib.request.urlopen(f"http://{address}/metrics", timeout=10) as answer:
+        with urllib.request.urlopen(f"http://{address}/metrics", timeout=60) as answer:
             text: str = answer.read().decode()
             return text
 

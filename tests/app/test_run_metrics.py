@@ -120,7 +120,7 @@ def test_another_query_lets_no_pod_go_blind(
     address = f"127.0.0.1:{processes.free_port()}"
 
     def active_pods() -> float:
-        with urllib.request.urlopen(f"http://{address}/metrics", timeout=10) as page:
+        with urllib.request.urlopen(f"http://{address}/metrics", timeout=60) as page:
             found = re.search(r'pending_pods{queue="active"} (\S+)', page.read().decode())
         return float(found[1]) if found else 0.0
 

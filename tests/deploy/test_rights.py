@@ -83,7 +83,7 @@ def test_no_right_is_left_over(tour_taken: installed.Installed) -> None:
         return sorted(str(one) for one in granted if not any(one.covers(each) for each in done))
 
     with contextlib.suppress(process.ProcessError):  # what is unused is told below
-        tour_taken.scheduler.wait_until(lambda: not unused(), time_limit_seconds=20.0)
+        tour_taken.scheduler.wait_until(lambda: not unused(), time_limit_seconds=60.0)
     assert unused() == []
 
 

@@ -189,7 +189,7 @@ class Scene:
 
     def own(self) -> dict[str, float]:
         """Return the scheduler's own metrics: `name{label=value,…}` → value."""
-        answer = urllib3.request("GET", f"{self.own_url}/metrics", retries=False, timeout=10)
+        answer = urllib3.request("GET", f"{self.own_url}/metrics", retries=False, timeout=60)
         found = {}
         for family in parser.text_string_to_metric_families(answer.data.decode()):
             for sample in family.samples:

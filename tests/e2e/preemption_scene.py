@@ -23,7 +23,7 @@ NEVER = "high-but-patient"
 """A class whose pods preempt nobody."""
 
 _CLASSES = "/apis/scheduling.k8s.io/v1/priorityclasses"
-_LIMIT_SECONDS = 60.0
+_LIMIT_SECONDS = 150.0
 _UID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 

@@ -32,7 +32,7 @@ AGREEING = ("sameNode", "equalNode")
 def _counted(url: str) -> dict[tuple[str, str], float]:
     """Return (metric, outcome) → value of what a dry run tells."""
     try:
-        answer = urllib3.request("GET", f"{url}/metrics", retries=False, timeout=10)
+        answer = urllib3.request("GET", f"{url}/metrics", retries=False, timeout=60)
     except urllib3.exceptions.HTTPError:
         return {}
     return {

@@ -41,7 +41,7 @@ policy none {
 def _counts(url: str) -> dict[tuple[str, str], float]:
     """Return (shadow policy, outcome) → decisions, as far as there are any."""
     try:
-        answer = urllib3.request("GET", f"{url}/metrics", retries=False, timeout=10)
+        answer = urllib3.request("GET", f"{url}/metrics", retries=False, timeout=60)
     except urllib3.exceptions.HTTPError:
         return {}
     return {
@@ -54,7 +54,7 @@ def _counts(url: str) -> dict[tuple[str, str], float]:
 
 def _has_shadows(url: str) -> bool:
     try:
-        answer = urllib3.request("GET", f"{url}/metrics", retries=False, timeout=10)
+        answer = urllib3.request("GET", f"{url}/metrics", retries=False, timeout=60)
     except urllib3.exceptions.HTTPError:
         return False
     return b'policysched_shadow_decisions_total{outcome="sameNode",policy="next"' in answer.data

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import collections
-import datetime
 import json
 import subprocess
 import sys
@@ -184,18 +183,11 @@ def test_only_the_change_that_helps_leads_to_an_attempt(
     assert "nodeName" not in client.pod(namespace, POD)["spec"]
 
     node, subresource, patch = HELPFUL_CHANGES[change]
-    changed = client.patch(f"/api/v1/nodes/{node}{subresource}", patch)
+    client.patch(f"/api/v1/nodes/{node}{subresource}", patch)
+    # This waits for less than the five minutes after which every waiting pod is tried again.
     stuck.wait_until(lambda: len(_events(client, namespace, POD)) > 1)
     assert client.pod(namespace, POD)["spec"]["nodeName"] == node
     # All events of a pod are written in order, so a second failure would be here by now.
     failed, bound = sorted(_events(client, namespace, POD), key=lambda event: str(event["reason"]))
     assert (failed["reason"], bound["reason"]) == ("FailedScheduling", "Scheduled")
     assert failed.get("series") is None
-    # The API server's clock shows whole seconds, so that 1 s may look like 2.
-    bound_at = _time(_scheduled_condition(client, namespace, POD)["lastTransitionTime"])
-    changed_at = max(_time(entry["time"]) for entry in changed["metadata"]["managedFields"])
-    assert bound_at - changed_at <= datetime.timedelta(seconds=2)
-
-
-def _time(text: str) -> datetime.datetime:
-    return datetime.datetime.fromisoformat(text)

@@ -90,7 +90,7 @@ class Cluster:
         self.authority.configure_trust(context)
         try:
             with urllib3.HTTPSConnectionPool(
-                "127.0.0.1", self.port, ssl_context=context, retries=False, timeout=10.0
+                "127.0.0.1", self.port, ssl_context=context, retries=False, timeout=60.0
             ) as pool:
                 return pool.request("GET", "/readyz").data == b"ok"
         except urllib3.exceptions.HTTPError:

@@ -141,7 +141,7 @@ class Scene:
 
 def _page(address: str) -> str:
     try:
-        with urllib.request.urlopen(f"http://{address}/metrics", timeout=10) as answer:
+        with urllib.request.urlopen(f"http://{address}/metrics", timeout=60) as answer:
             return str(answer.read().decode())
     except OSError:  # it does not listen yet
         return ""

@@ -147,7 +147,7 @@ class Scene:
 
     async def tried_again(self) -> dict[str, str]:
         """Return what becomes of bindings once some are tried again."""
-        async with asyncio.timeout(30.0):
+        async with asyncio.timeout(150.0):
             while not len(self.world.queue):  # noqa: ASYNC110 - what fills it tells nobody
                 await asyncio.sleep(0.001)
         return self.results()

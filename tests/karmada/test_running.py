@@ -142,7 +142,7 @@ def test_it_tells_of_itself(
 
 def _page(address: str, path: str) -> str:
     try:
-        with urllib.request.urlopen(f"http://{address}{path}", timeout=10) as answer:
+        with urllib.request.urlopen(f"http://{address}{path}", timeout=60) as answer:
             return str(answer.read().decode())
     except OSError:  # it does not listen yet
         return ""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 START_LIMIT_SECONDS = 60.0
-_TIMEOUT_SECONDS = 10.0
+_TIMEOUT_SECONDS = 60.0
 _NO_CONFIG: Mapping[str, object] = {}
 
 

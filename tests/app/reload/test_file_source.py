@@ -185,5 +185,5 @@ async def test_a_file_that_cannot_be_read_to_the_end_holds_up_no_process(
     following = asyncio.create_task(source.run(lambda _: None, known))
     with await asyncio.to_thread(file.open, "wb"):  # as soon as somebody reads
         following.cancel()
-        await asyncio.wait_for(asyncio.get_running_loop().shutdown_default_executor(), 10.0)
+        await asyncio.wait_for(asyncio.get_running_loop().shutdown_default_executor(), 60.0)
     await asyncio.gather(following, return_exceptions=True)
