@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+from typing import Any
 
 import hypothesis
 
@@ -21,6 +22,10 @@ if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
 # Timing says nothing on a shared machine. `make test` draws the same examples every time, so that
 # it fails because of a change and not by luck; `make fuzz` draws fresh ones and prints what repeats
 # a failing one.
-hypothesis.settings.register_profile("policysched", deadline=None, derandomize=True)
-hypothesis.settings.register_profile("fuzz", deadline=None, print_blob=True)
+_UNTIMED: dict[str, Any] = {
+    "deadline": None,
+    "suppress_health_check": [hypothesis.HealthCheck.too_slow],
+}
+hypothesis.settings.register_profile("policysched", derandomize=True, **_UNTIMED)
+hypothesis.settings.register_profile("fuzz", print_blob=True, **_UNTIMED)
 hypothesis.settings.load_profile("policysched")
