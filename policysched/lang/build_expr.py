@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from policysched.lang import diagnostics, limits, source, syntax_expr
+from policysched.lang import diagnostics, kept_parentheses, limits, source, syntax_expr
 
 
 class Leaf(NamedTuple):
@@ -113,6 +113,11 @@ class ExprBuilder:
         self._keep_alive.append(node)
         return node
 
+    def _operation(self, node: Any, operands: Sequence[object]) -> Any:  # noqa: ANN401 - as in `_nest`
+        """Return a node that knows which parentheses around its operands stay."""
+        grouped = tuple(id(each) in self._grouped for each in operands)
+        return self._nest(kept_parentheses.with_kept(node, operands, grouped), operands)
+
     def _group(self, inner: object) -> object:
         self._grouped.add(id(inner))
         self._keep_alive.append(inner)
@@ -176,16 +181,16 @@ class ExprBuilder:
 
     def sel_and(self, span: source.Span, children: Children) -> object:
         """Conjunction."""
-        return self._nest(syntax_expr.SelectorAnd(span, tuple(children)), children)
+        return self._operation(syntax_expr.SelectorAnd(span, tuple(children)), children)
 
     def sel_or(self, span: source.Span, children: Children) -> object:
         """Disjunction."""
         self._check_mixing(children, syntax_expr.SelectorAnd)
-        return self._nest(syntax_expr.SelectorOr(span, tuple(children)), children)
+        return self._operation(syntax_expr.SelectorOr(span, tuple(children)), children)
 
     def sel_not(self, span: source.Span, children: Children) -> object:
         """Negation."""
-        return self._nest(syntax_expr.SelectorNot(span, children[0]), children)
+        return self._operation(syntax_expr.SelectorNot(span, children[0]), children)
 
     def tainted(self, span: source.Span, children: Children) -> syntax_expr.Tainted:
         """Taint test."""
@@ -251,36 +256,36 @@ class ExprBuilder:
 
     def negate(self, span: source.Span, children: Children) -> object:
         """Minus."""
-        return self._nest(syntax_expr.Negate(span, children[1]), children)
+        return self._operation(syntax_expr.Negate(span, children[1]), children[1:])
 
     def binary(self, span: source.Span, children: Children) -> object:
         """Arithmetic."""
         left, operator, right = children
-        return self._nest(syntax_expr.Binary(span, operator.text, left, right), children)
+        return self._operation(syntax_expr.Binary(span, operator.text, left, right), (left, right))
 
     def else_(self, span: source.Span, children: Children) -> object:
         """Fallback."""
-        return self._nest(syntax_expr.Else(span, *children), children)
+        return self._operation(syntax_expr.Else(span, *children), children)
 
     def comparison(self, span: source.Span, children: Children) -> object:
         """Comparison."""
         left, operator, right = children
         sign = _OPERATORS.get(operator.kind, operator.text)
         node = syntax_expr.Comparison(span, sign, left, right, operator.span)
-        return self._nest(node, children)
+        return self._operation(node, (left, right))
 
     def expr_and(self, span: source.Span, children: Children) -> object:
         """Conjunction."""
-        return self._nest(syntax_expr.ExprAnd(span, tuple(children)), children)
+        return self._operation(syntax_expr.ExprAnd(span, tuple(children)), children)
 
     def expr_or(self, span: source.Span, children: Children) -> object:
         """Disjunction."""
         self._check_mixing(children, syntax_expr.ExprAnd)
-        return self._nest(syntax_expr.ExprOr(span, tuple(children)), children)
+        return self._operation(syntax_expr.ExprOr(span, tuple(children)), children)
 
     def expr_not(self, span: source.Span, children: Children) -> object:
         """Negation."""
-        return self._nest(syntax_expr.ExprNot(span, children[0]), children)
+        return self._operation(syntax_expr.ExprNot(span, children[0]), children)
 
 
 def _mixed(text: source.SourceText, span: source.Span) -> diagnostics.Diagnostic:

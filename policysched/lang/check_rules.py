@@ -23,6 +23,7 @@ from policysched.lang import (
     clauses,
     constants,
     diagnostics,
+    kept_parentheses,
     kubernetes_names,
     printing,
     source,
@@ -59,7 +60,7 @@ class RuleStatement(NamedTuple):
 
     def head(self) -> checked.RuleHead:
         """Return name, text, message and times of the rule."""
-        text = printing.statement(self.node)
+        text = printing.statement(kept_parentheses.without(self.node))
         given = self.own.get("as", syntax_clause.WordClause)
         name = given.word.text if given is not None else f"{self.kind}@{_digest(text)}"
         return checked.RuleHead(

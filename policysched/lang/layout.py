@@ -123,6 +123,7 @@ def _expr_pieces(expr: syntax_expr.Expr) -> list[str]:
         case syntax_expr.Binary(operator="+" | "-" as sign, left=left, right=right):
             level = printing.PRECEDENCE[sign]
             is_sum = isinstance(left, syntax_expr.Binary) and left.operator in ("+", "-")
+            is_sum = is_sum and not printing.stays(left)
             first = _expr_pieces(left) if is_sum else [printing.arithmetic_operand(left, level)]
             return [*first, f"{sign} {printing.arithmetic_operand(right, level + 1)}"]
         case _:

@@ -1,8 +1,8 @@
 """Syntax tree to canonical text, one line for each statement.
 
 The formatter lays these lines out; the checker names unnamed rules by a hash of them. Parentheses
-stand exactly where the tree needs them, operators have their canonical spelling, words stay quoted
-or unquoted as they were written.
+stand where the tree needs them and where its nodes say so (`kept_parentheses`), operators have
+their canonical spelling, words stay quoted or unquoted as they were written.
 """
 
 from __future__ import annotations
@@ -64,7 +64,12 @@ def selector(node: syntax_expr.Selector) -> str:
 def selector_operand(node: syntax_expr.Selector) -> str:
     """Return a selector as operand of `and`, `or`, `not`."""
     is_compound = isinstance(node, (syntax_expr.SelectorAnd, syntax_expr.SelectorOr))
-    return f"({selector(node)})" if is_compound else selector(node)
+    return f"({selector(node)})" if is_compound or stays(node) else selector(node)
+
+
+def stays(node: syntax_expr.Node) -> bool:
+    """Say whether an operand keeps the parentheses in which it was written."""
+    return isinstance(node, syntax_expr.Operation) and node.in_parentheses
 
 
 def _requirement(node: syntax_expr.Requirement) -> str:
@@ -157,12 +162,12 @@ def arguments(given: Iterable[syntax_expr.Argument]) -> str:
 def condition_operand(node: syntax_expr.Expr) -> str:
     """Return an expression as operand of `and`, `or`, `not`."""
     is_compound = isinstance(node, (syntax_expr.ExprAnd, syntax_expr.ExprOr))
-    return f"({expr(node)})" if is_compound else expr(node)
+    return f"({expr(node)})" if is_compound or stays(node) else expr(node)
 
 
 def arithmetic_operand(node: syntax_expr.Expr, level: int) -> str:
     """Return an expression as operand of a sign that binds as strongly as `level`."""
-    return expr(node) if _level(node) >= level else f"({expr(node)})"
+    return f"({expr(node)})" if _level(node) < level or stays(node) else expr(node)
 
 
 def _level(node: syntax_expr.Expr) -> int:

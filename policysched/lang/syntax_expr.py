@@ -19,6 +19,17 @@ class Node:
     span: source.Span = dataclasses.field(compare=False, repr=False)
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class Operation(Node):
+    """A node with an operator of its own.
+
+    Attributes:
+        in_parentheses: written in parentheses that `fmt` keeps (kept_parentheses); not compared.
+    """
+
+    in_parentheses: bool = dataclasses.field(default=False, compare=False, repr=False, kw_only=True)
+
+
 # ---------------------------------------------------------------------------- words and numbers
 
 
@@ -68,7 +79,7 @@ Operator: TypeAlias = Literal[
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Requirement(Node):
+class Requirement(Operation):
     """`key In (a, b)`, `key Exists`, `key Gt 5`, `key = a`, `requests(cpu) >= 500m`.
 
     Attributes:
@@ -129,7 +140,7 @@ class SelectorOr(Node):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class SelectorNot(Node):
+class SelectorNot(Operation):
     """`not selector`."""
 
     operand: Selector
@@ -205,14 +216,14 @@ class PodTest(Node):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Negate(Node):
+class Negate(Operation):
     """`-x`."""
 
     operand: Expr
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Binary(Node):
+class Binary(Operation):
     """Arithmetic, left-associative."""
 
     operator: Literal["+", "-", "*", "/"]
@@ -221,7 +232,7 @@ class Binary(Node):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Else(Node):
+class Else(Operation):
     """`value else fallback`: `fallback` where `value` is missing."""
 
     value: Expr
@@ -229,7 +240,7 @@ class Else(Node):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Comparison(Node):
+class Comparison(Operation):
     """`left > right`; `==` is `=`."""
 
     operator: Literal["=", "!=", "<", "<=", ">", ">="]
@@ -253,7 +264,7 @@ class ExprOr(Node):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class ExprNot(Node):
+class ExprNot(Operation):
     """`not condition`."""
 
     operand: Expr

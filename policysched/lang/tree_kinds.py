@@ -39,7 +39,7 @@ _NAMES = {
     "BuiltinWeight": "builtin",
     "ProfileParam": "param",
 }
-_HIDDEN = ("PolicyFile", "Comment", "Node")
+_HIDDEN = ("PolicyFile", "Comment", "Node", "Operation")
 MIN_ITEMS = {"operands": 2}
 """Fewest items of fields that are lists, where it is not 0."""
 

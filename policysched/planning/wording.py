@@ -6,7 +6,7 @@ import dataclasses
 import re
 from collections.abc import Iterable, Mapping
 
-from policysched.lang import checked, parser, printing, source, syntax
+from policysched.lang import checked, kept_parentheses, parser, printing, source, syntax
 
 _UNKNOWN_SCOPE = "for pods"
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -37,7 +37,7 @@ def of(texts: Iterable[source.SourceText]) -> Wording:
     lets: dict[str, str] = {}
     metrics: dict[str, str] = {}
     for text in texts:
-        for item in parser.parse(text).file.items:
+        for item in map(kept_parentheses.without, parser.parse(text).file.items):
             match item:
                 case syntax.Policy(name=name, statements=statements):
                     said = (each for each in statements if isinstance(each, syntax.Scope))

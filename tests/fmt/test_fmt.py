@@ -8,7 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from policysched import _resources
-from policysched.lang import formatter, parser, printing, source, syntax, syntax_expr
+from policysched.lang import (
+    checker,
+    formatter,
+    kept_parentheses,
+    parser,
+    printing,
+    source,
+    syntax,
+    syntax_expr,
+)
 from tests.fmt import policy_trees
 
 CASES = sorted((pathlib.Path(__file__).parent / "cases").glob("*.policy"))
@@ -36,6 +45,81 @@ def test_a_name_that_is_a_word_of_the_language_stays_a_name() -> None:
         "",
         "policy p {\n  for pods\n  reject when pod- x * node- y > 1 missing allow\n}\n",
     )
+
+
+KEPT = (
+    "not (ownerKind = DaemonSet)",
+    "not (not a Exists)",
+    "(not a = b) and c Exists",
+    "(not a = b) or not (c Gt 5)",
+)
+DROPPED = {
+    "(a = b)": "a = b",
+    "(a = b) and (c Exists)": "a = b and c Exists",
+    "not ((a = b))": "not (a = b)",
+    "not (tainted(x))": "not tainted(x)",
+    "not a = b": "not a = b",
+    "not (a = b and c = d)": "not (a = b and c = d)",
+}
+KEPT_IN_EXPRESSIONS = (
+    "not (free(cpu) > 1)",
+    "(free(cpu) * 2) - 1 > 1",
+    "(8 / 2) * 3 > 1",
+    "3 - (-2) > 1",
+    "(label(a) else 0) > 5",
+    "(label(a) * 2) else (label(b) else 3) > 1",
+    "(free(cpu) - 1) + 2 > 1",
+    "(not node(a = b)) and free(cpu) > 1",
+)
+DROPPED_IN_EXPRESSIONS = {
+    "(free(cpu) + 1) > (2)": "free(cpu) + 1 > 2",
+    "(1 + 2) + free(cpu) > 1": "1 + 2 + free(cpu) > 1",
+    "(free(cpu) > 1) and (node(a = b))": "free(cpu) > 1 and node(a = b)",
+    "max((free(cpu)), 1) > 1": "max(free(cpu), 1) > 1",
+}
+
+
+@pytest.mark.parametrize(
+    "statement, written, kept",
+    [
+        *(("nodeAffinity required", each, each) for each in KEPT if "ownerKind" not in each),
+        ("reject when pod", f"({KEPT[0]})", f"({KEPT[0]})"),
+        *(("nodeAffinity required", *each) for each in DROPPED.items()),
+        *(("reject when", each, each) for each in KEPT_IN_EXPRESSIONS),
+        *(("reject when", *each) for each in DROPPED_IN_EXPRESSIONS.items()),
+    ],
+)
+def test_parentheses_stay_where_a_reader_may_need_them(
+    statement: str, written: str, kept: str
+) -> None:
+    """Only written ones, and only where something binds first; again they stay as they are."""
+    blank = "" if written.startswith("(not (") else " "
+    result = _format(f"policy a {{\n  for pods\n  {statement}{blank}{written}\n}}\n")
+    assert result.problem == ""
+    assert result.text == f"policy a {{\n  for pods\n  {statement}{blank}{kept}\n}}\n"
+    assert _format(result.text).text == result.text
+
+
+@pytest.mark.parametrize("written", [*KEPT_IN_EXPRESSIONS, *DROPPED_IN_EXPRESSIONS])
+def test_a_rule_is_called_the_same_with_and_without_parentheses(written: str) -> None:
+    """The name of an unnamed rule is a hash of what it says, and decisions record it."""
+    names = set()
+    for text in (written, _without_kept(written)):
+        whole = f"policy a {{ for pods reject when {text} missing allow }}"
+        program = checker.check([source.SourceText("x.policy", whole)]).program
+        assert program is not None
+        (rule,) = program.policies[0].rules
+        names.add((rule.head.name, rule.head.text))
+    assert len(names) == 1
+
+
+def _without_kept(written: str) -> str:
+    """Return a condition as the tree alone would be printed."""
+    text = f"policy a {{ for pods reject when {written} missing allow }}"
+    (item,) = parser.parse(source.SourceText("x.policy", text)).file.items
+    assert isinstance(item, syntax.Policy)
+    reject = kept_parentheses.without(item.statements[1])
+    return printing.expr(reject.condition)
 
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)

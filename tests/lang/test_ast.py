@@ -366,3 +366,11 @@ def test_every_kind_is_on_the_page() -> None:
         if line.startswith("| `")
     ]
     assert sorted(rows) == sorted({tree_kinds.kind(each) for each in tree_kinds.node_types()})
+
+
+def test_parentheses_that_fmt_keeps_come_back() -> None:
+    """A program that rewrites policies does not lose them."""
+    text = "policy a {\n  for pods where not (a = b)\n  reject when (label(x) else 0) > 5\n}\n"
+    document = _document(text)
+    assert document is not None
+    assert tree_text.decode(document).text == text
