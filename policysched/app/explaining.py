@@ -5,16 +5,27 @@ The form is that of schemas/explain.schema.json.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import TypeAlias
 
 import msgspec
 
 from policysched import errors
 from policysched.app import explaining_metrics, offline_cluster
 from policysched.cluster import columns, pod_shape, snapshot
-from policysched.framework import explanation, runtime, score_table, shadow, status
+from policysched.framework import (
+    explanation,
+    node_evidence,
+    runtime,
+    score_table,
+    shadow,
+    status,
+)
 from policysched.lang import spelling
 
+OnNode: TypeAlias = Callable[[status.Status, str], tuple[str, ...]]
+"""Returns a text for each reason of a rejection of a node, nothing where none is asked for."""
+_Detail: TypeAlias = tuple[str | None, tuple[str, ...]]
 _MAX_NAMES_COMPARED = 2000
 """Looking for a misspelt name among more would take longer than the answer is worth."""
 
@@ -54,12 +65,14 @@ def report(
     info: pod_shape.PodInfo,
     snap: snapshot.Snapshot,
     candidates: Sequence[shadow.Candidate] = (),
+    evidence_of: Collection[str] | None = (),
 ) -> dict[str, object]:
     """Return what is known about one pod in the documented form, measured values with it.
 
-    `candidates` are shadow policies that are decided beside.
+    `candidates` are shadow policies that are decided beside, `evidence_of` the nodes of which the
+    numbers and names behind each reason are told, None for all.
     """
-    return report_on(framework, framework.explain_pod(info, snap), snap, candidates)
+    return report_on(framework, framework.explain_pod(info, snap), snap, candidates, evidence_of)
 
 
 def report_on(
@@ -67,11 +80,18 @@ def report_on(
     found: explanation.Explanation,
     snap: snapshot.Snapshot,
     candidates: Sequence[shadow.Candidate] = (),
+    evidence_of: Collection[str] | None = (),
 ) -> dict[str, object]:
     """Return the same of an explanation that has been asked for."""
     info = found.pod
     measured = explaining_metrics.MetricReport(framework.profile.plugins, info.shape, snap)
-    told = as_json(found, snap.nodes, measured)
+    evidence = evidence_on(framework, info, snap)
+
+    def on_node(answer: status.Status, node: str) -> tuple[str, ...]:
+        is_asked = evidence_of is None or node in evidence_of
+        return evidence.on_node(answer, snap.nodes.row_of[node]) if is_asked else ()
+
+    told = as_json(found, snap.nodes, measured, on_node)
     if candidates:
         real = framework.schedule_pod(info, snap)
         verdicts = shadow.decide_all(candidates, info, snap, real)
@@ -80,17 +100,27 @@ def report_on(
     return told
 
 
+def evidence_on(
+    framework: runtime.Framework, info: pod_shape.PodInfo, snap: snapshot.Snapshot
+) -> node_evidence.NodeEvidence:
+    """Return what gives the numbers and names behind the rejections of a pod."""
+    prof = framework.profile
+    tolerations = prof.tolerations(info.shape, snap)
+    return node_evidence.NodeEvidence(prof.plugins, info, snap, tolerations)
+
+
 def as_json(
     found: explanation.Explanation,
     nodes: columns.NodeColumns,
     measured: explaining_metrics.MetricReport,
+    evidence: OnNode,
 ) -> dict[str, object]:
     """Return an explanation in the documented form; `nodes` are those that it is about."""
     report: dict[str, object] = {"pod": found.pod.key}
     if found.gate is not None:
         report["gated"] = _status(found.gate)
     report["prefilter"] = None if found.pre_filter is None else _status(found.pre_filter)
-    report["nodes"] = _nodes(found.verdicts, nodes, measured)
+    report["nodes"] = _nodes(found.verdicts, nodes, measured, evidence)
     report["feasible"] = found.feasible_count
     report["scores"] = {} if found.scores is None else _scores(found.scores, nodes.names)
     report["best"] = found.best
@@ -110,6 +140,7 @@ def _nodes(
     verdicts: list[explanation.NodeVerdict],
     nodes: columns.NodeColumns,
     measured: explaining_metrics.MetricReport,
+    evidence: OnNode,
 ) -> dict[str, object]:
     """Return node → verdict; equal verdicts, which most nodes share, are one."""
     made: dict[tuple[object, ...], object] = {}
@@ -117,7 +148,10 @@ def _nodes(
     for verdict in verdicts:
         answers = failures_of(verdict)
         row = nodes.row_of[verdict.name]
-        details = tuple(measured.detail(answer.rule, row) for answer in answers)
+        details = tuple(
+            (measured.detail(answer.rule, row), evidence(answer, verdict.name))
+            for answer in answers
+        )
         key = (id(verdict.first), *map(id, verdict.all_failures), *details)
         if key not in made:
             made[key] = _verdict(verdict.first, zip(answers, details, strict=True))
@@ -126,7 +160,7 @@ def _nodes(
 
 
 def _verdict(
-    first: status.Status, answers: Iterable[tuple[status.Status, str | None]]
+    first: status.Status, answers: Iterable[tuple[status.Status, _Detail]]
 ) -> dict[str, object]:
     if first.is_success:
         return {"ok": True, "plugin": "", "code": "", "reasons": [], "all": []}
@@ -141,9 +175,10 @@ def failures_of(verdict: explanation.NodeVerdict) -> tuple[status.Status, ...]:
     return (verdict.first, *verdict.all_failures)
 
 
-def _failures(answer: status.Status, detail: str | None) -> list[dict[str, object]]:
+def _failures(answer: status.Status, detail: _Detail) -> list[dict[str, object]]:
     rule = answer.rule
-    measured = {} if detail is None else {"measured": detail}
+    measured = {} if detail[0] is None else {"measured": detail[0]}
+    evidence = detail[1] or [""] * len(answer.reasons)
     return [
         {
             "plugin": answer.plugin,
@@ -153,8 +188,9 @@ def _failures(answer: status.Status, detail: str | None) -> list[dict[str, objec
             "rule": rule.rule if rule else None,
             "line": rule.line if rule else None,
             **measured,
+            **({"evidence": text} if text else {}),
         }
-        for reason in answer.reasons
+        for reason, text in zip(answer.reasons, evidence, strict=True)
     ]
 
 

@@ -65,9 +65,7 @@ class MetricReport:
             return None
         rule, told = known
         node = self._snap.at_rows(np.array([row], np.intp))
-        hysteresis = rule.hysteresis if isinstance(rule, reject.Reject) else None
-        is_held = hysteresis is not None and bool(hysteresis.is_held(node)[0])
-        return told.on_node(node) + (", held by `until`" if is_held else "")
+        return rule.measured_on(node) if isinstance(rule, reject.Reject) else told.on_node(node)
 
     def _rule(self, rule: outage_hold.MetricRule, told: evidence.RuleEvidence) -> dict[str, object]:
         ref = base.rule_ref(rule.head)

@@ -6,7 +6,7 @@ import dataclasses
 import datetime
 import gc
 import random
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from policysched.app import (
@@ -197,21 +197,24 @@ class Decider:
     profiles: policies.Profiles
     handle: handles.Handle
 
-    def explain_all(self) -> Iterator[dict[str, Any]]:
-        """Yield the report about each pending pod, considered alone, in the order of the file."""
+    def explain_all(self, evidence_of: Collection[str] | None = ()) -> Iterator[dict[str, Any]]:
+        """Yield the report about each pending pod, considered alone, in the order of the file.
+
+        `evidence_of`: see `explaining.report`.
+        """
         for info in self.cluster.pending:
             framework = self.choice.of(info)
             if framework is not None:
-                yield self.report(framework, info)
+                yield self.report(framework, info, evidence_of)
 
-    def explain(self, pod: str) -> dict[str, Any]:
+    def explain(self, pod: str, evidence_of: Collection[str] | None = ()) -> dict[str, Any]:
         """Return the report about one pod; see `explaining.find_pod`.
 
         Raises:
             InputError: there is no such pod, or no profile decides it.
         """
         info = explaining.find_pod(self.cluster, pod)
-        return self.report(self.choice.required(info), info)
+        return self.report(self.choice.required(info), info, evidence_of)
 
     def simulate(self) -> Iterator[simulating.Placement]:
         """Yield where each pending pod goes, in queue order."""
@@ -221,14 +224,24 @@ class Decider:
         """Return what is requested of each resource by now."""
         return simulating.allocations(self.cluster.cache)
 
-    def report(self, framework: runtime.Framework, info: pod_shape.PodInfo) -> dict[str, Any]:
+    def report(
+        self,
+        framework: runtime.Framework,
+        info: pod_shape.PodInfo,
+        evidence_of: Collection[str] | None = (),
+    ) -> dict[str, Any]:
         """Return the report about one pod that `framework` decides."""
-        candidates = self.shadows.get(framework.profile.scheduler_name, ())
-        return explaining.report(framework, info, self.cluster.cache.snapshot(), candidates)
+        return self.report_on(
+            framework, framework.explain_pod(info, self.cluster.cache.snapshot()), evidence_of
+        )
 
     def report_on(
-        self, framework: runtime.Framework, found: explanation.Explanation
+        self,
+        framework: runtime.Framework,
+        found: explanation.Explanation,
+        evidence_of: Collection[str] | None = (),
     ) -> dict[str, Any]:
         """Return the report about a pod of which `framework` has said everything."""
         candidates = self.shadows.get(framework.profile.scheduler_name, ())
-        return explaining.report_on(framework, found, self.cluster.cache.snapshot(), candidates)
+        snap = self.cluster.cache.snapshot()
+        return explaining.report_on(framework, found, snap, candidates, evidence_of)

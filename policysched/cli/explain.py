@@ -86,7 +86,7 @@ def run(args: argparse.Namespace) -> int:
             leaving.hold(decider)
         total = len(decider.cluster.pending) if args.all else None
         with progress.shown("explaining pods", total, unless_printing=True) as bar:
-            reports = bar.track(_reports(decider, args))
+            reports = bar.track(_reports(decider, args, as_json=as_json))
             _write(reports, args, as_json=as_json, is_lines=session.is_lines)
         offline_options.tell_left_out(decider)
     return errors.EXIT_OK
@@ -110,9 +110,12 @@ def _write(
         output.write_json_array(reports)
 
 
-def _reports(decider: offline.Decider, args: argparse.Namespace) -> Iterator[explain_text.Report]:
+def _reports(
+    decider: offline.Decider, args: argparse.Namespace, *, as_json: bool
+) -> Iterator[explain_text.Report]:
+    evidence_of = _evidence_of(args, as_json=as_json)
     if args.form != "pod":
-        yield from decider.explain_all()
+        yield from decider.explain_all(evidence_of)
         return
     from policysched.explaining import study  # noqa: PLC0415 - only this form needs it
 
@@ -120,7 +123,17 @@ def _reports(decider: offline.Decider, args: argparse.Namespace) -> Iterator[exp
     if args.node is not None and decider.cluster.cache.get_node(args.node) is None:
         advice = spelling.did_you_mean(args.node, names)
         raise errors.InputError(f"`{args.node}`", "the cluster has no such node", help=advice)
-    yield study.of_pod(decider, args.pod, clocks.SystemClock(), node=args.node)
+    yield study.of_pod(
+        decider, args.pod, clocks.SystemClock(), node=args.node, evidence_of=evidence_of
+    )
+
+
+def _evidence_of(args: argparse.Namespace, *, as_json: bool) -> tuple[str, ...] | None:
+    """Return the nodes whose numbers and names are printed, None for all."""
+    node = _node(args)
+    if node is not None:
+        return (node,)
+    return None if as_json else ()
 
 
 def _only(report: explain_text.Report, node: str | None) -> explain_text.Report:

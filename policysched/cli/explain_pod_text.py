@@ -145,7 +145,10 @@ def _help(report: Report, where: str = "") -> list[str]:
         parts += ["", f"{_INDENT}no single edit of pod, nodes or policies {_helps(report)}{place}"]
     if nearest is not None and not where:
         parts.append(f"{_INDENT}the fewest obstacles are on {_alike(nearest)}:")
-        parts += [f"{_ITEM}{each['by']}: {each['reason']}" for each in nearest["obstacles"]]
+        parts += [
+            f"{_ITEM}{each['by']}: {explain_text.reason_text(each)}"
+            for each in nearest["obstacles"]
+        ]
     preemption = report.get("preemption")
     if preemption is not None:
         victims = output.names(preemption["victims"]) or "nobody"

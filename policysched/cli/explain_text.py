@@ -61,17 +61,17 @@ def node_text(report: Report, node: str) -> str:
             score_table(report["scores"], shown),
         ]
         return "\n".join([*parts, *explain_metrics_text.of_node(report, node)])
-    rows = [(who(failure), failure["code"], _reason(failure)) for failure in verdict["all"]]
+    rows = [(who(failure), failure["code"], reason_text(failure)) for failure in verdict["all"]]
     head = styles.styled(f"{report['pod']} does not fit on {node}", styles.BAD)
     table = output.table(("REJECTED BY", "CODE", "REASON"), rows, _INDENT)
     measured = explain_metrics_text.of_node(report, node)
     return "\n".join([head, *gate(report), "", table, *measured])
 
 
-def _reason(failure: Mapping[str, Any]) -> str:
-    """Return the reason, and what the rule saw of its metrics."""
-    measured = failure.get("measured")
-    return f"{failure['reason']}: {measured}" if measured else failure["reason"]
+def reason_text(failure: Mapping[str, Any]) -> str:
+    """Return the reason with the numbers and names behind it."""
+    evidence = failure.get("evidence") or failure.get("measured")
+    return f"{failure['reason']}: {evidence}" if evidence else failure["reason"]
 
 
 def shadows(report: Report) -> list[str]:

@@ -10,6 +10,7 @@ that changes with every sample would write a condition with every attempt.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from policysched.cluster import columns, snapshot
 from policysched.compiler import metric_samples, readings
 from policysched.lang import amounts, checked, checked_expr, units
 
-_FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "!=": "!="}
+FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "!=": "!="}
 _HOLDS = {
     "<": np.less,
     "<=": np.less_equal,
@@ -186,13 +187,8 @@ def _bounds(expr: checked_expr.TypedExpr) -> dict[str, _Bound]:
     """Return bounds by metric, where a metric alone is compared with a constant."""
     found: dict[str, _Bound] = {}
     for each in checked_expr.walk(expr):
-        if not isinstance(each, checked_expr.Compare):
-            continue
-        for metric, other, comparator in (
-            (each.left, each.right, each.comparator),
-            (each.right, each.left, _FLIPPED[each.comparator]),
-        ):
-            key = _alone(metric)
+        for metric, other, comparator in _sides(each):
+            key = metric_alone(metric)
             if key is not None and isinstance(other, checked_expr.Const):
                 unit = metric.unit or other.unit
                 scale = units.CORES_SCALE if unit == units.CORES else 1.0
@@ -200,13 +196,29 @@ def _bounds(expr: checked_expr.TypedExpr) -> dict[str, _Bound]:
     return found
 
 
-def _alone(expr: checked_expr.TypedExpr) -> str | None:
+def is_bound_of_metric(compare: checked_expr.Compare) -> bool:
+    """Return whether a metric alone is compared with a constant, as `RuleEvidence` has it."""
+    return any(
+        metric_alone(metric) is not None and isinstance(other, checked_expr.Const)
+        for metric, other, _ in _sides(compare)
+    )
+
+
+def _sides(
+    expr: checked_expr.TypedExpr,
+) -> Iterator[tuple[checked_expr.TypedExpr, checked_expr.TypedExpr, str]]:
+    if isinstance(expr, checked_expr.Compare):
+        yield expr.left, expr.right, expr.comparator
+        yield expr.right, expr.left, FLIPPED[expr.comparator]
+
+
+def metric_alone(expr: checked_expr.TypedExpr) -> str | None:
     """Return the key of a metric that stands alone, its fallback aside."""
     match expr:
         case checked_expr.MetricRef(metric=key):
             return key
         case checked_expr.Else(value=value):
-            return _alone(value)
+            return metric_alone(value)
         case checked_expr.Arithmetic(
             operator="*",
             left=checked_expr.MetricRef(metric=key),

@@ -92,6 +92,10 @@ class Lowering:
         )
         return evidence.RuleEvidence(head, expr, readers) if readers else None
 
+    def metric_name(self, ref: checked_expr.MetricRef) -> str:
+        """Return how people know what a reference reads."""
+        return readings.MetricReader(self._metrics.samples(ref), None).name
+
     def number(self, expr: checked_expr.TypedExpr) -> physical.NumberExpr:
         """Return the plan of a number."""
         if self._keeps and _is_worth_keeping(expr):

@@ -42,19 +42,6 @@ def step(value: float, unit: units.Unit) -> float:
     return float(10.0 ** (place - 2)) * scale(value, unit)
 
 
-def resource(name: str, amount: int) -> str:
-    """Return milli-CPU, bytes or pieces as a Kubernetes quantity."""
-    if name == "cpu":
-        return str(amount // 1000) if amount % 1000 == 0 else f"{amount}m"
-    if units.of_resource(name) != units.BYTES:
-        return str(amount)
-    place = 0
-    while amount and amount % 1024 == 0 and place < len(_BINARY) - 1:
-        amount //= 1024
-        place += 1
-    return f"{amount}{_BINARY[place]}"
-
-
 def _place(value: float) -> int:
     place = 0
     while abs(value) >= 1024 and place < len(_BINARY) - 1:  # noqa: PLR2004 - binary prefixes

@@ -18,7 +18,7 @@ from policysched.cluster import columns
 from policysched.compiler import readings
 from policysched.explaining import amounts_text, search, trials
 from policysched.framework import score_table
-from policysched.lang import units
+from policysched.lang import amounts, units
 
 MAX_WEIGHT = 100
 """Of rules and plugins, as in the language."""
@@ -198,7 +198,7 @@ class Flips:
         if count is None or not winners or self._trials.is_over:
             return None
         change, after = count * step, before + sign * step * count
-        amount = amounts_text.resource(resource, change)
+        amount = amounts.quantity_text(resource, change)
         text = f"{amount} of {resource} {'more' if sign > 0 else 'less'} requested on {node}"
         size = change / max(1, int(nodes.allocatable[row, column]))
         return Flip("requests", resource, node, before, after, winners, text, size)

@@ -17,7 +17,7 @@ from policysched.explaining import (
     spread_edits,
     trials,
 )
-from policysched.plugins import inter_pod_affinity, names
+from policysched.plugins import inter_pod_affinity, names, node_facts
 from policysched.plugins.kernels import tolerations
 
 _MOST_TAINTS = 10
@@ -96,8 +96,8 @@ def _tolerations(tried: trials.Trials, known: obstacles.Obstacles) -> Iterator[P
             "toleration",
             "spec.tolerations",
             None,
-            taint_text(taint),
-            f"add a toleration of the taint {taint_text(taint)} to the pod",
+            node_facts.taint_text(taint),
+            f"add a toleration of the taint {node_facts.taint_text(taint)} to the pod",
             edit.ADJUSTS_POD,
         )
         more = (*pod.spec.tolerations, added)
@@ -119,12 +119,6 @@ def _wide_tolerations(
         )
         added = (*pod.spec.tolerations, objects.Toleration(key, "Exists", "", ""))
         yield Proposal(said, respecified(pod, tolerations=added))
-
-
-def taint_text(taint: objects.Taint) -> str:
-    """Return a taint as kubectl writes it."""
-    value = f"={taint.value}" if taint.value else ""
-    return f"{taint.key}{value}:{taint.effect}"
 
 
 # --- ports, affinity, spread ---------------------------------------------------------------------

@@ -13,13 +13,12 @@ from policysched.cluster import objects, pod_requests
 from policysched.compiler.rules import reject
 from policysched.explaining import (
     amount_search,
-    amounts_text,
     edit,
     obstacles,
     rule_values,
     trials,
 )
-from policysched.lang import checked_expr
+from policysched.lang import amounts, checked_expr
 from policysched.plugins import names
 
 _OTHER_AMOUNT = 1_000_000_000
@@ -76,7 +75,7 @@ class _Request:
 
     def with_amount(self, amount: int) -> objects.Pod:
         """Return a pod that requests another amount."""
-        text = amounts_text.resource(self.resource, amount)
+        text = amounts.quantity_text(self.resource, amount)
         requests = {**self._resources.requests, self.resource: text}
         resources = structs.replace(self._resources, requests=requests)
         changed: object = resources
@@ -150,7 +149,7 @@ def _nearest(tried: trials.Trials, request: _Request, proposals: list[int]) -> e
     amount = amount_search.find_nearest(fits, request.amount, proposals, step)
     if amount is None or tried.is_over:
         return None
-    before, after = request.written, amounts_text.resource(request.resource, amount)
+    before, after = request.written, amounts.quantity_text(request.resource, amount)
     verb = "lower" if amount < request.amount else "raise"
     change = f"of {request.owner}" + (f" from {before}" if before is not None else "")
     text = f"{verb} the {request.resource} request {change} to {after}"

@@ -11,13 +11,12 @@ import numpy as np
 
 from policysched.explaining import (
     amount_search,
-    amounts_text,
     edit,
     node_edits,
     obstacles,
     trials,
 )
-from policysched.lang import checked_expr
+from policysched.lang import amounts, checked_expr
 from policysched.plugins import names
 
 _MOST_SIZES = 3
@@ -105,7 +104,7 @@ def _freed(
         return tried.requested(name, resource, -amount)
 
     alike = [room.node for room in rooms[missing] if room.used >= amount]
-    text = amounts_text.resource(resource, amount)
+    text = amounts.quantity_text(resource, amount)
     what = f"{text} {resource}" if resource != trials.PODS else "a place for a pod"
     said = edit.Edit(
         "node", "free", resource, None, text, f"free {what} on a node", edit.CHANGES_NODE

@@ -5,6 +5,7 @@ The form is that of schemas/explain.schema.json; what is in here are its optiona
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 from policysched import clock as clocks
@@ -33,10 +34,12 @@ def of_pod(
     clock: clocks.Clock,
     limits: trials.Limits | None = None,
     node: str | None = None,
+    evidence_of: Collection[str] | None = (),
 ) -> dict[str, Any]:
     """Return the report about the pod `namespace/name`, which may have a node.
 
-    With `node` it is about what would let the pod fit on that node, unless it does.
+    With `node` it is about what would let the pod fit on that node, unless it does; `evidence_of`
+    are the nodes of which the numbers and names behind each reason are told, None for all.
 
     Raises:
         InputError: there is no such pod, or no profile decides it.
@@ -46,7 +49,7 @@ def of_pod(
     info = explaining.find_pod(decider.cluster, pod)
     tried = trials.Trials(decider, info, clock, limits, node)
     found = tried.framework.explain_pod(info, tried.snapshot())
-    report = decider.report_on(tried.framework, found)
+    report = decider.report_on(tried.framework, found, evidence_of)
     if placed is not None:
         report["placed"] = _placed(placed.pod.spec.node_name, found)
     if node is not None and not _fits_on(found, node):
@@ -104,10 +107,12 @@ def _what_would_help(tried: trials.Trials, found: explanation.Explanation) -> di
         nodes, answers = nearest
         # Where PreFilter leaves nodes out, a plugin says of each of them why.
         told = [answer for answer in answers if obstacles.who(answer)] or answers
+        evidence = explaining.evidence_on(tried.framework, tried.info, tried.snapshot())
+        row = tried.snapshot().nodes.row_of[nodes[0]]
         reasons = [
-            {"by": obstacles.who(answer), "reason": reason}
+            {"by": obstacles.who(answer), "reason": reason, **({"evidence": text} if text else {})}
             for answer in told
-            for reason in answer.reasons
+            for reason, text in zip(answer.reasons, evidence.on_node(answer, row), strict=True)
         ]
         equal = {"alike": nodes[1 : _MOST_ALIKE + 1], "more": max(0, len(nodes) - 1 - _MOST_ALIKE)}
         report["nearest"] = {"node": nodes[0], **equal, "obstacles": reasons}

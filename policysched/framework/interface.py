@@ -127,6 +127,26 @@ class EvidencePlugin(Plugin, Protocol):
         ...
 
 
+class NodeEvidencePlugin(Plugin, Protocol):
+    """Can give the numbers and names behind a reason for which it rejected one node.
+
+    Asked for people, once Filter has answered; Filter itself computes none of it.
+    """
+
+    def evidence_on(
+        self,
+        state: cycle_state.CycleState,
+        pod: pod_shape.PodInfo,
+        node: snapshot.NodeView,
+        reason: str,
+    ) -> str:
+        """Return a text about the only node of the view, "" for nothing to add to `reason`.
+
+        `state` has the pod's tolerations and nothing that other extension points have written.
+        """
+        ...
+
+
 class PreEnqueuePlugin(Plugin, Protocol):
     """Decides whether a pod may enter activeQ at all."""
 

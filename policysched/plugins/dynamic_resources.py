@@ -100,12 +100,24 @@ class DynamicResources:
         del shape
         return None
 
+    def evidence_on(
+        self,
+        state: cycle_state.CycleState,
+        pod: pod_shape.PodInfo,
+        node: snapshot.NodeView,
+        reason: str,
+    ) -> str:
+        """Return the claims that the pod names."""
+        del state, node, reason
+        return ", ".join(claim.name for claim in pod.shape.spec.resource_claims)
+
     def events_to_register(self) -> Sequence[events.ClusterEventWithHint]:
         """Wait for nothing: the claims of a pod never change."""
         return ()
 
 
 if TYPE_CHECKING:
+    _evidence: type[interface.NodeEvidencePlugin] = DynamicResources
     _pre_filter: type[interface.PreFilterPlugin] = DynamicResources
     _post_filter: type[interface.PostFilterPlugin] = DynamicResources
     _score: type[interface.PreparingScorePlugin] = DynamicResources

@@ -20,6 +20,7 @@ from policysched.plugins import (
     memo,
     names,
     pod_affinity_errors,
+    pod_affinity_facts,
     pod_affinity_sums,
 )
 from policysched.plugins.kernels import domain_verdicts, domains, normalization
@@ -127,6 +128,23 @@ class InterPodAffinity:
         """Return one answer for each of the n nodes."""
         del pod
         return self.verdicts(state).of_nodes(nodes.rows, self.answers)
+
+    def evidence_on(
+        self,
+        state: cycle_state.CycleState,
+        pod: pod_shape.PodInfo,
+        node: snapshot.NodeView,
+        reason: str,
+    ) -> str:
+        """Return the pods that are in the way, or the terms without a pod."""
+        del state
+        snap, row = node.snapshot, int(node.row_numbers[0])
+        if reason == REASON_EXISTING:
+            return pod_affinity_facts.repelling_text(pod.shape, snap, row)
+        if reason == REASON_ANTI_AFFINITY:
+            return pod_affinity_facts.repelled_text(pod.shape, snap, row)
+        is_lonely = reason == REASON_AFFINITY
+        return pod_affinity_facts.lonely_text(pod.shape, snap, row) if is_lonely else ""
 
     def remember(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
@@ -285,6 +303,7 @@ def _totals(
 
 
 if TYPE_CHECKING:
+    _evidence: type[interface.NodeEvidencePlugin] = InterPodAffinity
     _pre_filter: type[interface.PreFilterPlugin] = InterPodAffinity
     _filter: type[interface.FilterPlugin] = InterPodAffinity
     _verdicts: type[kept_domains.DomainFilterPlugin] = InterPodAffinity

@@ -12,7 +12,7 @@ import numpy as np
 
 from policysched.cluster import columns, objects, pod_shape, selector_errors, snapshot
 from policysched.framework import cycle_state, events, interface, status
-from policysched.plugins import added_affinity, arguments, hints, names
+from policysched.plugins import added_affinity, arguments, hints, names, node_facts
 from policysched.plugins.kernels import node_selection, normalization
 
 REASON_POD = "node(s) didn't match Pod's node affinity/selector"
@@ -66,6 +66,25 @@ class NodeAffinity:
             len(nodes),
             [(enforced, status.unresolvable(self.name, REASON_ENFORCED)), (own, rejected)],
         )
+
+    def evidence_on(
+        self,
+        state: cycle_state.CycleState,
+        pod: pod_shape.PodInfo,
+        node: snapshot.NodeView,
+        reason: str,
+    ) -> str:
+        """Return the labels and fields that do not match, with what was wanted."""
+        del state
+        if reason not in (REASON_POD, REASON_ENFORCED):
+            return ""
+        found = node_facts.node_at(node)
+        is_enforced = reason == REASON_ENFORCED
+        terms = self._added.required_node_terms if is_enforced else pod.shape.required_node_terms
+        unmet = [] if is_enforced else node_facts.unmet_labels(found, pod.shape.node_selector)
+        if terms is not None and not node_selection.any_term_matches(terms, found):
+            unmet.append(" or ".join(_unmet(found, term) for term in terms) or "no term")
+        return "; ".join(unmet)
 
     def pre_score(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
@@ -154,7 +173,20 @@ def _names_in(fields: Iterable[objects.SelectorRequirement]) -> frozenset[str] |
     return frozenset.intersection(*sets) if sets else None
 
 
+def _unmet(node: objects.Node, term: pod_shape.NodeTerm) -> str:
+    """Return what of a term a node does not satisfy."""
+    fields = [
+        f"{field.key} is {node.name}, wanted {node_facts.requirement_text(field)}"
+        for field in term.fields
+        if not node_selection.matches_field(
+            field, node.name if field.key == node_selection.NAME_FIELD else ""
+        )
+    ]
+    return ", ".join([*node_facts.unmet_labels(node, term.labels), *fields])
+
+
 if TYPE_CHECKING:
+    _evidence: type[interface.NodeEvidencePlugin] = NodeAffinity
     _pre_filter: type[interface.PreFilterPlugin] = NodeAffinity
     _filter: type[interface.FilterPlugin] = NodeAffinity
     _pre_score: type[interface.PreScorePlugin] = NodeAffinity

@@ -15,7 +15,7 @@ import numpy as np
 
 from policysched.cluster import objects, pod_shape, snapshot
 from policysched.framework import cycle_state, events, interface, status
-from policysched.plugins import hints, names
+from policysched.plugins import hints, names, node_facts
 
 REASON = "node(s) didn't match Pod's required features"
 RESTART_ALL_CONTAINERS = "RestartAllContainersOnContainerExits"
@@ -45,6 +45,18 @@ class NodeDeclaredFeatures:
         lacks = [n is None or not needed.issubset(_declared(n)) for n in nodes.objects()]
         rejected = status.unresolvable(self.name, REASON)
         return status.NodeStatuses.where(np.array(lacks, np.bool_), rejected)
+
+    def evidence_on(
+        self,
+        state: cycle_state.CycleState,
+        pod: pod_shape.PodInfo,
+        node: snapshot.NodeView,
+        reason: str,
+    ) -> str:
+        """Return the features that the node does not declare."""
+        del state, reason
+        declared = _declared(node_facts.node_at(node))
+        return ", ".join(sorted(required_features(pod.shape.spec).difference(declared)))
 
     def events_to_register(self) -> Sequence[events.ClusterEventWithHint]:
         """Wait for nodes that declare other features; what a pod needs of them never changes."""
@@ -81,6 +93,7 @@ def _after_node_change(
 
 
 if TYPE_CHECKING:
+    _evidence: type[interface.NodeEvidencePlugin] = NodeDeclaredFeatures
     _pre_filter: type[interface.PreFilterPlugin] = NodeDeclaredFeatures
     _filter: type[interface.FilterPlugin] = NodeDeclaredFeatures
     _events: type[interface.EventsPlugin] = NodeDeclaredFeatures

@@ -37,12 +37,24 @@ class NodeName:
         others = ~nodes.has_name(pod.pod.spec.node_name)
         return status.NodeStatuses.where(others, status.unresolvable(self.name, REASON))
 
+    def evidence_on(
+        self,
+        state: cycle_state.CycleState,
+        pod: pod_shape.PodInfo,
+        node: snapshot.NodeView,
+        reason: str,
+    ) -> str:
+        """Return the node that the pod names."""
+        del state, node, reason
+        return f"spec.nodeName is {pod.pod.spec.node_name}"
+
     def events_to_register(self) -> Sequence[events.ClusterEventWithHint]:
         """Wait for new nodes."""
         return (hints.on(events.EventResource.NODE, events.ActionType.ADD),)
 
 
 if TYPE_CHECKING:
+    _evidence: type[interface.NodeEvidencePlugin] = NodeName
     _pre_filter: type[interface.PreFilterPlugin] = NodeName
     _filter: type[interface.FilterPlugin] = NodeName
     _events: type[interface.EventsPlugin] = NodeName

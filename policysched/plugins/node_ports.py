@@ -5,12 +5,13 @@ Source: `plugins/nodeports/node_ports.go`.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from policysched.cluster import pod_shape, port_columns, snapshot
 from policysched.framework import cycle_state, events, interface, status
-from policysched.plugins import hints, names
+from policysched.plugins import hints, names, node_facts
 
 REASON = "node(s) didn't have free ports for the requested pod ports"
 
@@ -36,6 +37,23 @@ class NodePorts:
         taken = nodes.port_conflicts(pod.shape.host_ports)
         return status.NodeStatuses.where(taken, status.unschedulable(self.name, REASON))
 
+    def evidence_on(
+        self,
+        state: cycle_state.CycleState,
+        pod: pod_shape.PodInfo,
+        node: snapshot.NodeView,
+        reason: str,
+    ) -> str:
+        """Return each port that is taken, and by which pods."""
+        del state, reason
+        row = int(node.row_numbers[0])
+        texts = []
+        for port in pod.shape.host_ports:
+            if node.port_conflicts((port,))[0]:
+                pods = node_facts.pods_on(node.snapshot, [row], functools.partial(_conflicts, port))
+                texts.append(f"port {port.port}/{port.protocol}: {node_facts.join_names(pods)}")
+        return "; ".join(texts)
+
     def events_to_register(self) -> Sequence[events.ClusterEventWithHint]:
         """Wait for a pod that gives back one of the ports, and for new nodes."""
         return (
@@ -60,7 +78,17 @@ def _conflict(one: pod_shape.HostPort, other: pod_shape.HostPort) -> bool:
     return one.ip == other.ip or port_columns.ANY_ADDRESS in (one.ip, other.ip)
 
 
+def _conflicts(port: pod_shape.HostPort, other: pod_shape.PodInfo) -> bool:
+    """Return whether a pod has a host port that conflicts (framework/types.go, CheckConflict)."""
+    return any(
+        (each.port, each.protocol) == (port.port, port.protocol)
+        and (port_columns.ANY_ADDRESS in (each.ip, port.ip) or each.ip == port.ip)
+        for each in other.shape.host_ports
+    )
+
+
 if TYPE_CHECKING:
+    _evidence: type[interface.NodeEvidencePlugin] = NodePorts
     _pre_filter: type[interface.PreFilterPlugin] = NodePorts
     _filter: type[interface.FilterPlugin] = NodePorts
     _events: type[interface.EventsPlugin] = NodePorts

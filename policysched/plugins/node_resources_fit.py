@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from policysched.cluster import columns, objects, pod_requests, pod_shape, snapshot
 from policysched.framework import cycle_state, events, interface, status
+from policysched.lang import amounts
 from policysched.plugins import arguments, hints, names, resource_arguments
 from policysched.plugins.kernels import allocation, go_math
 
@@ -120,6 +121,24 @@ class NodeResourcesFit:
             return status.SUCCESS
         reject = status.unresolvable if never else status.unschedulable
         return reject(self.name, *lacking)
+
+    def evidence_on(
+        self,
+        state: cycle_state.CycleState,
+        pod: pod_shape.PodInfo,
+        node: snapshot.NodeView,
+        reason: str,
+    ) -> str:
+        """Return what the pod requests, and what is left of how much."""
+        del state
+        found = node.snapshot.at_row(int(node.row_numbers[0]))
+        if reason == TOO_MANY_PODS:
+            return f"{found.pod_count:,} pods on the node, {found.allowed_pods:,} allowed"
+        resource = reason.removeprefix("Insufficient ")
+        wanted = pod.shape.requests.amounts.get(resource, 0)
+        amounts_of = (wanted, found.free_of(resource), found.allocatable_of(resource))
+        texts = [amounts.quantity_text(resource, amount) for amount in amounts_of]
+        return "requests {}, {} free of {}".format(*texts)
 
     def _needs(
         self, state: cycle_state.CycleState, shape: pod_shape.PodShape, snap: snapshot.Snapshot
@@ -292,6 +311,7 @@ def _allocatable(node: objects.Node, resource: str) -> int:
 
 
 if TYPE_CHECKING:
+    _evidence: type[interface.NodeEvidencePlugin] = NodeResourcesFit
     _filter: type[interface.FilterPlugin] = NodeResourcesFit
     _score: type[interface.PreparingScorePlugin] = NodeResourcesFit
     _keyed: type[interface.KeyedPlugin] = NodeResourcesFit

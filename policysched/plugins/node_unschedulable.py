@@ -33,6 +33,17 @@ class NodeUnschedulable:
             return status.NodeStatuses.passing(len(nodes))
         return status.NodeStatuses.where(cordoned, status.unresolvable(self.name, REASON))
 
+    def evidence_on(
+        self,
+        state: cycle_state.CycleState,
+        pod: pod_shape.PodInfo,
+        node: snapshot.NodeView,
+        reason: str,
+    ) -> str:
+        """Return the field that cordons the node."""
+        del state, pod, node, reason
+        return "spec.unschedulable is true"
+
     def events_to_register(self) -> Sequence[events.ClusterEventWithHint]:
         """Wait for schedulable nodes, and for a toleration of the pod itself."""
         node = events.ActionType.ADD | events.ActionType.UPDATE_NODE_TAINT
@@ -65,5 +76,6 @@ def _after_toleration_change(
 
 
 if TYPE_CHECKING:
+    _evidence: type[interface.NodeEvidencePlugin] = NodeUnschedulable
     _filter: type[interface.FilterPlugin] = NodeUnschedulable
     _events: type[interface.EventsPlugin] = NodeUnschedulable

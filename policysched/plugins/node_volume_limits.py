@@ -85,6 +85,26 @@ class NodeVolumeLimits:
         """Return one answer for each of the n nodes, as if only its own pods had changed."""
         return self.filter(state, pod, nodes)
 
+    def evidence_on(
+        self,
+        state: cycle_state.CycleState,
+        pod: pod_shape.PodInfo,
+        node: snapshot.NodeView,
+        reason: str,
+    ) -> str:
+        """Return the drivers of which the node cannot hold the pod's volumes."""
+        del state
+        if reason != REASON:
+            return ""
+        attached = self._current(node.snapshot)
+        row = int(node.row_numbers[0])
+        wanted = self._wanted(pod, attached, has_csi_node=bool(attached.has_csi_node()[row]))
+        return "; ".join(
+            f"driver {driver}: {len(volumes):,} more would exceed the limit of the CSINode"
+            for driver, volumes in wanted.by_driver.items()
+            if attached.would_exceed(driver, volumes)[row]
+        )
+
     def events_to_register(self) -> Sequence[events.ClusterEventWithHint]:
         """Wait for higher limits, for volumes that are detached, and for claims."""
         return node_volume_limits_hints.REGISTRATIONS
@@ -127,6 +147,7 @@ class NodeVolumeLimits:
 
 
 if TYPE_CHECKING:
+    _evidence: type[interface.NodeEvidencePlugin] = NodeVolumeLimits
     _scoped: type[interface.ScopedPlugin] = NodeVolumeLimits
     _filter: type[interface.FilterPlugin] = NodeVolumeLimits
     _apart: type[apart.ApartFilterPlugin] = NodeVolumeLimits

@@ -103,6 +103,21 @@ class PodTopologySpread:
         del pod
         return self.verdicts(state).of_nodes(nodes.rows, self.answers)
 
+    def evidence_on(
+        self,
+        state: cycle_state.CycleState,
+        pod: pod_shape.PodInfo,
+        node: snapshot.NodeView,
+        reason: str,
+    ) -> str:
+        """Return the labels that lack, or the domain and the counts that exceed maxSkew."""
+        if reason not in (REASON, REASON_MISSING_LABEL):
+            return ""
+        found = self._spreads.of(state, pod.shape, node.snapshot, spread_constraints.HARD)
+        each = [] if found is None else found.each
+        texts = (spread_verdicts.evidence_text(spread, node) for spread in each)
+        return "; ".join(text for text in texts if text)
+
     def remember(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
     ) -> None:
@@ -205,6 +220,7 @@ class PodTopologySpread:
 
 
 if TYPE_CHECKING:
+    _evidence: type[interface.NodeEvidencePlugin] = PodTopologySpread
     _pre_filter: type[interface.PreFilterPlugin] = PodTopologySpread
     _filter: type[interface.FilterPlugin] = PodTopologySpread
     _verdicts: type[kept_domains.DomainFilterPlugin] = PodTopologySpread

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from policysched.cluster import snapshot
-from policysched.plugins import spread_sums
+from policysched.plugins import node_facts, spread_sums
 from policysched.plugins.kernels import domain_verdicts, domains, spreading
 
 PASSES, LACKS_LABEL, VIOLATES = 0, 1, 2
@@ -65,3 +65,24 @@ def judged_apart(
     judged = np.where(skew + constraint.own > constraint.max_skew, VIOLATES, PASSES)
     judged[slots == 0] = LACKS_LABEL
     return judged.astype(np.int16)
+
+
+def evidence_text(spread: spread_sums.Spread, node: snapshot.NodeView) -> str:
+    """Return why one constraint rejects the only node of a view, "" where it does not."""
+    snap, constraint = node.snapshot, spread.constraint
+    _, before = remembered(spread, snap)
+    (verdict,) = judged_apart(spread, before, node).tolist()
+    if verdict == PASSES:
+        return ""
+    found = node_facts.node_at(node)
+    if verdict == LACKS_LABEL:
+        return node_facts.label_text(found, constraint.topology_key)
+    slots, counts = spread.nodes.slots[node.rows], spread.counts(snap)
+    return node_facts.spread_text(
+        found,
+        constraint.topology_key,
+        here=int(spread.counted.sums(counts)[slots][0]),
+        own=constraint.own,
+        skew=int(before.skew(slots, counts, node.rows)[0]),
+        max_skew=constraint.max_skew,
+    )

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from policysched.cluster import columns, objects, pod_shape, snapshot
 from policysched.framework import cycle_state, events, interface, status
-from policysched.plugins import hints, names
+from policysched.plugins import hints, names, node_facts
 from policysched.plugins.kernels import normalization, tolerations
 
 REASON = "node(s) had untolerated taint(s)"
@@ -41,6 +41,19 @@ class TaintToleration:
         self._last_tolerations[pod.shape] = state.tolerations
         repelled = self._table(state, tolerations.repels).at(nodes) > 0
         return status.NodeStatuses.where(repelled, status.unresolvable(self.name, REASON))
+
+    def evidence_on(
+        self,
+        state: cycle_state.CycleState,
+        pod: pod_shape.PodInfo,
+        node: snapshot.NodeView,
+        reason: str,
+    ) -> str:
+        """Return the taints that the pod does not tolerate."""
+        del pod, reason
+        taints = node_facts.node_at(node).spec.taints
+        repelling = [t for t in taints if tolerations.repels((t,), state.tolerations)]
+        return ", ".join(map(node_facts.taint_text, repelling))
 
     def shares(self, state: cycle_state.CycleState, shape: pod_shape.PodShape) -> None:
         """Remember the tolerations of a shape for which answers of another one are used."""
@@ -92,6 +105,7 @@ class TaintToleration:
 
 
 if TYPE_CHECKING:
+    _evidence: type[interface.NodeEvidencePlugin] = TaintToleration
     _filter: type[interface.FilterPlugin] = TaintToleration
     _score: type[interface.ScorePlugin] = TaintToleration
     _normalize: type[interface.NormalizeScorePlugin] = TaintToleration

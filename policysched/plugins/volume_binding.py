@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from policysched.cluster import columns, pod_shape, snapshot, storage
+from policysched.cluster import columns, pod_shape, snapshot, storage, storage_objects
 from policysched.framework import apart, cycle_state, events, handles, interface, status
 from policysched.plugins import (
     arguments,
@@ -125,6 +125,35 @@ class VolumeBinding:
             answers.ids[fails[nodes.rows]] = len(answers.statuses)
             answers.statuses.append(status.Status(status.Code.ERROR, (problem,), self.name))
         return answers
+
+    def evidence_on(
+        self,
+        state: cycle_state.CycleState,
+        pod: pod_shape.PodInfo,
+        node: snapshot.NodeView,
+        reason: str,
+    ) -> str:
+        """Return the claims behind a reason, with their volume or class."""
+        if not self.pre_filter(state, pod, node.snapshot).status.is_success:
+            return ""
+        claims = state.read(self.name, _Cycle).claims
+        verdicts = {text: verdict for verdict, text in REASONS.items()}
+        verdict = verdicts.get(reason)
+        if verdict in (volume_findings.Verdict.OUT_OF_REACH, volume_findings.Verdict.VOLUME_GONE):
+            return "; ".join(
+                f"claim {claim.metadata.name} is bound to {claim.spec.volume_name}"
+                for claim in claims.bound
+                if self._one_fails(claim, node)
+            )
+        if verdict is None:
+            return ""
+        return "; ".join(f"claim {c.metadata.name}, class {c.class_name}" for c in claims.delayed)
+
+    def _one_fails(
+        self, claim: storage_objects.PersistentVolumeClaim, node: snapshot.NodeView
+    ) -> bool:
+        alone = volume_claims.PodClaims(bound=(claim,))
+        return bool(self._finder.find(alone, node.snapshot).of_bound[node.rows][0])
 
     def _findings(self, cycle: _Cycle) -> volume_findings.Findings:
         """Return those of all rows at once: neither pods nor their removal change them."""
@@ -239,6 +268,7 @@ def _answers(
 
 
 if TYPE_CHECKING:
+    _evidence: type[interface.NodeEvidencePlugin] = VolumeBinding
     _scoped: type[interface.ScopedPlugin] = VolumeBinding
     _pre_filter: type[interface.PreFilterPlugin] = VolumeBinding
     _filter: type[interface.FilterPlugin] = VolumeBinding

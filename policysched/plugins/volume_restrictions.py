@@ -16,7 +16,7 @@ import numpy as np
 
 from policysched.cluster import columns, pod_shape, snapshot, storage_objects
 from policysched.framework import apart, cycle_state, events, interface, status
-from policysched.plugins import names, volume_restrictions_hints
+from policysched.plugins import names, node_facts, volume_restrictions_hints
 
 REASON_DISK = "node(s) had no available disk"
 REASON_CLAIM = "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod"  # noqa: E501 - one text
@@ -101,6 +101,24 @@ class VolumeRestrictions:
             ],
         )
 
+    def evidence_on(
+        self,
+        state: cycle_state.CycleState,
+        pod: pod_shape.PodInfo,
+        node: snapshot.NodeView,
+        reason: str,
+    ) -> str:
+        """Return the pods that have the disk or the claim."""
+        del state
+        snap, row = node.snapshot, int(node.row_numbers[0])
+        if reason == REASON_DISK:
+            pods = node_facts.pods_on(snap, [row], lambda info: _shares_disk(pod, info))
+            return node_facts.join_names(pods)
+        in_use = sorted(_claims_in_use(pod, snap))
+        rows = {r for name in in_use for r in snap.storage.pods.uses(pod.shape.namespace, name)}
+        pods = node_facts.pods_on(snap, sorted(rows), lambda info: _names_claim(pod, info, in_use))
+        return f"claim {', '.join(in_use)}: {node_facts.join_names(pods)}" if in_use else ""
+
     def events_to_register(self) -> Sequence[events.ClusterEventWithHint]:
         """Wait for pods that let go of a disk or claim, for claims and nodes."""
         return volume_restrictions_hints.REGISTRATIONS
@@ -110,6 +128,15 @@ def _claim(
     pod: pod_shape.PodInfo, use: pod_shape.ClaimUse, snap: snapshot.Snapshot
 ) -> storage_objects.PersistentVolumeClaim | None:
     return snap.storage.claims.get(use.claim_name, pod.shape.namespace)
+
+
+def _shares_disk(pod: pod_shape.PodInfo, other: pod_shape.PodInfo) -> bool:
+    return any(a.conflicts(b) for a in pod.shape.disks for b in other.shape.disks)
+
+
+def _names_claim(pod: pod_shape.PodInfo, other: pod_shape.PodInfo, claims: Sequence[str]) -> bool:
+    is_near = pod.shape.namespace == other.shape.namespace
+    return is_near and any(use.claim_name in claims for use in other.shape.claims)
 
 
 def _exclusive_claims(pod: pod_shape.PodInfo, snap: snapshot.Snapshot) -> set[str]:
@@ -137,6 +164,7 @@ def _named_by_row(pod: pod_shape.PodInfo, snap: snapshot.Snapshot) -> columns.In
 
 
 if TYPE_CHECKING:
+    _evidence: type[interface.NodeEvidencePlugin] = VolumeRestrictions
     _scoped: type[interface.ScopedPlugin] = VolumeRestrictions
     _pre_filter: type[interface.PreFilterPlugin] = VolumeRestrictions
     _filter: type[interface.FilterPlugin] = VolumeRestrictions

@@ -12,7 +12,7 @@ import numpy as np
 
 from policysched.cluster import columns, pod_shape, selectors, snapshot, storage, storage_objects
 from policysched.framework import apart, cycle_state, events, interface, status
-from policysched.plugins import names, volume_topology, volume_zone_hints
+from policysched.plugins import names, node_facts, volume_topology, volume_zone_hints
 
 REASON = "node(s) had no available volume zone"
 
@@ -74,6 +74,25 @@ class VolumeZone:
         """Return one answer for each of the n nodes; pods do not matter."""
         return self.filter(state, pod, nodes)
 
+    def evidence_on(
+        self,
+        state: cycle_state.CycleState,
+        pod: pod_shape.PodInfo,
+        node: snapshot.NodeView,
+        reason: str,
+    ) -> str:
+        """Return the zones and regions that the node is not in, by volume."""
+        del reason
+        if not self.pre_filter(state, pod, node.snapshot).status.is_success:
+            return ""
+        found = node_facts.node_at(node)
+        return "; ".join(
+            f"{node_facts.label_text(found, each.key)}, the volume is in "
+            f"{' or '.join(sorted(each.values))}"
+            for each in dict.fromkeys(state.read(self.name, list))
+            if not _matches(each, node)[0]
+        )
+
     def events_to_register(self) -> Sequence[events.ClusterEventWithHint]:
         """Wait for classes, claims and volumes, and for nodes that come to match."""
         return volume_zone_hints.REGISTRATIONS
@@ -123,6 +142,7 @@ def _matches(topology: volume_topology.Topology, nodes: snapshot.NodeView) -> co
 
 
 if TYPE_CHECKING:
+    _evidence: type[interface.NodeEvidencePlugin] = VolumeZone
     _scoped: type[interface.ScopedPlugin] = VolumeZone
     _pre_filter: type[interface.PreFilterPlugin] = VolumeZone
     _filter: type[interface.FilterPlugin] = VolumeZone

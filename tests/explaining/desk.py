@@ -48,9 +48,9 @@ def study_pod(
     node: str | None = None,
     limits: trials.Limits | None = None,
 ) -> Report:
-    """Return the report about a pod; no time passes."""
+    """Return the report about a pod, with all numbers and names; no time passes."""
     clock = clocks.ManualClock(builders.EPOCH)
-    report = study.of_pod(decider(items, policy, metrics), pod, clock, limits, node)
+    report = study.of_pod(decider(items, policy, metrics), pod, clock, limits, node, None)
     jsonschema.validate([report], _SCHEMA)
     return report
 

@@ -20,6 +20,35 @@ REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 SELECTS_NOISY = {"topologyKey": "zone", "labelSelector": {"matchLabels": {"app": "noisy"}}}
 
 
+SPREAD = "zone=a has 2 matching pods, 3 with this one; the domain with the fewest has 0; maxSkew 1"
+NOISY = "prod/noisy-0 on bad, prod/noisy-1 on bad"
+EVIDENCE = {
+    ("NodeUnschedulable", "spec.unschedulable is true"),
+    ("TaintToleration", "t:NoSchedule"),
+    ("NodeAffinity", "disk=hdd, wanted disk In (ssd)"),
+    ("NodePorts", f"port 80/TCP: {NOISY}"),
+    ("NodeResourcesFit", "2 pods on the node, 2 allowed"),
+    ("NodeResourcesFit", "requests 1, 500m free of 1500m"),
+    ("NodeResourcesFit", "requests 9Gi, 8Gi free of 8Gi"),
+    ("NodeResourcesFit", "requests 1, 0 free of 0"),
+    ("VolumeBinding", "claim data is bound to vol"),
+    ("VolumeZone", "topology.kubernetes.io/zone=z2, the volume is in z1"),
+    ("PodTopologySpread", SPREAD),
+    ("InterPodAffinity", f"{NOISY} (topologyKey zone)"),
+    ("fast", "disk=hdd"),
+    ("near-cache", "no pod of the set where zone=a"),
+    ("apart", f"{NOISY} (topologyKey zone)"),
+    ("even", SPREAD),
+    ("hot", "busy 90% > 50%, sample 0s old"),
+    ("full", "free(cpu) 0.5 < 1"),
+}
+"""The numbers and names behind each reason."""
+
+
+def _who(failure: desk.Object) -> str:
+    return str(failure["rule"] or failure["plugin"])
+
+
 def test_every_one_who_rejects_a_node_is_told() -> None:
     """A node with everything against it: each filter and each kind of policy rule has its say."""
     bad = clusters.node("bad", cpu="1500m", zone="a", disk="hdd")
@@ -76,6 +105,7 @@ def test_every_one_who_rejects_a_node_is_told() -> None:
         "hot",
         "full",
     }
+    assert {(_who(each), each.get("evidence")) for each in told} == EVIDENCE
     lacking = [each["reason"] for each in told if each["plugin"] == "NodeResourcesFit"]
     assert lacking == [
         "Too many pods",

@@ -52,6 +52,11 @@ class PolicyRule:
         self.scope = rule_scope
 
     @property
+    def rule_ref(self) -> status.RuleRef:
+        """The reference to the rule that its answers carry."""
+        return rule_ref(self.head)
+
+    @property
     def kept_under(self) -> str:
         """Key in a CycleState for what this rule alone remembers."""
         return f"{self.name}/{id(self)}"

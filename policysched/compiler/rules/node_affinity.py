@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from policysched.cluster import columns, pod_shape, snapshot
-from policysched.compiler import lowering, physical, scope
+from policysched.compiler import condition_evidence, lowering, physical, scope
 from policysched.compiler.kernels import points
 from policysched.compiler.rules import base
 from policysched.framework import cycle_state, interface, status
@@ -28,6 +28,7 @@ class RequiredNodeAffinity(base.PolicyRule):
         """Compile the selector of `rule`."""
         super().__init__(rule.head, rule_scope)
         self.condition = _lowered(rule, lower)
+        self._selector = rule.selector
         self._rejected = self.rejection(
             status.Code.UNSCHEDULABLE_AND_UNRESOLVABLE,
             f"node(s) didn't match policy {rule.head.name}",
@@ -50,6 +51,18 @@ class RequiredNodeAffinity(base.PolicyRule):
         return status.NodeStatuses.where(
             ~self.matching(physical.Batch(nodes, pod.shape, state)), self._rejected
         )
+
+    def evidence_on(
+        self,
+        state: cycle_state.CycleState,
+        pod: pod_shape.PodInfo,
+        node: snapshot.NodeView,
+        reason: str,
+    ) -> str:
+        """Return the labels, taints and the name by which the node does not match."""
+        del state, pod, reason
+        parts = condition_evidence.selector_parts(self._selector, wanted=False, node=node)
+        return ", ".join(dict.fromkeys(parts))
 
 
 class PreferredNodeAffinity(base.ScoreRule):
@@ -82,5 +95,6 @@ def _lowered(rule: checked.NodeAffinityRule, lower: lowering.Lowering) -> physic
 
 
 if TYPE_CHECKING:
+    _evidence: type[interface.NodeEvidencePlugin] = RequiredNodeAffinity
     _filter: type[interface.FilterPlugin] = RequiredNodeAffinity
     _score: type[interface.ScorePlugin] = PreferredNodeAffinity

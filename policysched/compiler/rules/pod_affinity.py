@@ -18,6 +18,7 @@ from policysched.compiler.kernels import bound_frames, points
 from policysched.compiler.rules import base
 from policysched.framework import apart, comparing, cycle_state, interface, kept_points, status
 from policysched.lang import checked
+from policysched.plugins import node_facts
 from policysched.plugins.kernels import domains
 
 
@@ -141,6 +142,22 @@ class RequiredPodAffinity(base.PolicyRule):
         cases = [(self.term.lacks_label(nodes), self._lacks_label), (is_alone, self._rejected)]
         return status.NodeStatuses.first_of(len(nodes), cases)
 
+    def evidence_on(
+        self,
+        state: cycle_state.CycleState,
+        pod: pod_shape.PodInfo,
+        node: snapshot.NodeView,
+        reason: str,
+    ) -> str:
+        """Return the domain in which no pod of the set runs, or the label that lacks."""
+        del state, pod
+        place = node_facts.label_text(node_facts.node_at(node), self.topology_key)
+        is_outside = bool(self.term.lacks_label(node)[0])
+        own = self._lacks_label if is_outside else self._rejected
+        if reason not in own.reasons:
+            return ""
+        return place if is_outside else f"no pod of the set where {place}"
+
     def query(self, shape: pod_shape.PodShape) -> pod_counts.PodQuery:
         """Return the question for the pods that count for a pod of `shape`."""
         return self.term.query(shape)
@@ -197,6 +214,22 @@ class _RejectingOccupied(base.PolicyRule):
         now = snap.counts.matching(self.query(pod.shape)).by_row(snap.size)
         here = state.read(self.kept_under, domains.Counted).here(now, nodes.rows)
         return status.NodeStatuses.where(here > 0, self._rejected)
+
+    def evidence_on(
+        self,
+        state: cycle_state.CycleState,
+        pod: pod_shape.PodInfo,
+        node: snapshot.NodeView,
+        reason: str,
+    ) -> str:
+        """Return the pods in the domain that keep the pod away."""
+        snap = node.snapshot
+        if reason not in self._rejected.reasons or not self.applies_to(state, pod.shape, snap):
+            return ""
+        row = int(node.row_numbers[0])
+        query = self.query(pod.shape)
+        pods = node_facts.counted_in_domain(snap, query, self.topology_key, row)
+        return f"{node_facts.join_names(pods)} (topologyKey {self.topology_key})" if pods else ""
 
     @abc.abstractmethod
     def query(self, shape: pod_shape.PodShape) -> pod_counts.PodQuery:
@@ -305,6 +338,8 @@ class PreferredPodAffinity(base.ScoreRule):
 
 
 if TYPE_CHECKING:
+    _evidence: type[interface.NodeEvidencePlugin] = RequiredPodAffinity
+    _evidence_of_others: type[interface.NodeEvidencePlugin] = RepellingPods
     _affinity: type[interface.FilterPlugin] = RequiredPodAffinity
     _anti_affinity: type[interface.FilterPlugin] = RequiredPodAntiAffinity
     _repelling: type[interface.FilterPlugin] = RepellingPods

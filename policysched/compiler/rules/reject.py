@@ -9,6 +9,7 @@ import numpy as np
 from policysched.cluster import columns, pod_shape, snapshot
 from policysched.compiler import (
     column,
+    condition_evidence,
     expressions,
     lowering,
     physical,
@@ -53,6 +54,7 @@ class Reject(base.PolicyRule):
         self.reads = reads_of_rule(condition)
         self.outage = lower.outage(condition)
         self.told = lower.evidence(rule.head, rule.condition)
+        self._parts = condition_evidence.ConditionEvidence(rule.condition, lower)
         self.hysteresis: hysteresis.Hysteresis | None = None
         if rule.until is not None:
             self.hysteresis = hysteresis.Hysteresis(rule.condition, rule.until, lower)
@@ -127,6 +129,29 @@ class Reject(base.PolicyRule):
         nodes = snap.at_rows(rows)
         return self.told.on_nodes(nodes, self._only_held(nodes, pod.shape))
 
+    def evidence_on(
+        self,
+        state: cycle_state.CycleState,
+        pod: pod_shape.PodInfo,
+        node: snapshot.NodeView,
+        reason: str,
+    ) -> str:
+        """Return what the condition read of the node, its metrics first."""
+        if reason not in self._rejected.reasons or not self.applies_to(
+            state, pod.shape, node.snapshot
+        ):
+            return ""
+        measured = self.measured_on(node)
+        parts = self._parts.on_node(node, pod.shape, state)
+        return "; ".join([measured, *parts] if measured else parts)
+
+    def measured_on(self, node: snapshot.NodeView) -> str:
+        """Return what the rule saw of its metrics on one node, "" if it reads none."""
+        if self.told is None:
+            return ""
+        is_held = self.hysteresis is not None and bool(self.hysteresis.is_held(node)[0])
+        return self.told.on_node(node) + (", held by `until`" if is_held else "")
+
     @base.evaluates
     def _only_held(self, nodes: snapshot.NodeView, shape: pod_shape.PodShape) -> int:
         """Return on how many nodes `until` keeps up what the condition alone would end."""
@@ -169,3 +194,4 @@ def _pod_parts(condition: checked_expr.TypedExpr) -> list[checked_expr.TypedExpr
 
 if TYPE_CHECKING:
     _filter: type[interface.RowFilterPlugin] = Reject
+    _evidence: type[interface.NodeEvidencePlugin] = Reject

@@ -25,6 +25,7 @@ from policysched.compiler.kernels import bound_frames, points
 from policysched.compiler.rules import base, node_affinity
 from policysched.framework import comparing, cycle_state, interface, kept_points, status
 from policysched.lang import checked
+from policysched.plugins import node_facts
 from policysched.plugins.kernels import domains, node_selection, spreading, tolerations
 
 _MAX_SHAPES = 512
@@ -261,14 +262,45 @@ class HardSpread(base.PolicyRule):
             counts, self.spread.slots, judge, self._rejected, self._lacks_label
         )
 
+    def evidence_on(
+        self,
+        state: cycle_state.CycleState,
+        pod: pod_shape.PodInfo,
+        node: snapshot.NodeView,
+        reason: str,
+    ) -> str:
+        """Return the domain and the counts that exceed maxSkew, or the label that lacks."""
+        snap, found = node.snapshot, node_facts.node_at(node)
+        slot = int(self.spread.slots(snap)[node.rows][0])
+        if slot == 0:
+            place = node_facts.label_text(found, self.topology_key)
+            return place if reason in self._lacks_label.reasons else ""
+        if reason not in self._rejected.reasons:
+            return ""
+        counts = self.spread.counts(pod.shape, snap)
+        eligible = self.spread.eligible_domains(state, pod.shape, snap)
+        before = self._before(state, pod, snap)
+        return node_facts.spread_text(
+            found,
+            self.topology_key,
+            here=int(eligible.sums(counts)[slot]),
+            own=int(self.spread.pods.includes(pod.shape, pod.shape, snap.counts.namespaces)),
+            skew=int(before.skew(np.array([slot], np.intp), counts, node.rows)[0]),
+            max_skew=self._max_skew,
+        )
+
     def remember(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
     ) -> None:
         """Keep how the pods of the set are spread."""
+        state.write(self.kept_under, self._before(state, pod, snap))
+
+    def _before(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
+    ) -> spreading.SpreadBefore:
         eligible = self.spread.eligible_domains(state, pod.shape, snap)
         counted = domains.Counted(eligible, self.spread.counts(pod.shape, snap))
-        before = spreading.SpreadBefore(counted, eligible.present(), self._min_domains)
-        state.write(self.kept_under, before)
+        return spreading.SpreadBefore(counted, eligible.present(), self._min_domains)
 
     @base.evaluates
     def filter_apart(
@@ -361,6 +393,7 @@ class SoftSpread(base.ScoreRule):
 
 
 if TYPE_CHECKING:
+    _evidence: type[interface.NodeEvidencePlugin] = HardSpread
     _filter: type[interface.FilterPlugin] = HardSpread
     _score: type[interface.ScorePlugin] = SoftSpread
     _normalize: type[interface.NormalizeScorePlugin] = SoftSpread

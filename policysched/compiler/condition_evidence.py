@@ -1,0 +1,165 @@
+"""What the condition of a rule came to on a node, in words: `free(cpu) 1.5 < 2`.
+
+Asked for people alone. Metrics are told of by `evidence`; this is about everything else.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+
+import numpy as np
+
+from policysched.cluster import objects, pod_shape, snapshot
+from policysched.compiler import evidence, lowering, node_masks, physical
+from policysched.framework import cycle_state
+from policysched.lang import amounts, checked_expr, checked_selector, units
+from policysched.plugins import node_facts
+
+_NEGATED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "=": "!=", "!=": "="}
+
+
+class ConditionEvidence:
+    """Puts into words what a condition read of nodes and of the pod."""
+
+    def __init__(self, condition: checked_expr.TypedExpr, lower: lowering.Lowering) -> None:
+        """Speak of `condition`; its parts are lowered when they are asked about."""
+        self._condition = condition
+        self._metric_name = lower.metric_name
+        self._truth = functools.cache(lower.condition)
+        self._number = functools.cache(lower.number)
+
+    def on_node(
+        self, node: snapshot.NodeView, shape: pod_shape.PodShape, state: cycle_state.CycleState
+    ) -> list[str]:
+        """Return the parts by which the condition is not false on the only node of a view."""
+        row = node.snapshot.at_row(int(node.row_numbers[0]))
+        one = physical.OneNode(row, shape, state)
+        return list(dict.fromkeys(self._parts(self._condition, True, one)))
+
+    def _parts(
+        self,
+        expr: checked_expr.TypedExpr,
+        wanted: bool,  # noqa: FBT001 - a truth value, not a switch
+        one: physical.OneNode,
+    ) -> Iterator[str]:
+        """Yield what makes an expression `wanted`, or unknown."""
+        match expr:
+            case checked_expr.And(operands=operands) | checked_expr.Or(operands=operands):
+                for operand in operands:
+                    if self._truth(operand).at(one) is not (not wanted):
+                        yield from self._parts(operand, wanted, one)
+            case checked_expr.Not(operand=operand):
+                yield from self._parts(operand, not wanted, one)
+            case checked_expr.Compare() if not evidence.is_bound_of_metric(expr):
+                yield self._comparison(expr, one)
+            case checked_expr.NodeTest(selector=selector):
+                node = one.node.snapshot.at_rows(np.array([one.node.row], np.intp))
+                yield from selector_parts(selector, wanted=wanted, node=node)
+            case _:
+                return
+
+    def _comparison(self, compare: checked_expr.Compare, one: physical.OneNode) -> str:
+        comparator: str = compare.comparator
+        if self._truth(compare).at(one) is False:
+            comparator = _NEGATED[comparator]
+        left, right = compare.left, compare.right
+        if isinstance(left, checked_expr.Const):
+            left, right, comparator = right, left, evidence.FLIPPED[comparator]
+        leaves = dict.fromkeys((*self._leaves(left, one), *self._leaves(right, one)))
+        text = f"{self._side(left, one)} {comparator} {self._side(right, one)}"
+        return f"{text} ({', '.join(leaves)})" if leaves else text
+
+    def _side(self, expr: checked_expr.TypedExpr, one: physical.OneNode) -> str:
+        value = self._value(expr, one)
+        return value if isinstance(expr, checked_expr.Const) else f"{self._written(expr)} {value}"
+
+    def _leaves(self, expr: checked_expr.TypedExpr, one: physical.OneNode) -> Iterator[str]:
+        """Yield the values that an expression of several parts is made of."""
+        for each in checked_expr.walk(expr):
+            is_leaf = not checked_expr.children(each) and not isinstance(each, checked_expr.Const)
+            if is_leaf and each is not expr:
+                yield self._side(each, one)
+
+    def _value(self, expr: checked_expr.TypedExpr, one: physical.OneNode) -> str:
+        value = self._number(expr).at(one)
+        if value is None:
+            return "missing"
+        unit = expr.unit or units.NUMBER
+        is_scaled = unit == units.CORES and not isinstance(expr, checked_expr.MetricRef)
+        return amounts.precise_text(value / units.CORES_SCALE if is_scaled else value, unit)
+
+    def _written(self, expr: checked_expr.TypedExpr) -> str:
+        """Return a number as a policy has it."""
+        match expr:
+            case checked_expr.Arithmetic() if evidence.metric_alone(expr) is not None:
+                return self._written(expr.left)
+            case checked_expr.Arithmetic(operator=operator, left=left, right=right):
+                return f"{self._operand(left)} {operator} {self._operand(right)}"
+            case checked_expr.Call(function=function, arguments=operands):
+                return f"{function}({', '.join(map(self._written, operands))})"
+            case checked_expr.Else(value=value, fallback=fallback):
+                return f"{self._operand(value)} else {self._operand(fallback)}"
+            case checked_expr.MetricRef():
+                return self._metric_name(expr)
+            case _:
+                return _written_leaf(expr)
+
+    def _operand(self, expr: checked_expr.TypedExpr) -> str:
+        text = self._written(expr)
+        is_compound = isinstance(expr, checked_expr.Arithmetic | checked_expr.Else)
+        return f"({text})" if is_compound and " " in text else text
+
+
+def selector_parts(
+    selector: checked_selector.Selector, *, wanted: bool, node: snapshot.NodeView
+) -> Iterator[str]:
+    """Yield what of the only node of a view makes a selector match it, or not."""
+    if bool(node_masks.lower(selector).mask(node)[0]) is not wanted:
+        return
+    match selector:
+        case checked_selector.AllOf(operands=operands) | checked_selector.AnyOf(operands=operands):
+            for operand in operands:
+                yield from selector_parts(operand, wanted=wanted, node=node)
+        case checked_selector.Negation(operand=operand):
+            yield from selector_parts(operand, wanted=not wanted, node=node)
+        case _:
+            yield from _fact(selector, node_facts.node_at(node))
+
+
+def _fact(selector: checked_selector.Selector, node: objects.Node) -> Iterator[str]:
+    match selector:
+        case checked_selector.LabelRequirement(key=key):
+            yield node_facts.label_text(node, key)
+        case checked_selector.TaintRequirement(pattern=pattern):
+            having = [t for t in node.spec.taints if t.key == pattern.key]
+            texts = map(node_facts.taint_text, having)
+            yield ", ".join(texts) or f"no taint {pattern.key}"
+        case checked_selector.FieldRequirement(field=field):
+            yield f"{field} is {node.name}"
+        case _:
+            return
+
+
+def _written_leaf(expr: checked_expr.TypedExpr) -> str:
+    match expr:
+        case checked_expr.Const(value=value, unit=unit):
+            scale = units.CORES_SCALE if unit == units.CORES else 1.0
+            return amounts.precise_text(value / scale, unit)
+        case checked_expr.NodeResource(kind=kind, resource=resource):
+            return f"{kind}({_quoted(resource)})"
+        case checked_expr.PodRequests(resource=resource):
+            return f"requests({_quoted(resource)})"
+        case checked_expr.PodLimits(resource=resource):
+            return f"limits({_quoted(resource)})"
+        case checked_expr.NodeLabelNumber(key=key):
+            return f"label({_quoted(key)})"
+        case checked_expr.PodPriority():
+            return "priority"
+        case _:
+            msg = f"{expr.span}: a condition where a number belongs"
+            raise TypeError(msg)
+
+
+def _quoted(name: str) -> str:
+    return name if name.isidentifier() else f'"{name}"'

@@ -1,0 +1,104 @@
+"""What plugins tell people about a node that they rejected: names, labels, pods, quantities."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+import numpy as np
+
+from policysched.cluster import columns, objects, pod_counts, pod_shape, selectors, snapshot
+
+_MOST_NAMES = 3
+
+
+def node_at(nodes: snapshot.NodeView) -> objects.Node:
+    """Return the only node of a view.
+
+    Raises:
+        LookupError: the row is no node.
+    """
+    (node,) = nodes.objects()
+    if node is None:
+        raise LookupError(nodes.rows)
+    return node
+
+
+def join_names(names: Sequence[str]) -> str:
+    """Return names joined by commas; of many the first few and how many more there are."""
+    rest = len(names) - _MOST_NAMES
+    shown = ", ".join(names[:_MOST_NAMES])
+    return f"{shown} and {rest:,} more" if rest > 0 else shown
+
+
+def taint_text(taint: objects.Taint) -> str:
+    """Return a taint as kubectl writes it."""
+    value = f"={taint.value}" if taint.value else ""
+    return f"{taint.key}{value}:{taint.effect}"
+
+
+def label_text(node: objects.Node, key: str) -> str:
+    """Return `KEY=VALUE`, or that the node has no such label."""
+    value = node.metadata.labels.get(key)
+    return f"no label {key}" if value is None else f"{key}={value}"
+
+
+def requirement_text(each: selectors.Requirement) -> str:
+    """Return a requirement as a manifest has it: `disk In (ssd)`."""
+    values = f" ({', '.join(sorted(each.values))})" if each.values else ""
+    return f"{each.key} {each.operator.value}{values}"
+
+
+def unmet_labels(node: objects.Node, selector: selectors.Selector) -> list[str]:
+    """Return the requirements that the labels of a node do not satisfy, with what it has."""
+    if selector.matches_nothing:
+        return ["the selector matches no node"]
+    labels = node.metadata.labels
+    return [
+        f"{label_text(node, each.key)}, wanted {requirement_text(each)}"
+        for each in selector.requirements
+        if not each.matches_value(labels.get(each.key))
+    ]
+
+
+def pods_on(
+    snap: snapshot.Snapshot, rows: Iterable[int], is_meant: Callable[[pod_shape.PodInfo], bool]
+) -> list[str]:
+    """Return `NAMESPACE/NAME on NODE` of placed pods, by row."""
+    names = snap.nodes.names
+    return [
+        f"{info.key} on {names[row]}"
+        for row in rows
+        for info in snap.placed.on(row)
+        if is_meant(info)
+    ]
+
+
+def counted_in_domain(
+    snap: snapshot.Snapshot, query: pod_counts.PodQuery, key: str, row: int
+) -> list[str]:
+    """Return the pods that `query` selects on nodes with the same value of a label."""
+    counts = snap.counts.matching(query).by_row(snap.size)
+    namespaces = snap.counts.namespaces
+    rows = rows_in_domain(snap, key, row, counts)
+    return pods_on(snap, rows, lambda info: query.matches(info.shape, namespaces))
+
+
+def rows_in_domain(
+    snap: snapshot.Snapshot, key: str, row: int, counts: columns.IntArray
+) -> list[int]:
+    """Return the rows with pods by `counts`, int64 (N,), that have the row's value of a label."""
+    ids = snap.nodes.label(key).ids[: snap.size]
+    found: list[int] = np.flatnonzero((ids == ids[row]) & (ids >= 0) & (counts > 0)).tolist()
+    return found
+
+
+def spread_text(
+    node: objects.Node, key: str, *, here: int, own: int, skew: int, max_skew: int
+) -> str:
+    """Return the counts by which a domain would exceed maxSkew; `skew` is without the pod."""
+    with_own = f", {here + own:,} with this one" if own else ""
+    pods = "matching pod" if here == 1 else "matching pods"
+    return (
+        f"{label_text(node, key)} has {here:,} {pods}{with_own}; the domain with the fewest has "
+        f"{here - skew:,}; maxSkew {max_skew:,}"
+    )
