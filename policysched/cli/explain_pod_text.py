@@ -18,6 +18,9 @@ _ITEM = "  - "
 _MOST_REASONS = 20
 _MOST_FLIPS = 5
 _MOST_EDITS = 10
+_NEVER_EDITED = frozenset(
+    {"DynamicResources", "NodeVolumeLimits", "VolumeBinding", "VolumeRestrictions", "VolumeZone"}
+)
 _UNITS = {str(unit): unit for unit in units.NAMES}
 
 
@@ -143,6 +146,8 @@ def _help(report: Report, where: str = "") -> list[str]:
     nearest = report.get("nearest")
     if nearest is not None:
         parts += ["", f"{_INDENT}no single edit of pod, nodes or policies {_helps(report)}{place}"]
+        if any(each["by"] in _NEVER_EDITED for each in nearest["obstacles"]):
+            parts[-1] += "; volumes and device claims are not edited"
     if nearest is not None and not where:
         parts.append(f"{_INDENT}the fewest obstacles are on {_alike(nearest)}:")
         parts += [

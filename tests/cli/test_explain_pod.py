@@ -206,6 +206,22 @@ def test_edits_for_one_node_are_told(
     )
 
 
+def test_edits_that_are_never_tried_are_owned_up_to(
+    tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """No edit of a volume is tried, so the claim that none helps leaves volumes out."""
+    disk = {"name": "v", "gcePersistentDisk": {"pdName": "d"}}
+    placed, pod = clusters.pod("b", on="n1", volumes=[disk]), clusters.pod("a", volumes=[disk])
+    cluster = clusters.write(tmp_path, clusters.node("n1"), placed, pod)
+    assert _run(capsys, "--cluster", cluster, "prod/a").endswith(
+        """
+  no single edit of pod, nodes or policies lets it fit; volumes and device claims are not edited
+  the fewest obstacles are on n1:
+  - VolumeRestrictions: node(s) had no available disk: prod/b on n1
+"""
+    )
+
+
 def test_what_explain_all_says_has_none_of_it(
     tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
