@@ -71,6 +71,14 @@ def test_an_installed_wheel_finds_its_copies(wheel: pathlib.Path, tmp_path: path
     assert installation.run("policysched", "--version").startswith("policysched ")
 
 
+def test_a_wheel_brings_the_plugin_of_kubectl(wheel: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    """kubectl finds plugins by the names of files on the PATH, and those that complete them."""
+    installation = _install(wheel, tmp_path / "venv")
+    said = installation.run("kubectl-policysched", "--help")
+    assert said.startswith("usage: kubectl policysched ")
+    assert (installation.folder / "bin" / "kubectl_complete-policysched").exists()
+
+
 def test_an_editable_install_finds_the_checkout(tmp_path: pathlib.Path) -> None:
     """Installed in editable mode, edits of the checkout's grammar act without another install."""
     editable = _build("build_editable", tmp_path)

@@ -32,16 +32,17 @@ def run(args: argparse.Namespace) -> int:
     """Print the script."""
     from policysched.cli import main  # noqa: PLC0415 - it is what has imported this module
 
-    every = main.command_parsers()
-    commands = [completion_scripts.Command((), _words(every), ())]
-    for name, parser in every.items():
-        commands += _commands((name,), parser)
-    output.write(completion_scripts.BY_SHELL[args.shell](commands).rstrip("\n"))
+    script = completion_scripts.BY_SHELL[args.shell](commands(main.command_parsers()))
+    output.write(script.rstrip("\n"))
     return errors.EXIT_OK
 
 
-def _words(every: dict[str, argparse.ArgumentParser]) -> completion_scripts.Values:
-    return completion_scripts.Values(words=tuple(every))
+def commands(every: dict[str, argparse.ArgumentParser]) -> list[completion_scripts.Command]:
+    """Return the program itself, its commands and their forms."""
+    found = [completion_scripts.Command((), completion_scripts.Values(words=tuple(every)), ())]
+    for name, parser in every.items():
+        found += _commands((name,), parser)
+    return found
 
 
 def _commands(

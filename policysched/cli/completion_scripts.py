@@ -150,7 +150,7 @@ def _cases(commands: Sequence[Command], variable: str) -> dict[str, str]:
         if option.values is not None
     ]
     options = [
-        f"'{_text(each.path)} '-*) _policysched_words {_quoted(' '.join(_names(each)))}; return ;;"
+        f"'{_text(each.path)} '-*) {_call(Values(words=tuple(option_names(each))))} ;;"
         for each in commands
     ]
     positionals = [f"'{_text(each.path)}') {_call(each.values)} ;;" for each in commands]
@@ -166,7 +166,8 @@ def _text(path: Iterable[str]) -> str:
     return "".join(f" {word}" for word in path)
 
 
-def _names(command: Command) -> Iterator[str]:
+def option_names(command: Command) -> Iterator[str]:
+    """Yield the names of the options of a command."""
     for option in command.options:
         yield from option.names
     if not command.path:

@@ -20,7 +20,7 @@ from policysched import errors
 from policysched.cli import program
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
 _HELP = {
     "run": "schedule pods on the cluster of a kubeconfig",
@@ -177,11 +177,15 @@ def _parsers() -> tuple[_Parser, dict[str, _Parser]]:
     return parser, subparsers
 
 
-def command_parsers() -> dict[str, argparse.ArgumentParser]:
-    """Return the whole parser of each command by its name; this imports all of them."""
+def command_parsers(wanted: Collection[str] = _HELP) -> dict[str, argparse.ArgumentParser]:
+    """Return the parser of each command by its name; this imports those that are wanted.
+
+    The others have no options yet.
+    """
     _, subparsers = _parsers()
     for name, parser in subparsers.items():
-        _load(name).configure(parser)
+        if name in wanted:
+            _load(name).configure(parser)
     return dict(subparsers)
 
 

@@ -1,0 +1,63 @@
+"""`kubectl_complete-policysched`: completes `kubectl policysched`.
+
+kubectl runs it with the words behind `policysched`, the last one unfinished. It prints candidates,
+one a line, and in the end a colon with a number: how the shell goes on (ShellCompDirective of
+cobra, which kubectl is made with).
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from typing import NoReturn
+
+from policysched import errors
+from policysched.cli import completion, completion_scripts, main
+
+_ANY_FILE = 0
+_NOTHING_ELSE = 4
+_FILES_ENDING_SO = 8
+_FOLDERS = 16
+
+
+def run() -> NoReturn:
+    """Print the candidates for the words of the process."""
+    print("\n".join(candidates(sys.argv[1:])))
+    sys.exit(errors.EXIT_OK)
+
+
+def candidates(words: Sequence[str]) -> Iterator[str]:
+    """Yield what may stand for the last of the words, and the directive."""
+    *before, begun = words or [""]
+    names = [word for word in before if not word.startswith("-")][:1]
+    by_path = {each.path: each for each in completion.commands(main.command_parsers(names))}
+    path: tuple[str, ...] = ()
+    for word in before:
+        path = (*path, word) if (*path, word) in by_path else path
+    command = by_path[path]
+    value = _value_of_option(command, before[-1] if before else "")
+    if value is not None:
+        yield from _shown(value, begun)
+    elif begun.startswith("-"):
+        options = completion_scripts.option_names(command)
+        yield from _shown(completion_scripts.Values(words=tuple(options)), begun)
+    else:
+        yield from _shown(command.values, begun)
+
+
+def _value_of_option(
+    command: completion_scripts.Command, name: str
+) -> completion_scripts.Values | None:
+    """Return what an option takes; None if there is no such option, or it takes nothing."""
+    return next((option.values for option in command.options if name in option.names), None)
+
+
+def _shown(values: completion_scripts.Values, begun: str) -> Iterator[str]:
+    yield from (word for word in values.words if word.startswith(begun))
+    if values.suffixes == ("",):
+        yield f":{_ANY_FILE}"
+    elif values.suffixes:
+        yield from values.suffixes
+        yield f":{_FILES_ENDING_SO}"
+    else:
+        yield f":{_FOLDERS if values.has_folders else _NOTHING_ELSE}"
