@@ -18,6 +18,7 @@ from policysched.app import (
     policies,
     process,
     profile_choice,
+    profile_notes,
     simulating,
 )
 from policysched.cluster import pod_shape
@@ -115,7 +116,11 @@ class Session:
             InputError: something cannot be read, or is wrong.
         """
         policy_set = policies.load(
-            inputs.policies, inputs.params, inputs.scheduler_name, now=inputs.now
+            inputs.policies,
+            inputs.params,
+            inputs.scheduler_name,
+            now=inputs.now,
+            judge=profile_notes.limit_to(inputs.scheduler_name),
         )
         samples: metrics_file.Samples = {}
         self.metrics: metrics_file.MetricsFile | None = None
@@ -128,7 +133,8 @@ class Session:
             self._clusters = _clusters(inputs.cluster)
         self.is_lines = self._clusters.is_lines
         self.warnings = policy_set.warnings
-        unmeasured = {each.name for each in policy_set.metrics if not samples.get(each.key)}
+        read = profile_notes.metrics_read(policy_set, inputs.scheduler_name)
+        unmeasured = {each.name for each in read if not samples.get(each.key)}
         self.unmeasured = tuple(sorted(unmeasured))
 
     def deciders(self, rng: random.Random | None = None) -> Iterator[Decider]:

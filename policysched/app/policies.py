@@ -95,6 +95,7 @@ def load(
     scheduler_name: str | None = None,
     configuration: config.Config | None = None,
     now: datetime.datetime | None = None,
+    judge: Callable[[checker.CheckResult], checker.CheckResult] | None = None,
 ) -> PolicySet:
     """Return the profiles that policy files and a configuration describe.
 
@@ -104,6 +105,7 @@ def load(
         scheduler_name: name of the profile where the texts declare none.
         configuration: further profiles, and plugins of these.
         now: rules that have expired by then are warned of; None for no such warning.
+        judge: see `from_sources`.
 
     Raises:
         PolicyError: a text has errors.
@@ -114,7 +116,7 @@ def load(
     given = given_params(configuration) | dict(params)
     if paths:
         sources = policy_sources.read(paths)
-        return from_sources(sources, given, scheduler_name, configuration, now)
+        return from_sources(sources, given, scheduler_name, configuration, now, judge)
     if given:
         problem = f"there is no param `{next(iter(given))}` without policies"
         raise errors.ConfigurationError("params", problem, help="name policies by --policies")

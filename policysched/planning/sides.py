@@ -8,7 +8,7 @@ import pathlib
 from collections.abc import Mapping, Sequence
 
 from policysched import errors
-from policysched.app import object_lists, policies, policy_sources
+from policysched.app import object_lists, policies, policy_sources, profile_notes
 from policysched.lang import checker, source, spelling
 from policysched.planning import metric_keys, revisions, wording
 
@@ -59,12 +59,16 @@ class Side:
         text = next((each for each in self.texts if each.name == span.file), None)
         return "" if text is None else " ".join(text.slice(span).split())
 
-    @property
-    def metrics_read(self) -> dict[str, str]:
-        """Key → name of the metrics that rules read."""
+    def metrics_read(self, scheduler_name: str | None) -> dict[str, str]:
+        """Return key → name of the metrics that rules read, of one profile if it is named."""
         program = self.policies.program
         profiles = program.profiles if program else ()
-        return {metric.key: metric.name for each in profiles for metric in each.metrics}
+        return {
+            metric.key: metric.name
+            for each in profiles
+            if scheduler_name is None or each.name in (None, scheduler_name)
+            for metric in each.metrics
+        }
 
     @property
     def profile_names(self) -> frozenset[str]:
@@ -124,7 +128,9 @@ def read(
     for named, sources, names in zip((old, new), texts, declared, strict=True):
         params = {name: text for name, text in shared_params.items() if name in names}
         params |= named.params
-        found = policies.from_sources(sources, params, scheduler_name, now=now)
+        found = policies.from_sources(
+            sources, params, scheduler_name, now=now, judge=profile_notes.limit_to(scheduler_name)
+        )
         made.append(Side(" ".join(named.places), found, sources, params))
     before, after = made
     apart = metric_keys.told_apart(before.policies, after.policies)

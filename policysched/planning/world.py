@@ -52,7 +52,8 @@ class Basis:
 
     def unmeasured(self) -> list[str]:
         """Return the names of metrics that rules read and of which no node has a sample."""
-        read = {**self.old.metrics_read, **self.new.metrics_read}
+        name = self.scheduler_name
+        read = {**self.old.metrics_read(name), **self.new.metrics_read(name)}
         return sorted({name for key, name in read.items() if not self.samples.get(key)})
 
     def leaves_out(self, side: sides.Side) -> Callable[[str], bool]:
@@ -142,12 +143,20 @@ class World:
         return known
 
     def all_edits(self) -> list[edits.Edit]:
-        """Return the edits between profiles that decide pods, or have the same name."""
+        """Return the edits between profiles that decide pods, or have the same name.
+
+        If one profile decides all pods, only the edits about it are returned.
+        """
         old, new = _programs(self._basis)
         implied = _implied_name(self._basis)
         met = {name for pair in self._edits for name in (pair.old, pair.new)}
         names = {**_by_name(new, implied), **_by_name(old, implied)}
-        pairs = [Pair(name, name) for name in names if name not in met]
+        forced = self._basis.scheduler_name
+        pairs = [
+            Pair(name, name)
+            for name in names
+            if name not in met and (forced is None or name == forced)
+        ]
         found = [each for pair in [*self._edits, *pairs] for each in self.edits_of(pair)]
         return list(dict.fromkeys(found))
 

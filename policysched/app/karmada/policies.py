@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from policysched import clock as clocks
 from policysched import errors
-from policysched.app import metrics_file
+from policysched.app import metrics_file, profile_notes
 from policysched.app import policies as policy_sets
 from policysched.karmada.policies import cluster_policies
 from policysched.lang import spelling
@@ -64,7 +64,11 @@ def load(inputs: Inputs) -> Loaded:
         ConfigurationError: it is not said which profile is meant, or there is none of that name.
     """
     policy_set = policy_sets.load(
-        inputs.paths, inputs.params, inputs.scheduler_name, now=inputs.now
+        inputs.paths,
+        inputs.params,
+        inputs.scheduler_name,
+        now=inputs.now,
+        judge=profile_notes.limit_to(inputs.scheduler_name),
     )
     samples: metrics_file.Samples = {}
     file = None
