@@ -87,6 +87,7 @@ def _plugins(
         if name in plan.choices:
             plan.choices[name].args = dict(settings.value)
             plan.choices[name].comment = plan.choices[name].comment or settings.place.comment
+            plan.choices[name].at = settings.place
     _resource_scores(plan, points, args)
     _strangers(plan, points, args, made)
     _gone(points, made)
@@ -105,7 +106,7 @@ def _choose(
     deciding = enabled & wanted
     choice = plan.choices[name]
     if name in points.places or deciding != wanted:
-        choice.comment = points.comment(name)
+        choice.comment, choice.at = points.comment(name), points.place(name, plan.at)
     choice.weight = points.weights["score"].get(name, choice.weight)
     choice.is_on = bool(deciding)
     choice.scores = "score" in deciding or "score" not in wanted
@@ -154,6 +155,7 @@ def _resource_scores(
             weight,
             points.comment(name),
             plugin_arguments.as_strategy(args.get(name)),
+            points.place(name, plan.at),
         )
         for name, weight in points.weights["score"].items()
         if name in plugin_facts.RESOURCE_STRATEGIES
@@ -176,7 +178,9 @@ def _strangers(
             weight = points.weights["score"].get(name, 1)
             settings = args.get(name)
             own = dict(settings.value) if settings else None
-            plan.others[name] = profile_plan.Choice(weight, args=own, comment=place.comment)
+            plan.others[name] = profile_plan.Choice(
+                weight, args=own, comment=place.comment, at=place
+            )
             continue
         problem = f"the plugin `{name}` is not installed here"
         advice = "write it as a policy, or install a policysched plugin of this name"

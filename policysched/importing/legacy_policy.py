@@ -56,7 +56,8 @@ def read(given: fields.Fields, made: outcome.Outcome, scheduler_name: str) -> No
     affinity = plan.choices["InterPodAffinity"]
     if hard_weight is not None and affinity.is_on:
         affinity.args = {"hardPodAffinityWeight": hard_weight}
-        affinity.comment = given.at("hardPodAffinitySymmetricWeight").comment
+        affinity.at = given.at("hardPodAffinitySymmetricWeight")
+        affinity.comment = affinity.at.comment
     ignored = extenders.read(given, made.report)
     if ignored:
         plan.ignore_resources(ignored, "resources of extenders")
@@ -106,7 +107,8 @@ def _custom_predicate(name: str, argument: fields.Fields, reading: _Reading) -> 
                 (),
             )
             comment = f"{presence.place.comment}, {name}"
-            reading.plan.rules.append(profile_plan.Rule(node, comment))
+            rule = profile_plan.Rule(node, comment, at=presence.place)
+            reading.plan.rules.append(rule)
     affinity = argument.object("serviceAffinity")
     if affinity is not None:
         labels = affinity.texts("labels")
@@ -132,7 +134,7 @@ def _priorities(given: fields.Fields, reading: _Reading) -> None:
             if argument is not None:
                 argument.plain()
         elif argument is not None:
-            _custom_priority(name, weight, argument, reading)
+            _custom_priority(name, weight, argument, priority.at("weight"), reading)
         elif not _known_priority(name, weight, comment, priority.place, reading):
             _other_priority(name, priority.place, weight, reading)
 
@@ -144,7 +146,7 @@ def _known_priority(
         strategy = legacy_facts.STRATEGIES[name]
         args = _RATIO_DEFAULT if strategy == "RequestedToCapacityRatio" else {}
         reading.resource_scores.append(
-            profile_plan.ResourceScore(strategy, weight, comment, dict(args))
+            profile_plan.ResourceScore(strategy, weight, comment, dict(args), place.at("weight"))
         )
         return True
     plugin = legacy_facts.PRIORITIES.get(name)
@@ -183,7 +185,13 @@ def _other_priority(name: str, place: findings.Place, weight: int, reading: _Rea
         _unknown("priority", name, place, known, reading)
 
 
-def _custom_priority(name: str, weight: int, argument: fields.Fields, reading: _Reading) -> None:
+def _custom_priority(
+    name: str,
+    weight: int,
+    argument: fields.Fields,
+    weight_at: findings.Place,
+    reading: _Reading,
+) -> None:
     preference = argument.object("labelPreference")
     if preference is not None:
         label = preference.text("label")
@@ -191,17 +199,17 @@ def _custom_priority(name: str, weight: int, argument: fields.Fields, reading: _
         test = syntax_expr.NodeTest(policy_text.SPAN, policy_text.requirement(label, operator))
         comment = f"{preference.place.comment}, {name}"
         node = syntax.Score(policy_text.SPAN, test, ())
-        reading.plan.rules.append(profile_plan.Rule(node, comment, weight))
+        reading.plan.rules.append(profile_plan.Rule(node, comment, weight, weight_at))
     spread = argument.object("serviceAntiAffinity")
     if spread is not None:
         problem = f"`{name}` spreads the pods of a service by `{spread.text('label')}`"
         reading.made.report.warn(spread.place, problem, plugin_facts.GONE["ServiceAntiAffinity"])
     ratio = argument.object("requestedToCapacityRatioArguments")
     if ratio is not None:
-        _ratio(ratio, weight, reading)
+        _ratio(ratio, weight, weight_at, reading)
 
 
-def _ratio(ratio: fields.Fields, weight: int, reading: _Reading) -> None:
+def _ratio(ratio: fields.Fields, weight: int, weight_at: findings.Place, reading: _Reading) -> None:
     shape = [
         {"utilization": point.whole("utilization") or 0, "score": point.whole("score") or 0}
         for point in ratio.objects("shape")
@@ -213,7 +221,9 @@ def _ratio(ratio: fields.Fields, weight: int, reading: _Reading) -> None:
     args: dict[str, Any] = {"resources": resources} if resources else {}
     args |= {"requestedToCapacityRatio": {"shape": shape}}
     reading.resource_scores.append(
-        profile_plan.ResourceScore("RequestedToCapacityRatio", weight, ratio.place.comment, args)
+        profile_plan.ResourceScore(
+            "RequestedToCapacityRatio", weight, ratio.place.comment, args, weight_at
+        )
     )
 
 
@@ -241,7 +251,7 @@ def _choose(reading: _Reading) -> None:
         choice.comment = reading.filters.get(name) or ""
         if is_score:
             choice.weight, comment, place = reading.scores[name]
-            choice.comment = comment or choice.comment
+            choice.comment, choice.at = comment or choice.comment, place.at("weight")
             if not is_filter and name in _FILTERS:
                 _tell_filter(name, place, reading)
         choice.is_on = is_filter or is_score

@@ -23,6 +23,7 @@ class Choice:
     Attributes:
         weight: of its score.
         comment: where that was said, "" for a default.
+        at: the same as a place, None for a default.
     """
 
     weight: int = 1
@@ -30,6 +31,7 @@ class Choice:
     scores: bool = True
     args: dict[str, Any] | None = None
     comment: str = ""
+    at: findings.Place | None = None
 
 
 @dataclasses.dataclass(slots=True)
@@ -39,11 +41,13 @@ class Rule:
     Attributes:
         node: the statement; a `weight` clause is added where there is a weight.
         weight: of its score, None for a filter.
+        at: where the source has it.
     """
 
     node: syntax.Score | syntax.NodeAffinity
     comment: str
     weight: int | None = None
+    at: findings.Place | None = None
 
 
 @dataclasses.dataclass(slots=True)
@@ -115,10 +119,11 @@ class Plan:
         common = functools.reduce(math.gcd, (each.weight or 1 for each in weighted))
         for each in weighted:
             each.weight = (each.weight or 1) // common
-            each.comment = f"{each.comment or 'default'}; all weights divided by {common}"
+            if common > 1:
+                each.comment = f"{each.comment or 'default'}; all weights divided by {common}"
             if each.weight > clauses.MAX_WEIGHT:
                 problem = f"the weight {each.weight * common} is too much; 100 is written"
-                report.warn(self.at, problem, _TOO_HEAVY)
+                report.warn(each.at or self.at, problem, _TOO_HEAVY)
                 each.weight = clauses.MAX_WEIGHT
 
     # ------------------------------------------------------------------------ text
@@ -179,12 +184,14 @@ class ResourceScore:
     Attributes:
         strategy: of NodeResourcesFit.
         args: what stands in its `scoringStrategy` beside the type.
+        at: where the source has it.
     """
 
     strategy: str
     weight: int
     comment: str
     args: dict[str, Any] = dataclasses.field(default_factory=dict)
+    at: findings.Place | None = None
 
     @property
     def as_args(self) -> dict[str, Any]:
@@ -206,7 +213,8 @@ class ResourceScore:
         call = syntax_expr.Call(
             policy_text.SPAN, policy_text.keyword(self.strategy), tuple(arguments)
         )
-        return Rule(syntax.Score(policy_text.SPAN, call, ()), self.comment, self.weight)
+        node = syntax.Score(policy_text.SPAN, call, ())
+        return Rule(node, self.comment, self.weight, self.at)
 
 
 def add_resource_scores(plan: Plan, scores: list[ResourceScore], *, replaces_fit: bool) -> None:
@@ -223,7 +231,7 @@ def add_resource_scores(plan: Plan, scores: list[ResourceScore], *, replaces_fit
         fit.scores = False
         if scores and fit.is_on:
             own = rest.pop(0)
-            fit.scores, fit.weight, fit.comment = True, own.weight, own.comment
+            fit.scores, fit.weight, fit.comment, fit.at = True, own.weight, own.comment, own.at
             if own.strategy != "LeastAllocated" or own.args:
                 fit.args = (fit.args or {}) | {"scoringStrategy": own.as_args}
     plan.rules += [each.as_rule() for each in rest]

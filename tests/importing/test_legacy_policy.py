@@ -295,3 +295,44 @@ def test_a_field_of_the_wrong_type_is_one_error() -> None:
     """With its line."""
     with pytest.raises(errors.InputError, match=r"input.yaml:1: `predicates\[0\]` must be"):
         deciding.convert(_policy(predicates=["PodFitsPorts"]))
+
+
+_HEAVY = """kind: Policy
+apiVersion: v1
+predicates: [{name: PodFitsResources}, {name: MatchNodeSelector}]
+priorities:
+- name: LeastRequestedPriority
+  weight: 3
+- name: NodeAffinityPriority
+  weight: 101
+- name: Own
+  weight: 250
+  argument:
+    labelPreference: {label: disk, presence: true}
+- name: Bins
+  weight: 500
+  argument:
+    requestedToCapacityRatioArguments:
+      shape: [{utilization: 0, score: 0}, {utilization: 100, score: 10}]
+"""
+
+
+def test_a_weight_that_is_too_great_is_reported_at_its_line() -> None:
+    """Nothing is said of a division if the weights have no common divisor."""
+    imported = deciding.convert(_HEAVY)
+    deciding.require_accepted(imported)
+    too_heavy = [
+        f"warning {line}: the weight {weight} is too much; 100 is written"
+        for line, weight in ((8, 101), (10, 250), (14, 500))
+    ]
+    assert [each for each in deciding.told(imported) if "weight" in each] == too_heavy
+    assert "divided" not in imported.text
+
+
+def test_weights_with_a_common_divisor_are_divided() -> None:
+    """The comment at each weight that is written says by what; the fourth one is the default."""
+    text = _HEAVY.replace("weight: 3\n", "weight: 50\n").replace("101", "150")
+    imported = deciding.convert(text)
+    deciding.require_accepted(imported)
+    assert not [each for each in deciding.told(imported) if "weight" in each]
+    assert imported.text.count("all weights divided by 50") == 3
