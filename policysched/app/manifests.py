@@ -98,8 +98,10 @@ def rewritten(text: str, where: str, changes: Sequence[tuple[source.SourceText, 
             the manifest (`|-`, `|+`).
 
     Raises:
-        InputError: a text is no literal block, or would not come out as wanted.
+        InputError: a text is no literal block, stands for another text too, or would not come out
+            as wanted.
     """
+    _refuse_aliased(text, where, changes)
     lines = text.split("\n")
     for old, new in sorted(changes, key=lambda change: -_first_line(change[0], where)):
         first = _first_line(old, where) - 1
@@ -247,6 +249,27 @@ def _first_line(text: source.SourceText, where: str) -> int:
             help=f"write it as `{text.key}: |` and the policy below, indented",
         )
     return text.origin.line
+
+
+def _refuse_aliased(
+    text: str, where: str, changes: Sequence[tuple[source.SourceText, str]]
+) -> None:
+    """Refuse to edit a text that is written once for several places.
+
+    Raises:
+        InputError: an alias stands for a text that changes, or for what is around it.
+    """
+    keys = _keys(text, where)
+    for old, _ in changes:
+        found = keys[old.name]
+        path = (*found.config_map.path, "data", found.key)
+        document = found.config_map.document
+        if document.is_aliased(path):
+            raise errors.InputError(
+                f"{where}:{document.line(path)}",
+                f"an alias repeats the key `{found.key}`, so it is not edited here",
+                help="write the text out in place of the alias",
+            )
 
 
 def _lines(text: str) -> list[str]:

@@ -2,14 +2,15 @@
 
 PyYAML's own loaders recurse in C while they compose a document, so that a deeply nested text ends
 the process, and aliases let a small text stand for a huge value. Here values are built from the
-parser's flat stream of events, with a limit on nesting; anchors, aliases and tags are refused.
-A plain scalar is a number only where all versions of YAML agree: `yes`, `12:30`, `1e3`, `017` and
-dates stay text.
+parser's flat stream of events, with limits on nesting and on what aliases stand for; tags and merge
+keys are refused. A plain scalar is a number only where all versions of YAML agree: `yes`, `12:30`,
+`1e3`, `017` and dates stay text.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import math
 import re
 from collections.abc import Iterator
 from typing import Any, TypeAlias
@@ -17,7 +18,7 @@ from typing import Any, TypeAlias
 import yaml
 
 from policysched import errors
-from policysched.app import yaml_scalars
+from policysched.app import yaml_aliases, yaml_scalars
 
 MAX_DEPTH = 100
 """Deeper than any Kubernetes object."""
@@ -25,7 +26,7 @@ MAX_DEPTH = 100
 Value: TypeAlias = Any
 """None, bool, int, float, str, list or dict with str keys, nested."""
 
-Path: TypeAlias = tuple[str | int, ...]
+Path: TypeAlias = yaml_aliases.Path
 
 _CONSTANTS: dict[str, Value] = {
     "": None,
@@ -42,6 +43,7 @@ _CONSTANTS: dict[str, Value] = {
 }
 _INT = re.compile(r"[-+]?(?:0|[1-9]\d{0,40})")
 _FLOAT = re.compile(r"[-+]?(?:0|[1-9]\d*)\.\d+(?:[eE][-+]\d+)?")
+_MERGE_KEY = "<<"
 _START_EVENTS = (yaml.MappingStartEvent, yaml.SequenceStartEvent)
 _END_EVENTS = (yaml.MappingEndEvent, yaml.SequenceEndEvent)
 _NOWHERE = yaml_scalars.Scalar(0, 0, "")
@@ -57,11 +59,17 @@ class Document:
         value: what it says.
         lines: 1-based line of the value at each path.
         scalars: the scalar at each path, where the value is one; "" and constants, too.
+        aliased: paths of aliases and of the values that they stand for.
     """
 
     value: Value
     lines: dict[Path, int]
     scalars: dict[Path, yaml_scalars.Scalar] = dataclasses.field(default_factory=dict)
+    aliased: frozenset[Path] = frozenset()
+
+    def is_aliased(self, path: Path) -> bool:
+        """Return whether the text of a value, or of a part of it, stands for another value too."""
+        return any(path[: len(each)] == each or each[: len(path)] == path for each in self.aliased)
 
     def line(self, path: Path) -> int:
         """Return the line of the value at `path`, or of the nearest one around it."""
@@ -76,14 +84,15 @@ def load_all(text: str, where: str, *, with_lines: bool = False) -> Iterator[Doc
     Raises:
         InputError: the text is not YAML, or uses what is refused here; `where` names the file.
     """
-    builder = _Builder(where, with_lines=with_lines)
+    budget = yaml_aliases.Budget()
+    builder = _Builder(where, budget, with_lines=with_lines)
     try:
         for event in yaml.parse(text, Loader=_PARSER):
             if isinstance(event, yaml.DocumentStartEvent):
-                builder = _Builder(where, with_lines=with_lines)
+                builder = _Builder(where, budget, with_lines=with_lines)
             elif isinstance(event, yaml.DocumentEndEvent):
                 if builder.value is not None:
-                    yield Document(builder.value, builder.lines, builder.scalars)
+                    yield builder.document
             else:
                 builder.take(event)
     except yaml.MarkedYAMLError as error:
@@ -113,14 +122,22 @@ def _not_yaml(where: str, error: yaml.MarkedYAMLError) -> errors.InputError:
 class _Builder:
     """Builds one value from events, without recursion."""
 
-    def __init__(self, where: str, *, with_lines: bool) -> None:
+    def __init__(self, where: str, budget: yaml_aliases.Budget, *, with_lines: bool) -> None:
         self.value: Value = None
-        self.lines: dict[Path, int] = {}
-        self.scalars: dict[Path, yaml_scalars.Scalar] = {}
+        self._places = yaml_aliases.Places()
+        self._anchors: dict[str, yaml_aliases.Anchored] = {}
+        self._open_anchors: list[yaml_aliases.Anchored | None] = []
         self._where = where
+        self._budget = budget
         self._with_lines = with_lines
         self._open: list[Value] = []
         self._keys: list[str | int | None] = []
+
+    @property
+    def document(self) -> Document:
+        """The document, once all of its events are taken."""
+        places = self._places
+        return Document(self.value, places.lines, places.scalars, frozenset(places.aliased))
 
     def take(self, event: yaml.Event) -> None:
         """Add the next event of the document."""
@@ -129,7 +146,9 @@ class _Builder:
             if self._wants_key():
                 self._set_key(event)
             else:
-                self._put(_scalar(event), event)
+                value = self._scalar(event)
+                self._put(value, event)
+                self._end_anchor(self._begin_anchor(event, value))
                 self._step()
         elif isinstance(event, _START_EVENTS):
             self._refuse_tricks(event)
@@ -137,39 +156,92 @@ class _Builder:
         elif isinstance(event, _END_EVENTS):
             self._open.pop()
             self._keys.pop()
+            self._end_anchor(self._open_anchors.pop())
             self._step()
         elif isinstance(event, yaml.AliasEvent):
-            raise self._error(event, "an alias is not supported here", "write the value out")
+            self._take_alias(event)
+            self._step()
 
     def _wants_key(self) -> bool:
         return bool(self._open) and isinstance(self._open[-1], dict) and self._keys[-1] is None
 
     def _set_key(self, event: yaml.ScalarEvent) -> None:
+        if event.value == _MERGE_KEY and event.implicit[0]:
+            raise self._error(event, "a merge key (`<<`) is not supported here", "write the fields")
+        if event.anchor is not None:
+            raise self._error(event, "an anchor of a key is not supported here", "leave it out")
         if event.value in self._open[-1]:
             raise self._error(event, f"the key `{event.value}` is there twice")
         self._keys[-1] = event.value
 
-    def _begin(self, container: Value, event: yaml.Event) -> None:
+    def _begin(self, container: Value, event: yaml.CollectionStartEvent) -> None:
         if self._wants_key():
             raise self._error(event, "a key must be plain text")
         if len(self._open) >= MAX_DEPTH:
             raise self._error(event, f"nested deeper than {MAX_DEPTH} levels")
         self._put(container, event)
+        self._open_anchors.append(self._begin_anchor(event, container))
         self._open.append(container)
         self._keys.append(0 if isinstance(container, list) else None)
 
+    @property
+    def _path(self) -> Path:
+        return tuple(key for key in self._keys if key is not None)
+
     def _put(self, value: Value, event: yaml.Event) -> None:
         if self._with_lines:
-            path = tuple(key for key in self._keys if key is not None)
-            self.lines[path] = _position(event)[0]
-            if isinstance(event, yaml.ScalarEvent):
-                self.scalars[path] = _place(event)
+            scalar = _place(event) if isinstance(event, yaml.ScalarEvent) else None
+            self._places.add(self._path, _position(event)[0], scalar)
+        self._insert(value)
+
+    def _insert(self, value: Value) -> None:
         if not self._open:
             self.value = value
         elif isinstance(self._open[-1], list):
             self._open[-1].append(value)
         else:
             self._open[-1][self._keys[-1]] = value
+
+    # ---------------------------------------------------------------- anchors and aliases
+
+    def _begin_anchor(
+        self, event: yaml.ScalarEvent | yaml.CollectionStartEvent, value: Value
+    ) -> yaml_aliases.Anchored | None:
+        if event.anchor is None:
+            return None
+        path = self._path if self._with_lines else ()
+        anchored = yaml_aliases.Anchored(value, path, max(0, self._places.count - 1))
+        self._anchors[event.anchor] = anchored
+        return anchored
+
+    def _end_anchor(self, anchored: yaml_aliases.Anchored | None) -> None:
+        if anchored is not None:
+            anchored.end = self._places.count
+
+    def _take_alias(self, event: yaml.AliasEvent) -> None:
+        """Put a copy of what an alias stands for, with the places of the text that it repeats."""
+        if self._wants_key():
+            raise self._error(event, "a key must be plain text")
+        anchored = self._anchors.get(event.anchor or "")
+        if anchored is None:
+            raise self._error(event, f"there is no anchor `&{event.anchor}` before this alias")
+        if anchored.end is None:
+            raise self._error(event, f"the alias `*{event.anchor}` stands within its own value")
+        try:
+            value = self._budget.copy(anchored.value, MAX_DEPTH - len(self._open))
+        except yaml_aliases.LimitError as error:
+            raise self._error(event, str(error), "write out what the aliases stand for") from error
+        if self._with_lines:
+            self._places.repeat(anchored, self._path)
+        self._insert(value)
+
+    # ---------------------------------------------------------------- scalars
+
+    def _scalar(self, event: yaml.ScalarEvent) -> Value:
+        value = _scalar(event)
+        if isinstance(value, float) and not math.isfinite(value):
+            raise self._error(event, f"the number `{event.value}` is too large", "quote a text")
+        return value
 
     def _step(self) -> None:
         """Move on to the next element of the innermost open list or mapping."""

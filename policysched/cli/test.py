@@ -198,9 +198,10 @@ def _update(done: running.Run) -> list[str]:
     for result in done.results:
         if result.mismatches:
             by_file.setdefault(result.case.suite.path, []).append(result)
-    for path, results in by_file.items():
-        suite = results[0].case.suite
-        rewriting.write(path, suite.text, updating.updated(suite, results))
+    suites = {path: results[0].case.suite for path, results in by_file.items()}
+    texts = {path: updating.updated(suites[path], each) for path, each in by_file.items()}
+    for path, text in texts.items():
+        rewriting.write(path, suites[path].text, text)
     return list(by_file)
 
 

@@ -19,14 +19,15 @@ _KEY = re.compile(
     r"(?P<indent> *)(?P<quote>[\"']?)(?P<key>[A-Za-z0-9._-]+\.policy)(?P=quote)[ \t]*:(?P<rest>.*)"
 )
 _BLOCK = re.compile(r"[ \t]+\|(?P<header>[+-]?[1-9]?[+-]?)[ \t]*(?:[ \t]#.*)?")
-_DATA = re.compile(r"(?:- +)?[\"']?data[\"']?[ \t]*:[ \t]*(?:#.*)?")
+_DATA = re.compile(r"(?:- +)?[\"']?data[\"']?[ \t]*:[ \t]*(?:&\S+[ \t]*)?(?:#.*)?")
+_ANCHOR = re.compile(r"(?:^|[:-][ \t]+)&(?P<name>\S+)")
 _KIND = re.compile(r"(?:- +)?[\"']?kind[\"']?[ \t]*: *[\"']?ConfigMap[\"']?[ \t]*(?:#.*)?")
 _MARK = re.compile(r"(?:---|\.\.\.)(?:[ \t].*)?")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Unread:
-    """A key whose text is not a literal block.
+    """A key whose text is not a literal block, or is repeated by an alias.
 
     Attributes:
         start: offset of the key.
@@ -66,10 +67,10 @@ def find(name: str, text: str) -> tuple[list[parts.Part], list[Unread]]:
     for document in _documents(_lines(text)):
         if not any(_KIND.fullmatch(line.text.strip()) for line in document):
             continue
-        for index, match in _keys(document):
+        for index, match, is_aliased in _keys(document):
             block = _BLOCK.fullmatch(match["rest"])
             begin = document[index].begin
-            if block is None:
+            if block is None or is_aliased:
                 place = begin + match.start("key"), begin + match.end("key")
                 unread.append(Unread(match["key"], *place))
             elif part := _part(f"{name}/{match['key']}", document, index, match, block["header"]):
@@ -92,8 +93,11 @@ def _documents(lines: Sequence[_Line]) -> Iterator[Sequence[_Line]]:
         yield lines[start + 1 : end]
 
 
-def _keys(document: Sequence[_Line]) -> Iterator[tuple[int, re.Match[str]]]:
-    """Yield the lines of keys of policies, those inside of other blocks left out."""
+def _keys(document: Sequence[_Line]) -> Iterator[tuple[int, re.Match[str], bool]]:
+    """Yield the lines of keys of policies, and whether an alias repeats what is around them.
+
+    Those inside of other blocks are left out.
+    """
     inside = -1  # indentation of the key whose block we are in
     above: list[_Line] = []  # the mappings around a line, outermost first
     for index, line in enumerate(document):
@@ -104,10 +108,15 @@ def _keys(document: Sequence[_Line]) -> Iterator[tuple[int, re.Match[str]]]:
             above.pop()
         match = _KEY.fullmatch(line.text)
         if match is not None and above and _DATA.fullmatch(above[-1].text.strip()):
-            yield index, match
+            yield index, match, any(_is_aliased(each, document) for each in above)
         if re.search(r":[ \t]+[|>][+\-1-9]*[ \t]*(?:#.*)?$", line.text):
             inside = line.indent
         above.append(line)
+
+
+def _is_aliased(line: _Line, document: Sequence[_Line]) -> bool:
+    anchor = _ANCHOR.search(line.text.lstrip(" "))
+    return anchor is not None and any(f"*{anchor['name']}" in each.text for each in document)
 
 
 def _part(

@@ -13,6 +13,7 @@ from typing import Any
 
 import yaml
 
+from policysched import errors
 from policysched.app import plain_yaml
 from policysched.policytests import expectations, running
 from policysched.policytests import suite as suites
@@ -32,12 +33,18 @@ class _Span:
 
 
 def updated(suite: suites.Suite, results: Iterable[running.Result]) -> str:
-    """Return the text of a file with the mismatches of `results` resolved."""
+    """Return the text of a file with the mismatches of `results` resolved.
+
+    Raises:
+        InputError: an alias repeats what is to be replaced.
+    """
     spans = _spans(suite.text)
     edits: list[tuple[int, int, str]] = []
     for result in results:
         for path, value in _replacements(result):
-            span = spans[result.case.path("expect", *path)]
+            place = result.case.path("expect", *path)
+            _refuse_aliased(suite, place)
+            span = spans[place]
             comment = _comment(suite.text[span.start : span.end])
             edits.append((span.start, span.end, expectations.text(value) + comment))
     text = suite.text
@@ -47,6 +54,15 @@ def updated(suite: suites.Suite, results: Iterable[running.Result]) -> str:
         gap = " " if before.endswith((":", "-")) else ""
         text = f"{before}{gap}{replacement}{text[end:]}"
     return text
+
+
+def _refuse_aliased(suite: suites.Suite, place: plain_yaml.Path) -> None:
+    if suite.document.is_aliased(place):
+        raise errors.InputError(
+            f"{suite.path}:{suite.document.line(place)}",
+            "an alias repeats this expectation, so it is not updated",
+            help="write the expectation out in place of the alias",
+        )
 
 
 def _comment(replaced: str) -> str:
@@ -114,6 +130,9 @@ class _SpanReader:
             self._begin(event)
         elif isinstance(event, yaml.CollectionEndEvent):
             self._end(event)
+        elif isinstance(event, yaml.AliasEvent):
+            self._last_end = max(_offsets(event)[1], self._last_end)
+            self._step()
 
     @property
     def _path(self) -> plain_yaml.Path:

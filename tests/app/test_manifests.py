@@ -158,7 +158,7 @@ def test_an_edit_that_would_not_be_read_back_is_refused(edited: str) -> None:
             "a.yaml:3: the key `a.policy` of the ConfigMap is in `binaryData`",
             id="binary",
         ),
-        pytest.param("x: &a 1\ny: *a\n", "a.yaml:2:4: an alias is not supported here", id="alias"),
+        pytest.param("y: *a\n", "a.yaml:1:4: there is no anchor `&a`", id="alias"),
         pytest.param("kind: !!str ConfigMap\n", "a.yaml:1:7: the tag", id="tag"),
         pytest.param("kind: {{ .Kind }}\n", "not YAML|a key must be plain text", id="template"),
         pytest.param("a: |\n\tb\n  c", "a.yaml:2:1: not YAML", id="tab"),
@@ -217,3 +217,58 @@ def test_any_edit_is_read_back_or_refused(lines: list[str], edited: list[str]) -
     assert yaml.safe_load(after)["data"]["a.policy"] == new.rstrip("\n")
     assert after.startswith("a: b\nkind: ConfigMap\ndata:\n  a.policy: |-1\n")
     assert after.endswith("\nz: 1\n")
+
+
+ALIASED = """\
+kind: ConfigMap
+metadata: {name: one}
+data: &data
+  a.policy: &text |
+    policy web { for pods }
+  b.policy: *text
+  c.policy: |
+    policy other { for pods }
+---
+kind: ConfigMap
+metadata: {name: two}
+data:
+  d.policy: |
+    policy third { for pods }
+"""
+"""The anchor of `data` has no alias."""
+
+
+def test_an_aliased_text_is_read_at_its_place() -> None:
+    """What is wrong with it is reported where it is written."""
+    found = {each.key: each for each in manifests.read(ALIASED, "all.yaml")}
+    assert found["b.policy"].text == found["a.policy"].text == "policy web { for pods }\n"
+    assert found["b.policy"].place(7) == ("all.yaml", 5, 12)
+
+
+@pytest.mark.parametrize("key, line", [("a.policy", 4), ("b.policy", 4)])
+def test_an_aliased_text_is_not_edited(key: str, line: int) -> None:
+    """An edit would change all of its places; texts beside it are edited."""
+    found = {each.key: each for each in manifests.read(ALIASED, "all.yaml")}
+    with pytest.raises(errors.InputError) as caught:
+        manifests.rewritten(ALIASED, "all.yaml", [(found[key], "policy new { for pods }\n")])
+    assert str(caught.value) == (
+        f"all.yaml:{line}: an alias repeats the key `{key}`, so it is not edited here "
+        "(write the text out in place of the alias)"
+    )
+    changes = [(found[each], "policy new { for pods }\n") for each in ("c.policy", "d.policy")]
+    assert manifests.rewritten(ALIASED, "all.yaml", changes) == ALIASED.replace(
+        "policy other", "policy new"
+    ).replace("policy third", "policy new")
+
+
+def test_a_config_map_that_an_alias_repeats_is_not_edited() -> None:
+    """Neither through its anchor nor through its alias."""
+    text = "kind: List\nitems:\n- &one\n  kind: ConfigMap\n  metadata: {name: one}\n  data:\n"
+    text += "    a.policy: |\n      policy web { for pods }\n"
+    twice = (
+        text
+        + "- kind: ConfigMap\n  metadata: {name: two}\n  data: {b.policy: version 1}\n- - *one\n"
+    )
+    found = manifests.read(twice, "all.yaml")[0]
+    with pytest.raises(errors.InputError, match=r"all.yaml:7: an alias repeats the key `a.policy`"):
+        manifests.rewritten(twice, "all.yaml", [(found, "version 1\n")])

@@ -116,6 +116,25 @@ def test_keys_of_other_styles_are_told() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    "yaml, keys",
+    [
+        (HEAD.replace("data:", "data: &d") + "  a.policy: |\n    x\nother: *d\n", ["a.policy"]),
+        (
+            "items:\n- &m\n  kind: ConfigMap\n  data:\n    a.policy: |\n      x\n- *m\n",
+            ["a.policy"],
+        ),
+        (HEAD + "  a.policy: &t |\n    x\n  b.policy: *t\n", ["a.policy", "b.policy"]),
+        (HEAD.replace("data:", "data: &d") + "  a.policy: |\n    x\n", []),
+    ],
+)
+def test_texts_that_an_alias_repeats_are_not_edited(yaml: str, keys: list[str]) -> None:
+    """Their keys are told apart; an anchor without an alias is none."""
+    found, unread = manifests.find("m.yaml", yaml)
+    assert [each.key for each in unread] == keys
+    assert len(found) == (0 if keys else 1)
+
+
 POLICY = 'policy web {\n  for pods where app = web\n\n  description "🚀"\n}\n'
 MANIFEST = (
     HEAD

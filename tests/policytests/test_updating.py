@@ -4,6 +4,7 @@ import pathlib
 
 import pytest
 
+from policysched import errors
 from policysched.policytests import running, updating
 from tests.policytests import files
 
@@ -79,3 +80,26 @@ def test_several_tests_of_a_file_are_updated_at_once(tmp_path: pathlib.Path) -> 
     done = running.run([path])
     text = updating.updated(done.results[0].case.suite, done.results)
     assert text.count("node: n2") == 4
+
+
+def test_an_aliased_expectation_is_not_updated(tmp_path: pathlib.Path) -> None:
+    """An update would change another test, too; values beside aliases are updated."""
+    tests = """\
+- {name: one, pod: web, expect: &one {node: n4}}
+- {name: two, pod: web, expect: *one}
+"""
+    path = files.write(tmp_path, tests)
+    done = running.run([path])
+    with pytest.raises(errors.InputError, match=r"web_test.yaml:\d+: an alias repeats this expect"):
+        updating.updated(done.results[0].case.suite, done.results)
+    path = files.write(
+        tmp_path,
+        """\
+- {name: one, pod: &pod {labels: {app: web}}, expect: {node: n4}}
+- {name: two, pod: *pod, expect: {node: n4}}
+""",
+    )
+    done = running.run([path])
+    text = updating.updated(done.results[0].case.suite, done.results)
+    assert text.count("node: n2") == 2
+    assert text.count("*pod, expect: {node: n2}") == 1
