@@ -6,7 +6,7 @@ import re
 
 _UNIT_SECONDS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
 _PART = r"(\d+(?:\.\d+)?)(h|ms|m|s)"
-_DURATION = re.compile(f"(?:{_PART})+")
+_DURATION = re.compile(f"(?:{_PART})+", re.ASCII)
 
 
 def seconds(text: str) -> float | None:

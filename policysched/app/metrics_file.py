@@ -14,8 +14,9 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import json
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TypeAlias
+from typing import SupportsFloat, TypeAlias
 
 from policysched import errors
 from policysched.app import object_lists, plain_yaml
@@ -212,20 +213,26 @@ def _number(value: plain_yaml.Value, metric: checked.CheckedMetric) -> float | N
     """Return a value in the scale in which the query gives it; None if it is none of the unit."""
     unit = metric.unit
     if isinstance(value, int | float) and not isinstance(value, bool):
-        return _plain(float(value), metric)
+        return _plain(value, metric)
     literal = numerals.parse(value) if isinstance(value, str) else None
     if literal is None:
         return None
     if literal.plain is not None:
-        return _plain(float(literal.plain), metric)
+        return _plain(literal.plain, metric)
     canonical = literal.as_unit(unit)
     if canonical is None:
         return None
     return canonical / units.CORES_SCALE if unit == units.CORES else canonical
 
 
-def _plain(value: float, metric: checked.CheckedMetric) -> float | None:
+def _plain(number: SupportsFloat, metric: checked.CheckedMetric) -> float | None:
     """Return a plain number; a ratio over 1 that the metric cannot have lacks its `%`."""
+    try:
+        value = float(number)
+    except OverflowError:
+        return None
+    if not math.isfinite(value):
+        return None
     if metric.unit != units.RATIO or abs(value) <= 1:
         return value
     if metric.low is None or metric.high is None:

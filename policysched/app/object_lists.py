@@ -25,6 +25,8 @@ STDIN = "-"
 _STDIN_NAME = "<stdin>"
 _BEGINNING = re.compile(rb'\s*\{\s*"apiVersion":\s*"([\w./-]+)",\s*"kind":\s*"(\w+)"', re.ASCII)
 """How kubectl, which sorts fields, begins an object."""
+_RANGE = "out of range"
+_TOO_DEEP = "is nested too deeply"
 _NOT_SPACE = re.compile(rb"\S")
 _MSGSPEC_PATH = re.compile(r"(?P<problem>.*?)(?: - at `\$\.?(?P<path>.*)`)?")
 
@@ -209,7 +211,7 @@ def _json_items(
 def _json_item(raw: msgspec.Raw, place: str, form: Form, default_kind: str) -> Placed:
     try:
         header = msgspec.json.decode(raw, type=_Header)
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise errors.InputError(place, "is not a Kubernetes object") from error
     return place, _kind(header, place, form, default_kind), raw
 
@@ -282,14 +284,21 @@ def decode(source: Source, wanted: type[_KnownT], kind: str, place: str) -> _Kno
         InputError: it has no name, or a field of a wrong type.
     """
     try:
-        decoded = _decode_strictly(source, wanted)
-    except msgspec.ValidationError:
-        decoded = _decode_without_nulls(source, wanted, kind, place)
+        decoded = _decode(source, wanted, kind, place)
     except UnicodeDecodeError as error:
         raise errors.InputError(place, "is not UTF-8 text") from error
+    except RecursionError as error:
+        raise errors.InputError(place, _TOO_DEEP) from error
     if not decoded.metadata.name:
         raise errors.InputError(place, f"a {kind} without metadata.name")
     return decoded
+
+
+def _decode(source: Source, wanted: type[_KnownT], kind: str, place: str) -> _KnownT:
+    try:
+        return _decode_strictly(source, wanted)
+    except msgspec.ValidationError as error:
+        return _decode_without_nulls(source, wanted, f"{place} ({kind} {_name(source)})", error)
 
 
 def _decode_strictly(source: Source, wanted: type[_KnownT]) -> _KnownT:
@@ -298,15 +307,26 @@ def _decode_strictly(source: Source, wanted: type[_KnownT]) -> _KnownT:
     return msgspec.convert(source, wanted)
 
 
-def _decode_without_nulls(source: Source, wanted: type[_KnownT], kind: str, place: str) -> _KnownT:
-    value = msgspec.json.decode(source) if isinstance(source, msgspec.Raw) else source
+def _decode_without_nulls(
+    source: Source, wanted: type[_KnownT], place: str, strict_error: msgspec.ValidationError
+) -> _KnownT:
+    """Return the object without its nulls; `strict_error` is the one of decoding it with them."""
+    try:
+        value = msgspec.json.decode(source) if isinstance(source, msgspec.Raw) else source
+    except msgspec.ValidationError as error:  # of a number, and without the names of its fields
+        raise _wrong_field(place, strict_error if _RANGE in str(strict_error) else error) from error
     try:
         return msgspec.convert(_without_nulls(value), wanted)
     except msgspec.ValidationError as error:
-        match = _MSGSPEC_PATH.fullmatch(str(error))
-        field, problem = (match["path"], match["problem"]) if match else (None, str(error))
-        where = f"{place} ({kind} {_name(value)})" + (f": {field}" if field else "")
-        raise errors.InputError(where, problem[0].lower() + problem[1:]) from error
+        raise _wrong_field(place, error) from error
+
+
+def _wrong_field(place: str, error: msgspec.ValidationError) -> errors.InputError:
+    match = _MSGSPEC_PATH.fullmatch(str(error))
+    field, problem = (match["path"], match["problem"]) if match else (None, str(error))
+    where = f"{place}: {field}" if field and not field.startswith("[") else place
+    advice = "write a number of at most 64 bits" if _RANGE in problem else ""
+    return errors.InputError(where, problem[0].lower() + problem[1:], help=advice)
 
 
 def _without_nulls(value: object) -> object:
@@ -317,11 +337,14 @@ def _without_nulls(value: object) -> object:
     return value
 
 
-def _name(value: object) -> str:
+def _name(source: Source) -> str:
     """Return the name of an object that could not be decoded, as far as it has one."""
     try:
-        metadata = msgspec.convert(value, _Named).metadata
-    except msgspec.ValidationError:
+        if isinstance(source, msgspec.Raw):
+            metadata = msgspec.json.decode(source, type=_Named).metadata
+        else:
+            metadata = msgspec.convert(source, _Named).metadata
+    except (msgspec.ValidationError, UnicodeDecodeError, RecursionError):
         return "without a name"
     if metadata is None or not metadata.name:
         return "without a name"

@@ -17,7 +17,7 @@ class BudgetSpec(wire.WireStruct, frozen=True):
 class BudgetStatus(wire.WireStruct, frozen=True):
     """`status` of a PodDisruptionBudget; pods by name, with the time of their eviction."""
 
-    disruptions_allowed: int = 0
+    disruptions_allowed: wire.Int32 = 0
     disrupted_pods: dict[str, str | None] = {}
 
 

@@ -37,7 +37,7 @@ class ObjectMeta(WireStruct, frozen=True):
     namespace: str = ""
     uid: str = ""
     resource_version: str = ""
-    generation: int = 0
+    generation: wire.Int64 = 0
     labels: dict[str, str] = {}
     annotations: dict[str, str] = {}
     owner_references: tuple[OwnerReference, ...] = ()
@@ -79,7 +79,7 @@ class NodeSelector(WireStruct, frozen=True):
 class PreferredSchedulingTerm(WireStruct, frozen=True):
     """A weighted node selector term."""
 
-    weight: int
+    weight: wire.Int32
     preference: NodeSelectorTerm = NodeSelectorTerm()
 
 
@@ -104,7 +104,7 @@ class PodAffinityTerm(WireStruct, frozen=True):
 class WeightedPodAffinityTerm(WireStruct, frozen=True):
     """A preferred pod (anti-)affinity term."""
 
-    weight: int
+    weight: wire.Int32
     pod_affinity_term: PodAffinityTerm
 
 
@@ -126,11 +126,11 @@ class Affinity(WireStruct, frozen=True):
 class TopologySpreadConstraint(WireStruct, frozen=True):
     """`spec.topologySpreadConstraints[]`."""
 
-    max_skew: int = 1
+    max_skew: wire.Int32 = 1
     topology_key: str = ""
     when_unsatisfiable: str = "DoNotSchedule"
     label_selector: LabelSelector | None = None
-    min_domains: int | None = None
+    min_domains: wire.Int32 | None = None
     node_affinity_policy: str | None = None
     node_taints_policy: str | None = None
     match_label_keys: tuple[str, ...] = ()
@@ -162,8 +162,8 @@ class Toleration(WireStruct, frozen=True):
 class ContainerPort(WireStruct, frozen=True):
     """`ports[]` of a container; only those with a hostPort matter."""
 
-    host_port: int = 0
-    container_port: int = 0
+    host_port: wire.Int32 = 0
+    container_port: wire.Int32 = 0
     host_ip: str = msgspec.field(name="hostIP", default="")
     protocol: str = "TCP"
 
@@ -260,7 +260,7 @@ class PodSpec(WireStruct, frozen=True):
 
     node_name: str = ""
     scheduler_name: str = "default-scheduler"
-    priority: int | None = None
+    priority: wire.Int32 | None = None
     priority_class_name: str = ""
     preemption_policy: str = ""
     service_account_name: str = ""
@@ -343,7 +343,7 @@ class ContainerImage(WireStruct, frozen=True):
     """`status.images[]` of a node."""
 
     names: tuple[str, ...] = ()
-    size_bytes: int = 0
+    size_bytes: wire.Int64 = 0
 
 
 class NodeAddress(WireStruct, frozen=True):

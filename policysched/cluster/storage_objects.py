@@ -167,7 +167,7 @@ class StorageClass(wire.WireStruct, frozen=True):
 class VolumeNodeResources(wire.WireStruct, frozen=True):
     """`allocatable` of a driver on a node: how many volumes, None for no limit."""
 
-    count: int | None = None
+    count: wire.Int32 | None = None
 
 
 class CSINodeDriver(wire.WireStruct, frozen=True):

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Mapping, Sequence
 
+from policysched.app import durations
 from policysched.importing import (
     feature_gates,
     findings,
@@ -186,37 +188,19 @@ def _begins(name: str, known: Sequence[str]) -> bool:
 
 
 def _number(text: str) -> int | float | str:
-    try:
-        return int(text)
-    except ValueError:
-        return float(text) if text.replace(".", "", 1).isdigit() else text
+    """Return a number of bounded size, the text if it is none."""
+    if not _NUMBER.fullmatch(text):
+        return text
+    return float(text) if "." in text else int(text)
+
+
+_NUMBER = re.compile(r"[-+]?\d{1,18}(?:\.\d{1,18})?", re.ASCII)
 
 
 def _seconds(text: str) -> float | str:
     """Return the seconds of a Go duration of one or more parts, the text if it is none."""
-    total, digits = 0.0, ""
-    for part in _parts(text):
-        number, unit = part
-        if unit not in _UNITS:
-            return text
-        total += float(number) * _UNITS[unit]
-        digits += number
-    return total if digits else text
-
-
-_UNITS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
-
-
-def _parts(text: str) -> Iterator[tuple[str, str]]:
-    number, unit = "", ""
-    for char in f"{text}0":
-        if char.isdigit() or char == ".":
-            if unit:
-                yield number, unit
-                number, unit = "", ""
-            number += char
-        else:
-            unit += char
+    found = durations.seconds(text)
+    return text if found is None else found
 
 
 def tell_unread(flag: flags.Flag, report: findings.Report) -> None:

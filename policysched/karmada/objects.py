@@ -32,7 +32,7 @@ class ResourceModelRange(WireStruct, frozen=True):
 class ResourceModel(WireStruct, frozen=True):
     """`spec.resourceModels[]`: one grade of nodes."""
 
-    grade: int = 0
+    grade: wire.Int64 = 0
     ranges: tuple[ResourceModelRange, ...] = ()
 
 
@@ -65,8 +65,8 @@ class APIEnablement(WireStruct, frozen=True):
 class AllocatableModeling(WireStruct, frozen=True):
     """`status.resourceSummary.allocatableModelings[]`: nodes counted by grade."""
 
-    grade: int = 0
-    count: int = 0
+    grade: wire.Int64 = 0
+    count: wire.Int64 = 0
 
 
 class ResourceSummary(WireStruct, frozen=True):
@@ -129,15 +129,15 @@ class SpreadConstraint(WireStruct, frozen=True):
 
     spread_by_field: str = ""
     spread_by_label: str = ""
-    min_groups: int = 0
-    max_groups: int = 0
+    min_groups: wire.Int64 = 0
+    max_groups: wire.Int64 = 0
 
 
 class StaticClusterWeight(WireStruct, frozen=True):
     """`weightPreference.staticWeightList[]`."""
 
     target_cluster: ClusterAffinity = ClusterAffinity()
-    weight: int = 0
+    weight: wire.Int64 = 0
 
 
 class WeightPreference(WireStruct, frozen=True):
@@ -158,7 +158,7 @@ class ReplicaScheduling(WireStruct, frozen=True):
 class Toleration(objects.Toleration, frozen=True):
     """`clusterTolerations[]`."""
 
-    toleration_seconds: int | None = None
+    toleration_seconds: wire.Int64 | None = None
 
 
 class WorkloadAffinityTerm(WireStruct, frozen=True):
@@ -228,7 +228,7 @@ class Component(WireStruct, frozen=True):
     """`spec.components[]`: one kind of pods of a workload that has several."""
 
     name: str = ""
-    replicas: int = 0
+    replicas: wire.Int32 = 0
     replica_requirements: ReplicaRequirements | None = None
 
 
@@ -236,7 +236,7 @@ class TargetCluster(WireStruct, frozen=True):
     """`spec.clusters[]`: a cluster with its share of the replicas."""
 
     name: str
-    replicas: int = 0
+    replicas: wire.Int32 = 0
 
 
 class GracefulEvictionTask(WireStruct, frozen=True):
@@ -261,14 +261,14 @@ class Suspension(WireStruct, frozen=True):
 class SchedulePriority(WireStruct, frozen=True):
     """`spec.schedulePriority`."""
 
-    priority: int = 0
+    priority: wire.Int32 = 0
 
 
 class BindingSpec(WireStruct, frozen=True):
     """`spec` of a ResourceBinding or ClusterResourceBinding."""
 
     resource: ObjectReference = ObjectReference()
-    replicas: int = 0
+    replicas: wire.Int32 = 0
     replica_requirements: ReplicaRequirements | None = None
     components: tuple[Component, ...] = ()
     clusters: tuple[TargetCluster, ...] = ()
@@ -291,7 +291,7 @@ class Condition(WireStruct, frozen=True):
 
     type: str
     status: str
-    observed_generation: int = 0
+    observed_generation: wire.Int64 = 0
     last_transition_time: str | None = None
     reason: str = ""
     message: str = ""
@@ -300,7 +300,7 @@ class Condition(WireStruct, frozen=True):
 class BindingStatus(WireStruct, frozen=True):
     """`status` of a binding; the name of the second field is spelled so on the wire."""
 
-    scheduler_observed_generation: int = 0
+    scheduler_observed_generation: wire.Int64 = 0
     scheduler_observing_affinity_name: str = ""
     last_scheduled_time: str | None = None
     conditions: tuple[Condition, ...] = ()

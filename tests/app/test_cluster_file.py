@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import pathlib
@@ -10,8 +11,9 @@ from typing import Any
 import pytest
 import yaml
 
-from policysched import errors
+from policysched import errors, quantity
 from policysched.app import cluster_file
+from policysched.cli import main
 
 NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"}}
 POD = {
@@ -201,6 +203,67 @@ def test_a_wrong_field_is_named_with_its_object_and_path() -> None:
     assert str(caught.value) == (
         "f.json: items[1] (Pod prod/web): spec.priority: expected `int | null`, got `str`"
     )
+
+
+@pytest.mark.parametrize(
+    "number, problem",
+    [
+        ("1e400", "number out of range (write a number of at most 64 bits)"),
+        ("-1E999", "number out of range (write a number of at most 64 bits)"),
+        ("9" * 5000, "integer value out of range (write a number of at most 64 bits)"),
+        ("9" * 400, "expected `int` <= 2147483647"),
+        ("-2147483649", "expected `int` >= -2147483648"),
+    ],
+)
+def test_a_number_that_no_column_holds_is_one_clear_error(number: str, problem: str) -> None:
+    """In JSON and in YAML, with the item, its name and its path."""
+    pod = {**POD, "spec": {"priority": "@"}, "status": None}
+    listed = json.dumps(_list(NODE, pod)).replace('"@"', number)
+    for content in (listed, f"---\n{listed}"):
+        with pytest.raises(errors.InputError) as caught:
+            cluster_file.parse(content.encode(), "f.json")
+        told = str(caught.value)
+        assert told.startswith("f.json: items[1] (Pod prod/web): spec.priority: ")
+        assert told.endswith((problem, "expected `int | null`, got `str`"))
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        pytest.param('{"kind": "List", "items": [%s]}', id="json"),
+        pytest.param("kind: List\nitems: [%s]", id="yaml"),
+    ],
+)
+@pytest.mark.parametrize("amount", ["1" + "0" * 400 + ".5e400", '"' + "9" * 400 + '"', '"NaN"'])
+def test_an_enormous_quantity_is_one_clear_error(
+    content: str, amount: str, tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whatever command reads the cluster file."""
+    pod = {**POD, "spec": {"containers": [{"resources": {"requests": {"cpu": "@"}}}]}}
+    file, policy = tmp_path / "c.json", tmp_path / "a.policy"
+    policy.write_text("version 1\n", "utf-8")
+    file.write_text(content % json.dumps(pod).replace('"@"', amount), "utf-8")
+    for command in (["simulate"], ["explain", "--all"], ["lint", str(policy)]):
+        assert main.main([*command, "--cluster", str(file)]) == 2
+        told = capsys.readouterr().err
+        assert told.count("policysched: ") == 1
+        assert "Pod prod/web" in told
+
+
+def test_quantities_beyond_64_bits_are_the_largest_of_them() -> None:
+    """As in Kubernetes, which caps them: such a pod fits nowhere."""
+    assert quantity.value("1e999") == 2**63 - 1
+    assert quantity.milli_value(10**30) == 2**63 - 1
+
+
+def test_objects_nested_without_end_are_one_clear_error() -> None:
+    """Also where scheduling does not read the field."""
+    for depth in (200, 450, 900, 1_000, 100_000):
+        pod = json.dumps(POD).removesuffix("}") + ', "x": ' + "[" * depth + "]" * depth + "}"
+        null = pod.replace('"spec": {', '"spec": {"nodeName": null, "tolerations": [null],')
+        for text in (pod, null):
+            with contextlib.suppress(errors.InputError):
+                cluster_file.parse(b'{"kind": "List", "items": [%b]}' % text.encode(), "f")
 
 
 def test_a_missing_file_is_one_clear_error(tmp_path: pathlib.Path) -> None:

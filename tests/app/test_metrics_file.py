@@ -150,6 +150,23 @@ def test_a_metric_that_params_split_gets_its_values_under_each_key() -> None:
             id="boolean",
         ),
         pytest.param(
+            '{"used": {"n1": 1e400}}',
+            "m.yaml:1: `1e400` is no value of `used`, which is measured in bytes "
+            "(write 10Gi, or the plain number of bytes)",
+            id="infinite",
+        ),
+        pytest.param(
+            f"used: {{n1: {'9' * 400}}}",
+            f"m.yaml:1: `{'9' * 400}` is no value of `used`, which is measured in bytes "
+            "(write 10Gi, or the plain number of bytes)",
+            id="huge",
+        ),
+        pytest.param(
+            "used: {n1: 1.0e+999}",
+            "m.yaml:1:12: the number `1.0e+999` is too large (quote a text)",
+            id="overflow",
+        ),
+        pytest.param(
             "cpu_busy: 91%",
             "m.yaml:1: `cpu_busy` is no mapping from node to value "
             "(write `metric: {node: value}`, with values such as 91%, 10Mi, 0.5, _ or stale)",

@@ -146,6 +146,21 @@ def test_an_object_of_another_shape(
     assert all("cannot be understood" in message for message in caplog.messages)
 
 
+@pytest.mark.parametrize("number", [b"1e400", b"-" + b"9" * 5000, b"3000000000", b'"\xff"'])
+def test_a_number_that_no_column_holds(number: bytes, caplog: pytest.LogCaptureFixture) -> None:
+    """The object is passed over, its neighbours and its version are not lost."""
+    broken = line("ADDED", {**POD, "spec": {"priority": 5}}).replace(b"5", number)
+    decoder = decoding.Decoder(objects.Pod)
+    events = list(decoder.events(line("ADDED", POD) + broken + line("ADDED", POD)))
+    assert [type(event) for event in events] == [decoding.Added, decoding.Bookmark, decoding.Added]
+    listed = json.dumps(fake_server.object_list([{**POD, "spec": {"priority": 5}}, POD])).encode()
+    page = decoder.page(listed.replace(b'"priority": 5', b'"priority": ' + number))
+    assert [pod.metadata.name for pod in page.items] == ["a"]
+    assert decoder.skipped == 2
+    with pytest.raises(errors.AnswerError):
+        decoding.decode_object(b'{"metadata": {}, "spec": {"priority": %b}}' % number, objects.Pod)
+
+
 def test_a_new_type_of_event_is_passed_over() -> None:
     """What a later server may say besides does not stop us, and moves the version."""
     (event,) = pod_events(line("RENAMED", POD))
@@ -160,6 +175,7 @@ def test_a_new_type_of_event_is_passed_over() -> None:
         pytest.param(b"\x00\xff\x00\n", id="binary"),
         pytest.param(b"<html>\n", id="markup"),
         pytest.param(b"[1, 2]\n", id="no object"),
+        pytest.param(b"[" * 100_000 + b"\n", id="endless depth"),
         pytest.param(b'{"type":"ADDED","object":7}\n', id="event without object"),
     ],
 )
