@@ -28,7 +28,7 @@ policy web {
   score cpu_busy prefer low normalize linear(0%, 100%) missing score 0 weight 2 as low-cpu
 }
 """
-METRICS = "cpu_busy: {hot: 91%, warm: 40.5%, cool: 10%, unknown: _}\n"
+METRICS = "cpu_busy: {hot: 91%, warm: 40.5%, cool: 10%}\n"
 NODES = (
     clusters.node("hot", disk="ssd"),
     clusters.node("warm", disk="ssd"),
@@ -112,6 +112,7 @@ def test_a_pod_that_fits_nowhere_has_the_message_of_its_event(
 ) -> None:
     """Every reason is counted over the nodes, as in the FailedScheduling event."""
     cluster = clusters.write(tmp_path, NODES[0], *NODES[3:], clusters.pod("web"))
+    pathlib.Path(metrics).write_text("cpu_busy: {hot: 91%}\n")
     argv = ("--cluster", cluster, "--policies", policy, "--metrics", metrics, "--all")
     (report,) = _reports(capsys, *argv)
     assert (report["feasible"], report["scores"], report["best"]) == (0, {}, [])
