@@ -380,11 +380,20 @@ def test_two_obstacles_are_told_where_no_edit_helps() -> None:
         "alike": [],
         "more": 0,
         "obstacles": [
-            {"by": "NodeUnschedulable", "reason": "node(s) were unschedulable"},
-            {"by": "TaintToleration", "reason": "node(s) had untolerated taint(s)"},
+            {
+                "by": "NodeUnschedulable",
+                "reason": "node(s) were unschedulable",
+                "evidence": "spec.unschedulable is true",
+            },
+            {
+                "by": "TaintToleration",
+                "reason": "node(s) had untolerated taint(s)",
+                "evidence": "dedicated=gpu:NoSchedule",
+            },
             {
                 "by": "NodeAffinity",
                 "reason": "node(s) didn't match Pod's node affinity/selector",
+                "evidence": "no label x, wanted x In (y)",
             },
         ],
     }

@@ -21,7 +21,7 @@ RULES = [
     "reject when requests(R) > B * allocatable(R)",
     "reject when requests(R) + requested(R) > 80% * allocatable(R)",
     "reject when free(R) / requests(R) < A missing reject",
-    "reject when requests(R) < LOW or requests(R) > HIGH and free(R) < HIGH",
+    "reject when requests(R) < LOW or (requests(R) > HIGH and free(R) < HIGH)",
     "reject when not (free(R) - 2 * requests(R) >= LOW and requests(R) > HIGH)",
     "reject when max(requests(R), LOW) > free(R) - HIGH",
     "reject when free(R) < LOW",
