@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from policysched.lang import clauses, diagnostics, syntax_words, vocabulary
 from policysched.language_server import completion_words, contexts, programs, proposals, word_docs
 
+_ONCE = frozenset({"description", "owner", "mode", "for"})
+"""Statements that a policy has once."""
 MAX_ITEMS = 500
 _STATEMENT_TERMINALS = frozenset(
     {
@@ -44,7 +46,7 @@ def _proposals(
         case "comment":
             yield from _codes(program, text, offset)
         case "query":
-            yield from completion_words.of_queries(program)
+            yield from completion_words.of_queries(program, text, context.start)
         case "string":
             yield from completion_words.of_strings(program, context)
         case _:
@@ -79,6 +81,8 @@ def _keywords(context: contexts.Context) -> Iterator[proposals.Proposal]:
 
 def _fits(context: contexts.Context, terminal: str, word: str) -> bool:
     """Say whether a word that the grammar takes here is of use here."""
+    if not _is_of_item(context, terminal, word):
+        return False
     takes = clauses.ALLOWED.get(_clause_table(context))
     starts_statement = terminal in _STATEMENT_TERMINALS and word not in (takes or ())
     if starts_statement and context.before and not _is_part(context, word):
@@ -87,6 +91,24 @@ def _fits(context: contexts.Context, terminal: str, word: str) -> bool:
         return True
     used = {each.text for each in context.before}
     return word in takes and (word not in used or word == "missing")
+
+
+def _is_of_item(context: contexts.Context, terminal: str, word: str) -> bool:
+    """Say whether check takes a word in this item, where the grammar takes it in several."""
+    if word == "version":
+        return context.is_at_start
+    if word in _ONCE and terminal in _STATEMENT_TERMINALS:
+        return word not in context.statements
+    used = {each.text for each in context.before}
+    if context.item == "metric" and word in ("node", "cluster"):
+        is_option = "NAME" not in context.accepts
+        return not is_option or used.isdisjoint({"node", "cluster"})
+    is_about_clusters = context.item == "clusterPolicy"
+    if "NAME" in context.accepts and terminal in ("NODE", "POD", "CLUSTER"):
+        return context.item not in ("policy", "clusterPolicy") or (
+            (terminal == "CLUSTER") == is_about_clusters
+        )
+    return True
 
 
 def _is_part(context: contexts.Context, word: str) -> bool:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import cast
 
-from policysched.lang import vocabulary
+from policysched.lang import syntax, units, vocabulary
 from policysched.language_server import (
     contexts,
     names,
@@ -17,6 +17,7 @@ from policysched.language_server import (
 )
 from policysched.language_server import vocabulary as words
 
+_NUMBER_SIGNS = frozenset({"<", "<=", ">", ">="})
 _VALUE_SIGNS = frozenset({"=", "==", "!=", "Gt", "Lt"})
 _CHOICES: Mapping[str, tuple[str, ...]] = {
     "mode": vocabulary.MODES,
@@ -36,8 +37,22 @@ _OWN = frozenset(
 )
 """Words behind which a name or text of one's own stands."""
 _BEFORE_LABELS = frozenset({"where", "and", "or", "not", "required", "preferred", "("})
+_PARAMS_OF: Mapping[str, str] = {
+    **dict.fromkeys(("refresh", "maxAge", "over", "for"), "duration"),
+    **dict.fromkeys(("weight", "maxSkew", "minDomains", "minGroups", "maxGroups"), "number"),
+    "missing score": "number",
+}
+"""Words that a constant follows -> the type of params that it may be."""
 _MAX_SHOWN_VALUES = 5
 _MAX_SHOWN_LINES = 8
+_UNGRANTED = "NoExecute"
+"""The effect that no policy lets a pod tolerate (PS207)."""
+_GROUPING = re.compile(r"\b(?:by|without|on|ignoring|group_left|group_right)\s*\([^()]*\Z")
+"""What a query has before a place for names of labels."""
+_RANGE = re.compile(r"\[[^\]]*\Z")
+_QUOTED = re.compile(r"\A[^\"]*(?:\"[^\"]*\"[^\"]*)*\"[^\"]*\Z")
+_NO_EXPRESSION = re.compile(rf"\[[^\]]*\Z|\{{[^}}]*\Z|\"[^\"]*\"?\Z|{_GROUPING.pattern}")
+"""What a query has before a place for no expression: in a range, in matchers, in grouping."""
 _WORD = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./-]*")
 _RESOURCES = frozenset({"cpu", "memory", "ephemeral-storage", "pods"})
 
@@ -55,6 +70,8 @@ def _is_label(context: contexts.Context) -> bool:
 def expected(program: programs.Program, context: contexts.Context) -> Iterator[proposals.Proposal]:
     """Yield what the words before the cursor call for."""
     last = context.word()
+    if last in _OWN and not _is_label(context):
+        return
     if last in _CHOICES and not _is_label(context):
         yield from _choices(_CHOICES[last])
     elif last == ":" and context.item in ("metric", "param") and context.word(2) != ")":
@@ -84,6 +101,8 @@ def _of_clusters(
         yield from _taints(program, context)
     elif context.domain is not None:
         yield from _of_selectors(program, context)
+    elif "NAME" in context.accepts and ("LPAR" not in context.accepts or _is_bound(context)):
+        yield from _constants(program, context)
     elif "NAME" in context.accepts:
         yield from _of_expressions(program, context)
 
@@ -119,7 +138,9 @@ def _of_selectors(
     program: programs.Program, context: contexts.Context
 ) -> Iterator[proposals.Proposal]:
     opening, key = context.enclosing
-    if context.word() in _VALUE_SIGNS:
+    if context.word() in _NUMBER_SIGNS or (context.word() in _VALUE_SIGNS and _is_amount(context)):
+        yield from _amounts(program, context)
+    elif context.word() in _VALUE_SIGNS:
         yield from _values(program, context, context.word(2))
     elif opening in ("In", "in", "NotIn", "notIn", "notin"):
         yield from _values(program, context, key)
@@ -127,16 +148,37 @@ def _of_selectors(
         yield from _keys(program, context)
 
 
+def _is_amount(context: contexts.Context) -> bool:
+    """Say whether a function or field that is a number stands before the sign."""
+    fields = (vocabulary.FIELDS[domain].get(context.word(2)) for domain in _domains(context))
+    is_number = any(field is not None and field.kind == "number" for field in fields)
+    return is_number or (context.word(2) == ")" and context.word(5) in ("requests", "limits"))
+
+
+def _amounts(program: programs.Program, context: contexts.Context) -> Iterator[proposals.Proposal]:
+    """Yield params that a number of the pod is compared with; labels are compared with digits."""
+    if not _is_amount(context):
+        return
+    resource = context.word(3) if context.word(2) == ")" else ""
+    unit = units.NAMES.get(units.of_resource(resource), "") if resource else "number"
+    for each in program.index.defined("param"):
+        if isinstance(each.node, syntax.Param) and each.node.type.text == unit:
+            doc = definition(program, each)
+            yield proposals.Proposal(each.symbol.name, "name", "param", doc, rank=1)
+
+
 def _keys(program: programs.Program, context: contexts.Context) -> Iterator[proposals.Proposal]:
     for domain in _domains(context):
         yield from _labels(program, domain)
         for name, field in vocabulary.FIELDS[domain].items():
-            yield proposals.Proposal(name, "field", f"field of the {domain}", field.doc, rank=3)
+            if _is_supported(field.doc):
+                yield proposals.Proposal(name, "field", f"field of the {domain}", field.doc, rank=3)
         for name, (domains, doc) in vocabulary.SELECTOR_FUNCTIONS.items():
-            if domain in domains:
+            if domain in domains and _is_supported_of(name, domain):
                 yield proposals.Proposal(name, "function", doc, rank=4)
     for each in program.index.defined("let"):
-        yield proposals.Proposal(each.symbol.name, "name", "let", rank=2)
+        if isinstance(each.node, syntax.LetSelector):
+            yield proposals.Proposal(each.symbol.name, "name", "let", rank=2)
 
 
 def _domains(context: contexts.Context) -> tuple[words.Domain, ...]:
@@ -188,12 +230,15 @@ def _is_toleration(context: contexts.Context) -> bool:
 
 
 def _taints(program: programs.Program, context: contexts.Context) -> Iterator[proposals.Proposal]:
+    is_granted = context.statement == "tolerate"
     if context.word() == ":":
-        yield from _choices(vocabulary.TAINT_EFFECTS)
+        effects = vocabulary.TAINT_EFFECTS
+        yield from _choices(each for each in effects if not (is_granted and each == _UNGRANTED))
     elif context.word() in ("tolerate", ",", "("):
         yield from (
             proposals.Proposal(each, "value", "taint of nodes", rank=1)
             for each in program.words.taints
+            if not (is_granted and each.endswith(f":{_UNGRANTED}"))
         )
 
 
@@ -219,15 +264,65 @@ def _of_expressions(
         yield from _labels(program, "cluster" if context.item == "clusterPolicy" else "node")
         return
     for each in program.index.defined("metric", "let", "param"):
-        doc = definition(program, each)
-        yield proposals.Proposal(each.symbol.name, "name", each.symbol.kind, doc, rank=1)
+        if _is_number(each.node) and _is_of(context.item, each.node):
+            doc = definition(program, each)
+            yield proposals.Proposal(each.symbol.name, "name", each.symbol.kind, doc, rank=1)
     for name, doc in vocabulary.FUNCTIONS.items():
-        yield proposals.Proposal(name, "function", doc, rank=3)
+        if _is_supported(doc):
+            yield proposals.Proposal(name, "function", doc, rank=3)
     for name, (_, doc) in vocabulary.EXPRESSION_FIELDS.items():
         yield proposals.Proposal(name, "field", doc, rank=3)
     if context.word() == "score":
         for name, doc in vocabulary.STRATEGIES.items():
             yield proposals.Proposal(name, "function", doc, rank=2)
+
+
+def _is_number(node: object) -> bool:
+    """Say whether what a name stands for may be a part of an expression."""
+    is_string = isinstance(node, syntax.Param) and node.type.text == "string"
+    return not is_string and not isinstance(node, syntax.LetSelector)
+
+
+def _is_of(item: str, node: object) -> bool:
+    """Say whether something may be read in an item: metrics are of nodes or of clusters."""
+    if not isinstance(node, syntax.Metric) or item not in ("policy", "clusterPolicy"):
+        return True
+    is_of_clusters = any(option.keyword == "cluster" for option in node.options)
+    return is_of_clusters == (item == "clusterPolicy")
+
+
+def _is_supported(doc: str) -> bool:
+    return not doc.endswith("(not yet supported)")
+
+
+def _is_supported_of(function: str, domain: words.Domain) -> bool:
+    """Say whether a function of selectors can be carried out for a domain."""
+    is_unread = function == "annotation" and domain == "node"
+    return not is_unread and _is_supported(vocabulary.SELECTOR_FUNCTIONS[function][1])
+
+
+def _is_bound(context: contexts.Context) -> bool:
+    """Say whether the cursor is in `normalize linear(…)` or the like, which take constants."""
+    opening, before = context.enclosing
+    return before == "normalize" and opening in vocabulary.NORMALIZATIONS
+
+
+def _constants(
+    program: programs.Program, context: contexts.Context
+) -> Iterator[proposals.Proposal]:
+    """Yield params for a place that takes a constant, of its unit where that is known."""
+    kinds = _PARAMS_OF.get(context.word(), _PARAMS_OF.get(f"{context.word(2)} {context.word()}"))
+    for each in program.index.defined("param"):
+        kind = each.node.type.text if isinstance(each.node, syntax.Param) else ""
+        if kind == kinds or (kinds is None and kind == _unit_of_metric(context)):
+            doc = definition(program, each)
+            yield proposals.Proposal(each.symbol.name, "name", "param", doc, rank=1)
+
+
+def _unit_of_metric(context: contexts.Context) -> str:
+    """Return the unit of the metric around the cursor, "" outside of any."""
+    texts = [each.text for each in context.before]
+    return texts[3] if context.item == "metric" and len(texts) > 3 else ""  # noqa: PLR2004 - `metric NAME : UNIT`
 
 
 def definition(program: programs.Program, occurrence: names.Occurrence) -> str:
@@ -258,6 +353,8 @@ def _windows(context: contexts.Context) -> Iterator[proposals.Proposal]:
 def _of_profiles(
     program: programs.Program, context: contexts.Context
 ) -> Iterator[proposals.Proposal]:
+    if context.word() not in ("policies", "plugin", "disable", "scores", "param", ","):
+        return
     if context.statement == "policies":
         policies = (each.symbol.name for each in program.index.defined("policy"))
         yield from _listed(policies, "name", "policy")
@@ -285,12 +382,26 @@ def of_strings(
         )
 
 
-def of_queries(program: programs.Program) -> Iterator[proposals.Proposal]:
-    """Yield words of PromQL, series, and the params that a query may use."""
+def _params_of_queries(program: programs.Program, query: str) -> Iterator[names.Occurrence]:
+    """Yield the params that may stand behind the beginning of a query."""
+    is_range = _RANGE.search(query) is not None
+    is_quoted = _QUOTED.search(query) is not None
     for each in program.index.defined("param"):
-        yield proposals.Proposal(
-            f"${each.symbol.name}", "name", "param", definition(program, each), rank=1
-        )
+        kind = each.node.type.text if isinstance(each.node, syntax.Param) else ""
+        if is_quoted or (kind == "duration" if is_range else kind != "string"):
+            yield each
+
+
+def of_queries(program: programs.Program, text: str, start: int) -> Iterator[proposals.Proposal]:
+    """Yield words of PromQL, series, and the params that a query may use."""
+    written = program.result.texts[text].text
+    query = written[written.rfind("`", 0, start) + 1 : start]
+    if not _GROUPING.search(query):
+        for each in _params_of_queries(program, query):
+            doc = definition(program, each)
+            yield proposals.Proposal(f"${each.symbol.name}", "name", "param", doc, rank=1)
+    if written[start : start + 1] == "$" or _NO_EXPRESSION.search(query):
+        return
     for name in program.words.series:
         yield proposals.Proposal(
             name, "series", "series", program.words.meanings.get(name, ""), rank=2

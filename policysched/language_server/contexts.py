@@ -41,6 +41,8 @@ class Context:
         behind: whether a line begins with the word.
         inside: `comment`, `string`, `query`, or "" for the policy's own text.
         accepts: names of the terminals that may stand here; none if what is before is wrong.
+        statements: keywords of the other statements of the item.
+        is_at_start: whether nothing but comments is before it in the text.
     """
 
     start: int
@@ -50,6 +52,8 @@ class Context:
     is_first_on_line: bool
     inside: str
     accepts: frozenset[str]
+    statements: frozenset[str] = frozenset()
+    is_at_start: bool = False
 
     def word(self, back: int = 1) -> str:
         """Return the text of the lexeme so many places before the word, "" beyond the first."""
@@ -114,10 +118,14 @@ def at(scan: scanner.Scan, offset: int) -> Context:
     chunk = _chunk(scan, start)
     if inside:
         start = _before(_NAME, text, offset)
+        if inside == "query" and text[start - 1 : start] == "$":
+            start -= 1  # a param of the policy
         return Context(start, offset, chunk.word if chunk else "", (), False, inside, frozenset())
     if chunk is None or _is_behind(chunk, start):
         accepts = lark_frontend.accepts(text, start, start)
-        return Context(start, end, "", (), _is_first(text, start), "", accepts)
+        is_at_start = scan.before(start) is None
+        first = _is_first(text, start)
+        return Context(start, end, "", (), first, "", accepts, is_at_start=is_at_start)
     statement = _statement_start(scan, chunk, start)
     readable = _alone(text, chunk, statement)
     accepts = lark_frontend.accepts(readable, chunk.start, start)
@@ -131,7 +139,14 @@ def at(scan: scanner.Scan, offset: int) -> Context:
         _is_first(text, start),
         "",
         accepts,
+        _others(scan, chunk, start),
     )
+
+
+def _others(scan: scanner.Scan, chunk: scanner.Chunk, offset: int) -> frozenset[str]:
+    """Return the keywords of the statements of an item but that at an offset."""
+    found = (scan.at(start) for start in scan.statements(chunk) if start != offset)
+    return frozenset(each.text for each in found if each is not None)
 
 
 def _is_first(text: str, offset: int) -> bool:

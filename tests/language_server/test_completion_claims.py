@@ -1,0 +1,138 @@
+"""What is proposed is what check takes, held against every proposal at many places."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from policysched import _resources
+from policysched.lang import checker, diagnostics, source, vocabulary
+from policysched.language_server import completion, programs, proposals
+
+PLACES_OF_SHIPPED = 12
+PROPOSALS = 5
+"""So many of a place are tried, drawn by a fixed seed: each costs a run of check."""
+TEXT = """\
+version 1
+param range: duration = 5m
+param limit: ratio = 80%
+param points: number = 5
+param device: string = "sd.*"
+let hot = limit
+let pool_web = { pool In (web) }
+metric cpu_busy: ratio =
+  `1 - avg by (instance) (rate(cpu_total{mode="idle"}[$range]))`
+  node instance refresh 15s maxAge 2m between 0% and 100% missing score 0
+policy web {
+  description "web"
+  owner "team"
+  mode enforce
+  for pods where app = web and requests(cpu) > 1
+  nodeAffinity required pool_web and disk NotIn (hdd)
+  nodeAffinity preferred zone Exists weight 5
+  podAntiAffinity required self topologyKey zone
+  topologySpread self topologyKey zone maxSkew 2 whenUnsatisfiable DoNotSchedule
+  tolerate dedicated=web:NoSchedule
+  reject when cpu_busy > hot and node(disk = hdd) missing allow as too-hot
+  reject when free(cpu) < 2 else 3
+  score cpu_busy prefer low normalize linear(0%, 90%) missing score points weight 7 as cool
+  score LeastAllocated(cpu: 1) weight 5
+}
+clusterPolicy wide {
+  for resources where app = web
+  clusterAffinity required provider In (aws)
+  spreadConstraint by cluster minGroups 2
+  reject when cluster(region = eu) and free(cpu) < 2
+  score free(cpu) / allocatable(cpu) prefer high missing score 0 weight 5
+  replicas Divided Aggregated
+}
+profile policysched { policies web disable scores NodeResourcesFit param range = 10m }
+"""
+ARGUMENTS = {
+    **dict.fromkeys((*vocabulary.NODE_RESOURCE_FUNCTIONS, "requests", "limits"), "(cpu)"),
+    **dict.fromkeys(("min", "max", "mod"), "(1, 2)"),
+    **dict.fromkeys(vocabulary.STRATEGIES, "(cpu: 1)"),
+    **dict.fromkeys(("label", "annotation"), "(x)"),
+    **dict.fromkeys(("linear",), "(0, 1)"),
+    **dict.fromkeys(("shape",), "(0: 0, 1: 100)"),
+}
+"""What a user writes behind a function; `(1)` behind others."""
+MENDED_BY_WHAT_FOLLOWS = re.compile(
+    r"but (is|grows)"  # a factor of another unit
+    r"|is a number, not a condition"  # what it is compared with
+    r"|there is no selector"  # the operator of a requirement
+    r"|low or high better|over which topology|says what then"  # a clause
+)
+"""What a user is about to write makes these right."""
+
+
+def places(text: str) -> Iterator[int]:
+    """Yield where the words of a text begin, but for those of comments and strings."""
+    for match in re.finditer(r'#[^\n]*|"[^"\n]*"|[$A-Za-z0-9_][A-Za-z0-9_./-]*', text):
+        if match[0][0] not in '#"':
+            yield match.start()
+
+
+def rest(text: str, offset: int) -> str:
+    """Return the text from the line behind that of a place on."""
+    end = text.find("\n", offset)
+    return text[end:] if end >= 0 else ""
+
+
+def written(proposal: proposals.Proposal, text: str, offset: int) -> str:
+    """Return what a user writes who takes a proposal."""
+    in_query = text.count("`", 0, offset) % 2 == 1
+    is_call = proposal.kind == "function" or proposal.text in vocabulary.NORMALIZATIONS
+    is_bare = text[:offset].endswith("normalize ") and proposal.text in ("rank", "minmax", "max")
+    if in_query or not is_call or is_bare:
+        return proposal.text
+    return proposal.text + ARGUMENTS.get(proposal.text, "(1)")
+
+
+def refused(
+    text: str, offset: int, rng: random.Random
+) -> Iterator[tuple[str, diagnostics.Diagnostic]]:
+    """Yield proposals at a place that check finds an error in, whatever follows."""
+    program = programs.Program((source.SourceText("x.policy", text),))
+    found = completion.complete(program, "x.policy", offset)
+    in_query = text.count("`", 0, offset) % 2 == 1
+    tail = text[found.end :] if in_query else rest(text, found.end)
+    tried = found.items if len(found.items) <= PROPOSALS else rng.sample(found.items, PROPOSALS)
+    for each in tried:
+        new = text[: found.start] + written(each, text, offset) + tail
+        end = found.start + len(each.text)
+        for finding in checker.check([source.SourceText("x.policy", new)]).diagnostics:
+            is_here = found.start <= finding.span.start and finding.span.end <= end
+            is_empty = finding.span.start == finding.span.end
+            if finding.severity is not diagnostics.Severity.ERROR or not is_here or is_empty:
+                continue
+            if not MENDED_BY_WHAT_FOLLOWS.search(finding.message):
+                yield f"{new[found.start - 30 : found.start]}«{each.text}»", finding
+
+
+def test_check_takes_every_proposal_in_a_text_with_everything() -> None:
+    """At each word, with what belongs to the proposal; the statement may then be incomplete."""
+    rng = random.Random(1)
+    assert [
+        (shown, finding.code, finding.message)
+        for offset in places(TEXT)
+        for shown, finding in refused(TEXT, offset, rng)
+    ] == []
+
+
+@pytest.mark.parametrize(
+    "name", sorted(path.name for path in _resources.folder("policies").glob("*.policy"))
+)
+def test_check_takes_proposals_in_shipped_policies(name: str) -> None:
+    """As above, at some places."""
+    rng = random.Random(2)
+    text = _resources.text("policies", name)
+    offsets = rng.sample(sorted(places(text)), PLACES_OF_SHIPPED)
+    assert [
+        (shown, finding.code, finding.message)
+        for offset in offsets
+        for shown, finding in refused(text, offset, rng)
+    ] == []
