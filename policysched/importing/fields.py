@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TypeVar
 
-from policysched import errors
 from policysched.app import plain_yaml
 from policysched.importing import findings
 
@@ -138,6 +137,6 @@ class Fields:
             raise self._wrong(self.at(key), wanted)
         return value
 
-    def _wrong(self, place: findings.Place, wanted: str) -> errors.InputError:
+    def _wrong(self, place: findings.Place, wanted: str) -> findings.MalformedFieldError:
         name = f"`{place.name}`" if place.path else "it"
-        return errors.InputError(f"{place.where}:{place.line}", f"{name} must be {wanted}")
+        return findings.MalformedFieldError(place, f"{name} must be {wanted}")

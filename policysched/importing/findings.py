@@ -4,9 +4,18 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+import re
 from typing import Any
 
+from policysched import errors
 from policysched.app import plain_yaml
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f\x85\u2028\u2029]+")
+
+
+def one_line(text: str) -> str:
+    """Return a text without line ends and other control characters."""
+    return _CONTROL.sub(" ", text)
 
 
 class Severity(enum.StrEnum):
@@ -80,6 +89,18 @@ class Place:
         return dataclasses.replace(self, path=(*self.path, *keys))
 
 
+class MalformedFieldError(errors.InputError):
+    """A field that no API server would accept.
+
+    Attributes:
+        at: the field.
+    """
+
+    def __init__(self, at: Place, problem: str) -> None:
+        super().__init__(f"{at.where}:{at.line}", problem)
+        self.at = at
+
+
 def place(where: str, value: Any) -> Place:  # noqa: ANN401 - any YAML value
     """Return the place of a value that has no lines of its own."""
     return Place(where, plain_yaml.Document(value, {}))
@@ -110,4 +131,4 @@ class Report:
         return any(each.severity is Severity.WARNING for each in self._found)
 
     def _add(self, severity: Severity, at: Place, problem: str, advice: str) -> None:
-        self._found[Finding(severity, at.where, at.line, problem, advice)] = None
+        self._found[Finding(severity, at.where, at.line, one_line(problem), advice)] = None

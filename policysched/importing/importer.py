@@ -6,8 +6,8 @@ import dataclasses
 from collections.abc import Sequence
 
 from policysched import errors
-from policysched.app import offline, policies
 from policysched.importing import (
+    acceptance,
     command_line,
     config_fields,
     fields,
@@ -21,9 +21,8 @@ from policysched.importing import (
     tas_policy,
     workload,
 )
-from policysched.lang import source
 
-POLICY_NAME = "imported.policy"
+POLICY_NAME = acceptance.POLICY_NAME
 CONFIG_NAME = "config.yaml"
 
 
@@ -60,19 +59,18 @@ def convert(sources: Sequence[inputs.Source], report: findings.Report, title: st
         title: what the first line of the policy says they are.
 
     Raises:
-        InputError: there is nothing to import, or something in it makes no policy.
+        InputError: there is nothing to import.
     """
     made = outcome.Outcome(report)
     named = _named_files(sources)
-    for each in sources:
-        _add(each, sources, named, made)
+    malformed = [error for each in sources if (error := _add(each, sources, named, made))]
+    if made.is_empty and malformed:
+        raise malformed[0]
     if made.is_empty and not made.report.has_warnings:
         told = "; ".join(each.told for each in report.findings)
         problem = "there is nothing in it that can be imported" + (f": {told}" if told else "")
         raise errors.InputError(title, problem, help="docs/import.md says what can")
-    imported = _written(made, title, sources[0].place)
-    _prove(imported, title)
-    return imported
+    return _written(made, title, sources[0].place)
 
 
 def _named_files(sources: Sequence[inputs.Source]) -> dict[str, str]:
@@ -92,10 +90,11 @@ def _add(
     sources: Sequence[inputs.Source],
     named: dict[str, str],
     made: outcome.Outcome,
-) -> None:
+) -> findings.MalformedFieldError | None:
+    """Add what one source says; return the error of a manifest that is left out for it."""
     if each.kind == inputs.COMMAND:
         _add_command(each, sources, made)
-        return
+        return None
     given = fields.Fields(each.value, each.place, made.report)
     match each.kind:
         case inputs.CONFIG:
@@ -103,10 +102,25 @@ def _add(
         case inputs.POLICY:
             name = named.get(each.key) or named.get("") or kube_scheduler_config.DEFAULT_NAME
             legacy_policy.read(given, made, name)
-        case inputs.TAS:
-            tas_policy.read(given, made)
         case _:
+            return _add_manifest(given, each.kind, made)
+    return None
+
+
+def _add_manifest(
+    given: fields.Fields, kind: str, made: outcome.Outcome
+) -> findings.MalformedFieldError | None:
+    """Add one of perhaps many manifests; a malformed one must not keep the others out."""
+    try:
+        if kind == inputs.TAS:
+            tas_policy.read(given, made)
+        else:
             workload.read(given, made)
+    except findings.MalformedFieldError as error:
+        what = f"the {given.text('kind')} from line {given.place.line} is left out"
+        made.report.warn(error.at, error.problem, what)
+        return error
+    return None
 
 
 def _add_command(
@@ -130,7 +144,7 @@ def _base(path: str) -> str:
 
 
 def _written(made: outcome.Outcome, title: str, at: findings.Place) -> Imported:
-    items = made.items(at)
+    items = acceptance.keep_accepted(made.items(at), made.report)
     found = made.report.findings
     header = [f"Imported by policysched from {title}."]
     if found:
@@ -151,17 +165,3 @@ def _footer(config: str | None, run_options: dict[str, str]) -> list[str]:
         options = " ".join(f"{name} {value}" for name, value in run_options.items())
         lines += ["", f"policysched run {options}"] if lines else [f"policysched run {options}"]
     return lines
-
-
-def _prove(imported: Imported, title: str) -> None:
-    """See that the policy is accepted and that its profiles could start.
-
-    Raises:
-        InputError: something in the input makes no policy here, such as an impossible label.
-    """
-    text = source.SourceText(POLICY_NAME, imported.policy)
-    try:
-        offline.require_profiles(policies.from_sources([text], {}))
-    except errors.InputError as error:
-        problem = "what it asks for makes no policy; mend it there"
-        raise errors.InputError(title, f"{problem}: {error.problem}") from error

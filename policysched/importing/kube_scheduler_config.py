@@ -87,7 +87,7 @@ def _plugins(
         if name in plan.choices:
             plan.choices[name].args = dict(settings.value)
             plan.choices[name].comment = plan.choices[name].comment or settings.place.comment
-            plan.choices[name].at = settings.place
+            plan.choices[name].args_at = settings.place
     _resource_scores(plan, points, args)
     _strangers(plan, points, args, made)
     _gone(points, made)

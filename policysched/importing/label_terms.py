@@ -6,8 +6,7 @@ import enum
 import re
 from typing import cast
 
-from policysched import errors
-from policysched.importing import fields, policy_text
+from policysched.importing import fields, findings, policy_text
 from policysched.lang import syntax_expr
 
 _INT = re.compile(r"-?[0-9]{1,18}")
@@ -75,6 +74,6 @@ def _operator(given: fields.Fields) -> syntax_expr.Operator:
     return cast("syntax_expr.Operator", operator)
 
 
-def _refused(given: fields.Fields, key: str, problem: str) -> errors.InputError:
+def _refused(given: fields.Fields, key: str, problem: str) -> findings.MalformedFieldError:
     """Return the error about what no API server would take."""
-    return errors.InputError(f"{given.place.where}:{given.at(key).line}", problem)
+    return findings.MalformedFieldError(given.at(key), problem)

@@ -56,8 +56,8 @@ def read(given: fields.Fields, made: outcome.Outcome, scheduler_name: str) -> No
     affinity = plan.choices["InterPodAffinity"]
     if hard_weight is not None and affinity.is_on:
         affinity.args = {"hardPodAffinityWeight": hard_weight}
-        affinity.at = given.at("hardPodAffinitySymmetricWeight")
-        affinity.comment = affinity.at.comment
+        affinity.args_at = given.at("hardPodAffinitySymmetricWeight")
+        affinity.comment = affinity.args_at.comment
     ignored = extenders.read(given, made.report)
     if ignored:
         plan.ignore_resources(ignored, "resources of extenders")
@@ -134,7 +134,7 @@ def _priorities(given: fields.Fields, reading: _Reading) -> None:
             if argument is not None:
                 argument.plain()
         elif argument is not None:
-            _custom_priority(name, weight, argument, priority.at("weight"), reading)
+            _custom_priority(name, weight, argument, priority.place, reading)
         elif not _known_priority(name, weight, comment, priority.place, reading):
             _other_priority(name, priority.place, weight, reading)
 
@@ -146,7 +146,7 @@ def _known_priority(
         strategy = legacy_facts.STRATEGIES[name]
         args = _RATIO_DEFAULT if strategy == "RequestedToCapacityRatio" else {}
         reading.resource_scores.append(
-            profile_plan.ResourceScore(strategy, weight, comment, dict(args), place.at("weight"))
+            profile_plan.ResourceScore(strategy, weight, comment, dict(args), place)
         )
         return True
     plugin = legacy_facts.PRIORITIES.get(name)
@@ -189,7 +189,7 @@ def _custom_priority(
     name: str,
     weight: int,
     argument: fields.Fields,
-    weight_at: findings.Place,
+    place: findings.Place,
     reading: _Reading,
 ) -> None:
     preference = argument.object("labelPreference")
@@ -199,17 +199,17 @@ def _custom_priority(
         test = syntax_expr.NodeTest(policy_text.SPAN, policy_text.requirement(label, operator))
         comment = f"{preference.place.comment}, {name}"
         node = syntax.Score(policy_text.SPAN, test, ())
-        reading.plan.rules.append(profile_plan.Rule(node, comment, weight, weight_at))
+        reading.plan.rules.append(profile_plan.Rule(node, comment, weight, place))
     spread = argument.object("serviceAntiAffinity")
     if spread is not None:
         problem = f"`{name}` spreads the pods of a service by `{spread.text('label')}`"
         reading.made.report.warn(spread.place, problem, plugin_facts.GONE["ServiceAntiAffinity"])
     ratio = argument.object("requestedToCapacityRatioArguments")
     if ratio is not None:
-        _ratio(ratio, weight, weight_at, reading)
+        _ratio(ratio, weight, place, reading)
 
 
-def _ratio(ratio: fields.Fields, weight: int, weight_at: findings.Place, reading: _Reading) -> None:
+def _ratio(ratio: fields.Fields, weight: int, place: findings.Place, reading: _Reading) -> None:
     shape = [
         {"utilization": point.whole("utilization") or 0, "score": point.whole("score") or 0}
         for point in ratio.objects("shape")
@@ -222,7 +222,7 @@ def _ratio(ratio: fields.Fields, weight: int, weight_at: findings.Place, reading
     args |= {"requestedToCapacityRatio": {"shape": shape}}
     reading.resource_scores.append(
         profile_plan.ResourceScore(
-            "RequestedToCapacityRatio", weight, ratio.place.comment, args, weight_at
+            "RequestedToCapacityRatio", weight, ratio.place.comment, args, place
         )
     )
 
@@ -251,7 +251,7 @@ def _choose(reading: _Reading) -> None:
         choice.comment = reading.filters.get(name) or ""
         if is_score:
             choice.weight, comment, place = reading.scores[name]
-            choice.comment, choice.at = comment or choice.comment, place.at("weight")
+            choice.comment, choice.at = comment or choice.comment, place
             if not is_filter and name in _FILTERS:
                 _tell_filter(name, place, reading)
         choice.is_on = is_filter or is_score

@@ -26,7 +26,8 @@ def of_selector(spec: fields.Fields) -> list[policy_text.Statement]:
     if not required:
         return []
     node = syntax.NodeAffinity(policy_text.SPAN, "required", policy_text.every(required), ())
-    return [policy_text.Statement(node, spec.at("nodeSelector").comment)]
+    at = spec.at("nodeSelector")
+    return [policy_text.Statement(node, at.comment, at)]
 
 
 def of_affinity(given: fields.Fields) -> list[policy_text.Statement]:
@@ -36,7 +37,7 @@ def of_affinity(given: fields.Fields) -> list[policy_text.Statement]:
     if required is not None:
         found += _required(required)
     preferred = given.objects(PREFERRED)
-    weights = proportion([each.whole("weight") or 1 for each in preferred])
+    weights = proportion([weight_of(each) for each in preferred])
     if len(preferred) > 1:
         tell_proportion(given, PREFERRED)
     for term, weight in zip(preferred, weights, strict=True):
@@ -49,7 +50,7 @@ def of_affinity(given: fields.Fields) -> list[policy_text.Statement]:
             continue
         clause = (policy_text.amount("weight", weight),)
         node = syntax.NodeAffinity(policy_text.SPAN, "preferred", selector, clause)
-        found.append(policy_text.Statement(node, term.place.comment))
+        found.append(policy_text.Statement(node, term.place.comment, term.place))
     return found
 
 
@@ -64,7 +65,17 @@ def _required(required: fields.Fields) -> list[policy_text.Statement]:
     if not selectors:
         return []
     node = syntax.NodeAffinity(policy_text.SPAN, "required", policy_text.some(selectors), ())
-    return [policy_text.Statement(node, required.place.comment)]
+    return [policy_text.Statement(node, required.place.comment, required.place)]
+
+
+def weight_of(term: fields.Fields) -> int:
+    """Return the weight of a preferred term, and warn of one that no API server would accept."""
+    given = term.whole("weight")
+    weight = 1 if given is None else min(max(given, 1), _MAX_WEIGHT)
+    if given not in (None, weight):
+        problem = f"the weight {given} is not from 1 to {_MAX_WEIGHT}; {weight} is taken"
+        term.report.warn(term.at("weight"), problem, "give the term a weight in this range")
+    return weight
 
 
 def proportion(weights: list[int]) -> list[int]:
@@ -100,7 +111,7 @@ def of_tolerations(spec: fields.Fields) -> list[policy_text.Statement]:
         pattern = _pattern(toleration)
         if pattern is not None:
             node = syntax.Tolerate(policy_text.SPAN, (pattern,), ())
-            found.append(policy_text.Statement(node, toleration.place.comment))
+            found.append(policy_text.Statement(node, toleration.place.comment, toleration.place))
     return found
 
 

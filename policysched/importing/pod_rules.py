@@ -28,7 +28,7 @@ def of_affinity(kind: _Kind, given: fields.Fields) -> list[policy_text.Statement
     preferred = given.objects(node_rules.PREFERRED)
     if len(preferred) > 1:
         node_rules.tell_proportion(given, node_rules.PREFERRED)
-    weights = node_rules.proportion([each.whole("weight") or 1 for each in preferred])
+    weights = node_rules.proportion([node_rules.weight_of(each) for each in preferred])
     for weighted, weight in zip(preferred, weights, strict=True):
         inner = weighted.object("podAffinityTerm")
         if inner is not None:
@@ -54,7 +54,7 @@ def _rule(
     if pods is None:
         return []
     node = syntax.PodAffinity(policy_text.SPAN, kind, strength, pods, tuple(clauses))
-    return [policy_text.Statement(node, whole.place.comment)]
+    return [policy_text.Statement(node, whole.place.comment, whole.place)]
 
 
 def _pods(term: fields.Fields) -> syntax.PodSet | None:
@@ -101,15 +101,16 @@ def of_spread(spec: fields.Fields) -> list[policy_text.Statement]:
         clauses = _spread_clauses(constraint)
         if pods is not None:
             node = syntax.TopologySpread(policy_text.SPAN, pods, clauses)
-            found.append(policy_text.Statement(node, constraint.place.comment))
+            found.append(policy_text.Statement(node, constraint.place.comment, constraint.place))
     return found
 
 
 def _spread_clauses(given: fields.Fields) -> tuple[syntax_clause.Clause, ...]:
     clauses: list[syntax_clause.Clause] = [
         policy_text.option("topologyKey", given.text("topologyKey")),
-        policy_text.amount("maxSkew", given.whole("maxSkew") or 1),
     ]
+    skew = given.whole("maxSkew")
+    clauses.append(policy_text.amount("maxSkew", 1 if skew is None else skew))
     when = given.text("whenUnsatisfiable", "DoNotSchedule")
     clauses.append(policy_text.choice("whenUnsatisfiable", when))
     domains = given.whole("minDomains")

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, TypeAlias, cast
 
 from policysched.app import plain_yaml
+from policysched.importing import findings
 from policysched.lang import (
     formatter,
     layout,
@@ -29,7 +30,6 @@ SPAN = source.Span("import", 0, 0, 1, 1)
 
 _WORD = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./-]*")
 _ARGUMENT_WORD = re.compile(r"[A-Za-z][A-Za-z0-9]*")
-_CONTROL = re.compile(r"[\x00-\x1f\x7f\x85\u2028\u2029]+")
 _NOT_IN_NAMES = re.compile(r"[^a-z0-9-]+")
 _MAX_NAME = 63
 _TAKEN = frozenset({*vocabulary.POD_FIELDS, *vocabulary.NODE_FIELDS, *vocabulary.RESERVED_NAMES})
@@ -53,7 +53,7 @@ def keyword(text: str) -> syntax_expr.Value:
 
 def string(text: str) -> syntax_expr.Value:
     """Return a text between quotes."""
-    return syntax_expr.Value(SPAN, one_line(text), quoted=True)
+    return syntax_expr.Value(SPAN, findings.one_line(text), quoted=True)
 
 
 def numeral(text: object) -> syntax_expr.Numeral:
@@ -64,11 +64,6 @@ def numeral(text: object) -> syntax_expr.Numeral:
 def number(text: object) -> syntax_expr.Number:
     """Return a number as an expression."""
     return syntax_expr.Number(SPAN, numeral(text))
-
-
-def one_line(text: str) -> str:
-    """Return a text without line ends and other control characters."""
-    return _CONTROL.sub(" ", text)
 
 
 class Names:
@@ -167,28 +162,45 @@ def missing(action: str, points: int | None = None) -> syntax_clause.MissingClau
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Statement:
-    """A statement and, if not empty, the comment before it."""
+    """A statement and, if not empty, the comment before it.
+
+    Attributes:
+        at: where the source has it; None if only the block around it has a place.
+    """
 
     node: syntax.Statement | syntax.ProfileStatement
     comment: str = ""
+    at: findings.Place | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Block:
-    """A policy or a profile."""
+    """A policy or a profile.
+
+    Attributes:
+        at: where the source has it.
+        owner: the object that it is made from, as people call it.
+    """
 
     keyword: Literal["policy", "profile"]
     name: str
     statements: tuple[Statement, ...]
-    comment: str = ""
+    comment: str
+    at: findings.Place
+    owner: str
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class MetricItem:
-    """A metric and the comment before it."""
+    """A metric and the comment before it.
+
+    Attributes:
+        at: where the source names it.
+    """
 
     node: syntax.Metric
-    comment: str = ""
+    comment: str
+    at: findings.Place
 
 
 Item: TypeAlias = Block | MetricItem
@@ -224,7 +236,7 @@ def _tree(item: Item) -> syntax.Item:
 
 
 def _comment(text: str) -> str:
-    return f"# {one_line(text)}".rstrip()
+    return f"# {findings.one_line(text)}".rstrip()
 
 
 def _item_lines(item: Item) -> list[str]:

@@ -24,6 +24,7 @@ class Choice:
         weight: of its score.
         comment: where that was said, "" for a default.
         at: the same as a place, None for a default.
+        args_at: where the arguments are, if that is elsewhere.
     """
 
     weight: int = 1
@@ -32,6 +33,7 @@ class Choice:
     args: dict[str, Any] | None = None
     comment: str = ""
     at: findings.Place | None = None
+    args_at: findings.Place | None = None
 
 
 @dataclasses.dataclass(slots=True)
@@ -100,7 +102,9 @@ class Plan:
             found.append(self._policy(acting[-1]))
         statements = tuple(self._statements(acting))
         comment = f"from {self.at.comment}"
-        return [*found, policy_text.Block("profile", self.name, statements, comment)]
+        owner = f"the profile {self.name}"
+        block = policy_text.Block("profile", self.name, statements, comment, self.at, owner)
+        return [*found, block]
 
     # ------------------------------------------------------------------------ weights
 
@@ -123,7 +127,8 @@ class Plan:
                 each.comment = f"{each.comment or 'default'}; all weights divided by {common}"
             if each.weight > clauses.MAX_WEIGHT:
                 problem = f"the weight {each.weight * common} is too much; 100 is written"
-                report.warn(each.at or self.at, problem, _TOO_HEAVY)
+                at = each.at.at("weight") if each.at else self.at
+                report.warn(at, problem, _TOO_HEAVY)
                 each.weight = clauses.MAX_WEIGHT
 
     # ------------------------------------------------------------------------ text
@@ -154,7 +159,8 @@ class Plan:
         weights = () if weight is None else (policy_text.numeral(weight),)
         args = (policy_text.arguments(choice.args),) if choice.args else ()
         use = syntax.UsePlugin(policy_text.SPAN, policy_text.keyword(name), weights, args)
-        return [policy_text.Statement(use, choice.comment or _OLD_DEFAULT)]
+        at = choice.args_at or choice.at
+        return [policy_text.Statement(use, choice.comment or _OLD_DEFAULT, at)]
 
     def _policy(self, name: str) -> policy_text.Block:
         scope = syntax.Scope(policy_text.SPAN, "pods", None, None)
@@ -164,8 +170,10 @@ class Plan:
             if rule.weight is not None:
                 weight = policy_text.amount("weight", rule.weight)
                 node = dataclasses.replace(node, clauses=(*node.clauses, weight))
-            statements.append(policy_text.Statement(node, rule.comment))
-        return policy_text.Block("policy", name, tuple(statements), f"rules of `{self.name}`")
+            statements.append(policy_text.Statement(node, rule.comment, rule.at))
+        comment = f"rules of `{self.name}`"
+        owner = f"the profile {self.name}"
+        return policy_text.Block("policy", name, tuple(statements), comment, self.at, owner)
 
 
 def _disabled(comment: str, scores_only: bool, names: Iterable[str]) -> policy_text.Statement:  # noqa: FBT001 - half of a key

@@ -57,6 +57,8 @@ def read(given: fields.Fields, made: outcome.Outcome) -> None:
         made.names.take(name, "tas-policy"),
         (policy_text.Statement(scope), *statements),
         f"from the TASPolicy `{namespace}/{name}`, {given.place.comment}",
+        given.place,
+        f"the TASPolicy {namespace}/{name}",
     )
     made.policies.append(block)
     if _RESOURCE not in made.ignored_resources:
@@ -117,7 +119,8 @@ def _dont_schedule(strategy: fields.Fields, made: outcome.Outcome) -> list[polic
 
 def _reject(condition: syntax_expr.Expr, place: findings.Place, name: str) -> policy_text.Statement:
     clauses = (policy_text.missing("allow"), policy_text.choice("as", name))
-    return policy_text.Statement(syntax.Reject(policy_text.SPAN, condition, clauses), place.comment)
+    node = syntax.Reject(policy_text.SPAN, condition, clauses)
+    return policy_text.Statement(node, place.comment, place)
 
 
 def _condition(rule: fields.Fields, made: outcome.Outcome) -> syntax_expr.Comparison | None:
@@ -167,7 +170,7 @@ def _schedule_on_metric(
         policy_text.choice("as", "scheduleonmetric"),
     )
     node = syntax.Score(policy_text.SPAN, metric, clauses)
-    return [policy_text.Statement(node, first.place.comment)]
+    return [policy_text.Statement(node, first.place.comment, first.place)]
 
 
 # ---------------------------------------------------------------------------- metrics
@@ -179,7 +182,8 @@ def _metric(name: str, at: findings.Place, made: outcome.Outcome) -> syntax_expr
     if not known or known[0].isdigit() or known in vocabulary.RESERVED_NAMES:
         known = f"metric_{known}"
     if known not in made.metrics:
-        made.metrics[known] = policy_text.MetricItem(_declaration(known, name), at.comment)
+        declared = _declaration(known, name)
+        made.metrics[known] = policy_text.MetricItem(declared, at.comment, at)
         problem = f"`{name}` is taken to be a series of Prometheus with the label `instance`"
         advice = "compare the query with the rule of the custom metrics adapter"
         made.report.note(at, problem, advice)

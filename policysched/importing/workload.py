@@ -60,6 +60,8 @@ def read(given: fields.Fields, made: outcome.Outcome) -> None:
         made.names.take(name or kind),
         (policy_text.Statement(scope), *statements),
         f"from the {owner}, {given.place.comment}; its pods need not say this any more",
+        given.place,
+        f"the {owner}",
     )
     made.policies.append(block)
 

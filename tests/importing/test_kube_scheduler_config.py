@@ -405,14 +405,6 @@ nonsense: {a: 1}
             id="type-deep-inside",
         ),
         pytest.param("a: [", "input.yaml:2:1: not YAML", id="yaml"),
-        pytest.param(
-            _configuration(
-                rest="profiles:\n- pluginConfig:\n  - name: NodeResourcesFit\n"
-                "    args: {scoringStrategy: {type: Best}}\n"
-            ),
-            "`scoringStrategy.type` is `Best`",
-            id="argument",
-        ),
     ],
 )
 def test_what_cannot_be_read_is_one_error_with_its_place(text: str, message: str) -> None:
@@ -435,3 +427,18 @@ def test_a_field_that_is_neither_true_nor_false(field: str, name: str) -> None:
     head = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
     with pytest.raises(errors.InputError, match=f"input.yaml:3: `{name}` must be true or false"):
         deciding.convert(head + field)
+
+
+def test_an_argument_that_a_plugin_refuses_is_left_out_with_a_warning() -> None:
+    """The warning is at the line of the arguments; the rest of the profile stays."""
+    imported = deciding.convert(
+        _configuration(
+            rest="profiles:\n- pluginConfig:\n  - name: NodeResourcesFit\n"
+            "    args: {scoringStrategy: {type: Best}}\n"
+            "  plugins: {multiPoint: {disabled: [{name: ImageLocality}]}}\n"
+        )
+    )
+    (warning,) = [each for each in deciding.warnings(imported) if "`Best`" in each]
+    assert warning.startswith("7: `profiles[0].pluginConfig[0].args` of the profile ")
+    assert not any("NodeResourcesFit" in line for line in deciding.body(imported))
+    assert any("ImageLocality" in line for line in deciding.body(imported))
