@@ -9,6 +9,8 @@ LEASE ?= 3s 2s 500ms
 MINUTES ?= 30
 TROUBLES ?= 16
 PLAN ?= full
+INPUTS ?= 100000
+PROCESSES ?= 1000
 # Of the tests: the same in every run, so that one fails because of a change; `default` shuffles.
 ORDER ?= 1
 
@@ -17,7 +19,8 @@ READY := .venv/ready
 PIP_COMPILE := $(BIN)/pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras \
 	--no-header --no-emit-options --no-emit-index-url --no-emit-find-links --no-emit-trusted-host
 
-.PHONY: help demo test check format components conformance fresh fuzz cluster cluster-down chaos soak \
+.PHONY: help demo test check format components conformance fresh fuzz fuzz-commands cluster \
+	cluster-down chaos soak \
 	bench plot update-locks clean
 
 help:
@@ -32,6 +35,8 @@ help:
 	@echo "                   FAMILIES=preemption CASES=2000 (nominated nodes and victims), SEED=n"
 	@echo "make fresh         the tests that draw their cases, with SEEDS=$(SEEDS) fresh seeds or from SEED=n"
 	@echo "make fuzz          property tests with fresh examples, ROUNDS=$(ROUNDS) times"
+	@echo "make fuzz-commands INPUTS=$(INPUTS) damaged files and flags through the commands, the first"
+	@echo "                   PROCESSES=$(PROCESSES) of them as processes, too; SEED=n repeats a run"
 	@echo "make chaos         kill, freeze and end the leader ROUNDS=$(ROUNDS) times (LEASE='$(LEASE)')"
 	@echo "                   and edit policies EDITS=$(EDITS) times while pods arrive"
 	@echo "                   and take away, damage and slow down the API server TROUBLES=$(TROUBLES) times"
@@ -82,6 +87,10 @@ fresh: components
 fuzz: $(READY)
 	@for round in $$(seq $(ROUNDS)); do \
 		$(BIN)/pytest -q -m hypothesis --hypothesis-profile fuzz || exit 1; done
+
+fuzz-commands: $(READY)
+	@$(BIN)/python -m tests.fuzzing --inputs $(INPUTS) --processes $(PROCESSES) \
+		$(if $(SEED),--seed $(SEED))
 
 chaos: components
 	@$(BIN)/python -m tests.chaos.leader_failover --rounds $(ROUNDS) --lease $(LEASE) \

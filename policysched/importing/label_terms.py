@@ -51,7 +51,8 @@ def node_term(given: fields.Fields) -> syntax_expr.Selector | Match:
         key = expression.text("key")
         if key != "metadata.name":
             raise _refused(expression, "key", f"`{key}` is no field that nodes can be matched by")
-        operator, values = _operator(expression), expression.texts("values")
+        operator = _operator(expression)
+        values = _values(expression, operator)
         found.append(policy_text.field_requirement("nodeName", operator, values))
     is_met = all(map(_compares_numbers, found))
     return policy_text.every(found) if found and is_met else Match.NONE
@@ -64,7 +65,15 @@ def _compares_numbers(requirement: syntax_expr.Requirement) -> bool:
 
 
 def _expression(given: fields.Fields) -> syntax_expr.Requirement:
-    return policy_text.requirement(given.text("key"), _operator(given), given.texts("values"))
+    operator = _operator(given)
+    return policy_text.requirement(given.text("key"), operator, _values(given, operator))
+
+
+def _values(given: fields.Fields, operator: syntax_expr.Operator) -> list[str]:
+    values = given.texts("values")
+    if operator in ("In", "NotIn") and not values:
+        raise _refused(given, "values", f"`{operator}` has no values")
+    return values
 
 
 def _operator(given: fields.Fields) -> syntax_expr.Operator:

@@ -59,10 +59,15 @@ def read(where: str, pod: str | None, access: Access) -> list[dict[str, Any]]:
         raise errors.InputError(_shown(where), "is no JSON") from error
     schema = orjson.loads(_resources.text("schemas", "decisions.schema.json"))
     problem = next(jsonschema.Draft202012Validator(schema).iter_errors(page), None)
-    if problem is not None:
+    if problem is not None or not all(map(_has_scores_of_best, page["decisions"])):
         advice = f"it must be what {decision_page.PATH} says"
         raise errors.InputError(_shown(where), "holds no decisions", help=advice)
     return [each for each in page["decisions"] if pod in (None, each["pod"])]
+
+
+def _has_scores_of_best(decision: dict[str, Any]) -> bool:
+    best, scores = decision["best"], decision["scores"]
+    return not scores or (bool(best) and all(name in scores for name in best))
 
 
 def _shown(where: str) -> str:
