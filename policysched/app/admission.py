@@ -17,6 +17,7 @@ from policysched import errors
 from policysched.app import config, offline, policies, policy_sources
 from policysched.app.reload import status_annotations as statuses
 from policysched.app.reload import versions
+from policysched.cluster import wire
 from policysched.lang import diagnostics, rendering, source
 
 API_VERSION = "admission.k8s.io/v1"
@@ -142,7 +143,7 @@ class Admission:
             if (review.api_version, review.kind) != (API_VERSION, "AdmissionReview"):
                 raise ReviewError("body", f"is no AdmissionReview of {API_VERSION}")
             return self._question(review.request)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        except wire.UNREADABLE as error:
             raise ReviewError("body", f"is no AdmissionReview: {error}") from error
 
     def _question(self, request: _Request) -> Question:

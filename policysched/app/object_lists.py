@@ -19,7 +19,7 @@ import orjson
 
 from policysched import errors
 from policysched.app import plain_yaml
-from policysched.cluster import objects
+from policysched.cluster import objects, wire
 
 STDIN = "-"
 _STDIN_NAME = "<stdin>"
@@ -182,7 +182,7 @@ def split(content: bytes, where: str, form: Form, *, is_line: bool = False) -> I
 def _json_objects(content: bytes, where: str, form: Form) -> Iterable[Placed]:
     try:
         header = msgspec.json.decode(content, type=_Header)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+    except wire.UNREADABLE as error:
         raise _not_a_list(content, where, form) from error
     if header.items is None:
         if header.kind == "List":
@@ -211,7 +211,7 @@ def _json_items(
 def _json_item(raw: msgspec.Raw, place: str, form: Form, default_kind: str) -> Placed:
     try:
         header = msgspec.json.decode(raw, type=_Header)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+    except wire.UNREADABLE as error:
         raise errors.InputError(place, "is not a Kubernetes object") from error
     return place, _kind(header, place, form, default_kind), raw
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from policysched.cluster import wire
 from policysched.karmada import cluster_matching, decide, objects
 
 if TYPE_CHECKING:
@@ -118,7 +119,7 @@ def _placement_changed(binding: objects.Binding, placement: objects.Placement) -
         return True
     try:
         applied = msgspec.json.decode(text, type=objects.Placement)
-    except msgspec.DecodeError:
+    except wire.UNREADABLE:
         return False
     placement, applied = without_empty_lists(placement), without_empty_lists(applied)
     if placement == applied:

@@ -16,13 +16,11 @@ from typing import Generic, Protocol, TypeAlias, TypeVar
 
 import msgspec
 
-from policysched.cluster import objects
+from policysched.cluster import objects, wire
 from policysched.kube import errors
 
 _logger = logging.getLogger(__name__)
 
-_UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
-"""What msgspec raises for a body: no JSON or another shape, no UTF-8, nested without end."""
 MAX_LINE_BYTES = 64 * 1024 * 1024
 """No event is longer: etcd takes 1.5 MiB an object, and a reader must not collect without end."""
 
@@ -142,7 +140,7 @@ class Decoder(Generic[T]):
         """
         try:
             page = self._page_decoder.decode(body)
-        except _UNREADABLE:
+        except wire.UNREADABLE:
             return self._unusual_page(body)
         return Page(page.items or [], page.metadata.resource_version, page.metadata.continue_)
 
@@ -154,7 +152,7 @@ class Decoder(Generic[T]):
         """
         try:
             return self._event_decoder.decode_lines(lines)
-        except _UNREADABLE:
+        except wire.UNREADABLE:
             return self._one_by_one(lines)
 
     def _one_by_one(self, lines: bytes) -> Iterator[Event[T]]:
@@ -165,14 +163,14 @@ class Decoder(Generic[T]):
                 yield self._event_decoder.decode(line)
             except msgspec.ValidationError as error:
                 yield self._unusual(line, error)
-            except _UNREADABLE as error:
+            except wire.UNREADABLE as error:
                 raise errors.AnswerError(f"the watch stream is not JSON: {error}") from error
 
     def _unusual(self, line: bytes, error: msgspec.ValidationError) -> Event[T]:
         """Return the event without its nulls; if that is no help, what keeps the version moving."""
         try:
             event: Event[T] = msgspec.convert(_without_nulls(line), self._event_type)
-        except _UNREADABLE:
+        except wire.UNREADABLE:
             return Bookmark(self._skimmed(line, error))
         return event
 
@@ -180,7 +178,7 @@ class Decoder(Generic[T]):
         self.skipped += 1
         try:
             skimmed = msgspec.json.decode(line, type=_Skimmed)
-        except _UNREADABLE:
+        except wire.UNREADABLE:
             raise errors.AnswerError(f"the watch stream has no events: {error}") from error
         _logger.error(
             "passing over what cannot be understood: event %s of a %s: %s",
@@ -194,7 +192,7 @@ class Decoder(Generic[T]):
         kind = self._kind.__name__
         try:
             page = msgspec.json.decode(body, type=_RawPage)
-        except _UNREADABLE as error:
+        except wire.UNREADABLE as error:
             raise errors.AnswerError(f"the answer is not a list of {kind}: {error}") from error
         items = [self._object(raw) for raw in page.items or ()]
         return Page(
@@ -221,11 +219,11 @@ def decode_object(body: bytes, kind: type[T]) -> T:
     """
     try:
         return msgspec.json.decode(body, type=kind)
-    except _UNREADABLE:
+    except wire.UNREADABLE:
         pass
     try:
         return msgspec.convert(_without_nulls(body), kind)
-    except _UNREADABLE as error:
+    except wire.UNREADABLE as error:
         raise errors.AnswerError(f"the answer is not a {kind.__name__}: {error}") from error
 
 

@@ -28,6 +28,7 @@ from __future__ import annotations
 import msgspec
 
 from policysched import errors
+from policysched.cluster import wire
 
 _RESOURCE_VERSION_TOO_LARGE = "ResourceVersionTooLarge"
 """metav1.CauseTypeResourceVersionTooLarge: the server is behind what we have seen elsewhere."""
@@ -190,7 +191,7 @@ def from_response(status_code: int, body: bytes, retry_after: str | None) -> Api
     """
     try:
         status = _status_decoder.decode(body)
-    except msgspec.DecodeError:
+    except wire.UNREADABLE:
         text = body[:_MAX_TEXT_LENGTH].decode(errors="replace").strip()
         status = Status(message=text or "no explanation")
     status = Status(status_code, status.reason, status.message, status.details)

@@ -14,6 +14,7 @@ from typing import Any
 
 import msgspec
 
+from policysched.cluster import wire
 from policysched.kube import client, errors
 
 
@@ -131,7 +132,7 @@ def _stored(body: bytes) -> StoredLease:
     try:
         content = msgspec.json.decode(body, type=dict[str, Any])
         spec = msgspec.convert(content.get("spec") or {}, _Spec)
-    except (msgspec.DecodeError, msgspec.ValidationError) as error:
+    except wire.UNREADABLE as error:
         raise errors.AnswerError(f"the answer is no Lease: {error}") from error
     record = Record(
         spec.holder_identity or "",

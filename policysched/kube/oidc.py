@@ -15,6 +15,7 @@ from collections.abc import MutableMapping
 import aiohttp
 import msgspec
 
+from policysched.cluster import wire
 from policysched.kube import errors
 
 EXPIRY_MARGIN = datetime.timedelta(minutes=2)
@@ -66,7 +67,7 @@ async def renew(config: MutableMapping[str, str], now: datetime.datetime) -> Non
             raise errors.CredentialError(
                 f"the identity provider did not answer: {str(error) or 'in time'}"
             ) from error
-        except msgspec.DecodeError as error:
+        except wire.UNREADABLE as error:
             raise errors.CredentialError(
                 f"the identity provider's answer cannot be used: {error}"
             ) from None
@@ -99,7 +100,7 @@ def _expiry(id_token: str) -> datetime.datetime:
     try:
         padded = parts[1] + "=" * (-len(parts[1]) % 4)
         claims = msgspec.json.decode(base64.urlsafe_b64decode(padded), type=_Claims)
-    except (ValueError, msgspec.DecodeError):
+    except (ValueError, *wire.UNREADABLE):
         raise errors.CredentialError("the oidc id-token is not a JSON web token") from None
     if not claims.exp:
         return datetime.datetime.max.replace(tzinfo=datetime.UTC)

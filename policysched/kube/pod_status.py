@@ -18,7 +18,7 @@ from typing import NoReturn, Protocol
 import msgspec
 
 from policysched import clock as clocks
-from policysched.cluster import objects, pod_shape
+from policysched.cluster import objects, pod_shape, wire
 from policysched.kube import client, decoding, errors, paths, status_patch
 
 _logger = logging.getLogger(__name__)
@@ -294,5 +294,5 @@ def _version(body: bytes) -> str:
     """Return the resource version of the object in an answer."""
     try:
         return msgspec.json.decode(body, type=decoding.Versioned).metadata.resource_version
-    except msgspec.DecodeError as error:
+    except wire.UNREADABLE as error:
         raise errors.AnswerError(f"the answer is not an object: {error}") from error

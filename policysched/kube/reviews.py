@@ -13,6 +13,7 @@ from typing import TypeVar
 
 import msgspec
 
+from policysched.cluster import wire
 from policysched.kube import client, errors
 
 TOKEN_REVIEWS = "/apis/authentication.k8s.io/v1/tokenreviews"  # noqa: S105 - a path
@@ -131,5 +132,5 @@ def _review(api_version: str, kind: str, spec: object) -> bytes:
 def _decoded(body: bytes, kind: type[_T]) -> _T:
     try:
         return msgspec.json.decode(body, type=kind)
-    except msgspec.DecodeError as error:
+    except wire.UNREADABLE as error:
         raise errors.AnswerError(f"an answer to a review cannot be read: {error}") from error

@@ -13,6 +13,7 @@ from typing import TypeVar
 
 import msgspec
 
+from policysched.cluster import wire
 from policysched.promapi import failures, freshness
 
 _Cause = failures.Cause
@@ -155,7 +156,7 @@ def decode_series(
             problem = f"the answer has {len(each_series):,} series, more than {MAX_SERIES:,}"
             raise failures.QueryError(_Cause.TOO_LARGE, problem)
         return [read(one) for one in each_series]
-    except (msgspec.DecodeError, RecursionError) as error:
+    except wire.UNREADABLE as error:
         problem = f"the answer is no {kind}: {error}"
         raise failures.QueryError(_Cause.MALFORMED, problem) from error
 
@@ -194,7 +195,7 @@ def refusal(status: int, headers: Mapping[str, str], body: bytes) -> failures.Qu
 def _parse(body: bytes) -> Body | None:
     try:
         return _body_decoder.decode(body)
-    except (msgspec.DecodeError, RecursionError):
+    except wire.UNREADABLE:
         return None
 
 

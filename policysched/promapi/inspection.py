@@ -15,6 +15,7 @@ from typing import TypeVar
 
 import msgspec
 
+from policysched.cluster import wire
 from policysched.promapi import answers, connection, failures
 
 MAX_LISTED = 1_000
@@ -130,7 +131,7 @@ class Inspector:
         answer = answers.decode(body, kind)
         try:
             stats = msgspec.json.decode(body, type=_StatsBody).data.stats
-        except (msgspec.DecodeError, RecursionError):
+        except wire.UNREADABLE:
             stats = _Stats()  # its own form of statistics, or none
         return Evaluated(
             answer, stats.samples.total_queryable_samples, stats.timings.eval_total_time
@@ -209,7 +210,7 @@ class Inspector:
         body, content_type = self._server.request(endpoint, form, method)
         try:
             return msgspec.json.decode(body, type=kind)
-        except (msgspec.DecodeError, RecursionError):
+        except wire.UNREADABLE:
             said = content_type.partition(";")[0].strip()[:100]
             problem = f"the answer of `{endpoint}` is not of Prometheus' API (`{said}`)"
             raise failures.QueryError(failures.Cause.MALFORMED, problem) from None

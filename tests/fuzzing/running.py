@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import gc
+import gettext
+import importlib.metadata
 import io
 import os
 import pathlib
@@ -46,6 +49,10 @@ class Ending:
     code: int | None
     stderr: str
     problem: str
+
+
+_ENTRY_POINTS = functools.cache(importlib.metadata.entry_points)
+"""They and translations of argparse are looked for once: it takes a third of a short run."""
 
 
 class _TooLongError(BaseException):
@@ -131,6 +138,8 @@ def _process(folder: pathlib.Path, stdin: bytes) -> Iterator[None]:
     try:
         with (
             mock.patch.object(sys, "stdin", text),
+            mock.patch.object(importlib.metadata, "entry_points", _ENTRY_POINTS),
+            mock.patch.object(gettext, "find", return_value=None),
             mock.patch.dict(os.environ, _environment(), clear=True),
             warnings.catch_warnings(),
         ):

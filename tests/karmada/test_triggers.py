@@ -41,6 +41,8 @@ def _binding(
         (_binding(_DIVIDED), None),
         (_binding(_DIVIDED, ""), triggers.Trigger.RECONCILE),
         (_binding(_DIVIDED, "not JSON"), None),
+        (_binding(_DIVIDED, '{"replicaScheduling": 1e400}'), None),
+        (_binding(_DIVIDED, '{"x": ' + "[" * 100_000), None),
         (_binding(_DIVIDED, _DIVIDED | {"clusterTolerations": []}), None),
         (
             _binding(_DIVIDED, _DIVIDED | {"clusterTolerations": [{"key": "a"}]}),
@@ -91,6 +93,8 @@ def _binding(
         "complete",
         "never applied",
         "applied unreadably",
+        "applied with an infinite number",
+        "applied with endless depth",
         "empty list is none",
         "tolerations changed",
         "scaled",

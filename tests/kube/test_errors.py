@@ -9,7 +9,7 @@ import re
 import pytest
 
 from policysched import errors as base_errors
-from policysched.kube import errors
+from policysched.kube import errors, lease, pod_status, reviews
 from tests.kube import fake_server
 
 
@@ -88,3 +88,26 @@ def test_the_tree_in_the_docstring_is_complete() -> None:
     }
     assert set(re.findall(r"── (\w+)", errors.__doc__ or "")) == set(kinds)
     assert all(issubclass(kind, base_errors.PolicySchedError) for kind in kinds.values())
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        pytest.param(b"1e400", id="infinite"),
+        pytest.param(b"9" * 5000, id="5000-digits"),
+        pytest.param(b'"\xff"', id="not-utf-8"),
+        pytest.param(b"[" * 100_000, id="endless-depth"),
+    ],
+)
+def test_an_answer_that_cannot_be_decoded(value: bytes) -> None:
+    """Every reader of single answers has one error for it; an error's body is quoted."""
+    body = b'{"metadata": {"resourceVersion": %b}, "spec": %b, "status": %b}' % ((value,) * 3)
+    readers = (
+        lease._stored,
+        pod_status._version,
+        lambda text: reviews._decoded(text, reviews._TokenReview),
+    )
+    for read in readers:
+        with pytest.raises(errors.AnswerError):
+            read(body)
+    assert errors.from_response(500, b'{"message": %b}' % value, None).status_code == 500

@@ -18,6 +18,7 @@ from typing import Self
 
 import msgspec
 
+from policysched.cluster import wire
 from policysched.kube import config_maps
 from policysched.lang import source
 
@@ -96,7 +97,7 @@ def decode(value: bytes) -> FormerVersion | None:
     try:
         body = unpacker.decompress(value, _MAX_TEXT_BYTES)
         return msgspec.json.decode(body, type=FormerVersion)
-    except (zlib.error, msgspec.DecodeError):
+    except (zlib.error, *wire.UNREADABLE):
         return None
 
 
