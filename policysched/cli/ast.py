@@ -73,7 +73,10 @@ def _print_trees(args: argparse.Namespace) -> int:
     if args.output == output.JSON:
         output.write(output.as_json({"version": _VERSION, "texts": documents}))
     else:
-        output.write("\n".join(line for each in documents for line in _lines(each or {})))
+        from policysched.lang import rendering  # noqa: PLC0415 - `--help` does without
+
+        lines = (line for each in documents for line in _lines(each or {}))
+        output.write("\n".join(rendering.visible(line) for line in lines))
     return errors.EXIT_OK
 
 

@@ -99,7 +99,8 @@ class ExprBuilder:
                     "PS003",
                     f"`\\{char}` is not an escape",
                     at,
-                    help='strings know \\", \\\\, \\n and \\t',
+                    help=("write `'`; " if char == "'" else "")
+                    + 'strings know \\", \\\\, \\n and \\t',
                 )
             )
         return _ESCAPES.get(char, char)

@@ -10,7 +10,9 @@ from policysched.lang import (
     check_selectors,
     checked_expr,
     constants,
+    diagnostics,
     findings,
+    foreign_words,
     kubernetes_names,
     source,
     syntax_expr,
@@ -40,8 +42,7 @@ def check(checker: Checker, call: syntax_expr.Call, expected: units.Unit | None)
         misplaced_strategy(found, name, call.span)
         return None
     if name not in vocabulary.FUNCTIONS:
-        known = (*vocabulary.FUNCTIONS, *vocabulary.STRATEGIES)
-        found.undefined("function", call.function, known)
+        _unknown_function(found, call)
         return None
     if name == "annotation":
         found.add(unsupported.refuse("annotation of a node", call.span))
@@ -51,6 +52,28 @@ def check(checker: Checker, call: syntax_expr.Call, expected: units.Unit | None)
     if name == "label":
         return _label(checker, call)
     return _arithmetic(checker, call, expected)
+
+
+def _unknown_function(found: findings.Findings, call: syntax_expr.Call) -> None:
+    """Report a function that there is not, with what a function of another language means here."""
+    name = call.function.text
+    ours = foreign_words.FUNCTIONS.get(name.lower())
+    edit = diagnostics.Edit(call.function.span, ours) if ours else None
+    template = foreign_words.CALLS.get(name.lower())
+    arguments = [found.text(each.value.span).strip('"') for each in call.arguments]
+    if template is not None and template.count("{") == len(arguments):
+        edit = diagnostics.Edit(call.span, template.format(*arguments))
+    if edit is None:
+        known = (*vocabulary.FUNCTIONS, *vocabulary.STRATEGIES)
+        found.undefined("function", call.function, known)
+        return
+    found.error(
+        "PS104",
+        f"there is no function `{name}`",
+        edit.span,
+        help=f"write `{edit.replacement}`",
+        fix=diagnostics.Fix((edit,), safe=False),
+    )
 
 
 def misplaced_strategy(found: findings.Findings, name: str, span: source.Span) -> None:
@@ -136,7 +159,10 @@ def _arithmetic(
     has_keys = any(argument.key is not None for argument in call.arguments)
     if has_keys or not bounds[0] <= len(call.arguments) <= bounds[1]:
         count = {(2, 100): "two or more numbers", (2, 2): "two numbers"}.get(bounds, "one number")
-        checker.found.error("PS108", f"`{name}` takes {count}", call.span)
+        is_single = name in ("min", "max") and len(call.arguments) == 1
+        alone = checker.found.text(call.arguments[0].value.span) if is_single else ""
+        advice = f"write `{alone}`" if alone else ""
+        checker.found.error("PS108", f"`{name}` takes {count}", call.span, help=advice)
         return None
     if name in ("min", "max", "mod"):
         return _several(checker, call, expected)

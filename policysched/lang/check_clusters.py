@@ -72,7 +72,8 @@ def _group(
     if not problem and len(node.name.text) > MAX_GROUP_NAME:
         problem = f"has {len(node.name.text)} characters, Karmada allows {MAX_GROUP_NAME}"
     if problem:
-        env.found.error("PS107", f"the group `{node.name.text[:80]}` {problem}", node.name.span)
+        ours = kubernetes_names.nearest_dns_label(node.name.text)
+        env.found.misnamed("group", node.name, problem, ours)
     selector = check_selectors.SelectorChecker(env, "cluster").check(node.selector)
     if problem or selector is None:
         return None
@@ -128,7 +129,7 @@ def _weights(
     for name, amount in node.weights:
         problem = kubernetes_names.dns_label(name.text)
         if problem:
-            env.found.error("PS107", f"the cluster `{name.text[:80]}` {problem}", name.span)
+            env.found.misnamed("cluster", name, problem)
         elif name.text in found:
             env.found.error("PS108", f"`{name.text}` has two weights", name.span)
             problem = "twice"

@@ -10,6 +10,7 @@ from typing import TypeAlias
 
 from policysched.lang import (
     check_calls,
+    check_label_idioms,
     check_metric_times,
     check_operands,
     check_selectors,
@@ -129,8 +130,14 @@ class ExprChecker:
                 if both is None:
                     return None
                 return checked_expr.Else(both.left, both.right, both.unit, expr.span)
-            case syntax_expr.Text():
-                self.found.error("PS102", "a string is neither number nor condition", expr.span)
+            case syntax_expr.Text(value=value):
+                is_number = numerals.parse(value.text) is not None
+                self.found.error(
+                    "PS102",
+                    "a string is neither number nor condition",
+                    expr.span,
+                    help=f"write `{value.text}`" if is_number else "",
+                )
                 return None
             case _:
                 return self._dispatch_condition(expr)
@@ -336,6 +343,8 @@ class ExprChecker:
         )
 
     def _arithmetic(self, expr: syntax_expr.Binary, expected: units.Unit | None) -> Typed | None:
+        if check_label_idioms.report_hyphen(self.env, expr):
+            return None
         if expr.operator in ("+", "-"):
             verb = "is added to" if expr.operator == "+" else "is subtracted from"
             both = self.pair(expr.left, expr.right, verb, expected)
@@ -386,6 +395,8 @@ class ExprChecker:
         return typed
 
     def _comparison(self, expr: syntax_expr.Comparison) -> Typed | None:
+        if check_label_idioms.report_comparison(self.env, expr):
+            return None
         both = self.pair(expr.left, expr.right, "is compared with", None)
         if both is None:
             return None

@@ -122,6 +122,8 @@ def _target(
     if cluster is not None and node is not None:
         found.error("PS108", "a metric is about nodes or about clusters", cluster.span)
     option = node or cluster
+    if option is None and found.is_cut_off(metric.span):
+        return "node", None
     if option is None:
         found.error(
             "PS109",
@@ -185,7 +187,9 @@ def missing_points(env: constants.Environment, clause: syntax_clause.MissingClau
             "PS108",
             f"`missing {clause.action.text}` belongs to `reject`",
             clause.span,
-            help="a score gives points: `missing score 0`",
+            help=f"write `missing score {clause.action.text}`"
+            if clause.action.text.isdecimal()
+            else "a score gives points: `missing score 0`",
         )
         return None
     return constants.whole(env, clause.points, (0, MAX_POINTS), what="points")

@@ -77,7 +77,8 @@ def _mismatch(found: findings.Findings, left: Operand, right: Operand, verb: str
         label=_kind(wrong.typed),
         secondary=(diagnostics.Label(other.written.span, str(unit)),),
         notes=_why(verb, unit, wrong.typed),
-        help=_instead(written, unit, wrong.typed),
+        help=_share_of_resource(other, written, wrong.typed)
+        or _instead(written, unit, wrong.typed),
         fix=_percent_fix(wrong, written, unit),
     )
 
@@ -148,6 +149,17 @@ def _instead(written: str, unit: units.Unit, typed: Typed) -> str:
     suffixes = {units.RATIO: "%", units.BYTES: "Gi", units.SECONDS: "s"}
     suffix = suffixes.get(unit, "")
     return f"write `{written}{suffix}`" if suffix and written.replace(".", "").isdigit() else ""
+
+
+def _share_of_resource(other: Operand, written: str, typed: Typed) -> str:
+    """Return the help for `free(cpu) < 10%`: a share is taken of what the node has."""
+    if not isinstance(typed, checked_expr.Const) or not unit_of(typed).is_ratio:
+        return ""
+    for part in checked_expr.walk(other.typed):
+        if isinstance(part, (checked_expr.NodeResource, checked_expr.PodRequests)):
+            name = part.resource if part.resource.isidentifier() else f'"{part.resource}"'
+            return f"write `{written} * allocatable({name})`"
+    return ""
 
 
 def _percent_fix(operand: Operand, written: str, unit: units.Unit) -> diagnostics.Fix | None:

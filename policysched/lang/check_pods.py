@@ -97,7 +97,8 @@ def _namespace_set(
     for name in names:
         problem = kubernetes_names.dns_label(name.text)
         if problem:
-            env.found.error("PS107", f"the namespace `{name.text}` {problem}", name.span)
+            ours = kubernetes_names.nearest_dns_label(name.text)
+            env.found.misnamed("namespace", name, problem, ours)
             good = False
     checked = None
     if selector is not None:

@@ -132,6 +132,8 @@ def _node_affinity(
 def _topology_key(statement: RuleStatement) -> str | None:
     clause = statement.own.get("topologyKey", syntax_clause.WordClause)
     found = statement.own.env.found
+    if clause is None and statement.own.env.found.is_cut_off(statement.node.span):
+        return None
     if clause is None:
         end = statement.node.span.end
         text = found.texts[statement.node.span.file]

@@ -14,6 +14,7 @@ from policysched.lang import (
     checked,
     checked_expr,
     clauses,
+    findings,
     kubernetes_names,
     source,
     syntax,
@@ -78,7 +79,8 @@ def _condition_shape(own: clauses.ClauseSet) -> bool:
                 "PS108",
                 f"`{keyword}` is for numbers, this score is a condition",
                 clause.span,
-                help="a condition gives 100 points where it holds; turn it around with `not`",
+                help="leave it out: a condition gives 100 points where it holds; turn it around "
+                "with `not`",
             )
             fine = False
     return fine
@@ -108,11 +110,14 @@ def _number_shape(
 
 
 def _no_direction(node: syntax.Score, own: clauses.ClauseSet) -> None:
+    advice = "add `prefer low` or `prefer high`"
+    if isinstance(node.value, syntax_expr.Negate):
+        advice = f"write `{own.env.found.text(node.value.operand.span)} prefer low`"
     own.env.found.error(
         "PS303",
         f"`{own.env.found.text(node.value.span)}` is a number: is low or high better?",
         node.value.span,
-        help="add `prefer low` or `prefer high`",
+        help=advice,
     )
 
 
@@ -298,6 +303,13 @@ def _is_shape(argument: syntax_expr.Argument) -> bool:
     return isinstance(value, syntax_expr.Call) and value.function.text == "shape"
 
 
+def _weighed(found: findings.Findings, value: syntax_expr.Expr) -> str:
+    """Return the help for `cpu=1` instead of `cpu: 1`."""
+    if not isinstance(value, syntax_expr.Comparison) or value.operator != "=":
+        return ""
+    return f"write `{found.text(value.left.span)}: {found.text(value.right.span)}`"
+
+
 def _resource_weight(
     argument: syntax_expr.Argument, own: clauses.ClauseSet
 ) -> tuple[str, int] | None:
@@ -313,7 +325,8 @@ def _resource_weight(
             "PS108",
             "a strategy takes resources and their weights",
             argument.span,
-            help='as in `LeastAllocated(cpu: 2, memory: 1, "nvidia.com/gpu": 5)`',
+            help=_weighed(found, argument.value)
+            or 'as in `LeastAllocated(cpu: 2, memory: 1, "nvidia.com/gpu": 5)`',
         )
         return None
     problem = kubernetes_names.resource(word.text)

@@ -16,6 +16,8 @@ from policysched.lang import (
     checked_selector,
     constants,
     diagnostics,
+    field_values,
+    foreign_words,
     kubernetes_names,
     limits,
     numerals,
@@ -58,6 +60,7 @@ class SelectorChecker:
         self._depth = 0
         self._nodes = 0
         self._is_full = False
+        self._joined_values: list[syntax_expr.Selector] = []
 
     def check(self, selector: syntax_expr.Selector) -> checked_selector.Selector | None:
         """Return the checked selector; None if something was reported."""
@@ -92,6 +95,7 @@ class SelectorChecker:
                 checked = self._operands(operands)
                 return None if checked is None else checked_selector.AllOf(checked)
             case syntax_expr.SelectorOr(operands=operands):
+                self._report_joined_values(operands)
                 checked = self._operands(operands)
                 return None if checked is None else checked_selector.AnyOf(checked)
             case syntax_expr.SelectorNot(operand=operand):
@@ -103,6 +107,27 @@ class SelectorChecker:
                 return self._tainted(selector)
             case syntax_expr.Requirement():
                 return self._requirement(selector)
+
+    def _report_joined_values(self, operands: tuple[syntax_expr.Selector, ...]) -> None:
+        """Report `disk = ssd or nvme`: each operand of `or` is a requirement."""
+        first, rest = operands[0], operands[1:]
+        if not isinstance(first, syntax_expr.Requirement) or first.operator != "=":
+            return
+        names = [each.name for each in rest if isinstance(each, syntax_expr.SelectorRef)]
+        defined = self._env.names | self._env.lets.keys() | self._env.silent_names
+        if len(names) < len(rest) or any(name.text in defined for name in names):
+            return
+        self._joined_values += rest
+        values = ", ".join(self._found.text(each.span) for each in (first.values[0], *names))
+        meant = f"{self._found.text(first.subject.span)} In ({values})"
+        whole = dataclasses.replace(first.span, end=operands[-1].span.end)
+        self._found.error(
+            "PS104",
+            f"there is no selector `{names[0].text}`",
+            names[0].span,
+            help=f"write `{meant}`",
+            fix=diagnostics.Fix((diagnostics.Edit(whole, meant),), safe=False),
+        )
 
     def _operands(
         self, operands: tuple[syntax_expr.Selector, ...]
@@ -126,6 +151,8 @@ class SelectorChecker:
                 help=f"for a label of that name write `{name.text} Exists`",
             )
         elif name.text not in self._env.silent_names:
+            if ref in self._joined_values:
+                return None
             selectors = [
                 key for key, let in self._env.lets.items() if isinstance(let, syntax.LetSelector)
             ]
@@ -174,6 +201,8 @@ class SelectorChecker:
             for key, (domains, _) in vocabulary.SELECTOR_FUNCTIONS.items()
             if self._domain in domains
         ]
+        if name.text not in known and self._is_expression(requirement, argument):
+            return None
         if name.text not in known:
             self._found.undefined(f"function of a {self._domain}", name, known)
             return None
@@ -188,6 +217,27 @@ class SelectorChecker:
         return self._labelled(
             requirement, argument, "annotation", checked_selector.AnnotationRequirement
         )
+
+    def _is_expression(
+        self, requirement: syntax_expr.Requirement, argument: syntax_expr.Value
+    ) -> bool:
+        """Report a function of expressions; say whether it is one."""
+        name = requirement.subject.name
+        if name.text not in vocabulary.FUNCTIONS:
+            return False
+        written = self._found.text(requirement.span)
+        advice = f"make it a statement of its own: `reject when not ({written})`"
+        span = requirement.span
+        if name.text == "label":
+            advice, span = f"write `{argument.text}`", requirement.subject.span
+        self._found.error(
+            "PS104",
+            f"there is no function of a {self._domain} `{name.text}`",
+            span,
+            notes=(f"`{name.text}` belongs to the expressions of `reject` and `score`",),
+            help=advice,
+        )
+        return True
 
     def _labelled(
         self,
@@ -228,7 +278,7 @@ class SelectorChecker:
 
     def _is_name(self, word: syntax_expr.Value, what: str, problem: str) -> bool:
         if problem:
-            self._found.error("PS107", f"the {what} `{word.text}` {problem}", word.span)
+            self._found.misnamed(what, word, problem)
         return not problem
 
     # ------------------------------------------------------------------------ fields
@@ -255,6 +305,8 @@ class SelectorChecker:
             if field.values and value.text not in field.values:
                 self._found.not_one_of(f"a value of `{name}`", value, field.values)
                 return None
+        if field_values.report_impossible(self._found, requirement):
+            return None
         return checked_selector.FieldRequirement(
             cast("Any", name),
             cast("Any", operator),
@@ -304,12 +356,14 @@ class SelectorChecker:
 
 def report_resource(env: constants.Environment, name: syntax_expr.Value, problem: str) -> None:
     """Report a name that is no resource."""
+    meant = foreign_words.RESOURCES.get(name.text.lower())
     near = spelling.nearest(name.text, ("cpu", "memory", "ephemeral-storage", "pods"))
+    near = [meant] if meant else near
     env.found.error(
         "PS104",
         f"`{name.text}` {problem}",
         name.span,
-        label=spelling.did_you_mean(name.text, near),
+        label="" if meant else spelling.did_you_mean(name.text, near),
         help=f"write `{near[0]}`" if near else 'extended resources look like "nvidia.com/gpu"',
     )
 
@@ -320,24 +374,36 @@ def whole_number(env: constants.Environment, value: syntax_expr.Value, operator:
         return int(value.text)
     literal = numerals.parse(value.text)
     natural = literal.natural() if literal is not None else None
-    fix, whole = None, 0
+    fix, near = None, 0
     if natural is not None and abs(natural[0]) < 2**53:  # beyond, a float is no exact whole number
-        is_above = operator in (
-            "Lt",
-            "<",
-            ">=",
-        )  # of whole numbers `< 7.5` says `< 8`, `> 7.5` `> 7`
-        whole = math.ceil(natural[0]) if is_above else math.floor(natural[0])
-        fix = diagnostics.Fix((diagnostics.Edit(value.span, str(whole)),), safe=False)
+        near = math.ceil(natural[0]) if operator in (">=", "<", "Lt") else math.floor(natural[0])
+        fix = diagnostics.Fix((diagnostics.Edit(value.span, str(near)),), safe=False)
     env.found.error(
         "PS101",
         f"`{operator}` compares whole numbers, `{value.text}` is none",
         value.span,
         notes=("Kubernetes reads label and taint values as int64 here",),
-        help=f"write `{whole}`" if fix is not None else "",
+        help=f"write `{near}`" if fix is not None else "",
         fix=fix,
     )
     return None
+
+
+def _value_as_effect(
+    env: constants.Environment, pattern: syntax_expr.Toleration, effect: syntax_expr.Value
+) -> None:
+    """Report `dedicated:web`."""
+    effects = spelling.alternatives(f"`{each}`" for each in vocabulary.TAINT_EFFECTS)
+    meant = f"{pattern.key.text}={effect.text}"
+    can_be_value = pattern.value is None
+    fix = diagnostics.Fix((diagnostics.Edit(pattern.span, meant),), safe=False)
+    env.found.error(
+        "PS001",
+        f"`{effect.text}` is not a taint effect",
+        effect.span,
+        help=f"write `{meant}`; effects are {effects}" if can_be_value else f"write {effects}",
+        fix=fix if can_be_value else None,
+    )
 
 
 def taint_pattern(
@@ -354,10 +420,13 @@ def taint_pattern(
     ):
         if word is not None and problem:
             what = "key" if word is pattern.key else "value"
-            found.error("PS107", f"the taint {what} `{word.text}` {problem}", word.span)
+            found.misnamed(f"taint {what}", word, problem)
             good = False
     if pattern.effect is not None and pattern.effect.text not in vocabulary.TAINT_EFFECTS:
-        found.not_one_of("a taint effect", pattern.effect, vocabulary.TAINT_EFFECTS)
+        if not spelling.nearest(pattern.effect.text, vocabulary.TAINT_EFFECTS):
+            _value_as_effect(env, pattern, pattern.effect)
+        else:
+            found.not_one_of("a taint effect", pattern.effect, vocabulary.TAINT_EFFECTS)
         good = False
     value = pattern.value.text if pattern.value else ""
     if pattern.operator in ("Gt", "Lt") and pattern.value is not None and good:

@@ -17,6 +17,7 @@ import dataclasses
 from collections.abc import Collection, Mapping, Sequence
 
 from policysched.lang import (
+    check_characters,
     check_exprs,
     check_metrics,
     check_policies,
@@ -92,13 +93,15 @@ class _Checker:
         self.now = now
         self.parsed = parser.parse_all(sources)
         lost = frozenset().union(*(each.lost_words for each in self.parsed.values()))
-        self.found = findings.Findings(self.texts, lost)
+        damaged = [span for each in self.parsed.values() for span in each.damaged]
+        self.found = findings.Findings(self.texts, lost, damaged)
 
     def run(self) -> CheckResult:
         self._check_text_names()
         for result in self.parsed.values():
             for finding in result.diagnostics:
                 self.found.add(finding)
+            check_characters.check(result.text, self.found)
         program = None if self._is_too_large() else self._program()
         return CheckResult(
             None if self.found.has_errors else program,

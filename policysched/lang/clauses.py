@@ -147,7 +147,7 @@ class ClauseSet:
                     "PS111",
                     f"`{expires.text.text}` is not a date that can be read",
                     expires.text.span,
-                    help=f"write {timetable.EXPIRES_FORM}",
+                    help=_date_help(expires.text.text),
                 )
             elif self.env.now is not None and self.env.now >= expires_at:
                 self.env.found.add(_expired(expires.text))
@@ -166,6 +166,11 @@ class ClauseSet:
             )
             return (), timetable.UTC
         return read
+
+
+def _date_help(text: str) -> str:
+    near = timetable.nearest_expires(text)
+    return f'write `"{near}"`' if near else f"write {timetable.EXPIRES_FORM}"
 
 
 def _key(statement: str, clause: syntax_clause.Clause) -> str:

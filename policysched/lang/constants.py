@@ -139,16 +139,29 @@ def whole(
         written = env.found.text(amount.span)
         label = f"this is {value:g}" if written[:1].isalpha() else ""
         problem = f"{what} is a whole number from {low} to {high}, not `{written}`"
-        env.found.error(code, problem, amount.span, label=label)
+        meant = _nearest_whole(written, low, high)
+        advice = f"write `{meant}`" if meant else ""
+        fix = None
+        if meant:
+            fix = diagnostics.Fix((diagnostics.Edit(amount.span, meant),), safe=False)
+        env.found.error(code, problem, amount.span, label=label, help=advice, fix=fix)
         return None
     return int(value)
+
+
+def _nearest_whole(written: str, low: int, high: int) -> str:
+    """Return the nearest number within the bounds, without `%`; "" for a name or a fraction."""
+    digits = written.removesuffix("%")
+    if not digits.lstrip("-").isdecimal():
+        return ""
+    return str(min(max(int(digits[:20]), low), high))
 
 
 def bad_suffix(env: Environment, numeral: syntax_expr.Numeral) -> None:
     """Report a number with a suffix that is no unit."""
     suffix = numerals.suffix_of(numeral.text)
     other = numerals.OTHER_SPELLINGS.get(suffix)
-    near = [other] if other else spelling.nearest(suffix, numerals.SUFFIXES)
+    near = [other] if other is not None else spelling.nearest(suffix, numerals.SUFFIXES)
     digits = numeral.text[: len(numeral.text) - len(suffix)]
     fix = None
     if near:
@@ -159,7 +172,8 @@ def bad_suffix(env: Environment, numeral: syntax_expr.Numeral) -> None:
         f"`{numeral.text}` has no unit that is known",
         numeral.span,
         label=f"did you mean `{digits}{near[0]}`?" if near else "",
-        help="units are %; ms, s, m, h, d, w, y; n, u, m, k, M, G, T, P, E; Ki, Mi, Gi, Ti, Pi, Ei",
+        help=(f"write `{digits}{near[0]}`; " if near else "")
+        + "units are %; ms, s, m, h, d, w, y; n, u, m, k, M, G, T, P, E; Ki, Mi, Gi, Ti, Pi, Ei",
         fix=fix,
     )
 
@@ -175,11 +189,16 @@ _EXAMPLES = {
     units.NUMBER: "5",
 }
 
+_SUFFIXES = {units.RATIO: "%", units.COMPUTED_RATIO: "%", units.BYTES: "Gi", units.SECONDS: "s"}
+
 
 def not_in_unit(env: Environment, span: source.Span, unit: units.Unit) -> None:
     """Report a literal that cannot be read in the unit that its place asks for."""
     written, example = env.found.text(span), _EXAMPLES.get(unit)
     help_text = f"write it like `{example}`" if example else ""
+    suffix = _SUFFIXES.get(unit)
+    if suffix is not None and written.replace(".", "", 1).isdigit():
+        help_text = f"write `{written}{suffix}`"
     if numerals.is_binary(written) and not unit.byte_power:
         help_text = numerals.BINARY_HELP
     env.found.error("PS102", f"`{written}` is not an amount in {unit}", span, help=help_text)

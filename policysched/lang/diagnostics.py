@@ -88,7 +88,7 @@ class Diagnostic:
 CODES: dict[str, str] = {
     "PS001": "a word or sign that the language does not have at this place",
     "PS002": "a word copied from a Kubernetes manifest that is said differently here",
-    "PS003": "an unterminated string or PromQL text, or a sign of another language",
+    "PS003": "an unterminated string or PromQL text, or a sign or character of another language",
     "PS004": "a text beyond the limits on size, nesting, number of statements or expansion",
     "PS101": "Gt or Lt (or their signs) with something that is not a whole number",
     "PS102": "a value of another unit or kind than is needed",
@@ -113,6 +113,7 @@ CODES: dict[str, str] = {
     "PS704": "a comparison that Karmada does not make of clusters",
     "PS804": "a rule that has expired",
     "PS806": "a policy that no profile uses",
+    "PS807": "a character that changes the direction of text",
 }
 """Code -> what it is about, in one line. `docs/diagnostics.md` has a section for each."""
 

@@ -48,6 +48,12 @@ def dns_label(text: str) -> str:
     return ""
 
 
+def nearest_dns_label(text: str) -> str:
+    """Return what a text is as a namespace or name of a policy, "" if nothing of it is left."""
+    name = re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
+    return "" if dns_label(name) else name
+
+
 def subdomain(text: str) -> str:
     """Check a node name or a scheduler name."""
     if len(text) > _MAX_SUBDOMAIN:

@@ -49,6 +49,8 @@ OTHER_SPELLINGS: dict[str, str] = {
     **dict.fromkeys(("hr", "hrs", "hour", "hours"), "h"),
     **dict.fromkeys(("day", "days"), "d"),
     **dict.fromkeys(("K", "KB", "kB", "kb"), "k"),
+    **{f"{name.lower()}b": name for name in "MGTP"},
+    **dict.fromkeys(("f", "F", "L", "l"), ""),
     **{f"{name}{byte}": name for name in "MGTP" for byte in ("B", "b")},
     **{f"{name}i{byte}": f"{name}i" for name in "KMGTP" for byte in ("B", "b")},
     **{f"{name.lower()}i": f"{name}i" for name in "KMGTP"},

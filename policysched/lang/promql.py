@@ -12,7 +12,7 @@ import dataclasses
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
-from policysched.lang import checked, findings, source, syntax, syntax_expr
+from policysched.lang import checked, diagnostics, findings, source, spelling, syntax, syntax_expr
 
 _PIECE = re.compile(
     r"""(?P<comment>\#[^\n]*)|(?P<escape>\\.)|(?P<quote>["'])|\$(?P<name>[A-Za-z_][A-Za-z0-9_]*)""",
@@ -161,8 +161,18 @@ def _value(
 ) -> str | None:
     param = params.get(name)
     if param is None:
-        if name not in known:
-            found.undefined("param", syntax_expr.Value(span, name, quoted=True), known)
+        if name.startswith("__"):
+            found.error(
+                "PS104",
+                f"`${name}` is a variable of Grafana",
+                span,
+                help="write a duration: `[5m]`, or a param of the type `duration`",
+                fix=diagnostics.Fix((diagnostics.Edit(span, "5m"),), safe=False),
+            )
+        elif name not in known:
+            # The span begins at `$`, so the edit does too.
+            prefixed = [f"${each}" for each in spelling.nearest(name, known)]
+            found.undefined("param", syntax_expr.Value(span, name), known, edits=prefixed)
         return None
     if not isinstance(param.value, str):
         return param.promql

@@ -90,6 +90,8 @@ def _words(problem: str) -> tuple[str, str, str]:
         return f"the query does not parse: PromQL has no function `{name[1]}`", label, advice
     if "expected type matrix" in problem:
         advice = "give it the samples of a time: `x[5m]`"
+    if problem.startswith("unexpected character inside brackets"):
+        advice = "add the closing `]`"
     if problem.startswith("bad number") and "_" in problem:
         advice = "write the number without `_`"
     if "BOOL modifier" in problem:

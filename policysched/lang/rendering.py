@@ -31,7 +31,7 @@ def render(finding: diagnostics.Diagnostic, texts: Mapping[str, source.SourceTex
         finding: what to show.
         texts: the source texts by name; a place in a text that is not among them has no snippet.
     """
-    message = _visible(finding.message)
+    message = visible(finding.message)
     lines = [
         f"{finding.severity}[{finding.code}]: {message}",
         f"  --> {_where(finding.span, texts)}",
@@ -44,10 +44,10 @@ def render(finding: diagnostics.Diagnostic, texts: Mapping[str, source.SourceTex
     for mark in marks[1:]:
         lines += _secondary(texts, mark, finding.span, width)
     gutter = " " * width
-    lines += [f"{gutter} = note: {_visible(note)}" for note in finding.notes]
+    lines += [f"{gutter} = note: {visible(note)}" for note in finding.notes]
     if finding.help:
         tag = "" if finding.fix is None else f" [{'safe' if finding.fix.safe else 'unsafe'} fix]"
-        lines.append(f"{gutter} = help: {_visible(finding.help)}{tag}")
+        lines.append(f"{gutter} = help: {visible(finding.help)}{tag}")
     return "\n".join(lines)
 
 
@@ -70,7 +70,7 @@ def _secondary(
 def _where(span: source.Span, texts: Mapping[str, source.SourceText]) -> str:
     """Return a place that editors and terminals can jump to."""
     file, line, column = _begin(span, texts)
-    return _visible(f"{file}:{line}:{column}")
+    return visible(f"{file}:{line}:{column}")
 
 
 def _begin(span: source.Span, texts: Mapping[str, source.SourceText]) -> tuple[str, int, int]:
@@ -84,19 +84,19 @@ def _snippet(text: source.SourceText, mark: diagnostics.Label, sign: str, width:
     start = mark.span.column - 1
     end = min(max(start + mark.span.end - mark.span.start, start + 1), max(len(line), start + 1))
     cut = max(0, start - _MAX_SNIPPET // 2) if len(line) > _MAX_SNIPPET else 0
-    shown = _visible(line[cut : cut + _MAX_SNIPPET])
-    before = _visible(line[cut:start])
-    under = _visible(line[start : min(end, cut + _MAX_SNIPPET)])
+    shown = visible(line[cut : cut + _MAX_SNIPPET])
+    before = visible(line[cut:start])
+    under = visible(line[start : min(end, cut + _MAX_SNIPPET)])
     padding = "".join("\t" if char == "\t" else " " * _columns(char) for char in before)
     carets = "".join("\t" if char == "\t" else sign * _columns(char) for char in under.rstrip("\t"))
-    label = f" {_visible(mark.text)}" if mark.text else ""
+    label = f" {visible(mark.text)}" if mark.text else ""
     return [
         f"{text.place(mark.span.start)[1]:>{width}} | {shown}".rstrip(),
         f"{' ' * width} | {padding}{carets or sign}{label}",
     ]
 
 
-def _visible(text: str) -> str:
+def visible(text: str) -> str:
     """Replace what a terminal would act on instead of show."""
     return "".join(
         char if char == "\t" or unicodedata.category(char) not in _UNSEEN else "�" for char in text

@@ -219,7 +219,7 @@ class Scan:
             depth=base,
             body_start=opening + 1 if opening >= 0 else -1,
             body_end=closing,
-            open_braces=max(signs.count("{") - signs.count("}"), 0),
+            open_braces=max(signs.count("{") + signs.count("${") - signs.count("}"), 0),
         )
 
     def _is_free(self, index: int, words: frozenset[str]) -> bool:
@@ -271,4 +271,4 @@ def _lexemes(text: str) -> Iterator[Lexeme]:
             kind, value, position = "open_promql", "`", match.start() + 1
         yield Lexeme(kind, value, match.start(), match.start() + len(value), depth)
         if kind == "sign":
-            depth = max(depth + (value == "{") - (value == "}"), 0)
+            depth = max(depth + (value in ("{", "${")) - (value == "}"), 0)

@@ -99,7 +99,8 @@ class _Collector:
 
     def _check_name(self, kind: str, name: syntax_expr.Value, problem: str) -> None:
         if problem:
-            self.found.error("PS107", f"the {kind} `{name.text[:80]}` {problem}", name.span)
+            ours = kubernetes_names.nearest_dns_label(name.text)
+            self.found.misnamed(kind, name, problem, ours if kind in ("policy", "profile") else "")
 
 
 def collect(parsed: Sequence[parser.ParseResult], found: findings.Findings) -> Symbols:
@@ -158,7 +159,8 @@ def _rule_names(policy: syntax.Policy, found: findings.Findings) -> dict[str, sy
             word = clause.word
             problem = kubernetes_names.dns_label(word.text)
             if problem:
-                found.error("PS107", f"the rule name `{word.text[:80]}` {problem}", word.span)
+                ours = kubernetes_names.nearest_dns_label(word.text)
+                found.misnamed("rule name", word, problem, ours)
             elif word.text in names:
                 found.error(
                     "PS104",

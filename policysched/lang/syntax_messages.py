@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from policysched.lang import (
+    characters,
     clauses,
     diagnostics,
     fault_place,
@@ -13,6 +14,7 @@ from policysched.lang import (
     scanner,
     source,
     spelling,
+    syntax_idioms,
     syntax_words,
     vocabulary,
 )
@@ -28,15 +30,18 @@ _LITERAL_KINDS = {"string": "a string", "promql": "a query"}
 def describe(place: fault_place.FaultPlace) -> diagnostics.Diagnostic:
     """Return what to say about the place; the first that applies of the messages below."""
     for message in (
+        _foreign_character,
         foreign_texts.comment,
         foreign_texts.or_equal,
         _pasted_word,
+        syntax_idioms.describe,
         _foreign_sign,
         _colon,
         _comma_for_and,
         _third_side,
         _keyword_as_amount,
         _name_without_quotes,
+        syntax_idioms.describe_missing,
         _misspelt,
         _stray_strength,
         _misplaced_statement,
@@ -52,6 +57,31 @@ def describe(place: fault_place.FaultPlace) -> diagnostics.Diagnostic:
 
 def _replacement(span: source.Span, text: str, *, safe: bool) -> diagnostics.Fix:
     return diagnostics.Fix((diagnostics.Edit(span, text),), safe=safe)
+
+
+def _foreign_character(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
+    """A no-break space, a Cyrillic letter that looks like a Latin one, a typographic quote."""
+    text = place.scan.source.text
+    if place.offset >= place.chunk.end:
+        return None
+    if text[place.offset].isascii() and not characters.is_control(text[place.offset]):
+        return None
+    start, end = characters.word_around(text, place.offset)
+    span = place.scan.source.span(place.offset, place.offset + 1)
+    ours = characters.to_ascii(text[start:end])
+    fix = None
+    if ours.isascii():
+        whole = place.scan.source.span(start, end)
+        fix = diagnostics.Fix((diagnostics.Edit(whole, ours),), safe=False)
+    spoken = f"write `{ours}`" if ours.strip() else "write a space"
+    return diagnostics.Diagnostic(
+        "PS003",
+        f"{characters.describe(text[place.offset])} is not a character of this language",
+        span,
+        notes=("names, words and signs are ASCII; strings and comments hold any text",),
+        help=spoken if fix is not None else "leave it out, or put it between quotes if it is text",
+        fix=fix,
+    )
 
 
 def _pasted_word(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:

@@ -72,6 +72,17 @@ def _minute(text: str) -> int:
     return int(text[:2]) * 60 + int(text[3:])
 
 
+def nearest_expires(text: str) -> str:
+    """Return a date that is written in another order as `expires` takes it, else ""."""
+    match = re.fullmatch(r"(\d{1,2})\.(\d{1,2})\.(\d{4})|(\d{4})[/.](\d{1,2})[/.](\d{1,2})", text)
+    if match is None:
+        return ""
+    groups = match.groups()
+    year, month, day = groups[2::-1] if groups[0] else groups[3:]
+    date = f"{year}-{month:>02}-{day:>02}"
+    return date if expires(date) is not None else ""
+
+
 def expires(text: str) -> float | None:
     """Return seconds since the epoch, None if the text is no date or time."""
     try:

@@ -47,6 +47,18 @@ def test_people_see_kinds_words_and_places(path: str, capsys: pytest.CaptureFixt
     )
 
 
+def test_people_see_no_character_that_a_terminal_obeys(
+    tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Control and bidirectional characters of strings are shown as replaced."""
+    file = tmp_path / "p.policy"
+    file.write_text('policy p { description "a\x1b[31m\u202eb" for pods }', encoding="utf-8")
+    assert main.main(["ast", str(file)]) == 0
+    shown = capsys.readouterr().out
+    assert 'value="a\ufffd[31m\ufffdb"' in shown
+    assert "\x1b" not in shown
+
+
 def test_json_becomes_text_again(
     path: str,
     tmp_path: pathlib.Path,

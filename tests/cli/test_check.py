@@ -161,6 +161,16 @@ def test_a_profile_that_could_not_start_is_an_error(
     assert err.startswith("policysched: <stdin>:1:9: no plugin binds pods")
 
 
+def test_bidirectional_characters_are_warned_of(
+    tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What a reviewer may read in another order is a warning, and no error."""
+    file = tmp_path / "p.policy"
+    file.write_text("policy p { for pods }  # \u202e", encoding="utf-8")
+    assert main.main(["check", str(file)]) == errors.EXIT_OK
+    assert "U+202E RIGHT-TO-LEFT OVERRIDE" in capsys.readouterr().err
+
+
 def test_rules_that_have_expired_are_warned_of(
     tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

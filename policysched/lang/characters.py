@@ -1,0 +1,93 @@
+"""Characters that are not what they look like: their names, and what was probably meant."""
+
+from __future__ import annotations
+
+import unicodedata
+
+_LOOKALIKES = str.maketrans(
+    {
+        **dict(
+            zip(
+                "\u0430\u0435\u043e\u0440\u0441\u0443\u0445\u0456\u0455\u0458\u0410\u0412\u0415\u041a\u041c\u041d\u041e\u0420\u0421\u0422\u0425\u0406\u0405\u0408",
+                "aeopcyxisjABEKMHOPCTXISJ",
+                strict=True,
+            )
+        ),
+        **dict(
+            zip(
+                "\u03bf\u03b1\u03bd\u0391\u0392\u0395\u0396\u0397\u0399\u039a\u039c\u039d\u039f\u03a1\u03a4\u03a5\u03a7",
+                "oavABEZHIKMNOPTYX",
+                strict=True,
+            )
+        ),
+        **dict.fromkeys(
+            "\u201c\u201d\u201e\u201f\u00ab\u00bb\u2018\u2019\u201a\u201b\u2032\u2033", '"'
+        ),
+        **dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212", "-"),
+        "\u2264": "<=",
+        "\u2265": ">=",
+        "\u2260": "!=",
+        "\u00d7": "*",
+        "\u2217": "*",
+        "\u00f7": "/",
+        "\u2227": " and ",
+        "\u2228": " or ",
+        **dict.fromkeys("\u200b\u200c\u200d\u2060\ufeff\u00ad", ""),
+    }
+)
+_BIDIRECTIONAL = frozenset(
+    "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+)
+_LINE_CONTROLS = frozenset("\t\n\r")
+
+
+def describe(char: str) -> str:
+    """Return the code point and the name of a character: `U+00A0 NO-BREAK SPACE`."""
+    name = unicodedata.name(char, "") or _CONTROL_NAMES.get(char, "")
+    return f"U+{ord(char):04X} {name}".rstrip()
+
+
+def to_ascii(text: str) -> str:
+    """Return a text with ASCII for what looks like it; other characters stay."""
+    plain = unicodedata.normalize("NFKC", text.translate(_LOOKALIKES))
+    shown = (char for char in plain if not is_control(char) and not is_bidirectional(char))
+    return "".join(" " if char.isspace() else char for char in shown)
+
+
+def word_around(text: str, offset: int) -> tuple[int, int]:
+    """Return the stretch around a character up to ASCII blanks and quotes; of a blank, itself."""
+    if text[offset].isspace():
+        return offset, offset + 1
+    start, end = offset, offset + 1
+    while start > 0 and not _ends_word(text[start - 1]):
+        start -= 1
+    while end < len(text) and not _ends_word(text[end]):
+        end += 1
+    return start, end
+
+
+def _ends_word(char: str) -> bool:
+    return char.isspace() or char in '"`#'
+
+
+def is_control(char: str) -> bool:
+    """Say whether a character steers a terminal; line ends and tabs of a text do not count."""
+    return unicodedata.category(char) == "Cc" and char not in _LINE_CONTROLS
+
+
+def is_bidirectional(char: str) -> bool:
+    """Say whether a character changes the direction in which the text around it is shown."""
+    return char in _BIDIRECTIONAL
+
+
+_CONTROL_NAMES = {
+    "\x00": "NULL",
+    "\x07": "BELL",
+    "\x08": "BACKSPACE",
+    "\x0b": "VERTICAL TABULATION",
+    "\x0c": "FORM FEED",
+    "\x1b": "ESCAPE",
+    "\x7f": "DELETE",
+    "\x9b": "CONTROL SEQUENCE INTRODUCER",
+}
+"""Names of control characters, which Unicode leaves without one."""

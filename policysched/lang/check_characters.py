@@ -1,0 +1,66 @@
+"""Characters of comments, strings and queries that a reader does not see as they are."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from policysched.lang import characters, diagnostics, findings, limits, scanner, source
+
+_SUSPECT = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]"
+)
+_HOLDERS = ("comment", "string", "promql")
+
+
+def check(text: source.SourceText, found: findings.Findings) -> None:
+    """Report control characters as errors and bidirectional ones as warnings, the first per line.
+
+    Outside of comments, strings and queries the parser refuses both.
+    """
+    lines: set[int] = set()
+    for start, holder in _places(text):
+        line, _ = text.position(start)
+        if line in lines or len(lines) >= limits.MAX_DIAGNOSTICS:
+            continue
+        lines.add(line)
+        char = text.text[start]
+        report = _control if characters.is_control(char) else _bidirectional
+        found.add(report(char, holder, text.span(start, start + 1)))
+
+
+def _places(text: source.SourceText) -> Iterator[tuple[int, str]]:
+    """Yield where a suspect character is, and the kind of lexeme around it."""
+    if _SUSPECT.search(text.text) is None:
+        return
+    scan = scanner.Scan(text)
+    for lexeme in (*scan.lexemes, *scan.comments):
+        if lexeme.kind in _HOLDERS:
+            for match in _SUSPECT.finditer(text.text, lexeme.start, lexeme.end):
+                yield match.start(), _NAMES[lexeme.kind]
+
+
+_NAMES = {"comment": "comment", "string": "string", "promql": "query"}
+
+
+def _control(char: str, holder: str, span: source.Span) -> diagnostics.Diagnostic:
+    return diagnostics.Diagnostic(
+        "PS003",
+        f"the {holder} has the control character {characters.describe(char)}",
+        span,
+        notes=("a terminal would obey it",),
+        help="leave it out",
+        fix=diagnostics.Fix((diagnostics.Edit(span, ""),), safe=False),
+    )
+
+
+def _bidirectional(char: str, holder: str, span: source.Span) -> diagnostics.Diagnostic:
+    return diagnostics.Diagnostic(
+        "PS807",
+        f"the {holder} has the bidirectional control character {characters.describe(char)}",
+        span,
+        notes=("text after it may be shown in another order than it is read",),
+        help="leave it out",
+        fix=diagnostics.Fix((diagnostics.Edit(span, ""),), safe=False),
+        severity=diagnostics.Severity.WARNING,
+    )

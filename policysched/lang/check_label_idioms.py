@@ -1,0 +1,66 @@
+"""Expressions that mean a label, as in `disk = hdd`, or a name with `-`, as in `cpu-busy`."""
+
+from __future__ import annotations
+
+from policysched.lang import constants, diagnostics, spelling, syntax_expr, vocabulary
+
+
+def report_comparison(env: constants.Environment, expr: syntax_expr.Comparison) -> bool:
+    """Report a label that is compared outside of a selector; say whether there is one."""
+    key = _label_key(env, expr.left)
+    if key is None or expr.operator not in ("=", "!="):
+        return False
+    if not isinstance(expr.right, syntax_expr.Text) and _unknown_name(env, expr.right) is None:
+        return False
+    written = env.found.text(expr.left.span)
+    value = env.found.text(expr.right.span)
+    selector = f"{env.target or 'node'}({key} {expr.operator} {value})"
+    env.found.error(
+        "PS104",
+        f"there is no metric, param or let `{written}`"
+        if isinstance(expr.left, syntax_expr.Ref)
+        else f"`{written}` is a number, `{value}` is a label value",
+        expr.left.span,
+        help=f"write `{selector}`",
+        fix=diagnostics.Fix((diagnostics.Edit(expr.span, selector),), safe=False),
+    )
+    return True
+
+
+def report_hyphen(env: constants.Environment, expr: syntax_expr.Binary) -> bool:
+    """Report `cpu-busy` if `cpu_busy` is what there is; say whether it is."""
+    left, right = _unknown_name(env, expr.left), _unknown_name(env, expr.right)
+    if expr.operator != "-" or left is None or right is None:
+        return False
+    near = spelling.nearest(f"{left}_{right}", env.names)
+    if not near:
+        return False
+    env.found.error(
+        "PS104",
+        f"there is no metric, param or let `{env.found.text(expr.span)}`",
+        expr.span,
+        label=f"did you mean `{near[0]}`?",
+        notes=("names have letters, digits and `_` only, `-` subtracts",),
+        help=f"write `{near[0]}`",
+        fix=diagnostics.Fix((diagnostics.Edit(expr.span, near[0]),), safe=False),
+    )
+    return True
+
+
+def _label_key(env: constants.Environment, expr: syntax_expr.Expr) -> str | None:
+    """Return the key if an expression can only mean a label."""
+    if isinstance(expr, syntax_expr.Call) and expr.function.text == "label":
+        value = expr.arguments[0].value if len(expr.arguments) == 1 else None
+        return env.found.text(value.span) if value is not None else None
+    name = _unknown_name(env, expr)
+    return None if name is None or spelling.nearest(name, env.names) else name
+
+
+def _unknown_name(env: constants.Environment, expr: syntax_expr.Expr) -> str | None:
+    """Return a name that nothing defines and no function has."""
+    if not isinstance(expr, syntax_expr.Ref):
+        return None
+    name = expr.name.text
+    known = env.names | env.silent_names | env.found.lost_words
+    is_known = name in known or name in vocabulary.EXPRESSION_FIELDS
+    return None if is_known or name in vocabulary.FUNCTIONS else name

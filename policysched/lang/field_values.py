@@ -1,0 +1,91 @@
+"""Values that a field can never have: globs, and names that Kubernetes would refuse."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from policysched.lang import diagnostics, findings, kubernetes_names, syntax_expr
+
+_KIND = re.compile(r"[A-Za-z][A-Za-z0-9-]*\Z")
+_IMAGE = re.compile(r"[A-Za-z0-9._/:@*-]+\Z")
+
+
+def _kind(text: str) -> str:
+    return "" if _KIND.match(text) else "is not a kind, such as `Job`"
+
+
+def _api_version(text: str) -> str:
+    parts = text.split("/")
+    is_version = len(parts) <= 2 and not any(map(kubernetes_names.subdomain, parts))  # noqa: PLR2004 - group and version
+    return "" if is_version else "is not an API version, such as `apps/v1`"
+
+
+def _image(text: str) -> str:
+    return "" if _IMAGE.match(text) else "has a character that images do not have"
+
+
+def _printable(text: str) -> str:
+    return "" if text.isprintable() else "has a character that cannot be seen"
+
+
+_CHECKS: dict[str, Callable[[str], str]] = {
+    "image": _image,
+    "nodeName": kubernetes_names.subdomain,
+    "priorityClassName": kubernetes_names.subdomain,
+    "serviceAccountName": kubernetes_names.subdomain,
+    "clusterName": kubernetes_names.subdomain,
+    "ownerKind": _kind,
+    "kind": _kind,
+    "apiVersion": _api_version,
+}
+"""Field -> what is wrong with a value; others take any text that can be seen."""
+
+
+def report_impossible(found: findings.Findings, requirement: syntax_expr.Requirement) -> bool:
+    """Report values that the field can never have; say whether there are any."""
+    name = requirement.subject.name.text
+    check = _CHECKS.get(name, _printable)
+    wrong = [
+        (value, problem)
+        for value in requirement.values
+        if value.text and (problem := _wildcard(name, value.text) or check(value.text))
+    ]
+    for value, problem in wrong:
+        _report(found, requirement, value, problem)
+    return bool(wrong)
+
+
+def _wildcard(name: str, text: str) -> str:
+    if "*" in text and name != "image":
+        return "has a wildcard"
+    return "has a wildcard other than `*`" if re.search(r"[?\[]", text) else ""
+
+
+def _report(
+    found: findings.Findings,
+    requirement: syntax_expr.Requirement,
+    value: syntax_expr.Value,
+    problem: str,
+) -> None:
+    name = requirement.subject.name.text
+    ours, edit = "", None
+    parts = [part.strip() for part in value.text.split(",")]
+    check = _CHECKS.get(name, _printable)
+    if name == "image" and "?" in value.text:
+        ours = '"' + re.sub(r"\?+", "*", value.text) + '"'
+        edit = diagnostics.Edit(value.span, ours)
+    elif len(parts) > 1 and requirement.operator in ("=", "!=") and not any(map(check, parts)):
+        operator = "In" if requirement.operator == "=" else "NotIn"
+        ours = f"{name} {operator} ({', '.join(parts)})"
+        edit = diagnostics.Edit(requirement.span, ours)
+    advice = f"write `{ours}`" if ours else ""
+    if "*" in value.text and not ours:
+        advice = f"{findings.NO_WILDCARDS}: `{name} In (a, b)`, or a label of the pool or team"
+    found.error(
+        "PS107",
+        f"`{value.text[:80]}` {problem}, so no `{name}` matches it",
+        value.span,
+        help=advice,
+        fix=diagnostics.Fix((edit,), safe=False) if edit is not None else None,
+    )

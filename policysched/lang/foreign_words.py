@@ -1,0 +1,180 @@
+"""Words and signs of other languages, with what may be meant by each.
+
+`syntax_idioms` proposes the meaning with which the parser can read furthest.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+
+_REJECT = ("reject", "reject when")
+_TOLERATE = ("tolerate", "")
+_REQUIRED = ("required", "nodeAffinity required")
+_PREFERRED = ("preferred", "nodeAffinity preferred")
+_WHERE = ("where", "and", "")
+_EQUALS = ("=", "")
+_AT_LEAST = (">=",)
+_AT_MOST = ("<=",)
+_ABSENT = ("DoesNotExist",)
+_POLICY = ("policy",)
+_LET = ("let",)
+_PARAM = ("param",)
+_METRIC = ("metric",)
+_NODE = ("node",)
+_REFRESH = ("refresh",)
+
+WORDS: dict[str, tuple[str, ...]] = {
+    # statements
+    **dict.fromkeys(("filter", "deny", "violation", "forbid", "exclude", "block"), _REJECT),
+    **dict.fromkeys(("toleration", "tolerations", "tolerates", "taint", "taints"), _TOLERATE),
+    **dict.fromkeys(("require", "requires", "must", "hard"), _REQUIRED),
+    **dict.fromkeys(("prefer", "prefers", "soft", "should"), (*_PREFERRED, "prefer")),
+    "affinity": ("nodeAffinity",),
+    "nodeselector": ("nodeAffinity required",),
+    "antiaffinity": ("podAntiAffinity",),
+    "antiAffinity": ("podAntiAffinity",),
+    "spread": ("topologySpread",),
+    "topologySpreadConstraint": ("topologySpread",),
+    "selector": ("for pods where", "pods where"),
+    "labelSelector": ("pods where", "for pods where"),
+    "match": ("for pods where",),
+    "from": ("for",),
+    "rank": ("score",),
+    "prioritize": ("score",),
+    "disabled": ("disable",),
+    "policy": ("policies",),
+    "plugins": ("plugin",),
+    # clauses
+    "by": ("topologyKey", "node"),
+    "over": ("topologyKey",),
+    "on": ("topologyKey", "node"),
+    "skew": ("maxSkew",),
+    "name": ("as",),
+    "if": ("when", "where"),
+    "when": ("where",),
+    "where": ("nodeAffinity required", "when", "and"),
+    "with": _WHERE,
+    "order": ("prefer", ""),
+    "unless": ("",),
+    "effect": (":",),
+    # operators of labels
+    **dict.fromkeys(("eq", "equals", "equal", "is"), _EQUALS),
+    **dict.fromkeys(("ne", "neq", "notequals", "notequal"), ("!=",)),
+    **dict.fromkeys(("ge", "gte"), _AT_LEAST),
+    **dict.fromkeys(("le", "lte"), _AT_MOST),
+    **dict.fromkeys(("gt", "greaterthan"), (">",)),
+    **dict.fromkeys(("lt", "lessthan"), ("<",)),
+    **dict.fromkeys(("notexists", "notexist", "absent"), _ABSENT),
+    # connectives and fillers
+    "and": (",",),
+    "or": (",",),
+    "operator": ("",),
+    "all": ("",),
+    "some": ("",),
+    "every": ("",),
+    "the": ("",),
+    # items and options of metrics
+    **dict.fromkeys(("rule", "def", "class", "ruleset"), _POLICY),
+    **dict.fromkeys(("const", "var", "local", "define"), _LET),
+    **dict.fromkeys(("variable", "parameter", "input", "arg"), _PARAM),
+    **dict.fromkeys(("query", "record", "expr", "series", "gauge"), _METRIC),
+    "label": _NODE,
+    "instance": ("node instance",),
+    **dict.fromkeys(("interval", "every", "period", "scrape_interval"), (*_REFRESH, "")),
+    "default": ("fallback", "let"),
+}
+"""Word, as it is or in lower case -> meanings; "" to leave it out."""
+
+SIGNS: dict[str, tuple[str, ...]] = {
+    ":": ("", "="),
+    "=": ("", ":"),
+    "==": ("=",),
+    ",": ("", "and"),
+    ";": (",",),
+    "|": (",", "or"),
+    "&": ("and",),
+    "[": ("(",),
+    "]": (")",),
+}
+"""Sign -> meanings; "" to leave it out."""
+
+UNITS: dict[str, str] = {
+    **dict.fromkeys(("%", "percent", "percentage", "share", "fraction"), "ratio"),
+    **dict.fromkeys(("b", "byte", "kb", "kib", "mb", "mib", "gb", "gib"), "bytes"),
+    **dict.fromkeys(("s", "sec", "second", "ms", "duration", "milliseconds"), "seconds"),
+    **dict.fromkeys(("bytes/s", "byte/s", "b/s", "bps", "bytespersec"), "bytesPerSecond"),
+    **dict.fromkeys(("1/s", "hz", "/s", "rate", "persec", "qps", "rps"), "perSecond"),
+    **dict.fromkeys(("requests/s", "req/s", "errors/s", "ops/s"), "perSecond"),
+    **dict.fromkeys(("cpu", "cpus", "core", "millicores"), "cores"),
+    **dict.fromkeys(("float", "int", "integer", "double", "count", "gauge", "num"), "number"),
+    **dict.fromkeys(("str", "text"), "string"),
+    **dict.fromkeys(("time", "timedelta", "interval"), "duration"),
+}
+"""Unit or type, in lower case -> ours."""
+
+VALUES: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("dry-run", "dryrun", "audit", "observe", "off", "warn"), ("shadow",)),
+    **dict.fromkeys(("on", "active", "enabled", "true"), ("enforce",)),
+    **dict.fromkeys(("ignore", "skip", "pass", "keep"), ("allow", "skip", "ScheduleAnyway")),
+    **dict.fromkeys(("deny", "block", "fail"), ("reject", "hold")),
+    **dict.fromkeys(("wait", "pause"), ("hold",)),
+    **dict.fromkeys(("soft", "preferred"), ("ScheduleAnyway",)),
+    **dict.fromkeys(("hard", "required", "never"), ("DoNotSchedule",)),
+    **dict.fromkeys(("highest", "max", "more", "most", "desc", "larger", "higher"), ("high",)),
+    **dict.fromkeys(("lowest", "min", "less", "least", "asc", "smaller", "lower"), ("low",)),
+    **dict.fromkeys(("average", "mean"), ("avg",)),
+    **dict.fromkeys(("maximum", "highest"), ("max", "high")),
+    **dict.fromkeys(("minimum", "lowest"), ("min", "low")),
+}
+"""Value, in lower case -> values that a place of the language may take."""
+
+RESOURCES: dict[str, str] = {
+    **dict.fromkeys(("mem", "ram"), "memory"),
+    **dict.fromkeys(("cpus", "cores", "core"), "cpu"),
+    **dict.fromkeys(("gpu", "gpus"), '"nvidia.com/gpu"'),
+    **dict.fromkeys(("disk", "storage"), '"ephemeral-storage"'),
+}
+"""Resource, in lower case -> ours."""
+
+FUNCTIONS: dict[str, str] = {
+    **dict.fromkeys(("capacity", "total"), "allocatable"),
+    **dict.fromkeys(("available", "remaining", "unused"), "free"),
+    **dict.fromkeys(("used", "usage", "allocated", "reserved"), "requested"),
+    "request": "requests",
+    "limit": "limits",
+    **dict.fromkeys(("greatest", "maximum", "clamp_min"), "max"),
+    **dict.fromkeys(("least", "minimum", "clamp_max"), "min"),
+    **dict.fromkeys(("round", "int", "trunc"), "floor"),
+    **dict.fromkeys(("float", "double"), "number"),
+    "modulo": "mod",
+}
+"""Function -> ours with the same arguments."""
+
+CALLS: dict[str, str] = {
+    **dict.fromkeys(("coalesce", "ifnull", "nvl", "orElse"), "({0} else {1})"),
+    **dict.fromkeys(("has", "exists", "defined", "some"), "node({0} Exists)"),
+    **dict.fromkeys(("tainted", "taint"), "node(tainted({0}))"),
+    "count": "requested({0})",
+    "quantity": "{0}",
+    "sum": "({0} + {1})",
+}
+"""Function -> what to write instead of the call, with its arguments."""
+
+MISSING: tuple[str, ...] = (
+    *("where", "when", "required", "topologyKey", "pods where", "self", "namespace", "prefer"),
+    *("node", ":", ",", "and"),
+)
+"""Words and signs that may be missing before the place of an error."""
+
+
+def value_among(word: str, allowed: Collection[str]) -> str:
+    """Return which of the allowed values a word of another language means, "" if none is known."""
+    folded = word.lower()
+    share = re.fullmatch(r"p(\d\d?)", folded)
+    if share is not None and "quantile" in allowed:
+        return f"quantile({int(share[1]) / 100:g})"
+    for value in (*VALUES.get(folded, ()), UNITS.get(folded, "")):
+        if value in allowed:
+            return value
+    return ""
