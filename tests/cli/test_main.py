@@ -263,3 +263,16 @@ def _in_shell(
         errors="surrogateescape",
         check=False,
     )
+
+
+def test_an_error_cannot_talk_to_the_terminal(
+    tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Control characters of input are written out where the input is quoted."""
+    cluster = tmp_path / "c.json"
+    item = {"kind": "Pod", "metadata": {"name": "\x1b[2J"}, "spec": {"overhead": {"cpu": "\x07"}}}
+    cluster.write_text(json.dumps({"kind": "List", "items": [item]}), "utf-8")
+    assert main.main(["simulate", "--cluster", str(cluster)]) == 2
+    told = capsys.readouterr().err
+    assert "\\u001b[2J: `\\u0007` is not a quantity" in told
+    assert told.rstrip("\n").isprintable()

@@ -33,6 +33,7 @@ _CODES = (errors.EXIT_OK, errors.EXIT_FINDINGS, errors.EXIT_WRONG_INPUT, errors.
 _ERROR = re.compile(r"^policysched: (?!note: |warning: )", re.MULTILINE)
 _REPORTING = ("check", "lint", "test", "fmt", "migrate", "ast")
 """Commands that report unreadable input among their findings."""
+_UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _FRAME = re.compile(r'File "[^"]*?policysched/(policysched/|)([\w/]+\.py)", line \d+, in (\S+)')
 
 
@@ -117,6 +118,8 @@ def judge(case: cases.Case, code: int | None, stderr: str) -> str:
     least = 0 if code == errors.EXIT_WRONG_INPUT and case.command in _REPORTING else 1
     if code in (errors.EXIT_WRONG_INPUT, errors.EXIT_USAGE) and not least <= told <= 1:
         return f"exit code {code} with {told} errors"
+    if unseen := _UNSEEN.search(stderr):
+        return f"the control character {ascii(unseen[0])}"
     if "Warning:" in stderr:
         return "a warning of Python"
     return ""
