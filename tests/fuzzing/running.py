@@ -119,7 +119,7 @@ def judge(case: cases.Case, code: int | None, stderr: str) -> str:
     if code in (errors.EXIT_WRONG_INPUT, errors.EXIT_USAGE) and not least <= told <= 1:
         return f"exit code {code} with {told} errors"
     if unseen := _UNSEEN.search(stderr):
-        return f"the control character {ascii(unseen[0])}"
+        return f"the control character {unseen[0]!a}"
     if "Warning:" in stderr:
         return "a warning of Python"
     return ""
