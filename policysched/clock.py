@@ -10,6 +10,21 @@ CORRECTION_SECONDS = 1.0
 """Wall clocks are corrected by less than this all the time; more is a jump."""
 
 
+_YEARS = range(1970, 9999)
+"""Calculations with days and time zones stay within what a datetime holds."""
+
+
+def parse(text: str) -> datetime.datetime | None:
+    """Return an ISO time, in UTC if it has no offset; None for another text or another age."""
+    try:
+        time = datetime.datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    if time.year not in _YEARS:
+        return None
+    return time if time.tzinfo else time.replace(tzinfo=datetime.UTC)
+
+
 class Clock(Protocol):
     """Where components learn the time."""
 

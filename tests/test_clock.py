@@ -45,3 +45,23 @@ def test_a_clock_that_is_set_is_told_once() -> None:
     assert found == [0.0, 3600.0, 0.0, -7200.0, 0.0]
     manual.jump(0.6)
     assert jumps.jump_seconds() == pytest.approx(1.1), "corrections add up"
+
+
+@pytest.mark.parametrize(
+    "text, expected",
+    [
+        ("2026-03-02T10:00:00+01:00", "2026-03-02T10:00:00+01:00"),
+        ("2026-03-02", "2026-03-02T00:00:00+00:00"),
+        ("1970-01-01T00:00:00Z", "1970-01-01T00:00:00+00:00"),
+        ("9998-12-31T23:59:59", "9998-12-31T23:59:59+00:00"),
+        ("9999-12-31T23:59:59Z", None),
+        ("1969-12-31T23:59:59Z", None),
+        ("0001-01-01T00:00:00+14:00", None),
+        ("2026-13-01", None),
+        ("", None),
+    ],
+)
+def test_a_time_is_read_if_days_can_be_added_to_it(text: str, expected: str | None) -> None:
+    """An ISO time of our age, in UTC without an offset."""
+    found = clock.parse(text)
+    assert (found and found.isoformat()) == expected

@@ -10,7 +10,7 @@ from policysched import clock as clocks
 from policysched import errors, quantity
 from policysched.app import cluster_file
 from policysched.cluster import cache as caches
-from policysched.cluster import objects, pod_shape, storage_objects
+from policysched.cluster import objects, pod_shape, storage_objects, time_text
 
 
 @dataclasses.dataclass(slots=True)
@@ -105,6 +105,8 @@ def _add_node(cluster: OfflineCluster, node: objects.Node, where: str) -> None:
 def _add_pod(cluster: OfflineCluster, pod: objects.Pod, where: str) -> None:
     if pod.is_terminal:
         return
+    if problem := time_text.problem(pod.status.start_time):
+        raise errors.InputError(f"{where}: Pod {pod.key}: status.startTime", problem)
     try:
         info = cluster.shapes.info(pod)
     except quantity.QuantityError as error:

@@ -244,9 +244,8 @@ def params(given: list[str] | tuple[str, ...]) -> dict[str, str]:
 
 def _time(text: str) -> datetime.datetime:
     """Return an ISO time; without an offset it is UTC."""
-    try:
-        time = datetime.datetime.fromisoformat(text)
-    except ValueError:
+    time = clocks.parse(text)
+    if time is None:
         problem = f"`{text}` is no time such as 2026-03-02T10:00:00+01:00"
-        raise argparse.ArgumentTypeError(problem) from None
-    return time if time.tzinfo else time.replace(tzinfo=datetime.UTC)
+        raise argparse.ArgumentTypeError(problem)
+    return time

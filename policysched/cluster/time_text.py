@@ -5,12 +5,22 @@ from __future__ import annotations
 import datetime
 
 
-def seconds(text: str) -> float:
-    """Return an RFC 3339 time in seconds since 1970; -inf for a text that is none."""
+def parse(text: str) -> datetime.datetime | None:
+    """Return an RFC 3339 time; None for a text that is none."""
     try:
         moment = datetime.datetime.fromisoformat(text)
     except ValueError:
-        return float("-inf")
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=datetime.UTC)
-    return moment.timestamp()
+        return None
+    return moment if moment.tzinfo else moment.replace(tzinfo=datetime.UTC)
+
+
+def seconds(text: str) -> float:
+    """Return an RFC 3339 time in seconds since 1970; -inf for a text that is none."""
+    moment = parse(text)
+    return float("-inf") if moment is None else moment.timestamp()
+
+
+def problem(text: str | None) -> str:
+    """Return what is wrong with a time, "" for nothing."""
+    is_time = text is None or parse(text) is not None
+    return "" if is_time else f"`{text}` is not a time such as `2026-01-31T12:00:00Z`"

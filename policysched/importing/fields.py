@@ -73,6 +73,8 @@ class Fields:
             return None
         if not isinstance(value, int) or isinstance(value, bool):
             raise self._wrong(self.at(key), "a whole number")
+        if not -(2**63) <= value < 2**63:
+            raise self._wrong(self.at(key), "a number of at most 64 bits")
         return value
 
     def items(self, key: str) -> list[tuple[plain_yaml.Value, findings.Place]]:

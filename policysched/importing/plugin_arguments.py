@@ -6,7 +6,10 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
-from policysched.importing import fields, findings, plugin_facts
+from policysched import errors
+from policysched.app import plain_yaml
+from policysched.importing import fields, findings, plugin_facts, policy_text
+from policysched.lang import numerals
 
 _KNOWN: dict[str, tuple[str, ...]] = {
     "DefaultPreemption": ("minCandidateNodesPercentage", "minCandidateNodesAbsolute"),
@@ -43,7 +46,7 @@ def read(profile: fields.Fields, version: str) -> dict[str, Given]:
     """Return the arguments by plugin.
 
     Raises:
-        InputError: a field has the wrong type.
+        InputError: a field has the wrong type, or a number that no policy can write.
     """
     found = {}
     for entry in profile.objects("pluginConfig"):
@@ -59,9 +62,23 @@ def read(profile: fields.Fields, version: str) -> dict[str, Given]:
             else dict(args.plain())
         )
         args.finish(_NOT_HERE, _ADVICE)
+        _refuse_long_numbers(value, args.place)
         if value:
             found[name] = Given(name, args.place, _adapted(name, value, version))
     return found
+
+
+def _refuse_long_numbers(value: plain_yaml.Value, place: findings.Place) -> None:
+    """Refuse numbers of more digits than a policy may have."""
+    if isinstance(value, dict | list):
+        items = value.items() if isinstance(value, dict) else enumerate(value)
+        for key, inner in items:
+            _refuse_long_numbers(inner, place.at(key))
+        return
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if is_number and len(policy_text.number_text(value)) > numerals.MAX_DIGITS:
+        problem = f"`{place.name}` has more than {numerals.MAX_DIGITS} digits"
+        raise errors.InputError(f"{place.where}:{place.line}", problem)
 
 
 def as_strategy(given: Given | None) -> dict[str, Any]:

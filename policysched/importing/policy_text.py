@@ -7,6 +7,7 @@ and the whole is proven by the formatter: what it returns parses to these trees.
 from __future__ import annotations
 
 import dataclasses
+import decimal
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, TypeAlias, cast
@@ -292,8 +293,13 @@ def _argument(value: plain_yaml.Value) -> syntax.ArgsValue:
         constant = {None: "null", True: "true", False: "false"}[value]
         return syntax.ArgsScalar(SPAN, keyword(constant))
     if isinstance(value, (int, float)):
-        return syntax.ArgsScalar(SPAN, keyword(str(value)))
+        return syntax.ArgsScalar(SPAN, keyword(number_text(value)))
     return syntax.ArgsScalar(SPAN, _argument_word(value))
+
+
+def number_text(value: float) -> str:
+    """Return a number as the language writes it, without an exponent."""
+    return format(decimal.Decimal(str(value)), "f")
 
 
 def _argument_word(text: str) -> syntax_expr.Value:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 from policysched import quantity
@@ -47,10 +46,7 @@ def _wrong_quantity(amounts: Iterable[wire.Quantity]) -> str:
 
 
 def _wrong_time(times: Iterable[str | None]) -> str:
-    for time in times:
-        if time is not None and math.isinf(time_text.seconds(time)):
-            return f"`{time}` is not a time such as `2026-01-31T12:00:00Z`"
-    return ""
+    return next(filter(None, map(time_text.problem, times)), "")
 
 
 def _replicas(spec: objects.BindingSpec) -> Iterator[int]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import datetime
 import functools
 import os
 import pathlib
@@ -15,6 +14,7 @@ import jsonschema
 import orjson
 
 from policysched import _resources, errors
+from policysched import clock as clocks
 from policysched.app import config_schema, object_lists, plain_yaml
 from policysched.policytests import tolerance
 
@@ -274,14 +274,5 @@ def _number_faults(case: Case) -> Iterator[tuple[int, str]]:
 
 
 def _time_faults(written: str | None, line: int) -> Iterator[tuple[int, str]]:
-    if written is not None and time(written) is None:
+    if written is not None and clocks.parse(written) is None:
         yield line, f"`{written}` is no time such as 2026-03-02T10:00:00+01:00"
-
-
-def time(written: str) -> datetime.datetime | None:
-    """Return a time, in UTC where it has no offset; None where it is none."""
-    try:
-        found = datetime.datetime.fromisoformat(written)
-    except ValueError:
-        return None
-    return found if found.tzinfo else found.replace(tzinfo=datetime.UTC)

@@ -12,6 +12,7 @@ from typing import Any
 
 import orjson
 
+from policysched import clock as clocks
 from policysched.app import (
     cluster_file,
     metrics_file,
@@ -108,7 +109,7 @@ class World:
     def now(self, case: suites.Case) -> datetime.datetime:
         """Return the time of a case."""
         written = case.field("now")
-        return (suites.time(written) if written else None) or _ANY_TIME
+        return (clocks.parse(written) if written else None) or _ANY_TIME
 
     def policy_set(self, case: suites.Case | None = None) -> policies.PolicySet:
         """Return the policies with the params of the file, and of a case over them.

@@ -16,7 +16,14 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from policysched.cluster import disruption_budgets, pod_shape, selectors, snapshot, what_if
+from policysched.cluster import (
+    disruption_budgets,
+    pod_shape,
+    selectors,
+    snapshot,
+    time_text,
+    what_if,
+)
 from policysched.framework import apart, interface, row_answers, status
 from policysched.plugins.kernels import go_sort
 
@@ -257,7 +264,7 @@ def start_time(info: pod_shape.PodInfo) -> datetime.datetime:
 
 @functools.lru_cache(maxsize=65_536)
 def _parsed(text: str) -> datetime.datetime:
-    return datetime.datetime.fromisoformat(text)
+    return time_text.parse(text) or _LATEST
 
 
 def cheapest(candidates: Sequence[Candidate]) -> list[Candidate]:
