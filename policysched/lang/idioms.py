@@ -398,7 +398,7 @@ _EXPRESSIONS = (
     _idiom(rf"({_OPERAND})\s*%\s*({_OPERAND})", r"mod(\1, \2)"),
 )
 _STATEMENTS = (
-    _idiom(r"\b(?:deny|reject|violation|forbid)\s+if\b", "reject when"),
+    _idiom(r"\b(?:deny|violation|forbid)\s+if\b", "reject when"),
     _idiom(r"\bif\s+([^{}:\n]+?)\s*[:{]\s*(?:reject|deny)(?:[ \t]*\})?", r"reject when \1"),
     _idiom(
         r"\b(?:deny|reject|violation|forbid)\s*(?:when|if)?\s*\{\s*([^{}\n]*?)\s*\}",
