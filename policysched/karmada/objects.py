@@ -228,7 +228,7 @@ class Component(WireStruct, frozen=True):
     """`spec.components[]`: one kind of pods of a workload that has several."""
 
     name: str = ""
-    replicas: wire.Int32 = 0
+    replicas: wire.Int64 = 0
     replica_requirements: ReplicaRequirements | None = None
 
 
@@ -236,7 +236,7 @@ class TargetCluster(WireStruct, frozen=True):
     """`spec.clusters[]`: a cluster with its share of the replicas."""
 
     name: str
-    replicas: wire.Int32 = 0
+    replicas: wire.Int64 = 0
 
 
 class GracefulEvictionTask(WireStruct, frozen=True):
@@ -268,7 +268,7 @@ class BindingSpec(WireStruct, frozen=True):
     """`spec` of a ResourceBinding or ClusterResourceBinding."""
 
     resource: ObjectReference = ObjectReference()
-    replicas: wire.Int32 = 0
+    replicas: wire.Int64 = 0
     replica_requirements: ReplicaRequirements | None = None
     components: tuple[Component, ...] = ()
     clusters: tuple[TargetCluster, ...] = ()
