@@ -84,7 +84,10 @@ class World:
 
     def _policy_paths(self) -> Iterator[str]:
         for number, pattern in enumerate(self._suite.get("policies", ())):
-            found = sorted(self._matching(pattern))
+            try:
+                found = sorted(self._matching(pattern))
+            except (OSError, ValueError):  # such as a name that is too long, or holds a NUL
+                found = []
             if not found:
                 line = self._suite.line("policies", number)
                 problem = f"`{pattern}` matches no file beside `{self._suite.path}`"
