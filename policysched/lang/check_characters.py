@@ -50,7 +50,7 @@ def _control(char: str, holder: str, span: source.Span) -> diagnostics.Diagnosti
         span,
         notes=("a terminal would obey it",),
         help="leave it out",
-        fix=diagnostics.Fix((diagnostics.Edit(span, ""),), safe=False),
+        fix=_removal(char, span),
     )
 
 
@@ -61,6 +61,11 @@ def _bidirectional(char: str, holder: str, span: source.Span) -> diagnostics.Dia
         span,
         notes=("text after it may be shown in another order than it is read",),
         help="leave it out",
-        fix=diagnostics.Fix((diagnostics.Edit(span, ""),), safe=False),
+        fix=_removal(char, span),
         severity=diagnostics.Severity.WARNING,
     )
+
+
+def _removal(char: str, span: source.Span) -> diagnostics.Fix:
+    title = f"Remove {characters.describe(char)}"
+    return diagnostics.Fix((diagnostics.Edit(span, ""),), safe=False, title=title)

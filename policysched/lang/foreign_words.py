@@ -61,8 +61,8 @@ WORDS: dict[str, tuple[str, ...]] = {
     # operators of labels
     **dict.fromkeys(("eq", "equals", "equal", "is"), _EQUALS),
     **dict.fromkeys(("ne", "neq", "notequals", "notequal"), ("!=",)),
-    **dict.fromkeys(("ge", "gte"), _AT_LEAST),
-    **dict.fromkeys(("le", "lte"), _AT_MOST),
+    **dict.fromkeys(("ge", "gte", "gteq"), _AT_LEAST),
+    **dict.fromkeys(("le", "lte", "lteq"), _AT_MOST),
     **dict.fromkeys(("gt", "greaterthan"), (">",)),
     **dict.fromkeys(("lt", "lessthan"), ("<",)),
     **dict.fromkeys(("notexists", "notexist", "absent"), _ABSENT),

@@ -46,6 +46,7 @@ class Idiom:
         message: template of a message, or "" for the general one.
         help: template of a help instead of naming what to write.
         code: of the diagnostic.
+        safe: whether what matches has one reading, the rule of `fixes`.
     """
 
     pattern: str
@@ -53,6 +54,7 @@ class Idiom:
     message: str = ""
     help: str = ""
     code: str = "PS001"
+    safe: bool = False
 
     @property
     def regex(self) -> re.Pattern[str]:
@@ -73,8 +75,10 @@ def _idiom(
     message: str = "",
     help: str = "",  # noqa: A002 - as in diagnostics
     code: str = "PS001",
+    *,
+    safe: bool = False,
 ) -> Idiom:
-    return Idiom(pattern, ours, message, help, code)
+    return Idiom(pattern, ours, message, help, code, safe)
 
 
 def _join_words(separator: str) -> Callable[[re.Match[str]], str]:
@@ -101,26 +105,28 @@ def _alternatives(match: re.Match[str]) -> str | None:
     return f" {operator} ({', '.join(values)})"
 
 
-_KEYWORDS = "|".join(
-    sorted(
-        {word for words in syntax_words.KEYWORDS.values() for word in words}, key=len, reverse=True
-    )
-)
+_KEYWORDS = "|".join(sorted(syntax_words.ALL_KEYWORDS, key=len, reverse=True))
+_CLAUSES = "|".join(sorted(syntax_words.CLAUSE_WORDS, key=len, reverse=True))
 
 
 def _known_unit(match: re.Match[str]) -> str | None:
     return foreign_words.UNITS.get(match["unit"].lower())
 
 
-_COMMENTS = (
-    _idiom(rf"({_OPERAND})\s*//\s*(\d[\w.]*)", r"floor(\1 / \2)"),
+_TEXTS = (
     _idiom(r"(?:--|//)[ \t]*(?!\d)([^\n]*)", r"# \1", "comments begin with `#`"),
     _idiom(r"/\*[^*]*\*/[ \t]*", "", "comments begin with `#`"),
     _idiom(r'"""([^"\n]*)"""', r'description "\1"'),
     _idiom(r"^[ \t]*---[ \t]*$", "", "`---` separates no texts: each text is a file or a key"),
     _idiom(r"^[ \t]*- (?=\w)", "", "statements and items need no `-` before them"),
-)
-_TEXTS = (
+    _idiom(
+        rf"\b({_CLAUSES}):[ \t]+",
+        r"\1 ",
+        r"`\1` takes its value without `:`",
+        help="leave `:` out",
+        code="PS003",
+        safe=True,
+    ),
     _idiom(
         rf"\b({_KEYWORDS})\s*([:=])\s*(?![:=])",
         r"\1 ",
@@ -271,6 +277,13 @@ _SELECTORS = (
         ),
     ),
     _idiom(
+        rf"\b(In|in|NotIn|notin)[ \t]+(?!(?:{_KEYWORDS})\b)({_VALUE})"
+        r"(?=\s*$|\s*[)}]|\s+(?:and|or)\b)",
+        r"\1 (\2)",
+        r"`\1` takes its values in parentheses",
+        safe=True,
+    ),
+    _idiom(
         rf"\b(In|in|NotIn|notin|namespaces?)\b(?!\s*namespace)\s*({_LIST})",
         r"\1 (\2)",
         r"`\1` takes its values in parentheses",
@@ -316,6 +329,7 @@ _SELECTORS = (
     ),
 )
 _EXPRESSIONS = (
+    _idiom(rf"({_OPERAND})\s*//\s*(\d[\w.]*)", r"floor(\1 / \2)"),
     _idiom(rf"\b(?:{_OBJECT}(?:spec\.|status\.)?)?priority\b", "priority"),
     _idiom(
         rf"\b{_OBJECT}(?:metadata\.)?name\s*({_EQUALITY})\s*({_VALUE})", r"node(nodeName \2 \3)"
@@ -437,7 +451,6 @@ _STATEMENTS = (
 )
 
 IDIOMS: tuple[Idiom, ...] = (
-    *_COMMENTS,
     *_TEXTS,
     *_NAMES,
     *_SELECTORS,

@@ -16,7 +16,7 @@ from policysched.lang import (
     build_expr,
     diagnostics,
     fault_place,
-    foreign_texts,
+    foreign_comments,
     lark_frontend,
     limits,
     scanner,
@@ -248,7 +248,7 @@ def _statement_at(scan: scanner.Scan, chunk: scanner.Chunk, offset: int) -> tupl
 
 def _spoilt(place: fault_place.FaultPlace) -> tuple[int, int]:
     """Return the stretch to blank: the statement at fault and nothing else."""
-    comment = foreign_texts.comment_stretch(place)
+    comment = foreign_comments.find_stretch(place)
     if comment is not None:
         return comment
     chunk, offset = place.chunk, place.offset

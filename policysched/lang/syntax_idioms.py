@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from policysched.lang import (
     diagnostics,
     fault_place,
+    fixes,
     foreign_words,
     idioms,
     lark_frontend,
@@ -267,5 +268,8 @@ def _diagnostic(place: fault_place.FaultPlace, rewriting: Rewriting) -> diagnost
         return diagnostics.Diagnostic(code, message, span, help=advice)
     ours = " ".join(rewriting.text.split())
     advice = advice or (f"write `{ours}`" if ours else "leave it out")
-    fix = diagnostics.Fix((diagnostics.Edit(span, rewriting.text),), safe=False)
+    if idiom is None:
+        fix = fixes.respelt(span, written, rewriting.text, place.words)
+    else:
+        fix = diagnostics.Fix((diagnostics.Edit(span, rewriting.text),), safe=idiom.safe)
     return diagnostics.Diagnostic(code, message, span, help=advice, fix=fix)

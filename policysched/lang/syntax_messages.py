@@ -10,7 +10,7 @@ from policysched.lang import (
     diagnostics,
     fault_place,
     fixes,
-    foreign_texts,
+    foreign_comments,
     scanner,
     source,
     spelling,
@@ -31,8 +31,7 @@ def describe(place: fault_place.FaultPlace) -> diagnostics.Diagnostic:
     """Return what to say about the place; the first that applies of the messages below."""
     for message in (
         _foreign_character,
-        foreign_texts.comment,
-        foreign_texts.or_equal,
+        foreign_comments.describe,
         _pasted_word,
         syntax_idioms.describe,
         _foreign_sign,
@@ -45,7 +44,6 @@ def describe(place: fault_place.FaultPlace) -> diagnostics.Diagnostic:
         _misspelt,
         _stray_strength,
         _misplaced_statement,
-        _list_without_parentheses,
         _no_operator,
         _no_statement,
     ):
@@ -69,17 +67,20 @@ def _foreign_character(place: fault_place.FaultPlace) -> diagnostics.Diagnostic 
     start, end = characters.word_around(text, place.offset)
     span = place.scan.source.span(place.offset, place.offset + 1)
     ours = characters.to_ascii(text[start:end])
-    fix = None
+    described = characters.describe(text[place.offset])
+    advice, fix = "leave it out, or put it between quotes if it is text", None
     if ours.isascii():
         whole = place.scan.source.span(start, end)
-        fix = diagnostics.Fix((diagnostics.Edit(whole, ours),), safe=False)
-    spoken = f"write `{ours}`" if ours.strip() else "write a space"
+        plain = f"`{ours}`" if ours.strip() else "a space"
+        advice = f"write {plain}"
+        edits = (diagnostics.Edit(whole, ours),)
+        fix = diagnostics.Fix(edits, safe=False, title=f"Replace {described} by {plain}")
     return diagnostics.Diagnostic(
         "PS003",
-        f"{characters.describe(text[place.offset])} is not a character of this language",
+        f"{described} is not a character of this language",
         span,
         notes=("names, words and signs are ASCII; strings and comments hold any text",),
-        help=spoken if fix is not None else "leave it out, or put it between quotes if it is text",
+        help=advice,
         fix=fix,
     )
 
@@ -150,18 +151,10 @@ def _takes(place: fault_place.FaultPlace, sign: scanner.Lexeme) -> bool:
 
 
 def _colon(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
-    """`weight: 5` as in YAML, or `image = nginx:1.25` without quotes."""
+    """`image = nginx:1.25` without quotes."""
     found, before = place.found, place.scan.before(place.offset)
     if found is None or found.text != ":" or before is None or before.kind != "word":
         return None
-    if before.text in syntax_words.CLAUSE_WORDS:
-        return diagnostics.Diagnostic(
-            "PS003",
-            f"`{before.text}` takes its value without `:`",
-            place.span,
-            help="leave it out",
-            fix=_replacement(place.span, "", safe=True),
-        )
     after = place.scan.at(found.end)
     if "_AND" not in place.accepts or after is None or after.start != found.end:
         return None
@@ -335,31 +328,6 @@ def _misplaced_statement(place: fault_place.FaultPlace) -> diagnostics.Diagnosti
         place.span,
         help=f"it belongs in {spelling.alternatives(belongs)}",
     )
-
-
-def _list_without_parentheses(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
-    found = place.found
-    before = place.scan.before(place.offset)
-    if place.accepts != {"LPAR"} or found is None or before is None or found.kind == "sign":
-        return None
-    return diagnostics.Diagnostic(
-        "PS001",
-        f"`{before.text}` takes its values in parentheses",
-        place.span,
-        help=f"write `{before.text} ({found.text})`",
-        fix=_in_parentheses(place, before, found),
-    )
-
-
-def _in_parentheses(
-    place: fault_place.FaultPlace, operator: scanner.Lexeme, found: scanner.Lexeme
-) -> diagnostics.Fix | None:
-    """Return the fix of `key In a`; with a comma behind it may be the first of several."""
-    if operator.text not in syntax_words.LIST_OPERATORS or found.text in syntax_words.ALL_KEYWORDS:
-        return None
-    after = place.scan.at(found.end)
-    is_alone = after is None or after.kind == "word" or after.text in (")", "}")
-    return _replacement(place.span, f"({found.text})", safe=is_alone)
 
 
 def _no_operator(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:

@@ -153,7 +153,6 @@ KEYWORDS: dict[str, tuple[str, ...]] = {
 """Every keyword terminal and the words that it stands for."""
 
 ALL_KEYWORDS = frozenset(word for words in KEYWORDS.values() for word in words)
-LIST_OPERATORS = frozenset({"In", "NotIn", "in", "notIn", "notin"})
 
 OTHER_SIGNS: dict[str, str] = {
     "&&": "and",

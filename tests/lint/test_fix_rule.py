@@ -18,7 +18,7 @@ from tests.lint import cases
 PACKAGE = pathlib.Path(diagnostics.__file__).parents[1]
 ACTION = re.compile(r"(Replace `.+` by `.+`|Insert `.+`|Remove `.+`|Format this text)\Z", re.DOTALL)
 METRIC = "metric m: ratio = `x` node n missing allow missing score 0\n"
-MAKERS = {"Fix", "respelt", "_replacement", "_quotes", "_in_parentheses", "_in_our_words"}
+MAKERS = {"Fix", "respelt", "_replacement", "_quotes", "_replaced", "_moved", "_in_our_words"}
 """Functions that make a fix."""
 
 
@@ -40,12 +40,15 @@ SAFE = {
     "case": (pods("nodeaffinity required a Exists"), "Replace `nodeaffinity` by `nodeAffinity`"),
     "a word of a few": (pods("mode enforced"), "Replace `enforced` by `enforce`"),
     "a taint effect": (pods("tolerate x:NoSchedul"), "Replace `NoSchedul` by `NoSchedule`"),
-    "a list of one": (pods("nodeAffinity required a In b"), "Replace `b` by `(b)`"),
+    "a list of one": (pods("nodeAffinity required a In b"), "Replace `In b` by `In (b)`"),
     "and": (pods("nodeAffinity required a = b && c = d"), "Replace `&&` by `and`"),
     "or": (pods("nodeAffinity required a = b || c = d"), "Replace `||` by `or`"),
     "not": (pods("nodeAffinity required !(a = b)"), "Replace `!` by `not`"),
     "an end mark": (pods("tolerate x;"), "Remove `;`"),
-    "a colon of YAML": (pods("nodeAffinity preferred a = b weight: 5"), "Remove `:`"),
+    "a colon of YAML": (
+        pods("nodeAffinity preferred a = b weight: 5"),
+        "Replace `weight:` by `weight`",
+    ),
     "an image": (
         "policy a {\n  for pods where image = repo:5000/nginx:1.25\n}\n",
         'Replace `repo:5000/nginx:1.25` by `"repo:5000/nginx:1.25"`',
@@ -71,9 +74,9 @@ SAFE = {
 """Every kind of replacement of `check` that has one reading; all of them were read by a person."""
 
 UNSAFE = {
-    "Ge": (pods("nodeAffinity required cores Ge 5"), "Replace `Ge 5` by `Gt 4`"),
-    "Le": (pods("nodeAffinity required cores Le 5"), "Replace `Le 5` by `Lt 6`"),
-    "asc": (pods("score m asc"), "Replace `asc` by `as`"),
+    "Ge": (pods("nodeAffinity required cores Ge 5"), "Replace `Ge` by `>=`"),
+    "Le": (pods("nodeAffinity required cores Le 5"), "Replace `Le` by `<=`"),
+    "asc": (pods("score m asc"), "Replace `asc` by `prefer low`"),
     "a short operator": (pods("nodeAffinity required a exist"), "Replace `exist` by `Exists`"),
     "a word of another place": (
         pods("podAffinity required self namespace (x) topologyKey zone"),
@@ -82,7 +85,7 @@ UNSAFE = {
     "a short unit": ("metric m: ratios = `x` node n\n", "Replace `ratios` by `ratio`"),
     "a comma": (pods("nodeAffinity required a = b, c = d"), "Replace `,` by `and`"),
     "a dangling comma": (pods("nodeAffinity required a = b,\n  tolerate x"), "Remove `,`"),
-    "several values": (pods("nodeAffinity required a In b, c"), "Replace `b` by `(b)`"),
+    "several values": (pods("nodeAffinity required a In b, c"), "Replace `In b, c` by `In (b, c)`"),
     "mixed connectives": (
         pods("nodeAffinity required a = b and c = d or e = f"),
         "Replace `a = b and c = d` by `(a = b and c = d)`",
@@ -119,6 +122,55 @@ UNSAFE = {
     "missing data": (pods("reject when label(x) > 8"), "Insert `missing allow`"),
     "a weight": (pods("nodeAffinity required a Exists weight 5"), "Remove `weight 5`"),
     "a query": ("metric m: ratio = `avg(x)` node n missing allow\n", "Insert `by (n)`"),
+    "a block comment": (
+        "policy a {\n  for pods /* all */\n  tolerate x\n}\n",
+        "Replace `/* all */` by `# all`",
+    ),
+    "a function": (pods("reject when available(cpu) < 2"), "Replace `available` by `free`"),
+    "a function that is a selector": (
+        pods("reject when has(disk)"),
+        "Replace `has(disk)` by `node(disk Exists)`",
+    ),
+    "a control character": (pods('tolerate x\n  owner "a\x07"'), "Remove U+0007 BELL"),
+    "a bidirectional character": (
+        'policy a {\n  for pods\n  tolerate x\n  owner "a\u202e"\n}\n',
+        "Remove U+202E RIGHT-TO-LEFT OVERRIDE",
+    ),
+    "a letter of another alphabet": (
+        pods("nodeAffinity required disk = s\u043elid"),
+        "Replace U+043E CYRILLIC SMALL LETTER O by `solid`",
+    ),
+    "a no-break space": (
+        pods("reject when\u00a0free(cpu) < 2"),
+        "Replace U+00A0 NO-BREAK SPACE by a space",
+    ),
+    "a label": (pods("reject when disk = hdd"), "Replace `disk = hdd` by `node(disk = hdd)`"),
+    "a hyphen": (
+        METRIC.replace(" m:", " cpu_busy:")
+        + "policy a {\n  for pods\n  reject when cpu-busy > 80%\n}\n",
+        "Replace `cpu-busy` by `cpu_busy`",
+    ),
+    "joined values": (
+        pods("nodeAffinity required disk = ssd or nvme"),
+        "Replace `disk = ssd or nvme` by `disk In (ssd, nvme)`",
+    ),
+    "a value of a taint": (
+        pods("tolerate dedicated:web"),
+        "Replace `dedicated:web` by `dedicated=web`",
+    ),
+    "a weight that is too high": (
+        pods("nodeAffinity preferred a Exists weight 500"),
+        "Replace `500` by `100`",
+    ),
+    "names in one value": (
+        pods('nodeAffinity required nodeName = "a, b"'),
+        'Replace `nodeName = "a, b"` by `nodeName In (a, b)`',
+    ),
+    "a name of upper case": (pods("reject when free(cpu) < 2 as Web"), "Replace `Web` by `web`"),
+    "a variable of Grafana": (
+        "metric m: ratio = `rate(x[$__rate_interval])` node n\n",
+        "Replace `$__rate_interval` by `5m`",
+    ),
     "an open block": ("policy a {\n  for pods\n", "Insert `}`"),
 }
 """What `check` suggests: a guess, a choice, or another meaning."""

@@ -1,21 +1,18 @@
-"""Comments and operators of other languages, where the parser cannot go on."""
+"""Comments of other languages at the place of a syntax error."""
 
 from __future__ import annotations
 
 import re
 
-from policysched.lang import diagnostics, fault_place
+from policysched.lang import diagnostics, fault_place, source
 
-_COMMENT = re.compile(r"//|/\*|--|;")
+_DIVISOR = r"[ \t]*[\d.]+[a-zA-Z]*[ \t]*(?:[<>=!+*/)-]|$)"
+"""What follows the sign `//` if it divides, as in Python."""
+_COMMENT = re.compile(rf"//(?!{_DIVISOR})|/\*|--(?!-)|;", re.MULTILINE)
 _BLOCK_END = "*/"
-_OR_EQUAL = {
-    **dict.fromkeys(("Ge", "ge", "GE", "Gte", "gte", "GTE", "gteq"), ("Gt", -1, ">=")),
-    **dict.fromkeys(("Le", "le", "LE", "Lte", "lte", "LTE", "lteq"), ("Lt", 1, "<=")),
-}
-"""Operator -> ours, what it adds to the number, and our sign with the same meaning."""
 
 
-def comment_stretch(place: fault_place.FaultPlace) -> tuple[int, int] | None:
+def find_stretch(place: fault_place.FaultPlace) -> tuple[int, int] | None:
     """Return where a comment of another language begins and ends, if the fault is in one.
 
     The sign may be a part of an expression: `2 // x` begins as a division, `2 -- x y` is a double
@@ -40,9 +37,9 @@ def _end(text: str, start: int, sign: str) -> int:
     return newline if newline >= 0 else len(text)
 
 
-def comment(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
+def describe(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
     """Return what to say of `// comment` and the like."""
-    stretch = comment_stretch(place)
+    stretch = find_stretch(place)
     if stretch is None:
         return None
     text = place.scan.source
@@ -53,35 +50,30 @@ def comment(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
     if written == ";" and not behind.strip():
         return None
     span = text.span(start, start + len(written))
-    is_line = "\n" not in behind and written != "/*"
-    edit = diagnostics.Edit(span, "#")
     return diagnostics.Diagnostic(
         "PS003",
         f"`{written}` does not begin a comment",
         span,
         help="comments begin with `#` and end with the line",
-        fix=diagnostics.Fix((edit,), safe=False) if is_line else None,
+        fix=_moved(text, start, end) if written == "/*" else _replaced(span, "#"),
     )
 
 
-def or_equal(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
-    """Return what to say of `cores Ge 5`: Kubernetes has Gt and Lt alone."""
-    found = place.found
-    if found is None or "GT" not in place.accepts or found.text not in _OR_EQUAL:
+def _moved(text: source.SourceText, start: int, end: int) -> diagnostics.Fix | None:
+    """Return the fix that moves a comment between `/*` and `*/` to the end of its line."""
+    written = text.text[start:end]
+    if "\n" in written or not written.endswith(_BLOCK_END):
         return None
-    ours, step, sign = _OR_EQUAL[found.text]
-    number = place.scan.at(found.end)
-    if number is None or not number.text.isdecimal():
-        helps, fix = f"write `{sign}`", None
-    else:
-        written = f"{ours} {int(number.text) + step}"
-        helps = f"write `{written}`: of whole numbers it is the same as `{sign} {number.text}`"
-        edit = diagnostics.Edit(place.scan.source.span(found.start, number.end), written)
-        fix = diagnostics.Fix((edit,), safe=False)
-    return diagnostics.Diagnostic(
-        "PS001",
-        f"there is no operator `{found.text}`",
-        place.span,
-        help=helps,
-        fix=fix,
+    line_end = _end(text.text, end, "")
+    comment = f"  # {written[2:-2].strip()}"
+    return diagnostics.Fix(
+        (
+            diagnostics.Edit(text.span(start, end), ""),
+            diagnostics.Edit(text.span(line_end, line_end), comment),
+        ),
+        safe=False,
     )
+
+
+def _replaced(span: source.Span, text: str) -> diagnostics.Fix:
+    return diagnostics.Fix((diagnostics.Edit(span, text),), safe=False)
