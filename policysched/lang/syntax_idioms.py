@@ -25,7 +25,7 @@ _MAX_TEXT = 1_000
 """Characters behind the error that patterns and trial readings look at."""
 _MAX_BEFORE = 20_000
 """A statement with more characters before its error is not read again."""
-_KEYWORDS = sorted({word for words in syntax_words.KEYWORDS.values() for word in words})
+_KEYWORDS = sorted(syntax_words.ALL_KEYWORDS)
 _BLOCKS = ("policy", "clusterPolicy", "profile")
 
 
@@ -131,8 +131,8 @@ def _meanings(word: str) -> list[str]:
     """Return what a word may stand for: a keyword in another case, or one of another language."""
     folded = word.lower()
     cased = [each for each in _KEYWORDS if each.lower() == folded and each != word]
-    words = foreign_words.WORDS
-    return list(dict.fromkeys((*cased, *words.get(word, ()), *words.get(folded, ()))))
+    key = word if word in foreign_words.WORDS or word in _KEYWORDS else folded
+    return list(dict.fromkeys((*cased, *foreign_words.WORDS.get(key, ()))))
 
 
 def _begins(words: str) -> bool:
