@@ -54,6 +54,16 @@ def check(checker: Checker, call: syntax_expr.Call, expected: units.Unit | None)
     return _arithmetic(checker, call, expected)
 
 
+_OF_METRICS = {
+    **dict.fromkeys(
+        ("avg", "mean", "average"),
+        "write the metric alone, and `over 5m avg` behind the comparison",
+    ),
+    "absent": "write the metric in a comparison, and `missing reject` behind it",
+}
+"""Function of queries, in lower case -> what rules write for it."""
+
+
 def _unknown_function(found: findings.Findings, call: syntax_expr.Call) -> None:
     """Report a function that there is not, with what a function of another language means here."""
     name = call.function.text
@@ -65,7 +75,7 @@ def _unknown_function(found: findings.Findings, call: syntax_expr.Call) -> None:
         edit = diagnostics.Edit(call.span, template.format(*arguments))
     if edit is None:
         known = (*vocabulary.FUNCTIONS, *vocabulary.STRATEGIES)
-        found.undefined("function", call.function, known)
+        found.undefined("function", call.function, known, instead=_OF_METRICS.get(name.lower(), ""))
         return
     found.error(
         "PS104",

@@ -18,6 +18,7 @@ from policysched.lang import (
     checked,
     checked_expr,
     constants,
+    foreign_words,
     limits,
     metric_windows,
     numerals,
@@ -260,7 +261,8 @@ class ExprChecker:
             "metric, param or let",
             name,
             self.env.names | vocabulary.EXPRESSION_FIELDS.keys(),
-            instead=f"for a label write `{self.env.target or 'node'}({name.text} Exists)` or "
+            instead=foreign_words.LITERALS.get(name.text.lower())
+            or f"for a label write `{self.env.target or 'node'}({name.text} Exists)` or "
             f"`label({name.text})`",
         )
 

@@ -160,7 +160,8 @@ class SelectorChecker:
                 "selector",
                 name,
                 selectors,
-                instead=f"for a label write `{name.text} Exists` or `{name.text} = value`",
+                instead=foreign_words.LITERALS.get(name.text.lower())
+                or f"for a label write `{name.text} Exists` or `{name.text} = value`",
             )
         return None
 

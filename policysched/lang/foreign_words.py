@@ -41,6 +41,7 @@ WORDS: dict[str, tuple[str, ...]] = {
     "match": ("for pods where",),
     "from": ("for",),
     "rank": ("score",),
+    **{name: (f"score {name}",) for name in ("LeastAllocated", "MostAllocated")},
     "prioritize": ("score",),
     "disabled": ("disable",),
     "policy": ("policies",),
@@ -160,6 +161,16 @@ CALLS: dict[str, str] = {
     "sum": "({0} + {1})",
 }
 """Function -> what to write instead of the call, with its arguments."""
+
+LITERALS: dict[str, str] = {
+    **dict.fromkeys(("true", "false"), "conditions are comparisons or selectors: leave it out"),
+    **dict.fromkeys(
+        ("null", "none", "nil"),
+        "a label without value is `DoesNotExist`, a metric without value is decided by "
+        "`missing reject`, a priority that is not set is `0`",
+    ),
+}
+"""Value of other languages, in lower case -> what to write instead of it."""
 
 MISSING: tuple[str, ...] = (
     *("where", "when", "required", "topologyKey", "pods where", "self", "namespace", "prefer"),

@@ -260,7 +260,7 @@ _SELECTORS = (
     ),
     _idiom(rf"\b(?:has|exists|defined)\s+({_KEY})", r"\1 Exists"),
     _idiom(
-        rf"!\s*({_KEY})(?=\s*(?:$|[)\}}]|and\b|or\b))",
+        rf"(?<!\w)!\s*({_KEY})(?=\s*(?:$|[)\}}]|and\b|or\b))",
         r"\1 DoesNotExist",
         "`!` is not a sign of this language",
         code="PS003",
@@ -369,6 +369,12 @@ _EXPRESSIONS = (
     _idiom(
         rf"\b(avg|min|max)_over_time\(\s*({_NAME})\s*\[\s*(\w+)\s*\]\s*\)([^\n]*)",
         r"\2\4 over \3 \1",
+    ),
+    _idiom(
+        rf"\b(i?rate|i?delta|increase|deriv)\(\s*({_NAME})\s*\[[^\[\]\n]*\]\s*\)",
+        r"\2",
+        r"`\1` is a function of queries",
+        help=r"put `\1` into the query of the metric, and write `\2` here",
     ),
     _idiom(rf"\b({_NAME})\s*\[\s*(\d\w*)\s*\]([^()\n]*)", r"\1\3 over \2 avg"),
     _idiom(

@@ -34,6 +34,7 @@ def describe(place: fault_place.FaultPlace) -> diagnostics.Diagnostic:
         foreign_comments.describe,
         _pasted_word,
         syntax_idioms.describe,
+        _mark_behind_word,
         _foreign_sign,
         _colon,
         _comma_for_and,
@@ -137,6 +138,22 @@ def _foreign_sign(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | Non
         place.span,
         help=f"write `{ours}`" if ours else "leave it out: statements need no end mark",
         fix=_replacement(place.span, ours + blank, safe=_takes(place, found)),
+    )
+
+
+def _mark_behind_word(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
+    """`as web!`, which negates nothing."""
+    found, before = place.found, place.scan.before(place.offset)
+    if found is None or found.text != "!" or before is None or before.kind != "word":
+        return None
+    if before.end < found.start:
+        return None
+    return diagnostics.Diagnostic(
+        "PS003",
+        f"`!` is not a character of names: `{before.text}!`",
+        place.span,
+        help="leave it out",
+        fix=_replacement(place.span, "", safe=False),
     )
 
 

@@ -44,6 +44,10 @@ SAFE = {
     "and": (pods("nodeAffinity required a = b && c = d"), "Replace `&&` by `and`"),
     "or": (pods("nodeAffinity required a = b || c = d"), "Replace `||` by `or`"),
     "not": (pods("nodeAffinity required !(a = b)"), "Replace `!` by `not`"),
+    "not in parentheses": (
+        pods("nodeAffinity required (!(a = b))"),
+        "Replace `!` by `not`",
+    ),
     "an end mark": (pods("tolerate x;"), "Remove `;`"),
     "a colon of YAML": (
         pods("nodeAffinity preferred a = b weight: 5"),
@@ -145,6 +149,11 @@ UNSAFE = {
         "Replace U+00A0 NO-BREAK SPACE by a space",
     ),
     "a label": (pods("reject when disk = hdd"), "Replace `disk = hdd` by `node(disk = hdd)`"),
+    "a mark behind a name": (pods("reject when free(cpu) < 2 as web!"), "Remove `!`"),
+    "a rate": (
+        pods("reject when rate(m[5m]) > 1"),
+        "Replace `rate(m[5m])` by `m`",
+    ),
     "a hyphen": (
         METRIC.replace(" m:", " cpu_busy:")
         + "policy a {\n  for pods\n  reject when cpu-busy > 80%\n}\n",
