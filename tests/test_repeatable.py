@@ -18,6 +18,7 @@ FOLDERS = ("tests", "benchmarks")
 
 CHANCE = {
     ("tests/conformance/__main__.py", "random.SystemRandom"): "make conformance prints its seed",
+    ("tests/fuzzing/__main__.py", "secrets.randbelow"): "make fuzz-commands prints its seed",
     ("tests/realcluster/control_plane.py", "secrets.token_urlsafe"): "a token is compared only",
     ("benchmarks/orphans.py", "secrets.token_hex"): "a mark that no other process may have",
 }

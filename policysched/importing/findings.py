@@ -10,11 +10,11 @@ from typing import Any
 from policysched import errors
 from policysched.app import plain_yaml
 
-_CONTROL = re.compile(r"[\x00-\x1f\x7f\x85\u2028\u2029]+")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]+")
 
 
 def one_line(text: str) -> str:
-    """Return a text without line ends and other control characters."""
+    """Return a text on one line, without control characters, also those of the direction."""
     return _CONTROL.sub(" ", text)
 
 

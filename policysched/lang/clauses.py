@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from policysched.lang import (
     activation,
+    characters,
     constants,
     diagnostics,
     findings,
@@ -127,7 +128,7 @@ class ClauseSet:
                 f"a message has up to {MAX_MESSAGE} characters, this has {len(clause.text.text)}",
                 clause.text.span,
             )
-        elif not clause.text.text.isprintable():
+        elif _has_unseen(clause.text.text):
             self.env.found.error(
                 "PS111",
                 "a message has no line ends, tabs and other characters that cannot be seen",
@@ -166,6 +167,11 @@ class ClauseSet:
             )
             return (), timetable.UTC
         return read
+
+
+def _has_unseen(text: str) -> bool:
+    """Return whether a text has characters that cannot be seen, but for those of `PS003`."""
+    return any(not char.isprintable() and not characters.is_control(char) for char in text)
 
 
 def _date_help(text: str) -> str:
