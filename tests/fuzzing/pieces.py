@@ -49,7 +49,10 @@ class Piece:
         found = []
         for number in range(self.inputs):
             case = commands.draw(rng)
-            found.append(Run(case, running.run(case), is_process=False))
+            ending = running.run(case)
+            if ending.problem == running.HANG:  # or the machine stood still
+                ending = running.run(case)
+            found.append(Run(case, ending, is_process=False))
             if number < self.processes:
                 found.append(Run(case, running.run_as_process(case), is_process=True))
         return found

@@ -29,6 +29,7 @@ from tests.fuzzing import cases
 
 LIMIT_SECONDS = 20.0
 """Nothing takes a tenth of it on an idle machine."""
+HANG = "hang"
 _CODES = (errors.EXIT_OK, errors.EXIT_FINDINGS, errors.EXIT_WRONG_INPUT, errors.EXIT_USAGE)
 _ERROR = re.compile(r"^policysched: (?!note: |warning: )", re.MULTILINE)
 _REPORTING = ("check", "lint", "test", "fmt", "migrate", "ast")
@@ -76,7 +77,8 @@ def run(case: cases.Case) -> Ending:
         ):
             code = main.main(case.argv)
     except _TooLongError:
-        problem = f"hang: {_place(traceback.format_exc())}"
+        stderr.write(traceback.format_exc())
+        problem = HANG
     except BaseException as error:  # noqa: BLE001 - whatever escapes is what is looked for
         said = traceback.format_exc()
         stderr.write(said)
@@ -103,7 +105,7 @@ def run_as_process(case: cases.Case) -> Ending:
                 check=False,
             )
         except subprocess.TimeoutExpired:
-            return Ending(None, "", "hang: of a process")
+            return Ending(None, "", HANG)
     said = done.stderr.decode("utf-8", "replace")
     return Ending(done.returncode, said, judge(case, done.returncode, said))
 

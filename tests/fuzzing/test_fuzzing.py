@@ -79,7 +79,7 @@ def _report_twice(_argv: tuple[str, ...]) -> int:
     "ending, problem",
     [
         pytest.param(_fail, "traceback: KeyError at", id="traceback"),
-        pytest.param(_hang, "hang: ", id="hang"),
+        pytest.param(_hang, "hang", id="hang"),
         pytest.param(_report_twice, "exit code 3 with 2 errors", id="two-errors"),
         pytest.param(lambda _: 2, "", id="findings-elsewhere"),
         pytest.param(lambda _: 3, "exit code 3 with 0 errors", id="silent"),
