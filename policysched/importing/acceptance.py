@@ -42,7 +42,8 @@ def keep_accepted(
     """Return the items that make a policy, and warn of what was left out.
 
     Raises:
-        InputError: an error is in none of the items, such as profiles that do not fit together.
+        InputError: a plugin refuses its arguments, or an error is in none of the items, such as
+            profiles that do not fit together.
     """
     kept = list(items)
     while refusals := _find_refusals(kept):
@@ -50,6 +51,15 @@ def keep_accepted(
             _warn(kept[each.item], each, report)
         kept = _without(kept, refusals)
     return kept
+
+
+def _argument_error(item: policy_text.Item, refusal: _Refusal) -> errors.InputError:
+    """Return the error for arguments of a plugin; kube-scheduler would not start with them."""
+    at = item.at
+    if isinstance(item, policy_text.Block) and refusal.statement is not None:
+        at = item.statements[refusal.statement].at or at
+    problem = f"`{at.name}`: {refusal.problem}" if at.path else refusal.problem
+    return errors.InputError(f"{at.where}:{at.line}", problem)
 
 
 def _warn(item: policy_text.Item, refusal: _Refusal, report: findings.Report) -> None:
@@ -167,8 +177,8 @@ def _find_refusals(items: Sequence[policy_text.Item]) -> list[_Refusal]:
     made = policies.make(policy_set, offline.handle_of_nobody())
     if not isinstance(made, list):
         return []
-    located = _Located(items, checker.check([checked]))
-    return [located.refusal_of_fault(each) for each in made]
+    refusal = _Located(items, checker.check([checked])).refusal_of_fault(made[0])
+    raise _argument_error(items[refusal.item], refusal)
 
 
 def _find_unreadable(items: Sequence[policy_text.Item]) -> Iterator[_Refusal]:

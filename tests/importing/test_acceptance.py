@@ -120,18 +120,6 @@ _CASES: dict[str, tuple[dict[str, Any], str, str]] = {
         },
         "schedulerName:", "the profile `a_b`",
     ),
-    "arguments of a plugin": (
-        {
-            "apiVersion": "kubescheduler.config.k8s.io/v1",
-            "kind": "KubeSchedulerConfiguration",
-            "profiles": [
-                {"pluginConfig": [
-                    {"name": "InterPodAffinity", "args": {"hardPodAffinityWeight": 500}}
-                ]}
-            ],
-        },
-        "hardPodAffinityWeight:", "`hardPodAffinityWeight` is 500, but must be from 0 to 100",
-    ),
     "a label of a legacy Policy": (
         {
             "apiVersion": "v1",

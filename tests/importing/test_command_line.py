@@ -164,12 +164,10 @@ def test_a_file_that_holds_a_command_line() -> None:
     assert deciding.body(deciding.convert(text, "command-line"))[1:-1] == PACKED
 
 
-def test_a_weight_that_is_no_number_is_one_warning() -> None:
-    """The plugin keeps its default."""
-    imported = deciding.convert_command("--hard-pod-affinity-symmetric-weight=much")
-    (warning,) = [each for each in deciding.warnings(imported) if "hardPodAffinityWeight" in each]
-    assert "expected `int`, got `str`" in warning
-    assert not any("InterPodAffinity" in line for line in deciding.body(imported))
+def test_a_weight_that_is_no_number_is_one_error() -> None:
+    """Not a traceback."""
+    with pytest.raises(errors.InputError, match="hardPodAffinityWeight"):
+        deciding.convert_command("--hard-pod-affinity-symmetric-weight=much")
 
 
 @pytest.mark.parametrize(

@@ -429,16 +429,12 @@ def test_a_field_that_is_neither_true_nor_false(field: str, name: str) -> None:
         deciding.convert(head + field)
 
 
-def test_an_argument_that_a_plugin_refuses_is_left_out_with_a_warning() -> None:
-    """The warning is at the line of the arguments; the rest of the profile stays."""
-    imported = deciding.convert(
-        _configuration(
-            rest="profiles:\n- pluginConfig:\n  - name: NodeResourcesFit\n"
-            "    args: {scoringStrategy: {type: Best}}\n"
-            "  plugins: {multiPoint: {disabled: [{name: ImageLocality}]}}\n"
-        )
+def test_an_argument_that_a_plugin_refuses_is_an_error_at_its_line() -> None:
+    """kube-scheduler would not start with such a configuration."""
+    text = _configuration(
+        rest="profiles:\n- pluginConfig:\n  - name: NodeResourcesFit\n"
+        "    args: {scoringStrategy: {type: Best}}\n"
     )
-    (warning,) = [each for each in deciding.warnings(imported) if "`Best`" in each]
-    assert warning.startswith("7: `profiles[0].pluginConfig[0].args` of the profile ")
-    assert not any("NodeResourcesFit" in line for line in deciding.body(imported))
-    assert any("ImageLocality" in line for line in deciding.body(imported))
+    where = r"input.yaml:7: `profiles\[0\].pluginConfig\[0\].args`: .*`Best`"
+    with pytest.raises(errors.InputError, match=where):
+        deciding.convert(text)
