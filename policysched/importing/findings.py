@@ -14,7 +14,7 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066
 
 
 def one_line(text: str) -> str:
-    """Return a text on one line, without control characters, also those of the direction."""
+    """Return a text without line ends, control characters and bidirectional ones."""
     return _CONTROL.sub(" ", text)
 
 

@@ -312,6 +312,9 @@ def _converted(text: str) -> importer.Imported | errors.InputError:
 
 @hypothesis.settings(max_examples=60, deadline=None)
 @hypothesis.given(strategies.lists(strategies.one_of(_pods, _legacy), min_size=1, max_size=3))
+@hypothesis.example(
+    [{"kind": "Policy", "apiVersion": "v1", "predicates": [{"name": "\u202e\x9b"}]}]
+)
 def test_odd_manifests_are_imported_or_refused_at_a_line(manifests: list[dict[str, Any]]) -> None:
     """Whatever comes is accepted by the checker; every finding names a line of the input."""
     text = "\n---\n".join(json.dumps(each, indent=1) for each in manifests)
