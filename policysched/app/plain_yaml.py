@@ -226,11 +226,11 @@ class _Builder:
         if anchored is None:
             raise self._error(event, f"there is no anchor `&{event.anchor}` before this alias")
         if anchored.end is None:
-            raise self._error(event, f"the alias `*{event.anchor}` stands within its own value")
+            raise self._error(event, f"the alias `*{event.anchor}` refers to itself")
         try:
             value = self._budget.copy(anchored.value, MAX_DEPTH - len(self._open))
         except yaml_aliases.LimitError as error:
-            raise self._error(event, str(error), "write out what the aliases stand for") from error
+            raise self._error(event, str(error), "replace the aliases by their values") from error
         if self._with_lines:
             self._places.repeat(anchored, self._path)
         self._insert(value)

@@ -57,7 +57,8 @@ def _refuse_unclear(word: str, forms: Sequence[str]) -> None:
         raise errors.UsageError(f"`{word}` is no form of explain; did you mean `{near[0]}`?")
     if not slash:
         raise errors.UsageError(
-            f"`{word}` is no form of explain and names no namespace; write `explain default/{word}`"
+            f"`{word}` is neither a form of explain nor NAMESPACE/NAME; "
+            f"write `explain default/{word}`"
         )
     if kind in _KINDS:
         raise errors.UsageError(

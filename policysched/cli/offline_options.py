@@ -198,7 +198,7 @@ def warn_of_unknown(
         advice = spelling.did_you_mean(unknown[0], known)
         first = f"`{unknown[0]}`" + (f" ({advice})" if advice else "")
         shown = output.names([first, *(f"`{name}`" for name in unknown[1:])])
-        output.warn(f"{metrics.path} names {what}s that do not exist, without effect: {shown}")
+        output.warn(f"{metrics.path} names unknown {what}s, which are ignored: {shown}")
 
 
 def deciders(
@@ -221,7 +221,7 @@ def tell_left_out(decider: offline.Decider) -> None:
         names = ", ".join(f"`{name}` ({count:,})" for name, count in sorted(left_out.items()))
         output.note(
             f"{output.count(left_out.total(), 'pod')} left out, no profile serves their "
-            f"schedulerName: {names}; --scheduler-name says which profile decides all pods"
+            f"schedulerName: {names}; --scheduler-name selects one profile for all pods"
         )
 
 

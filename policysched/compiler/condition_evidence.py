@@ -13,17 +13,15 @@ import numpy as np
 from policysched.cluster import objects, pod_shape, snapshot
 from policysched.compiler import evidence, lowering, node_masks, physical
 from policysched.framework import cycle_state
-from policysched.lang import amounts, checked_expr, checked_selector, units
+from policysched.lang import amounts, checked_expr, checked_selector, comparisons, units
 from policysched.plugins import node_facts
-
-_NEGATED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "=": "!=", "!=": "="}
 
 
 class ConditionEvidence:
-    """Puts into words what a condition read of nodes and of the pod."""
+    """Formats the values of nodes and of the pod that a condition compared."""
 
     def __init__(self, condition: checked_expr.TypedExpr, lower: lowering.Lowering) -> None:
-        """Speak of `condition`; its parts are lowered when they are asked about."""
+        """Take `condition`; its parts are lowered on demand."""
         self._condition = condition
         self._metric_name = lower.metric_name
         self._truth = functools.cache(lower.condition)
@@ -60,12 +58,12 @@ class ConditionEvidence:
                 return
 
     def _comparison(self, compare: checked_expr.Compare, one: physical.OneNode) -> str:
-        comparator: str = compare.comparator
+        comparator = compare.comparator
         if self._truth(compare).at(one) is False:
-            comparator = _NEGATED[comparator]
+            comparator = comparisons.NEGATED[comparator]
         left, right = compare.left, compare.right
         if isinstance(left, checked_expr.Const):
-            left, right, comparator = right, left, evidence.FLIPPED[comparator]
+            left, right, comparator = right, left, comparisons.MIRRORED[comparator]
         leaves = dict.fromkeys((*self._leaves(left, one), *self._leaves(right, one)))
         text = f"{self._side(left, one)} {comparator} {self._side(right, one)}"
         return f"{text} ({', '.join(leaves)})" if leaves else text

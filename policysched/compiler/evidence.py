@@ -16,9 +16,8 @@ import numpy as np
 
 from policysched.cluster import columns, snapshot
 from policysched.compiler import metric_samples, readings
-from policysched.lang import amounts, checked, checked_expr, units
+from policysched.lang import amounts, checked, checked_expr, comparisons, units
 
-FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "!=": "!="}
 _HOLDS = {
     "<": np.less,
     "<=": np.less_equal,
@@ -209,7 +208,7 @@ def _sides(
 ) -> Iterator[tuple[checked_expr.TypedExpr, checked_expr.TypedExpr, str]]:
     if isinstance(expr, checked_expr.Compare):
         yield expr.left, expr.right, expr.comparator
-        yield expr.right, expr.left, FLIPPED[expr.comparator]
+        yield expr.right, expr.left, comparisons.MIRRORED[expr.comparator]
 
 
 def metric_alone(expr: checked_expr.TypedExpr) -> str | None:

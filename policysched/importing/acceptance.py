@@ -17,7 +17,7 @@ from policysched.importing import findings, policy_text
 from policysched.lang import checker, diagnostics, source, syntax
 
 POLICY_NAME = "imported.policy"
-_NO_SCOPE = "its policy is left out, since it would be about other pods"
+_NO_SCOPE = "the policy is left out, since it would select other pods"
 _LEFT_OUT = "it is left out"
 _UNREADABLE = "this cannot be written in the language"
 
@@ -234,7 +234,7 @@ class _Located:
         raise self._unplaced(str(fault))
 
     def _unplaced(self, problem: str) -> errors.InputError:
-        return errors.InputError(self._where, f"what it asks for makes no policy: {problem}")
+        return errors.InputError(self._where, f"cannot be converted to a policy: {problem}")
 
 
 def _unquoted(word: str) -> str:

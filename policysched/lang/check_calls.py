@@ -90,7 +90,7 @@ def misplaced_strategy(found: findings.Findings, name: str, span: source.Span) -
     """Report a resource strategy inside of an expression."""
     found.error(
         "PS108",
-        f"`{name}` stands alone behind `score`",
+        f"`{name}` cannot be part of an expression",
         span,
         help=f"write it as a score of its own: `score {name}(cpu: 1, memory: 1)`",
     )

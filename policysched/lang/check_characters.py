@@ -48,7 +48,7 @@ def _control(char: str, holder: str, span: source.Span) -> diagnostics.Diagnosti
         "PS003",
         f"the {holder} has the control character {characters.describe(char)}",
         span,
-        notes=("a terminal would obey it",),
+        notes=("terminals interpret it",),
         help="leave it out",
         fix=_removal(char, span),
     )
@@ -59,7 +59,7 @@ def _bidirectional(char: str, holder: str, span: source.Span) -> diagnostics.Dia
         "PS807",
         f"the {holder} has the bidirectional control character {characters.describe(char)}",
         span,
-        notes=("text after it may be shown in another order than it is read",),
+        notes=("editors may show the text after it in another order",),
         help="leave it out",
         fix=_removal(char, span),
         severity=diagnostics.Severity.WARNING,

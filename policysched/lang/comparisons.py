@@ -23,6 +23,15 @@ MIRRORED: Mapping[checked_selector.Comparator, checked_selector.Comparator] = {
     ">=": "<=",
 }
 """The sign that says the same with the sides exchanged."""
+NEGATED: Mapping[checked_selector.Comparator, checked_selector.Comparator] = {
+    "=": "!=",
+    "!=": "=",
+    "<": ">=",
+    "<=": ">",
+    ">": "<=",
+    ">=": "<",
+}
+"""The sign that holds if and only if the other does not."""
 
 
 def with_constant(

@@ -26,7 +26,7 @@ def _image(text: str) -> str:
 
 
 def _printable(text: str) -> str:
-    return "" if text.isprintable() else "has a character that cannot be seen"
+    return "" if text.isprintable() else "contains an invisible character"
 
 
 _CHECKS: dict[str, Callable[[str], str]] = {

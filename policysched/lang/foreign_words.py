@@ -73,7 +73,6 @@ WORDS: dict[str, tuple[str, ...]] = {
     "operator": ("",),
     "all": ("",),
     "some": ("",),
-    "every": ("",),
     "the": ("",),
     # items and options of metrics
     **dict.fromkeys(("rule", "def", "class", "ruleset"), _POLICY),
@@ -122,8 +121,8 @@ VALUES: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("wait", "pause"), ("hold",)),
     **dict.fromkeys(("soft", "preferred"), ("ScheduleAnyway",)),
     **dict.fromkeys(("hard", "required", "never"), ("DoNotSchedule",)),
-    **dict.fromkeys(("highest", "max", "more", "most", "desc", "larger", "higher"), ("high",)),
-    **dict.fromkeys(("lowest", "min", "less", "least", "asc", "smaller", "lower"), ("low",)),
+    **dict.fromkeys(("max", "more", "most", "desc", "larger", "higher"), ("high",)),
+    **dict.fromkeys(("min", "less", "least", "asc", "smaller", "lower"), ("low",)),
     **dict.fromkeys(("average", "mean"), ("avg",)),
     **dict.fromkeys(("maximum", "highest"), ("max", "high")),
     **dict.fromkeys(("minimum", "lowest"), ("min", "low")),

@@ -117,7 +117,11 @@ _TEXTS = (
     _idiom(r"(?:--|//)[ \t]*(?!\d)([^\n]*)", r"# \1", "comments begin with `#`"),
     _idiom(r"/\*[^*]*\*/[ \t]*", "", "comments begin with `#`"),
     _idiom(r'"""([^"\n]*)"""', r'description "\1"'),
-    _idiom(r"^[ \t]*---[ \t]*$", "", "`---` separates no texts: each text is a file or a key"),
+    _idiom(
+        r"^[ \t]*---[ \t]*$",
+        "",
+        "`---` is not supported: write each policy text to its own file or key",
+    ),
     _idiom(r"^[ \t]*- (?=\w)", "", "statements and items need no `-` before them"),
     _idiom(
         rf"\b({_CLAUSES}):[ \t]+",
@@ -149,7 +153,7 @@ _TEXTS = (
     _idiom(
         r"\bmetric\s+(\w+)\s*=",
         None,
-        r"the metric `\1` does not say its unit",
+        r"the metric `\1` has no unit",
         "write `metric NAME: UNIT = …`, with one of the units "
         + ", ".join(f"`{unit}`" for unit in vocabulary.METRIC_UNITS),
     ),
@@ -161,7 +165,7 @@ _TEXTS = (
     ),
     _idiom(r"""(?<!\w)[frbu]?'([^'"\n]*)'""", r'"\1"', "`'` does not quote here", code="PS003"),
     _idiom(r'\b[frbu]("[^"\n]*")', r"\1", "a string begins with its quotation mark"),
-    _idiom(rf"`({_KEY})`", r"\1", "names stand without backticks"),
+    _idiom(rf"`({_KEY})`", r"\1", "names take no backticks"),
     _idiom(
         r"\b(?P<word>description|owner)\s*[:=]?\s*(?P<text>[^\s\"'{:=<][^\"\n]*)$",
         _quote,
@@ -189,14 +193,12 @@ _NAMES = (
     ),
     _idiom(r"\b(as)\s+(\w+)\s+(\w+)\s*$", r"\1 \2-\3", "a name is one word"),
     _idiom(r"\b(policy|profile)\s*=?\s*\"([^\"\n]*)\"(?=\s*\{)", r"\1 \2"),
-    _idiom(
-        r"\bpolicy\s+(?P<name>[\w-]+)\s*:\s*$", _braces_opened, "a policy stands between braces"
-    ),
+    _idiom(r"\bpolicy\s+(?P<name>[\w-]+)\s*:\s*$", _braces_opened, "a policy needs braces"),
     _idiom(r"\bpolicy\s+(?P<name>[\w-]+)\s*\([^()\n]*\)\s*\{", _braces_opened),
     _idiom(
         r"\bpolicy\s+(?P<name>[\w-]+)\s+(for\s[^{}\n]*)$",
         r"policy \g<name> { \2 }",
-        "a policy stands between braces",
+        "a policy needs braces",
     ),
     _idiom(
         r"\b(?:policy|profile)\s*(?=\{)",
@@ -213,7 +215,9 @@ _NAMES = (
         "an item begins with a keyword",
     ),
     _idiom(r"^package\s+[\w.]+[ \t]*\n", "", "a text has no package"),
-    _idiom(r"^(?:apiVersion|kind|metadata|spec):[^\n]*\n", "", "a policy text is no manifest"),
+    _idiom(
+        r"^(?:apiVersion|kind|metadata|spec):[^\n]*\n", "", "a policy is not a Kubernetes manifest"
+    ),
     _idiom(r"^variable\s+\"(\w+)\"\s*\{\s*default\s*=\s*([\d.]+%)\s*\}", r"param \1: ratio = \2"),
     _idiom(r"^locals?\s*\{\s*(\w+)\s*=\s*([^{}\n]*?)\s*\}", r"let \1 = \2"),
     _idiom(r"^(?:(?:const|var|default|local)\s+)?(\w+)\s*:?=\s*", r"let \1 = "),
@@ -314,7 +318,7 @@ _SELECTORS = (
     ),
     _idiom(r"\b(?:taint|taints|hasTaint|has_taint)\s*\(([^()\n]*)\)", r"tainted(\1)"),
     _idiom(
-        r"(?<=\()\s*(?=\))", None, "a list has one value at least", "write the values: `(a, b)`"
+        r"(?<=\()\s*(?=\))", None, "a list needs at least one value", "write the values: `(a, b)`"
     ),
     _idiom(
         rf"\bkey:\s*({_KEY}),?\s*operator:\s*(\w+),?\s*values:\s*\[\s*({_LIST})\s*\]", r"\1 \2 (\3)"
@@ -405,7 +409,7 @@ _EXPRESSIONS = (
     _idiom(
         r"(?<=\d)\s+(?=(?:%|[munk]|[KMGTPE]i?|ms|[shdwy])(?:\s|$))",
         "",
-        "a unit stands right behind its number",
+        "a unit follows its number without a blank",
     ),
     _idiom(r"(?<=\d)\s+(?:cores?|cpus?)\b", "", "cores are plain numbers"),
     _idiom(r"\b(\d+)[_,](\d{3})\b", r"\1\2", "digits are not grouped"),

@@ -166,7 +166,7 @@ def _signs(place: fault_place.FaultPlace) -> Iterator[Rewriting]:
 def _message_of_sign(place: fault_place.FaultPlace, sign: scanner.Lexeme, ours: str) -> str:
     before = place.scan.before(sign.start)
     if ours or before is None:
-        return f"`{sign.text}` is not a sign that can stand here"
+        return f"`{sign.text}` is not allowed here"
     return f"`{before.text}` takes its value without `{sign.text}`"
 
 

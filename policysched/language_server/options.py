@@ -49,7 +49,7 @@ def decode(raw: Any) -> Decoded:  # noqa: ANN401 - whatever the client has sent
         raw = raw[NAME]
     if not isinstance(raw, dict):
         is_empty = raw in (None, "", [])
-        return Decoded(Options(), () if is_empty else ("the settings are no object",))
+        return Decoded(Options(), () if is_empty else ("the settings must be an object",))
     sent = {str(key): value for key, value in raw.items() if value not in (None, "", {})}
     given = {key: value for key, value in sent.items() if key not in _OF_CLIENTS}
     fields = {each.encode_name: each.type for each in msgspec.structs.fields(Options)}

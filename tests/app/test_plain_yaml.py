@@ -132,17 +132,17 @@ def test_places_of_what_an_alias_repeats() -> None:
         ),
         pytest.param(
             "x: &x [1, 2, 3, 4, 5, 6, 7, 8, 9]\ny: [" + "*x, " * 10_000 + "*x]\n",
-            "aliases stand for more than 100,000 values (write out what the aliases stand for)",
+            "aliases stand for more than 100,000 values (replace the aliases by their values)",
             id="many",
         ),
         pytest.param(
             f"x: &x {'a' * 1_000_000}\ny: [{'*x, ' * 10}]\n",
-            "aliases stand for more than 100,000 values (write out what the aliases stand for)",
+            "aliases stand for more than 100,000 values (replace the aliases by their values)",
             id="long-text",
         ),
         pytest.param(
             "a0: &a0 [1]\n" + "".join(f"a{n}: &a{n} [*a{n - 1}]\n" for n in range(1, 200)),
-            "aliases nest values deeper than 100 levels (write out what the aliases stand for)",
+            "aliases nest values deeper than 100 levels (replace the aliases by their values)",
             id="deep",
         ),
     ],

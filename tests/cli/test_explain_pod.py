@@ -104,7 +104,7 @@ def test_the_word_pod_may_be_left_out(
         pytest.param(
             ["web"],
             3,
-            "`web` is no form of explain and names no namespace; write `explain default/web`",
+            "`web` is neither a form of explain nor NAMESPACE/NAME; write `explain default/web`",
             id="no namespace",
         ),
         pytest.param(

@@ -113,7 +113,7 @@ def test_each_pod_goes_by_its_own_profile(
     assert placed == {"a": "ssd-1", "b": None, "c": "hdd-1"}
     assert said.err == (
         "policysched: note: 1 pod left out, no profile serves their schedulerName: `other` (1); "
-        "--scheduler-name says which profile decides all pods\n"
+        "--scheduler-name selects one profile for all pods\n"
     )
     everything = _placements(capsys, *argv, "--scheduler-name", "fast")
     assert _nodes(everything) == {"a": "ssd-1", "b": None, "c": None, "d": "ssd-1"}

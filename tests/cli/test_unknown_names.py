@@ -30,7 +30,7 @@ clusterPolicy calm {
 """
 POD = ("explain", "--cluster", "cluster.json", "--metrics", "m.yaml", "pod", "prod/a")
 WARNING = (
-    "policysched: warning: m.yaml names nodes that do not exist, without effect: "
+    "policysched: warning: m.yaml names unknown nodes, which are ignored: "
     "`n11` (did you mean `n1`?), `other`\n"
 )
 
@@ -93,7 +93,7 @@ def test_unknown_clusters_are_named(
     inputs = ("--cluster", "plane.json", "--metrics", "c.yaml", "--policies", "p.policy")
     assert main.main([*argv, *inputs]) == 0
     assert capsys.readouterr().err == (
-        "policysched: warning: c.yaml names clusters that do not exist, without effect: "
+        "policysched: warning: c.yaml names unknown clusters, which are ignored: "
         "`member2` (did you mean `member1`?)\n"
     )
 

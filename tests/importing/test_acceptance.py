@@ -52,7 +52,7 @@ def test_a_pod_with_an_invalid_label_does_not_keep_the_others_out(
     bad, half = err.splitlines()
     assert bad == (
         f"{file}:12: warning: `metadata.labels.app` of the Pod prod/bad: the label value "
-        f"`not valid!` {_VALUE} (its policy is left out, since it would be about other pods)"
+        f"`not valid!` {_VALUE} (the policy is left out, since it would select other pods)"
     )
     assert half == (
         f"{file}:20: warning: `spec.nodeSelector.disk` of the Pod prod/half: the label value "

@@ -466,7 +466,7 @@ def test_a_wrong_setting_costs_no_other_one(raw: dict[str, object], problem: str
 @pytest.mark.parametrize("raw", [[1], "x", 5, {"policysched": 3}])
 def test_settings_that_are_no_object_are_a_warning(raw: object) -> None:
     """Nothing of them can be used, and the server starts as without."""
-    problems = ("the settings are no object",)
+    problems = ("the settings must be an object",)
     assert options.decode(raw) == options.Decoded(options.Options(), problems)
 
 

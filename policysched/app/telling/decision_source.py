@@ -80,7 +80,7 @@ def _file(where: str) -> bytes:
     except OSError as error:
         raise errors.InputError(where, f"cannot be read: {error.strerror}") from error
     except ValueError as error:  # a character that no path has
-        raise errors.InputError(server_urls.quoted(where), "is no path of a file") from error
+        raise errors.InputError(server_urls.quoted(where), "is not a file path") from error
 
 
 def _fetched(where: str, pod: str | None, access: Access) -> bytes:
