@@ -16,6 +16,7 @@ from policysched.lang import foreign_words, syntax_words, vocabulary
 
 _KEY = r'"?[A-Za-z0-9_][\w./-]*"?'
 _VALUE = r"""(?:"[^"\n]*"|'[^'"\n]*'|[\w./-]+)"""
+_QUOTED = r"""(?:"[^"\n]*"|'[^'"\n]*')"""
 _SINGLE_QUOTED = re.compile(r"'([^'\"\n]*)'")
 _LIST = rf"{_VALUE}(?:\s*,\s*{_VALUE})*"
 _NAME = r"[A-Za-z_]\w*"
@@ -269,7 +270,7 @@ _SELECTORS = (
         "`!` is not a sign of this language",
         code="PS003",
     ),
-    _idiom(rf"({_VALUE})\s+in\s+({_NAME})\b", r"\2 = \1"),
+    _idiom(rf"({_QUOTED})\s+in\s+({_NAME})\b", r"\2 = \1"),
     _idiom(
         rf"({_EQUALITY})\s*[(\[{{]\s*({_LIST})\s*[)\]}}]",
         lambda match: f"{'NotIn' if match[1] == '!=' else 'In'} ({match[2]})",
