@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from typing import Any
 
 import hypothesis
 
 pytest_plugins = ["tests.realcluster.fixtures"]
+
+# Commands under test see no settings of the developer: no wishes about colours and widths, no
+# cluster, and no proxy between them and a server of a test.
+_SETTINGS = ("CLICOLOR", "CLICOLOR_FORCE", "COLUMNS", "FORCE_COLOR", "LINES", "NO_COLOR")
+for name in (*_SETTINGS, "KUBECONFIG", "KUBERNETES_SERVICE_HOST"):
+    os.environ.pop(name, None)
+_direct = os.environ.get("no_proxy") or os.environ.get("NO_PROXY")
+os.environ["no_proxy"] = ",".join(filter(None, (_direct, "127.0.0.1", "localhost")))
 
 # A shell makes what it starts in the background deaf to Ctrl-C, and what that starts, too. Tests
 # press it.
