@@ -4,10 +4,11 @@ import pathlib
 import random
 import sys
 import time
+import types
+from collections.abc import Callable
 
 import pytest
 
-from policysched.cli import main
 from tests.fuzzing import __main__ as program
 from tests.fuzzing import cases, commands, full_objects, mutation, running, shrinking
 
@@ -70,6 +71,13 @@ def _hang(_argv: tuple[str, ...]) -> int:
     return 0
 
 
+def _let_commands_end(
+    monkeypatch: pytest.MonkeyPatch, ending: Callable[[tuple[str, ...]], int]
+) -> None:
+    """Replace the commands that are run; those that print the seeds of inputs stay."""
+    monkeypatch.setattr(running, "main", types.SimpleNamespace(main=ending))
+
+
 def _report_twice(_argv: tuple[str, ...]) -> int:
     sys.stderr.write("policysched: one\npolicysched: two\n")
     return 3
@@ -88,10 +96,10 @@ def _report_twice(_argv: tuple[str, ...]) -> int:
     ],
 )
 def test_a_bad_ending_is_noticed(
-    ending: object, problem: str, monkeypatch: pytest.MonkeyPatch
+    ending: Callable[[tuple[str, ...]], int], problem: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Tracebacks, hangs, other exit codes, and none or several errors."""
-    monkeypatch.setattr(main, "main", ending)
+    _let_commands_end(monkeypatch, ending)
     monkeypatch.setattr(running, "LIMIT_SECONDS", 0.05)
     found = running.run(CASE).problem
     assert found.startswith(problem)
@@ -123,12 +131,12 @@ def test_the_program_counts_and_tells_its_seed(
 ) -> None:
     """Exit code 0 without defects; 1 with one, which is kept and can be replayed."""
     monkeypatch.setattr(program, "FAILURES", tmp_path / "failures")
-    monkeypatch.setattr(main, "main", lambda _: 0)
+    _let_commands_end(monkeypatch, lambda _: 0)
     assert program.main(["--inputs", "20", "--seed", "4"]) == 0
     told = capsys.readouterr().out
     assert told.startswith("seed 4\n")
     assert "20 runs" in told
-    monkeypatch.setattr(main, "main", _fail)
+    _let_commands_end(monkeypatch, _fail)
     assert program.main(["--inputs", "3", "--seed", "4"]) == 1
     (kept,) = (tmp_path / "failures").iterdir()
     assert "traceback: KeyError" in capsys.readouterr().out
