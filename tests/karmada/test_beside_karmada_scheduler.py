@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from policysched import clock as clocks
 from tests import seeds
 from tests.karmada import cases, twins
 from tests.realcluster import api_client, karmada, process
@@ -240,6 +241,8 @@ def _reschedule(scene: _Scene) -> None:
         for path in paths
     ]
     asked = max(scheduled) + datetime.timedelta(seconds=1)
+    # A decision of an earlier second than the one asked for would not answer it.
+    scene.alike(lambda _: clocks.SystemClock().now() >= asked)
     scene.patch("dynamic", {"rescheduleTriggeredAt": asked.strftime("%Y-%m-%dT%H:%M:%SZ")})
     scene.alike(lambda told: _where(told, "dynamic") != {} and _is_rescheduled(scene, paths, asked))
 
