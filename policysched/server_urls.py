@@ -6,6 +6,8 @@ import ipaddress
 import re
 import urllib.parse
 
+from policysched import control_characters
+
 _HOST_NAME = re.compile(r"[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*\.?")
 _USER = re.compile(r"//[^/]*@")
 _SCHEMES = frozenset({"http", "https"})
@@ -30,8 +32,7 @@ def split(url: str) -> urllib.parse.SplitResult | None:
 def quoted(url: str) -> str:
     """Return a URL for a message: in backticks, without a password and control characters."""
     without_user = _USER.sub("//(hidden)@", url)
-    shown = (c if c.isprintable() else c.encode("unicode_escape").decode() for c in without_user)
-    return f"`{''.join(shown)}`"
+    return f"`{control_characters.escape_unprintable(without_user)}`"
 
 
 def _is_host(parts: urllib.parse.SplitResult) -> bool:

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from policysched import errors, server_urls
+from policysched import control_characters, errors, server_urls
 from policysched.app import config, config_plugins, config_schema, http_server, plain_yaml
 from policysched.app import election as elections
 from policysched.promapi import settings
@@ -33,7 +33,7 @@ def find(document: plain_yaml.Document) -> list[Fault]:
 
 def _on_a_line(text: str) -> str:
     """Return a text without what would break a line of a log, and cut; keys may be anything."""
-    plain = "".join(sign if sign.isprintable() else ascii(sign)[1:-1] for sign in text)
+    plain = control_characters.escape_unprintable(text)
     return plain if len(plain) <= _MAX_CHARACTERS else f"{plain[:_MAX_CHARACTERS]}…"
 
 

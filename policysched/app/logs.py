@@ -13,7 +13,8 @@ import types
 from typing import Literal, TextIO, TypeAlias
 
 from policysched import clock as clocks
-from policysched.app import control_characters, redaction
+from policysched import control_characters
+from policysched.app import redaction
 
 LEVELS = ("debug", "info", "warning", "error")
 Form: TypeAlias = Literal["text", "json"]

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TextIO
 
-from policysched.app import control_characters
+from policysched import control_characters
 from policysched.cli import folding, program, styles, tables, terminal
 
 HUMAN = "human"

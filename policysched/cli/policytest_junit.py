@@ -6,6 +6,7 @@ import itertools
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
+from policysched import control_characters
 from policysched.cli import policytest_text, styles
 
 if TYPE_CHECKING:
@@ -64,5 +65,4 @@ def _add(case: ElementTree.Element, kind: str, message: str, text: str) -> None:
 
 def _clean(text: str) -> str:
     """Return a text without signs that XML cannot have."""
-    text = styles.without_marks(text)
-    return "".join(sign if sign.isprintable() or sign == "\n" else "\ufffd" for sign in text)
+    return control_characters.replace_for_xml(styles.without_marks(text))

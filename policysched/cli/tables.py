@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from policysched.app import control_characters
+from policysched import control_characters
 from policysched.cli import folding, styles
 
 _GAP = "  "

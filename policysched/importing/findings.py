@@ -4,18 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import enum
-import re
 from typing import Any
 
-from policysched import errors
+from policysched import control_characters, errors
 from policysched.app import plain_yaml
-
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]+")
-
-
-def one_line(text: str) -> str:
-    """Return a text without line ends, control characters and bidirectional ones."""
-    return _CONTROL.sub(" ", text)
 
 
 class Severity(enum.StrEnum):
@@ -131,4 +123,5 @@ class Report:
         return any(each.severity is Severity.WARNING for each in self._found)
 
     def _add(self, severity: Severity, at: Place, problem: str, advice: str) -> None:
-        self._found[Finding(severity, at.where, at.line, one_line(problem), advice)] = None
+        text = control_characters.blank_line(problem)
+        self._found[Finding(severity, at.where, at.line, text, advice)] = None

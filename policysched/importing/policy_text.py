@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, TypeAlias, cast
 
+from policysched import control_characters
 from policysched.app import plain_yaml
 from policysched.importing import findings
 from policysched.lang import (
@@ -54,7 +55,7 @@ def keyword(text: str) -> syntax_expr.Value:
 
 def string(text: str) -> syntax_expr.Value:
     """Return a text between quotes."""
-    return syntax_expr.Value(SPAN, findings.one_line(text), quoted=True)
+    return syntax_expr.Value(SPAN, control_characters.blank_line(text), quoted=True)
 
 
 def numeral(text: object) -> syntax_expr.Numeral:
@@ -237,7 +238,7 @@ def _tree(item: Item) -> syntax.Item:
 
 
 def _comment(text: str) -> str:
-    return f"# {findings.one_line(text)}".rstrip()
+    return f"# {control_characters.blank_line(text)}".rstrip()
 
 
 def _item_lines(item: Item) -> list[str]:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
+
+from policysched import control_characters
 
 _LOOKALIKES = str.maketrans(
     {
@@ -35,10 +38,7 @@ _LOOKALIKES = str.maketrans(
         **dict.fromkeys("\u200b\u200c\u200d\u2060\ufeff\u00ad", ""),
     }
 )
-_BIDIRECTIONAL = frozenset(
-    "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
-)
-_LINE_CONTROLS = frozenset("\t\n\r")
+_UNSEEN = re.compile(f"[{control_characters.CONTROL}{control_characters.BIDIRECTIONAL}]")
 
 
 def describe(char: str) -> str:
@@ -50,8 +50,7 @@ def describe(char: str) -> str:
 def to_ascii(text: str) -> str:
     """Return a text with ASCII for what looks like it; other characters stay."""
     plain = unicodedata.normalize("NFKC", text.translate(_LOOKALIKES))
-    shown = (char for char in plain if not is_control(char) and not is_bidirectional(char))
-    return "".join(" " if char.isspace() else char for char in shown)
+    return "".join(" " if char.isspace() else char for char in _UNSEEN.sub("", plain))
 
 
 def word_around(text: str, offset: int) -> tuple[int, int]:
@@ -68,16 +67,6 @@ def word_around(text: str, offset: int) -> tuple[int, int]:
 
 def _ends_word(char: str) -> bool:
     return char.isspace() or char in '"`#'
-
-
-def is_control(char: str) -> bool:
-    """Say whether a character steers a terminal; line ends and tabs of a text do not count."""
-    return unicodedata.category(char) == "Cc" and char not in _LINE_CONTROLS
-
-
-def is_bidirectional(char: str) -> bool:
-    """Say whether a character changes the direction in which the text around it is shown."""
-    return char in _BIDIRECTIONAL
 
 
 _CONTROL_NAMES = {

@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from policysched import control_characters
 from policysched.lang import characters, diagnostics, findings, limits, scanner, source
 
-_SUSPECT = re.compile(
-    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]"
-)
+_SUSPECT = re.compile(f"[{control_characters.CONTROL}{control_characters.BIDIRECTIONAL}]")
 _HOLDERS = ("comment", "string", "promql")
 
 
@@ -25,7 +24,7 @@ def check(text: source.SourceText, found: findings.Findings) -> None:
             continue
         lines.add(line)
         char = text.text[start]
-        report = _control if characters.is_control(char) else _bidirectional
+        report = _control if control_characters.is_control(char) else _bidirectional
         found.add(report(char, holder, text.span(start, start + 1)))
 
 

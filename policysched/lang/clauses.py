@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeVar
 
+from policysched import control_characters
 from policysched.lang import (
     activation,
-    characters,
     constants,
     diagnostics,
     findings,
@@ -171,7 +171,7 @@ class ClauseSet:
 
 def _has_unseen(text: str) -> bool:
     """Return whether a text has characters that cannot be seen, but for those of `PS003`."""
-    return any(not char.isprintable() and not characters.is_control(char) for char in text)
+    return any(not char.isprintable() and not control_characters.is_control(char) for char in text)
 
 
 def _date_help(text: str) -> str:

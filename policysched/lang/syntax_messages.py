@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from policysched import control_characters
 from policysched.lang import (
     characters,
     clauses,
@@ -63,7 +64,7 @@ def _foreign_character(place: fault_place.FaultPlace) -> diagnostics.Diagnostic 
     text = place.scan.source.text
     if place.offset >= place.chunk.end:
         return None
-    if text[place.offset].isascii() and not characters.is_control(text[place.offset]):
+    if text[place.offset].isascii() and not control_characters.is_control(text[place.offset]):
         return None
     start, end = characters.word_around(text, place.offset)
     span = place.scan.source.span(place.offset, place.offset + 1)

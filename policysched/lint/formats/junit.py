@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from xml.sax import saxutils
 
+from policysched import control_characters
 from policysched.lang import diagnostics
 from policysched.lint import linter
 from policysched.lint.formats import places
-
-_UNSAYABLE = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""Characters that XML 1.0 has no way to write."""
 
 
 def render(report: linter.Report) -> str:
@@ -41,7 +38,9 @@ def _suite(file: str, cases: list[str]) -> str:
 def _case(finding: diagnostics.Diagnostic, place: places.Place) -> str:
     name = f"{finding.code} {place.line}:{place.column}"
     lines = [finding.message, *finding.notes, finding.help]
-    text = saxutils.escape(_sayable("\n".join(line for line in lines if line)))
+    text = saxutils.escape(
+        control_characters.replace_for_xml("\n".join(line for line in lines if line))
+    )
     return (
         f"<testcase name={_quoted(name)} classname={_quoted(place.file)}>"
         f"<failure type={_quoted(str(finding.severity))} message={_quoted(finding.message)}>"
@@ -50,8 +49,4 @@ def _case(finding: diagnostics.Diagnostic, place: places.Place) -> str:
 
 
 def _quoted(text: str) -> str:
-    return saxutils.quoteattr(_sayable(text))
-
-
-def _sayable(text: str) -> str:
-    return _UNSAYABLE.sub("\N{REPLACEMENT CHARACTER}", text)
+    return saxutils.quoteattr(control_characters.replace_for_xml(text))

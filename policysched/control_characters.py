@@ -1,0 +1,62 @@
+"""Control and bidirectional characters, which a reader does not see as they are.
+
+Names, messages and policies come from others. Raw, such a character could end a line, move the
+cursor, set the title of a terminal or turn the direction of text.
+"""
+
+from __future__ import annotations
+
+import re
+
+CONTROL = "\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f"
+"""Ranges for a set of a regular expression: what steers a terminal, but no line end and no tab."""
+BIDIRECTIONAL = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
+"""Ranges for a set of a regular expression: what turns the direction of the text around it."""
+
+_IS_CONTROL = re.compile(f"[{CONTROL}]")
+_IN_TEXT = re.compile(f"[{CONTROL}{BIDIRECTIONAL}\r\u2028\u2029]")
+_IN_LINE = re.compile(f"[{CONTROL}{BIDIRECTIONAL}\r\u2028\u2029\t\n]")
+_RUN_IN_LINE = re.compile(f"{_IN_LINE.pattern}+")
+_NOT_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""Characters that XML 1.0 cannot write."""
+_SHORT = {"\t": "\\t", "\n": "\\n", "\r": "\\r"}
+
+
+def is_control(character: str) -> bool:
+    """Return whether a character steers a terminal; line ends and tabs of a text do not count."""
+    return _IS_CONTROL.match(character) is not None
+
+
+def escape(text: str) -> str:
+    r"""Return a text of several lines with control characters as `\u001b`.
+
+    Line ends and tabs stay. JSON has the same notation, so a JSON text keeps its meaning.
+    """
+    if text.isprintable():  # a tenth of the time, for much JSON on one line
+        return text
+    return _IN_TEXT.sub(_notation, text)
+
+
+def escape_line(text: str) -> str:
+    """Return a text on one line: `escape`, of line ends and tabs as well."""
+    return _IN_LINE.sub(_notation, text)
+
+
+def escape_unprintable(text: str) -> str:
+    r"""Return a text on one line with all that cannot be seen in Python's notation: `\x1b`."""
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+
+
+def blank_line(text: str) -> str:
+    """Return a text on one line: a blank for each run of what `escape_line` writes out."""
+    return _RUN_IN_LINE.sub(" ", text)
+
+
+def replace_for_xml(text: str) -> str:
+    """Return a text with U+FFFD for each character that XML cannot write."""
+    return _NOT_XML.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+def _notation(match: re.Match[str]) -> str:
+    character = match[0]
+    return _SHORT.get(character) or f"\\u{ord(character):04x}"
