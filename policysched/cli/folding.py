@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterator
 
+from policysched import display_width
 from policysched.cli import styles
 
-_WIDE = ("W", "F")
 _PIECE = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[^A-Z/.,:;=_-]*[/.,:;=_-]*")
 _START = re.compile(r" *(?:- )?")
 _HANGING = 2
@@ -16,15 +15,7 @@ _HANGING = 2
 
 def columns(text: str) -> int:
     """Return how many columns of a terminal a text takes."""
-    if text.isascii():
-        return len(text)
-    return sum(_width(character) for character in styles.without_marks(text))
-
-
-def _width(character: str) -> int:
-    if unicodedata.combining(character):
-        return 0
-    return 2 if unicodedata.east_asian_width(character) in _WIDE else 1
+    return display_width.columns(styles.without_marks(text))
 
 
 def fold_text(text: str, room: int) -> str:

@@ -13,13 +13,11 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from policysched import display_width
 from policysched.lang import diagnostics, source
 
-_WIDE = ("W", "F")
 _UNSEEN = ("Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp")
 """Unicode categories of what is no character to look at; some end lines or turn their direction."""
-_WITHOUT_WIDTH = ("Mn", "Me")
-"""Unicode categories of what is drawn over the character before it."""
 _MAX_SNIPPET = 160
 """Longest part of a source line that is shown; more would wrap and misplace the caret."""
 
@@ -87,8 +85,12 @@ def _snippet(text: source.SourceText, mark: diagnostics.Label, sign: str, width:
     shown = visible(line[cut : cut + _MAX_SNIPPET])
     before = visible(line[cut:start])
     under = visible(line[start : min(end, cut + _MAX_SNIPPET)])
-    padding = "".join("\t" if char == "\t" else " " * _columns(char) for char in before)
-    carets = "".join("\t" if char == "\t" else sign * _columns(char) for char in under.rstrip("\t"))
+    padding = "".join(
+        "\t" if char == "\t" else " " * display_width.columns(char) for char in before
+    )
+    carets = "".join(
+        "\t" if char == "\t" else sign * display_width.columns(char) for char in under.rstrip("\t")
+    )
     label = f" {visible(mark.text)}" if mark.text else ""
     return [
         f"{text.place(mark.span.start)[1]:>{width}} | {shown}".rstrip(),
@@ -101,12 +103,6 @@ def visible(text: str) -> str:
     return "".join(
         char if char == "\t" or unicodedata.category(char) not in _UNSEEN else "�" for char in text
     )
-
-
-def _columns(char: str) -> int:
-    if unicodedata.category(char) in _WITHOUT_WIDTH:
-        return 0
-    return 2 if unicodedata.east_asian_width(char) in _WIDE else 1
 
 
 def summary(findings: Sequence[diagnostics.Diagnostic]) -> str:

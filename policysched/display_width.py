@@ -1,0 +1,21 @@
+"""How many columns of a terminal a text takes."""
+
+from __future__ import annotations
+
+import unicodedata
+
+_WIDE = ("W", "F")
+"""East Asian widths of what takes two columns."""
+_WITHOUT_WIDTH = ("Mn", "Me")
+"""Categories of what is drawn over the character before it."""
+
+
+def columns(text: str) -> int:
+    """Return the columns of a text without control characters."""
+    return len(text) if text.isascii() else sum(map(_columns_of_character, text))
+
+
+def _columns_of_character(character: str) -> int:
+    if unicodedata.category(character) in _WITHOUT_WIDTH:
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in _WIDE else 1
