@@ -10,8 +10,7 @@ import functools
 import re
 from fractions import Fraction
 
-INT64_MAX = 2**63 - 1
-INT64_MIN = -(2**63)
+from policysched import int64
 
 _SUFFIX_FACTORS: dict[str, Fraction] = {
     "n": Fraction(1, 10**9),
@@ -73,4 +72,4 @@ def _round_up(number: Fraction) -> int:
     away_from_zero = -(-number.numerator // number.denominator)
     if number < 0:
         away_from_zero = number.numerator // number.denominator
-    return max(INT64_MIN, min(INT64_MAX, away_from_zero))
+    return max(int64.MIN, min(int64.MAX, away_from_zero))

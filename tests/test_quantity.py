@@ -8,7 +8,7 @@ import hypothesis
 import pytest
 from hypothesis import strategies
 
-from policysched import quantity
+from policysched import int64, quantity
 
 
 @pytest.mark.parametrize(
@@ -27,10 +27,10 @@ from policysched import quantity
         ("5.", 5, 5000),
         ("1e3", 1000, 1_000_000),
         ("12E-1", 2, 1200),
-        ("1E", 10**18, quantity.INT64_MAX),
+        ("1E", 10**18, int64.MAX),
         ("-1.5", -2, -1500),
         ("+2", 2, 2000),
-        ("9223372036854775808", quantity.INT64_MAX, quantity.INT64_MAX),
+        ("9223372036854775808", int64.MAX, int64.MAX),
         (2, 2, 2000),
         (0.1, 1, 100),
     ],
@@ -59,4 +59,4 @@ def test_value_is_the_smallest_integer_not_below(number: int, suffix: str) -> No
     """Rounding up never loses more than one unit."""
     exact = quantity.parse(f"{number}{suffix}")
     rounded = quantity.value(f"{number}{suffix}")
-    assert rounded == quantity.INT64_MAX or exact <= rounded < exact + Fraction(1)
+    assert rounded == int64.MAX or exact <= rounded < exact + Fraction(1)

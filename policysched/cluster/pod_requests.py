@@ -16,7 +16,7 @@ import functools
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TypeAlias
 
-from policysched import quantity
+from policysched import int64, quantity
 from policysched.cluster import objects
 
 CPU = "cpu"
@@ -266,7 +266,7 @@ def _nano(text: str) -> int:
 
 def _rounded(amounts: Amounts) -> Amounts:
     return {
-        name: min(quantity.INT64_MAX, -(-value // (_NANO_OF_MILLI if name == CPU else _NANO)))
+        name: min(int64.MAX, -(-value // (_NANO_OF_MILLI if name == CPU else _NANO)))
         for name, value in amounts.items()
         if name in _NATIVE or is_scalar_resource(name)
     }

@@ -13,13 +13,12 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
+from policysched import int64
 from policysched.cluster import objects
 
 NODE_OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt")
 FIELD_OPERATORS = ("In", "NotIn")
 _POD_OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist")
-_INTEGER = re.compile(r"[+-]?[0-9]+")
-_INT64_LIMIT = 2**63
 _MAX_VALUE_BYTES = 63
 _VALUE = re.compile(r"(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?")
 _NO_VALUE = (
@@ -27,13 +26,6 @@ _NO_VALUE = (
     "and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or "
     f"'12345', regex used for validation is '{_VALUE.pattern}')"
 )
-
-
-def is_int64(text: str) -> bool:
-    """Return whether Go's `strconv.ParseInt(s, 10, 64)` reads the text."""
-    if not text.isascii() or _INTEGER.fullmatch(text) is None:
-        return False
-    return -_INT64_LIMIT <= int(text) < _INT64_LIMIT
 
 
 def of_requirement(requirement: objects.SelectorRequirement, where: str = "") -> list[str]:
@@ -98,7 +90,7 @@ def _of_count(operator: str, values: Sequence[str], path: str) -> Iterator[str]:
                 detail = "for 'Gt', 'Lt' operators, exactly one value is required"
                 yield _invalid(path, values, detail)
             for i, value in enumerate(values):
-                if not is_int64(value):
+                if int64.parse(value) is None:
                     detail = "for 'Gt', 'Lt' operators, the value must be an integer"
                     yield _invalid(f"{path}[{i}]", value, detail)
         case _:

@@ -11,6 +11,7 @@ import dataclasses
 import enum
 from collections.abc import Iterable, Mapping
 
+from policysched import int64
 from policysched.cluster import objects, selector_errors
 
 
@@ -23,11 +24,6 @@ class Operator(enum.StrEnum):
     DOES_NOT_EXIST = "DoesNotExist"
     GT = "Gt"
     LT = "Lt"
-
-
-def parse_int64(text: str) -> int | None:
-    """Return the integer a label value spells, or None (Go's `strconv.ParseInt(s, 10, 64)`)."""
-    return int(text) if selector_errors.is_int64(text) else None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -53,7 +49,7 @@ class Requirement:
                 return value is not None and self._compares(value)
 
     def _compares(self, value: str) -> bool:
-        actual = parse_int64(value)
+        actual = int64.parse(value)
         wanted = self.threshold
         if actual is None or wanted is None:
             return False
@@ -64,7 +60,7 @@ class Requirement:
         """The integer that Gt and Lt compare with; None when there is not exactly one."""
         if len(self.values) != 1:
             return None
-        return parse_int64(next(iter(self.values)))
+        return int64.parse(next(iter(self.values)))
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from typing import Protocol, assert_never
 
 import numpy as np
 
+from policysched import int64
 from policysched.cluster import (
     cluster_fields,
     columns,
@@ -179,8 +180,8 @@ def taint_matches(pattern: checked_selector.TaintPattern, taint: objects.Taint) 
         case "Equal":
             return taint.value == pattern.value
         case "Gt" | "Lt":
-            actual = selectors.parse_int64(taint.value)
-            wanted = selectors.parse_int64(pattern.value)
+            actual = int64.parse(taint.value)
+            wanted = int64.parse(pattern.value)
             if actual is None or wanted is None:
                 return False
             return actual > wanted if pattern.operator == "Gt" else actual < wanted

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TypeVar
 
+from policysched import int64
 from policysched.app import plain_yaml
 from policysched.importing import findings
 
@@ -73,7 +74,7 @@ class Fields:
             return None
         if not isinstance(value, int) or isinstance(value, bool):
             raise self._wrong(self.at(key), "a whole number")
-        if not -(2**63) <= value < 2**63:
+        if not int64.fits(value):
             raise self._wrong(self.at(key), "a number of at most 64 bits")
         return value
 

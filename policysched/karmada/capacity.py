@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 import msgspec
 
-from policysched import quantity
+from policysched import int64, quantity
 from policysched.karmada import estimates, objects
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ def available(summary: objects.ResourceSummary, resource: str) -> Fraction | Non
 
 
 def _of_summary(summary: objects.ResourceSummary, request: objects.ResourceList) -> int:
-    room = quantity.INT64_MAX
+    room = int64.MAX
     for resource, asked in request.items():
         if quantity.value(asked) <= 0:
             continue

@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable
 from typing import Any, cast
 
+from policysched import int64
 from policysched.lang import (
     checked_selector,
     constants,
@@ -31,7 +32,6 @@ from policysched.lang import (
 )
 
 _WHOLE = re.compile(r"-?[0-9]+\Z")
-_INT64_MIN, _INT64_MAX = -(2**63), 2**63 - 1
 _COMPARATORS: dict[str, checked_selector.Comparator] = {
     "=": "=",
     "!=": "!=",
@@ -270,7 +270,7 @@ class SelectorChecker:
         number = self._whole(requirement.values[0], requirement.operator)
         if number is None:
             return operator, None
-        if not _INT64_MIN <= number + shift <= _INT64_MAX:
+        if not int64.fits(number + shift):
             return operator, None
         return operator, str(number + shift)
 
@@ -371,8 +371,8 @@ def report_resource(env: constants.Environment, name: syntax_expr.Value, problem
 
 def whole_number(env: constants.Environment, value: syntax_expr.Value, operator: str) -> int | None:
     """Return the int64 that Gt, Lt and their signs compare with; None if that was reported."""
-    if _WHOLE.match(value.text) and _INT64_MIN <= int(value.text[:20]) <= _INT64_MAX:
-        return int(value.text)
+    if _WHOLE.match(value.text) and (number := int64.parse(value.text)) is not None:
+        return number
     literal = numerals.parse(value.text)
     natural = literal.natural() if literal is not None else None
     fix, near = None, 0

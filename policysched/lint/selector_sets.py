@@ -16,12 +16,12 @@ import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
+from policysched import int64
 from policysched.lang import checked_selector
 
 MAX_BOXES = 256
 MAX_OPERANDS = 64
 """Of more operands than these, no two are compared: nobody writes them by hand."""
-_INT64_MIN, _INT64_MAX = -(2**63), 2**63 - 1
 _OTHER = "other~"
 """A text that no label can have as its value, for all texts that are not named."""
 
@@ -196,8 +196,8 @@ def _texts(readers: Sequence[checked_selector.Requirement]) -> list[Value]:
             case _:
                 pass
     is_label = isinstance(readers[0], checked_selector.LabelRequirement)
-    lowest = 0 if is_label else _INT64_MIN  # a label's value begins with a letter or digit
-    starts = sorted({lowest, *(cut for cut in cuts if lowest < cut <= _INT64_MAX)})
+    lowest = 0 if is_label else int64.MIN  # a label's value begins with a letter or digit
+    starts = sorted({lowest, *(cut for cut in cuts if lowest < cut <= int64.MAX)})
     integers = [_unnamed(start, named) for start in starts] if cuts else []
     return [*sorted(named), *integers, _OTHER]
 
@@ -263,13 +263,7 @@ def _matches_text(
 
 def _integer(value: Value) -> int | None:
     """Return a text as Kubernetes reads it: a decimal int64 (strconv.ParseInt), else None."""
-    if not isinstance(value, str) or not value.isascii() or not value.lstrip("+-").isdigit():
-        return None
-    try:
-        number = int(value)
-    except ValueError:  # several signs
-        return None
-    return number if _INT64_MIN <= number <= _INT64_MAX else None
+    return int64.parse(value) if isinstance(value, str) else None
 
 
 def _compare(value: float, comparator: checked_selector.Comparator, bound: float) -> bool:

@@ -38,18 +38,6 @@ def test_requirements(
     assert requirement.matches_value("7") is seven
 
 
-@pytest.mark.parametrize(
-    "text, number",
-    [("7", 7), ("+7", 7), ("-7", -7), ("007", 7), ("", None), ("7.0", None), ("0x7", None),
-     ("7 ", None), ("\u0667", None), ("9223372036854775807", 2**63 - 1),
-     ("9223372036854775808", None)],
-    ids=str,
-)  # fmt: skip
-def test_integers_are_those_of_go(text: str, number: int | None) -> None:
-    """Label values are integers where strconv.ParseInt reads one."""
-    assert selectors.parse_int64(text) == number
-
-
 def test_no_selector_matches_nothing_and_an_empty_one_everything() -> None:
     """The two ways to leave a selector out mean the opposite."""
     assert not selectors.from_label_selector(None).matches({"a": "b"})

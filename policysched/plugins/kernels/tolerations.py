@@ -8,7 +8,8 @@ from typing import TypeAlias
 
 import numpy as np
 
-from policysched.cluster import columns, interning, objects, selectors, snapshot
+from policysched import int64
+from policysched.cluster import columns, interning, objects, snapshot
 
 Tolerations: TypeAlias = tuple[objects.Toleration, ...]
 Taints: TypeAlias = tuple[objects.Taint, ...]
@@ -52,7 +53,7 @@ def _compares(toleration: objects.Toleration, taint: objects.Taint) -> bool:
 
 def _number(text: str) -> int | None:
     """Return the int64 that a person would write so: without plus sign and leading zeros."""
-    return selectors.parse_int64(text) if _DECIMAL.fullmatch(text) else None
+    return int64.parse(text) if _DECIMAL.fullmatch(text) else None
 
 
 def repels(taints: Taints, tolerations: Tolerations) -> bool:

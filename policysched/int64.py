@@ -1,0 +1,24 @@
+"""Integers of 64 bits, as Kubernetes' fields and selectors have them."""
+
+from __future__ import annotations
+
+import re
+
+MAX = 2**63 - 1
+MIN = -(2**63)
+_TEXT = re.compile(r"[+-]?0*[0-9]{1,19}")
+"""More digits, which Python may refuse to read, are beyond 64 bits."""
+
+
+def fits(number: int) -> bool:
+    """Return whether a number has at most 64 bits."""
+    return MIN <= number <= MAX
+
+
+def parse(text: str) -> int | None:
+    """Return the integer that Go's `strconv.ParseInt(s, 10, 64)` reads, or None."""
+    if _TEXT.fullmatch(text) is None:
+        return None
+    number = int(text.lstrip("+-0") or "0")
+    signed = -number if text.startswith("-") else number
+    return signed if fits(signed) else None
