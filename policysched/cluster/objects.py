@@ -146,6 +146,11 @@ class Taint(WireStruct, frozen=True):
     effect: str
     value: str = ""
 
+    def __str__(self) -> str:
+        """Return the taint as kubectl writes it."""
+        value = f"={self.value}" if self.value else ""
+        return f"{self.key}{value}:{self.effect}"
+
 
 class Toleration(WireStruct, frozen=True):
     """`spec.tolerations[]` of a pod; an empty effect tolerates all effects."""

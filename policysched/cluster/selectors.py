@@ -34,6 +34,11 @@ class Requirement:
     operator: Operator
     values: frozenset[str] = frozenset()
 
+    def __str__(self) -> str:
+        """Return the requirement as a manifest has it: `disk In (ssd)`."""
+        values = f" ({', '.join(sorted(self.values))})" if self.values else ""
+        return f"{self.key} {self.operator}{values}"
+
     def matches_value(self, value: str | None) -> bool:
         """Return whether a label with this value (None: the label is absent) satisfies it."""
         match self.operator:

@@ -131,8 +131,7 @@ def _fact(selector: checked_selector.Selector, node: objects.Node) -> Iterator[s
             yield node_facts.label_text(node, key)
         case checked_selector.TaintRequirement(pattern=pattern):
             having = [t for t in node.spec.taints if t.key == pattern.key]
-            texts = map(node_facts.taint_text, having)
-            yield ", ".join(texts) or f"no taint {pattern.key}"
+            yield ", ".join(map(str, having)) or f"no taint {pattern.key}"
         case checked_selector.FieldRequirement(field=field):
             yield f"{field} is {node.name}"
         case _:

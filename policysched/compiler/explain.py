@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, assert_never
 
-from policysched.cluster import selectors
 from policysched.compiler import (
     added_load,
     compiler,
@@ -175,7 +174,7 @@ def _samples(samples: metric_samples.MetricSamples) -> Iterator[str]:
 def _mask(mask: node_masks.NodeMask) -> Iterator[str]:
     match mask:
         case node_masks.LabelMask(requirement=requirement):
-            yield f"label {_requirement(requirement)}"
+            yield f"label {requirement}"
         case node_masks.NameMask(names=names):
             yield f"name in ({', '.join(names)})"
         case node_masks.TaintMask(pattern=pattern):
@@ -192,8 +191,3 @@ def _mask(mask: node_masks.NodeMask) -> Iterator[str]:
             yield from (_INDENT + line for line in _mask(operand))
         case _:
             yield type(mask).__name__
-
-
-def _requirement(requirement: selectors.Requirement) -> str:
-    values = f" ({', '.join(sorted(requirement.values))})" if requirement.values else ""
-    return f"{requirement.key} {requirement.operator}{values}"

@@ -10,7 +10,7 @@ from msgspec import structs
 
 from policysched.cluster import objects
 from policysched.explaining import edit, obstacles, selector_edits, trials
-from policysched.plugins import names, node_facts, node_unschedulable
+from policysched.plugins import names, node_unschedulable
 from policysched.plugins.kernels import tolerations
 
 MOST_NODES = 5
@@ -87,7 +87,7 @@ def _untaint(tried: trials.Trials, known: obstacles.Obstacles) -> Iterator[edit.
             spec = structs.replace(node.spec, taints=taints)
             return tried.nodes([structs.replace(node, spec=spec)])
 
-        written = node_facts.taint_text(taint)
+        written = str(taint)
         said = _edit("taint", "spec.taints", written, None, f"remove the taint {written} of a node")
         yield from helped(tried, said, nodes, untainted)
 

@@ -17,7 +17,7 @@ from policysched.explaining import (
     spread_edits,
     trials,
 )
-from policysched.plugins import inter_pod_affinity, names, node_facts
+from policysched.plugins import inter_pod_affinity, names
 from policysched.plugins.kernels import tolerations
 
 _MOST_TAINTS = 10
@@ -96,8 +96,8 @@ def _tolerations(tried: trials.Trials, known: obstacles.Obstacles) -> Iterator[P
             "toleration",
             "spec.tolerations",
             None,
-            node_facts.taint_text(taint),
-            f"add a toleration of the taint {node_facts.taint_text(taint)} to the pod",
+            str(taint),
+            f"add a toleration of the taint {taint} to the pod",
             edit.ADJUSTS_POD,
         )
         more = (*pod.spec.tolerations, added)

@@ -98,12 +98,7 @@ def of_cluster(dump: dump_file.Dump) -> Vocabulary:
             | {pod.metadata.namespace for pod in found.pods}
             | {binding.spec.resource.namespace for binding in bindings} - {""}
         ),
-        taints=frozenset(
-            f"{taint.key}={taint.value}:{taint.effect}"
-            if taint.value
-            else f"{taint.key}:{taint.effect}"
-            for taint in taints
-        ),
+        taints=frozenset(map(str, taints)),
         resources=frozenset(resources),
     )
 

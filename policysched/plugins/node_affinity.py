@@ -176,7 +176,7 @@ def _names_in(fields: Iterable[objects.SelectorRequirement]) -> frozenset[str] |
 def _unmet(node: objects.Node, term: pod_shape.NodeTerm) -> str:
     """Return what of a term a node does not satisfy."""
     fields = [
-        f"{field.key} is {node.name}, wanted {node_facts.requirement_text(field)}"
+        f"{field.key} is {node.name}, wanted {field}"
         for field in term.fields
         if not node_selection.matches_field(
             field, node.name if field.key == node_selection.NAME_FIELD else ""

@@ -30,22 +30,10 @@ def join_names(names: Sequence[str]) -> str:
     return f"{shown} and {rest:,} more" if rest > 0 else shown
 
 
-def taint_text(taint: objects.Taint) -> str:
-    """Return a taint as kubectl writes it."""
-    value = f"={taint.value}" if taint.value else ""
-    return f"{taint.key}{value}:{taint.effect}"
-
-
 def label_text(node: objects.Node, key: str) -> str:
     """Return `KEY=VALUE`, or that the node has no such label."""
     value = node.metadata.labels.get(key)
     return f"no label {key}" if value is None else f"{key}={value}"
-
-
-def requirement_text(each: selectors.Requirement) -> str:
-    """Return a requirement as a manifest has it: `disk In (ssd)`."""
-    values = f" ({', '.join(sorted(each.values))})" if each.values else ""
-    return f"{each.key} {each.operator.value}{values}"
 
 
 def unmet_labels(node: objects.Node, selector: selectors.Selector) -> list[str]:
@@ -54,7 +42,7 @@ def unmet_labels(node: objects.Node, selector: selectors.Selector) -> list[str]:
         return ["the selector matches no node"]
     labels = node.metadata.labels
     return [
-        f"{label_text(node, each.key)}, wanted {requirement_text(each)}"
+        f"{label_text(node, each.key)}, wanted {each}"
         for each in selector.requirements
         if not each.matches_value(labels.get(each.key))
     ]

@@ -53,7 +53,7 @@ class TaintToleration:
         del pod, reason
         taints = node_facts.node_at(node).spec.taints
         repelling = [t for t in taints if tolerations.repels((t,), state.tolerations)]
-        return ", ".join(map(node_facts.taint_text, repelling))
+        return ", ".join(map(str, repelling))
 
     def shares(self, state: cycle_state.CycleState, shape: pod_shape.PodShape) -> None:
         """Remember the tolerations of a shape for which answers of another one are used."""

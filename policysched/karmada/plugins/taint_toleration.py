@@ -36,8 +36,7 @@ def _reason(
 ) -> str:
     for taint in taints:
         if taint.effect in _EFFECTS and not any(_tolerates(t, taint) for t in tolerations):
-            value = f"={taint.value}" if taint.value else ""
-            return f"cluster(s) had untolerated taint {{{taint.key}{value}:{taint.effect}}}"
+            return f"cluster(s) had untolerated taint {{{taint}}}"
     return interface.PASSES
 
 
