@@ -1,7 +1,7 @@
-"""Control and bidirectional characters, which a reader does not see as they are.
+"""Control and bidirectional characters, which a reader cannot see.
 
-Names, messages and policies come from others. Raw, such a character could end a line, move the
-cursor, set the title of a terminal or turn the direction of text.
+Names, messages and policies come from other people. Printed as it is, such a character could end a
+line, move the cursor, set the title of a terminal or change the direction of text.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 
 CONTROL = "\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f"
-"""Ranges for a set of a regular expression: what steers a terminal, but no line end and no tab."""
+"""Ranges of a regular expression: characters that control a terminal, except line ends and tabs."""
 BIDIRECTIONAL = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
-"""Ranges for a set of a regular expression: what turns the direction of the text around it."""
+"""Ranges of a regular expression: characters that change the direction of text."""
 
 _IS_CONTROL = re.compile(f"[{CONTROL}]")
 _IN_TEXT = re.compile(f"[{CONTROL}{BIDIRECTIONAL}\r\u2028\u2029]")
@@ -23,7 +23,7 @@ _SHORT = {"\t": "\\t", "\n": "\\n", "\r": "\\r"}
 
 
 def is_control(character: str) -> bool:
-    """Return whether a character steers a terminal; line ends and tabs of a text do not count."""
+    """Return whether a character controls a terminal; line ends and tabs do not count."""
     return _IS_CONTROL.match(character) is not None
 
 
@@ -38,17 +38,17 @@ def escape(text: str) -> str:
 
 
 def escape_line(text: str) -> str:
-    """Return a text on one line: `escape`, of line ends and tabs as well."""
+    """Return a text on one line: as `escape`, with line ends and tabs escaped too."""
     return _IN_LINE.sub(_notation, text)
 
 
 def escape_unprintable(text: str) -> str:
-    r"""Return a text on one line with all that cannot be seen in Python's notation: `\x1b`."""
+    r"""Return a text on one line with unprintable characters in Python's notation: `\x1b`."""
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
 
 def blank_line(text: str) -> str:
-    """Return a text on one line: a blank for each run of what `escape_line` writes out."""
+    """Return a text on one line: a blank for each run of characters that `escape_line` escapes."""
     return _RUN_IN_LINE.sub(" ", text)
 
 

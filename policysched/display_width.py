@@ -5,9 +5,9 @@ from __future__ import annotations
 import unicodedata
 
 _WIDE = ("W", "F")
-"""East Asian widths of what takes two columns."""
+"""East Asian widths of characters that take two columns."""
 _WITHOUT_WIDTH = ("Mn", "Me")
-"""Categories of what is drawn over the character before it."""
+"""Categories of marks, which are drawn over the character before them."""
 
 
 def columns(text: str) -> int:

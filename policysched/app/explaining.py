@@ -24,7 +24,7 @@ from policysched.framework import (
 from policysched.lang import spelling
 
 OnNode: TypeAlias = Callable[[status.Status, str], tuple[str, ...]]
-"""Returns a text for each reason of a rejection of a node, nothing where none is asked for."""
+"""Returns the evidence of each reason for rejecting a node, or no evidence if it is not needed."""
 _Detail: TypeAlias = tuple[str | None, tuple[str, ...]]
 _MAX_NAMES_COMPARED = 2000
 """Looking for a misspelt name among more would take longer than the answer is worth."""
@@ -103,7 +103,7 @@ def report_on(
 def evidence_on(
     framework: runtime.Framework, info: pod_shape.PodInfo, snap: snapshot.Snapshot
 ) -> node_evidence.NodeEvidence:
-    """Return what gives the numbers and names behind the rejections of a pod."""
+    """Return the function that collects the evidence of the rejections of a pod."""
     prof = framework.profile
     tolerations = prof.tolerations(info.shape, snap)
     return node_evidence.NodeEvidence(prof.plugins, info, snap, tolerations)

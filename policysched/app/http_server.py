@@ -84,7 +84,7 @@ class Query:
         self._values = dict(values or {})
 
     def __contains__(self, name: str) -> bool:
-        """Say whether the parameter is there, with a value or without."""
+        """Return whether the parameter is there, with a value or without."""
         return name in self._values
 
     def one(self, name: str, default: str = "") -> str:

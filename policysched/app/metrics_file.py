@@ -104,7 +104,7 @@ def _parse(
 def _named(
     tables: Mapping[str, plain_yaml.Value], declared: Sequence[checked.CheckedMetric]
 ) -> dict[str, frozenset[str]]:
-    """Return what tables name, by the target of the metric."""
+    """Return the names in tables, by the target of the metric."""
     named: dict[str, frozenset[str]] = {}
     for metric in declared:
         nodes = tables.get(metric.name)

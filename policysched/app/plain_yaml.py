@@ -68,7 +68,7 @@ class Document:
     aliased: frozenset[Path] = frozenset()
 
     def is_aliased(self, path: Path) -> bool:
-        """Return whether the text of a value, or of a part of it, stands for another value too."""
+        """Return whether an alias repeats the text of a value, or of a part of it."""
         return any(path[: len(each)] == each or each[: len(path)] == path for each in self.aliased)
 
     def line(self, path: Path) -> int:
@@ -219,7 +219,7 @@ class _Builder:
             anchored.end = self._places.count
 
     def _take_alias(self, event: yaml.AliasEvent) -> None:
-        """Put a copy of what an alias stands for, with the places of the text that it repeats."""
+        """Put a copy of the anchored value, with the places of its text."""
         if self._wants_key():
             raise self._error(event, "a key must be plain text")
         anchored = self._anchors.get(event.anchor or "")

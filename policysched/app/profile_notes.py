@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def limit_to(scheduler_name: str | None) -> Callable[[checker.CheckResult], checker.CheckResult]:
-    """Return what leaves warnings about other profiles out; None leaves none out."""
+    """Return a filter that drops warnings about other profiles; None drops no warning."""
     return functools.partial(_limit, scheduler_name=scheduler_name)
 
 

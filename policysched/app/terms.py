@@ -51,7 +51,7 @@ class Loop(Protocol):
         ...
 
     async def stop(self, grace_seconds: float = 5.0) -> bool:
-        """End `run`; say whether everything that was begun has ended."""
+        """End `run`; return whether everything that was begun has ended."""
         ...
 
 

@@ -8,14 +8,14 @@ from typing import Any, TypeAlias
 from policysched.app import yaml_scalars
 
 MAX_VALUES = 100_000
-"""Limit of what all aliases of a text stand for; 100 characters count as one more value."""
+"""Limit of the values in all aliases of a text; 100 characters count as one more value."""
 _CHARACTERS_EACH = 100
 
 Path: TypeAlias = tuple[str | int, ...]
 
 
 class LimitError(Exception):
-    """Aliases stand for more than they may."""
+    """Aliases add more values than the limit."""
 
 
 @dataclasses.dataclass(slots=True)
@@ -56,7 +56,7 @@ class Places:
         return len(self._order)
 
     def add(self, path: Path, line: int, scalar: yaml_scalars.Scalar | None) -> None:
-        """Add the place of a value; what is inside of it follows."""
+        """Add the place of a value; the values inside it follow."""
         self.lines[path] = line
         self._order.append(path)
         if scalar is not None:
@@ -71,7 +71,7 @@ class Places:
 
 
 class Budget:
-    """What the aliases of a text may still stand for."""
+    """Counts the values that the aliases of a text may still add."""
 
     def __init__(self) -> None:
         self._left = MAX_VALUES

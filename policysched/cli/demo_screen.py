@@ -23,7 +23,7 @@ _FULL, _EMPTY = "█", "░"
 
 
 def can_draw(screen: console.Console) -> bool:
-    """Say whether there is a terminal, with UTF-8 and large enough."""
+    """Return whether there is a terminal, with UTF-8 and large enough."""
     is_large_enough = screen.width >= _MIN_WIDTH and screen.height >= _MIN_HEIGHT
     return screen.is_terminal and screen.encoding.lower().startswith("utf") and is_large_enough
 

@@ -37,7 +37,7 @@ class Forms(_SubParsersAction):
         values: str | Sequence[Any] | None,
         option_string: str | None = None,
     ) -> None:
-        """Parse what follows.
+        """Parse the words that follow.
 
         Raises:
             UsageError: the first word is neither a form nor NAMESPACE/NAME, or may be both.

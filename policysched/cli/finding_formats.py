@@ -57,7 +57,7 @@ def render(report: linter.Report, form: str) -> str:
 
 
 def write(rendered: str, form: str, stream: TextIO | None = None) -> None:
-    """Print what `render` has returned."""
+    """Print the result of `render`."""
     if form in FOR_PEOPLE:
         output.write_findings(rendered, stream)
     else:

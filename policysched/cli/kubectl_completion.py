@@ -27,7 +27,7 @@ def run() -> NoReturn:
 
 
 def candidates(words: Sequence[str]) -> Iterator[str]:
-    """Yield what may stand for the last of the words, and the directive."""
+    """Yield the candidates for the last word, and the directive."""
     *before, begun = words or [""]
     names = [word for word in before if not word.startswith("-")][:1]
     by_path = {each.path: each for each in completion.commands(main.command_parsers(names))}
@@ -48,7 +48,7 @@ def candidates(words: Sequence[str]) -> Iterator[str]:
 def _value_of_option(
     command: completion_scripts.Command, name: str
 ) -> completion_scripts.Values | None:
-    """Return what an option takes; None if there is no such option, or it takes nothing."""
+    """Return the values of an option; None if it does not exist or takes no value."""
     return next((option.values for option in command.options if name in option.names), None)
 
 

@@ -17,7 +17,7 @@ _HOW = "fixed"
 
 
 def show(files: Iterable[policy_sources.PolicyFile], fixed: Mapping[str, str]) -> int:
-    """Print what fixes would change; return the exit code, 2 if a text cannot be edited."""
+    """Print the diff of the fixes; return the exit code, 2 if a text cannot be edited."""
     exit_code = errors.EXIT_OK
     for file in files:
         content, is_whole = rewriting.with_texts(file, fixed)

@@ -204,7 +204,7 @@ def warn_of_unknown(
 def deciders(
     session: offline.Session, args: argparse.Namespace, rng: random.Random | None = None
 ) -> Iterator[offline.Decider]:
-    """Yield what decides the pods of each cluster; warn of unknown nodes in --metrics."""
+    """Yield the decider of each cluster; warn of unknown nodes in --metrics."""
     found = progress.each(session.deciders(rng), "reading the cluster", [args.cluster])
     return with_known_names(
         found,

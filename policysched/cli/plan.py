@@ -145,7 +145,7 @@ _PHASES = ("running", "pending")
 
 
 def _basis(args: argparse.Namespace) -> tuple[world.Basis, metrics_file.MetricsFile | None]:
-    """Return what the options say of the policies, and the file of --metrics.
+    """Return the options about policies, and the file of --metrics.
 
     Raises:
         UsageError: a side is missing, or both are read from standard input.

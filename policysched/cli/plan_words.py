@@ -12,7 +12,7 @@ SHOWN = 10
 """Rows of a list for people."""
 WIDTH = 78
 STYLES = {"unschedulable": styles.BAD, "moved": styles.WARNING, "schedulable": styles.GOOD}
-"""Of what becomes of pods and bindings."""
+"""Words for the categories of pods and bindings."""
 _ARROW = " → "
 _CONTEXT = 2
 """Words that are shown before those that differ."""

@@ -66,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _seed(args: argparse.Namespace) -> int | None:
-    """Return what ties are broken by, a new number if none is given; None for no chance at all."""
+    """Return the seed of ties, a new one if none is given; None if names break ties."""
     if args.deterministic:
         return None
     given: int | None = args.seed
@@ -75,7 +75,7 @@ def _seed(args: argparse.Namespace) -> int | None:
 
 @dataclasses.dataclass(frozen=True)
 class _Deciding:
-    """By what pods are placed.
+    """The policies and the seed by which pods are placed.
 
     Attributes:
         seed: of the ties, None if the smallest name wins.

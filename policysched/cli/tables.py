@@ -1,4 +1,4 @@
-"""Tables for people: aligned columns, folded where there is less room than they take."""
+"""Tables for people: aligned columns, folded if they are wider than the terminal."""
 
 from __future__ import annotations
 

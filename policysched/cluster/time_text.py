@@ -21,6 +21,6 @@ def seconds(text: str) -> float:
 
 
 def problem(text: str | None) -> str:
-    """Return what is wrong with a time, "" for nothing."""
+    """Return the problem of a time, "" if it is valid."""
     is_time = text is None or parse(text) is not None
     return "" if is_time else f"`{text}` is not a time such as `2026-01-31T12:00:00Z`"

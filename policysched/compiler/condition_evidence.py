@@ -30,7 +30,7 @@ class ConditionEvidence:
     def on_node(
         self, node: snapshot.NodeView, shape: pod_shape.PodShape, state: cycle_state.CycleState
     ) -> list[str]:
-        """Return the parts by which the condition is not false on the only node of a view."""
+        """Return the parts that make the condition true or unknown on the only node of a view."""
         row = node.snapshot.at_row(int(node.row_numbers[0]))
         one = physical.OneNode(row, shape, state)
         return list(dict.fromkeys(self._parts(self._condition, True, one)))
@@ -41,7 +41,7 @@ class ConditionEvidence:
         wanted: bool,  # noqa: FBT001 - a truth value, not a switch
         one: physical.OneNode,
     ) -> Iterator[str]:
-        """Yield what makes an expression `wanted`, or unknown."""
+        """Yield the parts that make an expression `wanted`, or unknown."""
         match expr:
             case checked_expr.And(operands=operands) | checked_expr.Or(operands=operands):
                 for operand in operands:
@@ -112,7 +112,7 @@ class ConditionEvidence:
 def selector_parts(
     selector: checked_selector.Selector, *, wanted: bool, node: snapshot.NodeView
 ) -> Iterator[str]:
-    """Yield what of the only node of a view makes a selector match it, or not."""
+    """Yield the facts of the only node of a view that decide whether a selector matches."""
     if bool(node_masks.lower(selector).mask(node)[0]) is not wanted:
         return
     match selector:

@@ -93,7 +93,7 @@ class Lowering:
         return evidence.RuleEvidence(head, expr, readers) if readers else None
 
     def metric_name(self, ref: checked_expr.MetricRef) -> str:
-        """Return how people know what a reference reads."""
+        """Return the name of a reference for messages."""
         return readings.MetricReader(self._metrics.samples(ref), None).name
 
     def number(self, expr: checked_expr.TypedExpr) -> physical.NumberExpr:

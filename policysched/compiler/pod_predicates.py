@@ -67,7 +67,7 @@ def lower_namespaces(namespaces: checked_selector.NamespaceSet) -> NamespacePred
 
 
 def reads_namespace_labels(namespaces: checked_selector.NamespaceSet | None) -> bool:
-    """Say whether labels of namespaces decide who is in the set."""
+    """Return whether labels of namespaces decide who is in the set."""
     if namespaces is None:
         return False
     return namespaces.selector not in (None, checked_selector.EVERYTHING)

@@ -83,7 +83,7 @@ class Obstacles:
         return _reading(self.rejects, *kinds)
 
     def of_nodes(self, *whom: str) -> list[str]:
-        """Return the nodes on which an edit of the node may cure what `whom` and rules have.
+        """Return the nodes whose edits may remove the obstacles of `whom` and of rules.
 
         Those on which nobody but `whom` stands in the way, if there are any.
         """

@@ -195,7 +195,7 @@ def _dropped(kind: str, what: str, before: str, text: str) -> edit.Edit:
 
 
 def _spreads(tried: trials.Trials) -> Iterator[edit.Edit]:
-    """Yield for each hard spread constraint the fields by which the pod fits."""
+    """Yield for each hard spread constraint the fields that let the pod fit."""
     pod = tried.info.pod
     constraints = pod.spec.topology_spread_constraints
     for at, constraint in enumerate(constraints):

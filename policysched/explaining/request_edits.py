@@ -88,7 +88,7 @@ class _Request:
 
 
 def find(tried: trials.Trials, known: obstacles.Obstacles) -> Iterator[edit.Edit]:
-    """Yield for each resource the request nearest to the present one by which the pod fits."""
+    """Yield for each resource the nearest request with which the pod fits."""
     rules = known.readers(checked_expr.PodRequests)
     nodes = known.only(names.NODE_RESOURCES_FIT, *(rule.head.name for rule in rules))
     if not nodes:
@@ -125,7 +125,7 @@ def _changed(
 
 
 def _requests(pod: objects.Pod, resource: str) -> list[_Request]:
-    """Return what may be edited, the largest request first; one of nothing if there is none."""
+    """Return the requests that may be edited, the largest first; one of 0 if there is none."""
     if pod.spec.resources is not None and resource in pod.spec.resources.requests:
         return [_Request(pod, "resources", 0, resource)]
     every = [
@@ -162,7 +162,7 @@ def _nearest(tried: trials.Trials, request: _Request, proposals: list[int]) -> e
 
 
 def _free(tried: trials.Trials, nodes: list[str], resource: str) -> list[int]:
-    """Return what nodes have left of a resource, the most first."""
+    """Return the free amounts of a resource on the nodes, the largest first."""
     columns = tried.decider.cluster.cache.nodes
     rows = np.array([columns.row_of[name] for name in nodes], np.intp)
     at = columns.resource_column(resource)
@@ -173,7 +173,7 @@ def _free(tried: trials.Trials, nodes: list[str], resource: str) -> list[int]:
 def _turns(
     tried: trials.Trials, rules: list[reject.Reject], nodes: list[str], request: _Request
 ) -> list[int]:
-    """Return what the whole pod requests where comparisons of rules turn, by their slope.
+    """Return the requests of the whole pod at which comparisons of rules change, by their slope.
 
     A comparison that is linear in the request turns exactly there, others somewhere near.
     """

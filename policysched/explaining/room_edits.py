@@ -1,4 +1,4 @@
-"""Room that is made on a node: the least that is to be freed of one resource."""
+"""Edits that free the least amount of one resource on a node."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class _Room:
 
 
 def find(tried: trials.Trials, known: obstacles.Obstacles) -> Iterator[edit.Edit]:
-    """Yield for each resource the least that lets the pod fit where it is freed."""
+    """Yield for each resource the least amount that lets the pod fit once it is free."""
     rules = known.readers(checked_expr.NodeResource)
     nodes = known.only(names.NODE_RESOURCES_FIT, *(rule.head.name for rule in rules))
     every = (each for rule in rules for each in checked_expr.walk(rule.condition.source))
@@ -52,7 +52,7 @@ def find(tried: trials.Trials, known: obstacles.Obstacles) -> Iterator[edit.Edit
 
 
 def _rooms(tried: trials.Trials, nodes: list[str], resource: str) -> dict[int, list[_Room]]:
-    """Return the nodes on which enough could be freed, by what is missing there."""
+    """Return the nodes on which enough could be freed, by the missing amount."""
     columns = tried.decider.cluster.cache.nodes
     rows = np.array([columns.row_of[name] for name in nodes], np.intp)
     if resource == trials.PODS:
@@ -72,7 +72,7 @@ def _rooms(tried: trials.Trials, nodes: list[str], resource: str) -> dict[int, l
 def _least(
     tried: trials.Trials, resource: str, rooms: dict[int, list[_Room]]
 ) -> tuple[int, int] | None:
-    """Return what is missing on the nodes that need least, and how much that is."""
+    """Return the nodes with the least missing amount, and that amount."""
     best: tuple[int, int] | None = None
     for missing in sorted(rooms)[:_MOST_SIZES]:
         amount = _amount(tried, resource, rooms[missing][0], None if best is None else best[1])
@@ -82,7 +82,7 @@ def _least(
 
 
 def _amount(tried: trials.Trials, resource: str, room: _Room, less_than: int | None) -> int | None:
-    """Return how much is to be freed on a node, None where nothing below `less_than` does."""
+    """Return the amount to free on a node; None if no amount below `less_than` is enough."""
     most = room.used if less_than is None else min(room.used, less_than - 1)
 
     def fits(amount: int) -> bool:

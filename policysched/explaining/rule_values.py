@@ -20,7 +20,7 @@ def on_nodes(
     nodes: Sequence[str],
     shape: pod_shape.PodShape,
 ) -> columns.FloatArray:
-    """Return float64 (n,): a number for pods of `shape` on n nodes, NaN where it is missing."""
+    """Return float64 (n,): a number for pods of `shape` on n nodes, NaN if it is missing."""
     snap = tried.snapshot()
     rows = np.array([snap.nodes.row_of[name] for name in nodes], np.intp)
     parts = metric_parts.MetricParts(tried.decider.policy_set.metrics)

@@ -13,7 +13,7 @@ _HONOR, _IGNORE = "Honor", "Ignore"
 
 
 class Spread(Protocol):
-    """A constraint, with the defaults of Kubernetes where a field is None."""
+    """A constraint, with the defaults of Kubernetes for fields that are None."""
 
     @property
     def max_skew(self) -> int:
@@ -51,7 +51,7 @@ class Relaxation:
 
 
 def relaxed(spread: Spread, fits: Fits) -> Iterator[Relaxation]:
-    """Yield single fields by which the pod fits: numbers that are as near as possible, policies."""
+    """Yield single fields that let the pod fit: policies, and the nearest numbers."""
     yield from _number(fits, "maxSkew", "max_skew", spread.max_skew, 1, _MOST_SKEW)
     least = spread.min_domains or 1
     yield from _number(fits, "minDomains", "min_domains", least, -1, least - 1)

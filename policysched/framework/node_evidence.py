@@ -1,4 +1,4 @@
-"""Collects what the plugins of a profile know about the nodes that they rejected."""
+"""Collects the evidence of the plugins of a profile about nodes that they rejected."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class NodeEvidence:
                 self._asked[getattr(plugin, "rule_ref", None) or plugin.name].append(plugin)
 
     def on_node(self, answer: status.Status, row: int) -> tuple[str, ...]:
-        """Return a text for each reason of a rejection, "" where there is nothing to tell."""
+        """Return the evidence of each reason for a rejection, "" if there is none."""
         asked = self._asked.get(answer.rule or answer.plugin, ())
         node = self._snap.at_rows(np.array([row], np.intp))
         return tuple(self._about(reason, asked, node) for reason in answer.reasons)

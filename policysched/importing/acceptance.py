@@ -1,4 +1,4 @@
-"""Keeps what the language accepts of an import; the rest becomes findings at its place.
+"""Keeps the parts of an import that the language accepts; the others become findings.
 
 The text is checked as `policysched check` and `run` would. A statement with an error is left out, a
 policy whose scope has one as a whole, until no error remains.
@@ -39,7 +39,7 @@ class _Refusal(NamedTuple):
 def keep_accepted(
     items: Sequence[policy_text.Item], report: findings.Report
 ) -> list[policy_text.Item]:
-    """Return the items that make a policy, and warn of what was left out.
+    """Return the items of a policy, and warn of those left out.
 
     Raises:
         InputError: a plugin refuses its arguments, or an error is in none of the items, such as
@@ -109,7 +109,7 @@ def _leaves(
 def _without(
     items: Sequence[policy_text.Item], refusals: Sequence[_Refusal]
 ) -> list[policy_text.Item]:
-    """Return the items without what is refused, and without policies that then have no rule."""
+    """Return the items without refused parts, and without policies that then have no rule."""
     gone = {(each.item, each.statement) for each in refusals}
     kept: list[policy_text.Item] = []
     dropped: set[str] = set()
@@ -208,7 +208,7 @@ class _Located:
     """Finds the statement that a place in the text is in."""
 
     def __init__(self, items: Sequence[policy_text.Item], result: checker.CheckResult) -> None:
-        """Pair the items with what the parser has read of them, behind `version`."""
+        """Pair the items with their parsed form, which follows `version`."""
         self._where = items[0].at.where if items else POLICY_NAME
         self._spans: list[tuple[int, int | None, source.Span]] = []
         read = result.parsed[0].file.items[1:]

@@ -66,7 +66,7 @@ class Files:
 
 
 def is_one(words: Sequence[str]) -> bool:
-    """Say whether words are a command line of kube-scheduler."""
+    """Return whether words are a command line of kube-scheduler."""
     bases = [word.rsplit("/", 1)[-1] for word in words[:2]]
     return PROGRAM in bases or bases == [_MULTI_CALL, "scheduler"]
 

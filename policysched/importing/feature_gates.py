@@ -38,7 +38,7 @@ _ADVICE = "make sure that no pod depends on it"
 
 
 def read(text: str, at: findings.Place, made: outcome.Outcome) -> None:
-    """Set switches, and report other gates that are set to something else than what is done.
+    """Set switches, and report other gates whose value differs from the behaviour of policysched.
 
     Raises:
         InputError: a gate is neither on nor off.

@@ -37,7 +37,7 @@ class Fields:
         self._inner: list[Fields] = []
 
     def __contains__(self, key: str) -> bool:
-        """Say whether the field is there and is not null."""
+        """Return whether the field is there and is not null."""
         return self._value.get(key) is not None
 
     def at(self, key: str) -> findings.Place:

@@ -91,7 +91,7 @@ def _add(
     named: dict[str, str],
     made: outcome.Outcome,
 ) -> findings.MalformedFieldError | None:
-    """Add what one source says; return the error of a manifest that is left out for it."""
+    """Add the content of a source; return the error of a manifest that is left out."""
     if each.kind == inputs.COMMAND:
         _add_command(each, sources, made)
         return None

@@ -98,7 +98,7 @@ def _plugins(
 def _choose(
     plan: profile_plan.Plan, name: str, points: plugin_points.PluginPoints, made: outcome.Outcome
 ) -> None:
-    """Say of a built-in plugin whether it is on and scores; tell what is neither."""
+    """Set whether a built-in plugin is on and whether it scores; report other combinations."""
     wanted = plugin_facts.DECIDES[name]
     if name == "NodeResourcesFit" and plan.version == "v1beta1":
         wanted = frozenset({"filter"})

@@ -113,5 +113,5 @@ def points(name: str, version: str) -> frozenset[str]:
 
 
 def is_scorer(name: str) -> bool:
-    """Say whether a built-in plugin's points can differ between nodes."""
+    """Return whether a built-in plugin's points can differ between nodes."""
     return name in _SCORES

@@ -284,7 +284,7 @@ class Scheduling:
         )
 
     def _view(self, attempt: Attempt, binding: objects.Binding) -> snapshot.Snapshot:
-        """Return what a decision about the binding sees, with the answers of the attempt."""
+        """Return the view of a decision about the binding, with the answers of the attempt."""
         seen = self._store.view_for(binding)
         if self._asks_estimators:
             return dataclasses.replace(seen, estimated=attempt.answers)

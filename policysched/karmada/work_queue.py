@@ -73,7 +73,7 @@ class WorkQueue:
         return len(self._ready)
 
     def __contains__(self, key: str) -> bool:
-        """Say whether the key will be looked at without any further reason."""
+        """Return whether the key will be looked at without any further reason."""
         return key in self._wanted
 
     @property

@@ -26,7 +26,7 @@ class TimeWindow:
     end_minute: int
 
     def contains(self, weekday: int, minute: int) -> bool:
-        """Say whether a local time lies inside."""
+        """Return whether a local time lies inside."""
         if self.start_minute < self.end_minute:
             return weekday in self.weekdays and self.start_minute <= minute < self.end_minute
         if minute >= self.start_minute:
@@ -49,7 +49,7 @@ class Activation:
     expires_at: float | None
 
     def is_active(self, now: float) -> bool:
-        """Say whether the rule acts at `now`, seconds since the epoch."""
+        """Return whether the rule acts at `now`, seconds since the epoch."""
         if self.expires_at is not None and now >= self.expires_at:
             return False
         if not self.windows:

@@ -1,4 +1,4 @@
-"""Characters that are not what they look like: their names, and what was probably meant."""
+"""Characters that look like other ones: their names, and the ASCII that was probably meant."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def describe(char: str) -> str:
 
 
 def to_ascii(text: str) -> str:
-    """Return a text with ASCII for what looks like it; other characters stay."""
+    """Return a text with ASCII for characters that look like it; others stay."""
     plain = unicodedata.normalize("NFKC", text.translate(_LOOKALIKES))
     return "".join(" " if char.isspace() else char for char in _UNSEEN.sub("", plain))
 

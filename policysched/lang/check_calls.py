@@ -61,11 +61,11 @@ _OF_METRICS = {
     ),
     "absent": "write the metric in a comparison, and `missing reject` behind it",
 }
-"""Function of queries, in lower case -> what rules write for it."""
+"""Function of queries, in lower case -> its form in rules."""
 
 
 def _unknown_function(found: findings.Findings, call: syntax_expr.Call) -> None:
-    """Report a function that there is not, with what a function of another language means here."""
+    """Report an unknown function, with the form here of a function of another language."""
     name = call.function.text
     ours = foreign_words.FUNCTIONS.get(name.lower())
     edit = diagnostics.Edit(call.function.span, ours) if ours else None

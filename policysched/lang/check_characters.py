@@ -29,7 +29,7 @@ def check(text: source.SourceText, found: findings.Findings) -> None:
 
 
 def _places(text: source.SourceText) -> Iterator[tuple[int, str]]:
-    """Yield where a suspect character is, and the kind of lexeme around it."""
+    """Yield the offset of each suspect character, and the kind of lexeme around it."""
     if _SUSPECT.search(text.text) is None:
         return
     scan = scanner.Scan(text)

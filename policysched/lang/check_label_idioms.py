@@ -6,7 +6,7 @@ from policysched.lang import constants, diagnostics, spelling, syntax_expr, voca
 
 
 def report_comparison(env: constants.Environment, expr: syntax_expr.Comparison) -> bool:
-    """Report a label that is compared outside of a selector; say whether there is one."""
+    """Report a label that is compared outside of a selector; return whether there is one."""
     key = _label_key(env, expr.left)
     if key is None or expr.operator not in ("=", "!="):
         return False
@@ -28,7 +28,7 @@ def report_comparison(env: constants.Environment, expr: syntax_expr.Comparison) 
 
 
 def report_hyphen(env: constants.Environment, expr: syntax_expr.Binary) -> bool:
-    """Report `cpu-busy` if `cpu_busy` is what there is; say whether it is."""
+    """Report `cpu-busy` if `cpu_busy` is defined; return whether it is."""
     left, right = _unknown_name(env, expr.left), _unknown_name(env, expr.right)
     if expr.operator != "-" or left is None or right is None:
         return False

@@ -106,7 +106,7 @@ def unit_of(typed: Typed) -> units.Unit:
 
 
 def agrees(typed: Typed, unit: units.Unit) -> bool:
-    """Say whether a number may meet one in `unit`.
+    """Return whether a number may meet one in `unit`.
 
     A plain constant beyond 1 meets no declared ratio.
     """
@@ -152,7 +152,7 @@ def _instead(written: str, unit: units.Unit, typed: Typed) -> str:
 
 
 def _share_of_resource(other: Operand, written: str, typed: Typed) -> str:
-    """Return the help for `free(cpu) < 10%`: a share is taken of what the node has."""
+    """Return the help for `free(cpu) < 10%`: a share of the node's allocatable."""
     if not isinstance(typed, checked_expr.Const) or not unit_of(typed).is_ratio:
         return ""
     for part in checked_expr.walk(other.typed):

@@ -30,7 +30,7 @@ _MIN_SHAPE_POINTS = 2
 
 
 def is_strategy(node: syntax.Score) -> bool:
-    """Say whether a score is `LeastAllocated(…)` or one of its like."""
+    """Return whether a score is `LeastAllocated(…)` or one of its like."""
     return _strategy_call(node.value) is not None
 
 

@@ -222,7 +222,7 @@ class SelectorChecker:
     def _is_expression(
         self, requirement: syntax_expr.Requirement, argument: syntax_expr.Value
     ) -> bool:
-        """Report a function of expressions; say whether it is one."""
+        """Report a function of expressions; return whether it is one."""
         name = requirement.subject.name
         if name.text not in vocabulary.FUNCTIONS:
             return False

@@ -442,7 +442,7 @@ class CheckedProgram:
 
 
 DEFAULT_SCHEDULER_NAME: Final = "policysched"
-"""Name of the profile where neither a policy nor an option names one."""
+"""Name of the profile if neither a policy nor an option names one."""
 
 
 def find_fallback(names: Collection[str | None]) -> str | None:

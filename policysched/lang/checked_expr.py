@@ -252,7 +252,7 @@ def metrics_of(expr: TypedExpr) -> tuple[str, ...]:
 
 
 def reads_pod(expr: TypedExpr) -> bool:
-    """Say whether the value depends on the incoming pod."""
+    """Return whether the value depends on the incoming pod."""
     own = (PodRequests, PodLimits, PodPriority, PodTest)
     return any(isinstance(each, own) for each in walk(expr))
 
@@ -263,7 +263,7 @@ def depth(expr: TypedExpr) -> int:
 
 
 def reads_pods_on_node(expr: TypedExpr) -> bool:
-    """Say whether removing pods from the node can change the value (free, requested)."""
+    """Return whether removing pods from the node can change the value (free, requested)."""
     return any(
         isinstance(each, NodeResource) and each.kind in ("free", "requested") for each in walk(expr)
     )

@@ -39,11 +39,11 @@ _CHECKS: dict[str, Callable[[str], str]] = {
     "kind": _kind,
     "apiVersion": _api_version,
 }
-"""Field -> what is wrong with a value; others take any text that can be seen."""
+"""Field -> the check of its values; other fields take any printable text."""
 
 
 def report_impossible(found: findings.Findings, requirement: syntax_expr.Requirement) -> bool:
-    """Report values that the field can never have; say whether there are any."""
+    """Report values that the field can never have; return whether there are any."""
     name = requirement.subject.name.text
     check = _CHECKS.get(name, _printable)
     wrong = [

@@ -93,7 +93,7 @@ class Findings:
         )
 
     def misnamed(self, what: str, name: syntax_expr.Value, problem: str, ours: str = "") -> None:
-        """Report a name or value that Kubernetes would refuse, and `ours` as what may be meant."""
+        """Report a name or value that Kubernetes would refuse, and suggest `ours`."""
         advice, fix = "", None
         if "*" in name.text:
             advice = NO_WILDCARDS
@@ -122,7 +122,7 @@ class Findings:
         )
 
     def is_cut_off(self, span: source.Span) -> bool:
-        """Say whether what stands in or right behind `span` could not be read."""
+        """Return whether a part in or right behind `span` could not be parsed."""
         text = self.texts.get(span.file)
         return text is not None and any(
             each.file == span.file

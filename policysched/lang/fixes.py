@@ -29,7 +29,7 @@ def respelt(span: source.Span, word: str, meant: str, allowed: Collection[str]) 
 
 
 def title(fix: diagnostics.Fix, texts: Mapping[str, source.SourceText]) -> str:
-    """Return what applying a fix does, as an action: "Replace `Inn` by `In`"."""
+    """Return the title of a fix, an action: "Replace `Inn` by `In`"."""
     if fix.title:
         return fix.title
     start = min(edit.span.start for edit in fix.edits)

@@ -13,7 +13,7 @@ _BLOCK_END = "*/"
 
 
 def find_stretch(place: fault_place.FaultPlace) -> tuple[int, int] | None:
-    """Return where a comment of another language begins and ends, if the fault is in one.
+    """Return the start and end of a comment of another language, if the fault is in one.
 
     The sign may be a part of an expression: `2 // x` begins as a division, `2 -- x y` is a double
     minus up to the `y`. So it may be before the fault, on the same line.
@@ -38,7 +38,7 @@ def _end(text: str, start: int, sign: str) -> int:
 
 
 def describe(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
-    """Return what to say of `// comment` and the like."""
+    """Return the diagnostic for `// comment` and the like."""
     stretch = find_stretch(place)
     if stretch is None:
         return None

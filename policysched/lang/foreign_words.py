@@ -1,4 +1,4 @@
-"""Words and signs of other languages, with what may be meant by each.
+"""Words and signs of other languages, with their likely meanings here.
 
 `syntax_idioms` proposes the meaning with which the parser can read furthest.
 """
@@ -159,7 +159,7 @@ CALLS: dict[str, str] = {
     "quantity": "{0}",
     "sum": "({0} + {1})",
 }
-"""Function -> what to write instead of the call, with its arguments."""
+"""Function -> the replacement of the call, with its arguments."""
 
 LITERALS: dict[str, str] = {
     **dict.fromkeys(("true", "false"), "conditions are comparisons or selectors: leave it out"),
@@ -169,7 +169,7 @@ LITERALS: dict[str, str] = {
         "`missing reject`, a priority that is not set is `0`",
     ),
 }
-"""Value of other languages, in lower case -> what to write instead of it."""
+"""Value of other languages, in lower case -> its replacement."""
 
 MISSING: tuple[str, ...] = (
     *("where", "when", "required", "topologyKey", "pods where", "self", "namespace", "prefer"),

@@ -63,7 +63,7 @@ class Idiom:
         return _compile(self.pattern)
 
     def rewrite(self, match: re.Match[str]) -> str | None:
-        """Return what to write instead of the match; None if that is not known."""
+        """Return the replacement of the match; None if it is not known."""
         if self.ours is None:
             return None
         ours = self.ours(match) if callable(self.ours) else match.expand(self.ours)

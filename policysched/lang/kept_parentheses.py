@@ -57,7 +57,7 @@ def with_kept(node: Any, operands: Sequence[Any], grouped: Sequence[bool]) -> An
 
 
 def _stays(outer: object, inner: object, position: int) -> bool:
-    """Say whether parentheses around an operand stay; the left one is at 0, the right one at 1."""
+    """Return whether an operand keeps its parentheses; its position is 0 (left) or 1 (right)."""
     if isinstance(outer, syntax_expr.Binary) and isinstance(inner, syntax_expr.Binary):
         least = printing.PRECEDENCE[outer.operator] + position
         binds_first = printing.PRECEDENCE[inner.operator] >= least
@@ -68,7 +68,7 @@ def _stays(outer: object, inner: object, position: int) -> bool:
 
 
 def without(node: Any) -> Any:  # noqa: ANN401 - as above
-    """Return a tree without marks: what a rule is called does not depend on them."""
+    """Return a tree without marks: names of rules do not depend on them."""
     changes: dict[str, object] = {}
     for field in dataclasses.fields(node):
         value = getattr(node, field.name)

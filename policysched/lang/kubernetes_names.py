@@ -49,7 +49,7 @@ def dns_label(text: str) -> str:
 
 
 def nearest_dns_label(text: str) -> str:
-    """Return what a text is as a namespace or name of a policy, "" if nothing of it is left."""
+    """Return a text as a valid namespace or policy name, "" if no character is left."""
     name = re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
     return "" if dns_label(name) else name
 

@@ -158,7 +158,7 @@ def parse(text: str) -> Literal | None:
 
 
 def is_binary(text: str) -> bool:
-    """Say whether a text is a number with a suffix that only bytes have."""
+    """Return whether a text is a number with a suffix that only bytes have."""
     literal = parse(text)
     return literal is not None and literal.is_binary
 

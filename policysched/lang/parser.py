@@ -49,7 +49,7 @@ class ParseResult:
     lost_words: frozenset[str]
 
     def is_damaged(self, span: source.Span) -> bool:
-        """Say whether something inside `span` could not be read."""
+        """Return whether a part inside `span` could not be parsed."""
         return any(span.start <= each.start < span.end for each in self.damaged)
 
 
@@ -129,7 +129,7 @@ class _Parser:
         return ParseResult(self.source, empty, (newer,), (whole,), lost)
 
     def _is_full(self) -> bool:
-        """Say whether enough was found, or enough was spent on looking."""
+        """Return whether enough was found, or enough was spent on looking."""
         return len(self.found) >= limits.MAX_DIAGNOSTICS or self.budget < 0
 
     def _items(self, chunk: scanner.Chunk) -> list[syntax.Item]:

@@ -68,7 +68,7 @@ def selector_operand(node: syntax_expr.Selector) -> str:
 
 
 def stays(node: syntax_expr.Node) -> bool:
-    """Say whether an operand keeps the parentheses in which it was written."""
+    """Return whether an operand keeps the parentheses in which it was written."""
     return isinstance(node, syntax_expr.Operation) and node.in_parentheses
 
 

@@ -133,7 +133,7 @@ class Scan:
         return self.lexemes[first : bisect.bisect_left(self._starts, end)]
 
     def is_first_on_line(self, offset: int) -> bool:
-        """Say whether only blanks stand before `offset` on its line."""
+        """Return whether only blanks precede `offset` on its line."""
         before = self.before(offset)
         _, column = self.source.position(offset)
         return before is None or before.end <= offset - column + 1
@@ -223,7 +223,7 @@ class Scan:
         )
 
     def _is_free(self, index: int, words: frozenset[str]) -> bool:
-        """Say whether one of the words stands at `index` and is no operand of what is before it."""
+        """Return whether one of the words is at `index` and is not an operand of the one before."""
         word = self.lexemes[index].text
         if word not in words:
             return False
@@ -232,7 +232,7 @@ class Scan:
         return self._lexeme(index - 1).text not in _CONTINUERS
 
     def _is_unknown(self, index: int) -> bool:
-        """Say whether a line starts at `index` with a word that continues no statement."""
+        """Return whether a line starts at `index` with a word that continues no statement."""
         lexeme = self.lexemes[index]
         return (
             lexeme.kind == "word"
@@ -242,7 +242,7 @@ class Scan:
         )
 
     def _looks_like(self, index: int, words: frozenset[str]) -> bool:
-        """Say whether a line starts at `index` with one of the words, perhaps misspelt."""
+        """Return whether a line starts at `index` with one of the words, perhaps misspelt."""
         lexeme = self.lexemes[index]
         if lexeme.kind != "word" or not self.is_first_on_line(lexeme.start):
             return False

@@ -1,4 +1,4 @@
-"""Which idiom of another language a syntax error is, and what to write instead.
+"""Recognises idioms of other languages in syntax errors, and suggests replacements.
 
 A rewriting is proposed only after the parser has read it, and got past the place of the error.
 """
@@ -31,7 +31,7 @@ _BLOCKS = ("policy", "clusterPolicy", "profile")
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Rewriting:
-    """A stretch of the text and what to write instead.
+    """A stretch of the text and its replacement.
 
     Attributes:
         start: offset in the text.
@@ -51,7 +51,7 @@ class Rewriting:
 
 
 def describe(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
-    """Return what to write instead of an idiom of another language."""
+    """Return the diagnostic for an idiom of another language, with its replacement."""
     if place.offset - _trial_start(place, place.offset) > _MAX_BEFORE:
         return None
     matches = list(_matches(place))
@@ -63,7 +63,7 @@ def describe(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
 
 
 def describe_missing(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
-    """Return which word is missing before what was found: with it the whole line can be read."""
+    """Return the diagnostic for a missing word that makes the whole line parse."""
     found = place.found
     if found is None or place.scan.is_first_on_line(found.start) or _is_misspelt(place, found):
         return None
@@ -80,13 +80,13 @@ def describe_missing(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | 
 
 
 def _is_misspelt(place: fault_place.FaultPlace, found: scanner.Lexeme) -> bool:
-    """Say whether one edit makes a keyword of a word."""
+    """Return whether one edit makes a keyword of a word."""
     folded = found.text.casefold()
     return any(spelling.distance(folded, each.casefold()) == 1 for each in place.suggestions)
 
 
 def _is_accepted(place: fault_place.FaultPlace, word: str) -> bool:
-    """Say whether the parser takes a word or sign there, as a keyword and not as a name."""
+    """Return whether the parser accepts a word or sign there as a keyword, not as a name."""
     signs = (syntax_words.SIGNS.get(terminal) for terminal in place.accepts)
     return word.split(maxsplit=1)[0] in place.words or f"`{word}`" in signs
 
@@ -116,7 +116,7 @@ def _furthest(place: fault_place.FaultPlace, rewritings: Iterable[Rewriting]) ->
 
 
 def _words(place: fault_place.FaultPlace) -> Iterator[Rewriting]:
-    """Yield what words of other languages may stand for."""
+    """Yield the likely meanings of words of other languages."""
     for lexeme in (place.found, place.scan.before(place.offset)):
         if lexeme is None or lexeme.kind != "word" or lexeme.start < _bounds(place)[0]:
             continue
@@ -128,7 +128,7 @@ def _words(place: fault_place.FaultPlace) -> Iterator[Rewriting]:
 
 
 def _meanings(word: str) -> list[str]:
-    """Return what a word may stand for: a keyword in another case, or one of another language."""
+    """Return the likely meanings of a word: keywords in another case or of another language."""
     folded = word.lower()
     cased = [each for each in _KEYWORDS if each.lower() == folded and each != word]
     key = word if word in foreign_words.WORDS or word in _KEYWORDS else folded
@@ -136,7 +136,7 @@ def _meanings(word: str) -> list[str]:
 
 
 def _begins(words: str) -> bool:
-    """Say whether a statement begins with the words."""
+    """Return whether a statement begins with the words."""
     return words.split(" ", maxsplit=1)[0] in scanner.STATEMENT_WORDS
 
 
@@ -147,7 +147,7 @@ def _message_of_word(place: fault_place.FaultPlace, lexeme: scanner.Lexeme, ours
 
 
 def _signs(place: fault_place.FaultPlace) -> Iterator[Rewriting]:
-    """Yield what a sign may stand for, and words with and without quotes."""
+    """Yield the likely meanings of a sign, and words with and without quotes."""
     found = place.found
     if found is None:
         return
@@ -219,7 +219,7 @@ def _bounds(place: fault_place.FaultPlace) -> tuple[int, int]:
 
 
 def _trial_start(place: fault_place.FaultPlace, start: int) -> int:
-    """Return where a trial reading begins: at the statement, or at the item."""
+    """Return the start of a trial parse: that of the statement, or of the item."""
     chunk = place.chunk
     if chunk.body_start < 0 or start < chunk.body_start or chunk.word not in _BLOCKS:
         return chunk.start
@@ -251,7 +251,7 @@ def _reach(place: fault_place.FaultPlace, rewriting: Rewriting) -> float:
 
 
 def _ends_before_found(place: fault_place.FaultPlace, rewriting: Rewriting) -> bool:
-    """Say whether a rewriting is about the line before the one where the parser stopped."""
+    """Return whether a rewriting is about the line before the one where the parser stopped."""
     found = place.found
     is_on_new_line = found is None or place.scan.is_first_on_line(found.start)
     return is_on_new_line and rewriting.end <= place.offset and rewriting.start < place.offset

@@ -29,7 +29,7 @@ _LITERAL_KINDS = {"string": "a string", "promql": "a query"}
 
 
 def describe(place: fault_place.FaultPlace) -> diagnostics.Diagnostic:
-    """Return what to say about the place; the first that applies of the messages below."""
+    """Return the diagnostic for the place: the first that applies of those below."""
     for message in (
         _foreign_character,
         foreign_comments.describe,
@@ -159,7 +159,7 @@ def _mark_behind_word(place: fault_place.FaultPlace) -> diagnostics.Diagnostic |
 
 
 def _takes(place: fault_place.FaultPlace, sign: scanner.Lexeme) -> bool:
-    """Say whether what a sign of another language means may stand in its place."""
+    """Return whether the parser accepts the meaning of a foreign sign in its place."""
     if sign.text == "!":
         after = place.scan.at(sign.end)  # `!x = y` may be meant as `(not x) = y`
         return "_NOT" in place.accepts and after is not None and after.text == "("
@@ -188,7 +188,7 @@ def _colon(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
 
 
 def _end_of_run(scan: scanner.Scan, lexeme: scanner.Lexeme) -> int:
-    """Return where the words, colons and `@` end that follow each other without a blank."""
+    """Return the end of a run of words, colons and `@` without a blank."""
     following = scan.at(lexeme.end)
     while following is not None and following.start == lexeme.end:
         if following.kind != "word" and following.text not in (":", "@"):
@@ -266,7 +266,7 @@ def _name_without_quotes(place: fault_place.FaultPlace) -> diagnostics.Diagnosti
 
 
 def _quotes(place: fault_place.FaultPlace, name: scanner.Lexeme) -> diagnostics.Fix:
-    """Return the fix that quotes a name; elsewhere than in these functions it may be arithmetic."""
+    """Return the fix that quotes a name; outside these functions it may be arithmetic."""
     depth = 0
     for lexeme in reversed(place.scan.between(place.chunk.start, name.start)):
         depth += (lexeme.text == ")") - (lexeme.text == "(")
@@ -418,7 +418,7 @@ def _shown(lexeme: scanner.Lexeme) -> str:
 
 
 def _expectations(place: fault_place.FaultPlace) -> list[str]:
-    """Say in few words what could stand there."""
+    """Return a short list of the words that the parser accepts there."""
     elsewhere = frozenset() if place.chunk.word == "clusterPolicy" else _CLUSTER_CLAUSES
     left = set(place.accepts - elsewhere)
     groups: Iterable[tuple[set[str], str]] = (

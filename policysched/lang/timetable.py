@@ -47,7 +47,7 @@ def during(text: str) -> tuple[tuple[activation.TimeWindow, ...], str] | str:
 
 
 def is_zone(name: str) -> bool:
-    """Say whether the time zone database has the zone."""
+    """Return whether the time zone database has the zone."""
     if name == UTC:
         return True
     try:

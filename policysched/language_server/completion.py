@@ -80,7 +80,7 @@ def _keywords(context: contexts.Context) -> Iterator[proposals.Proposal]:
 
 
 def _fits(context: contexts.Context, terminal: str, word: str) -> bool:
-    """Say whether a word that the grammar takes here is of use here."""
+    """Return whether a word that the grammar takes here is of use here."""
     if not _is_of_item(context, terminal, word):
         return False
     takes = clauses.ALLOWED.get(_clause_table(context))
@@ -94,7 +94,7 @@ def _fits(context: contexts.Context, terminal: str, word: str) -> bool:
 
 
 def _is_of_item(context: contexts.Context, terminal: str, word: str) -> bool:
-    """Say whether check takes a word in this item, where the grammar takes it in several."""
+    """Return whether check takes a word in this item, where the grammar takes it in several."""
     if word == "version":
         return context.is_at_start
     if word in _ONCE and terminal in _STATEMENT_TERMINALS:
@@ -112,7 +112,7 @@ def _is_of_item(context: contexts.Context, terminal: str, word: str) -> bool:
 
 
 def _is_part(context: contexts.Context, word: str) -> bool:
-    """Say whether a word that can begin a statement goes on with this one: `missing score`."""
+    """Return whether a word that can begin a statement goes on with this one: `missing score`."""
     return (context.word(), word) in {("missing", "score"), ("by", "score")}
 
 

@@ -58,12 +58,12 @@ _RESOURCES = frozenset({"cpu", "memory", "ephemeral-storage", "pods"})
 
 
 def is_only(context: contexts.Context) -> bool:
-    """Say whether nothing but one of a few words, or a word of one's own, may stand here."""
+    """Return whether only a name, or one of a few words, may follow here."""
     return context.word() in {*_CHOICES, *_OWN} and not _is_label(context)
 
 
 def _is_label(context: contexts.Context) -> bool:
-    """Say whether the word before is the key of a label, whatever it is called."""
+    """Return whether the word before is the key of a label, whatever it is called."""
     return context.word(2) in _BEFORE_LABELS
 
 
@@ -126,7 +126,7 @@ def _quoted(word: str) -> str:
 
 
 def _is_in_list(context: contexts.Context, *ends: str) -> bool:
-    """Say whether the cursor is in the parentheses behind a word with one of these ends."""
+    """Return whether the cursor is in the parentheses behind a word with one of these ends."""
     opening, _ = context.enclosing
     return bool(opening) and any(opening == end or opening.endswith(end) for end in ends)
 
@@ -149,7 +149,7 @@ def _of_selectors(
 
 
 def _is_amount(context: contexts.Context) -> bool:
-    """Say whether a function or field that is a number stands before the sign."""
+    """Return whether a function or field that is a number precedes the sign."""
     fields = (vocabulary.FIELDS[domain].get(context.word(2)) for domain in _domains(context))
     is_number = any(field is not None and field.kind == "number" for field in fields)
     return is_number or (context.word(2) == ")" and context.word(5) in ("requests", "limits"))
@@ -278,13 +278,13 @@ def _of_expressions(
 
 
 def _is_number(node: object) -> bool:
-    """Say whether what a name stands for may be a part of an expression."""
+    """Return whether the definition of a name may be a part of an expression."""
     is_string = isinstance(node, syntax.Param) and node.type.text == "string"
     return not is_string and not isinstance(node, syntax.LetSelector)
 
 
 def _is_of(item: str, node: object) -> bool:
-    """Say whether something may be read in an item: metrics are of nodes or of clusters."""
+    """Return whether something may be read in an item: metrics are of nodes or of clusters."""
     if not isinstance(node, syntax.Metric) or item not in ("policy", "clusterPolicy"):
         return True
     is_of_clusters = any(option.keyword == "cluster" for option in node.options)
@@ -296,13 +296,13 @@ def _is_supported(doc: str) -> bool:
 
 
 def _is_supported_of(function: str, domain: words.Domain) -> bool:
-    """Say whether a function of selectors can be carried out for a domain."""
+    """Return whether a function of selectors can be carried out for a domain."""
     is_unread = function == "annotation" and domain == "node"
     return not is_unread and _is_supported(vocabulary.SELECTOR_FUNCTIONS[function][1])
 
 
 def _is_bound(context: contexts.Context) -> bool:
-    """Say whether the cursor is in `normalize linear(…)` or the like, which take constants."""
+    """Return whether the cursor is in `normalize linear(…)` or the like, which take constants."""
     opening, before = context.enclosing
     return before == "normalize" and opening in vocabulary.NORMALIZATIONS
 
@@ -310,7 +310,7 @@ def _is_bound(context: contexts.Context) -> bool:
 def _constants(
     program: programs.Program, context: contexts.Context
 ) -> Iterator[proposals.Proposal]:
-    """Yield params for a place that takes a constant, of its unit where that is known."""
+    """Yield params for a place that takes a constant, of its unit if that is known."""
     kinds = _PARAMS_OF.get(context.word(), _PARAMS_OF.get(f"{context.word(2)} {context.word()}"))
     for each in program.index.defined("param"):
         kind = each.node.type.text if isinstance(each.node, syntax.Param) else ""

@@ -150,7 +150,7 @@ def _others(scan: scanner.Scan, chunk: scanner.Chunk, offset: int) -> frozenset[
 
 
 def _is_first(text: str, offset: int) -> bool:
-    """Say whether only blanks stand before an offset on its line."""
+    """Return whether only blanks precede an offset on its line."""
     return not text[text.rfind("\n", 0, offset) + 1 : offset].strip()
 
 
@@ -202,7 +202,7 @@ def _chunk(scan: scanner.Scan, offset: int) -> scanner.Chunk | None:
 
 
 def _is_behind(chunk: scanner.Chunk, offset: int) -> bool:
-    """Say whether the block of an item is closed before an offset."""
+    """Return whether the block of an item is closed before an offset."""
     return chunk.word in _BLOCKS and 0 <= chunk.body_end < offset
 
 

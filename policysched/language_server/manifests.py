@@ -94,7 +94,7 @@ def _documents(lines: Sequence[_Line]) -> Iterator[Sequence[_Line]]:
 
 
 def _keys(document: Sequence[_Line]) -> Iterator[tuple[int, re.Match[str], bool]]:
-    """Yield the lines of keys of policies, and whether an alias repeats what is around them.
+    """Yield the lines of keys of policies, and whether an alias repeats a mapping around them.
 
     Those inside of other blocks are left out.
     """

@@ -108,7 +108,7 @@ def index(parsed: Sequence[parser.ParseResult]) -> Index:
 
 
 def problem_of(symbol: Symbol, new: str) -> str:
-    """Say why something cannot have a name; "" if it can."""
+    """Return why a name is invalid, "" if it is valid."""
     if symbol.kind in ("policy", "rule"):
         problem = kubernetes_names.dns_label(new)
         return f"`{new}` {problem}" if problem else ""

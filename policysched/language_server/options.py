@@ -37,14 +37,14 @@ class Options(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class Decoded(NamedTuple):
-    """Settings, and what was wrong with others, which count as left out."""
+    """Settings, and the problems of invalid ones, which count as left out."""
 
     options: Options
     problems: tuple[str, ...] = ()
 
 
 def decode(raw: Any) -> Decoded:  # noqa: ANN401 - whatever the client has sent
-    """Return the settings in what a client has sent: by themselves, or below their name."""
+    """Return the settings that a client sent, by themselves or below `policysched`."""
     if isinstance(raw, dict) and NAME in raw:
         raw = raw[NAME]
     if not isinstance(raw, dict):

@@ -146,7 +146,7 @@ class Server(pygls_server.LanguageServer):
     # ------------------------------------------------------------------------ settings
 
     def configure(self, sent: Any) -> None:  # noqa: ANN401 - whatever the client has sent
-        """Take settings, and read what they name in the background; wrong ones are left out."""
+        """Apply the valid settings; read the files and servers that they name in the background."""
         wanted, problems = options.decode(sent)
         for problem in problems:
             self.warn(problem)
@@ -203,7 +203,7 @@ class Server(pygls_server.LanguageServer):
             self.workspace_code_lens_refresh(None)
 
     def warn(self, problem: str) -> None:
-        """Log and show what is wrong with settings."""
+        """Log and show the problems of settings."""
         _LOG.warning("settings: %s", problem)
         message = types.ShowMessageParams(types.MessageType.Warning, f"policysched: {problem}")
         self.window_show_message(message)
@@ -334,7 +334,7 @@ async def _ask_for_settings(server: Server) -> None:
 
 
 def serve(clock: clocks.Clock) -> bool:
-    """Speak on standard input and output until the client ends it; say whether it did so in order.
+    """Serve on standard input and output until the client ends; return whether it ended in order.
 
     Whatever else would print goes to standard error: a stray word would end the conversation.
     """

@@ -348,7 +348,7 @@ def _parts_within(
 
 
 def _asks_for_all(context: types.CodeActionContext) -> bool:
-    """Say whether all safe fixes at once are asked for: they cost several runs of lint.
+    """Return whether all safe fixes at once are asked for: they cost several runs of lint.
 
     An editor that looks for actions whenever the cursor moves does not ask for them.
     """
@@ -357,7 +357,7 @@ def _asks_for_all(context: types.CodeActionContext) -> bool:
 
 
 def _is_wanted(kind: str, only: Sequence[types.CodeActionKind | str] | None) -> bool:
-    """Say whether an action is of one of the kinds that are asked for, all of them for None."""
+    """Return whether an action is of one of the kinds that are asked for, all of them for None."""
     wanted = [str(getattr(each, "value", each)) for each in only or ()]
     return not wanted or any(kind == each or kind.startswith(f"{each}.") for each in wanted)
 

@@ -113,7 +113,7 @@ def faults(
 def _useless(
     each: Ignore, codes: Sequence[str], text: source.SourceText, *, is_stale: bool
 ) -> diagnostics.Diagnostic:
-    """Return what to say of codes that silence nothing.
+    """Return the diagnostics for codes that silence nothing.
 
     Taking them out is safe only if they are stale: a misspelt code, or one whose finding is on
     another line of the text, was meant for something.

@@ -23,7 +23,7 @@ class Plan:
 
 
 def read_metrics(basis: world.Basis, path: str) -> metrics_file.MetricsFile:
-    """Return what a file of metrics says for both sides.
+    """Return the metrics of a file for both sides.
 
     Raises:
         InputError: the file cannot be read, or names what neither side declares.

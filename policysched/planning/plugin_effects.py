@@ -54,7 +54,7 @@ class PluginEffect:
 
 
 def effect_of(profile: checked.CheckedProfile, name: str) -> PluginEffect:
-    """Return what a profile makes of a plugin."""
+    """Return the state of a plugin in a profile."""
     setting = next((each for each in profile.plugins if each.name == name), None)
     usual = defaults.DEFAULT_WEIGHTS.get(name)
     if name in profile.disabled or (setting is None and usual is None):

@@ -74,7 +74,7 @@ class NodeAffinity:
         node: snapshot.NodeView,
         reason: str,
     ) -> str:
-        """Return the labels and fields that do not match, with what was wanted."""
+        """Return the labels and fields that do not match, with the wanted values."""
         del state
         if reason not in (REASON_POD, REASON_ENFORCED):
             return ""
@@ -174,7 +174,7 @@ def _names_in(fields: Iterable[objects.SelectorRequirement]) -> frozenset[str] |
 
 
 def _unmet(node: objects.Node, term: pod_shape.NodeTerm) -> str:
-    """Return what of a term a node does not satisfy."""
+    """Return the requirements of a term that a node does not satisfy."""
     fields = [
         f"{field.key} is {node.name}, wanted {field}"
         for field in term.fields

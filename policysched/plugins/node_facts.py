@@ -37,7 +37,7 @@ def label_text(node: objects.Node, key: str) -> str:
 
 
 def unmet_labels(node: objects.Node, selector: selectors.Selector) -> list[str]:
-    """Return the requirements that the labels of a node do not satisfy, with what it has."""
+    """Return the requirements that a node does not satisfy, with its labels."""
     if selector.matches_nothing:
         return ["the selector matches no node"]
     labels = node.metadata.labels
@@ -83,7 +83,7 @@ def rows_in_domain(
 def spread_text(
     node: objects.Node, key: str, *, here: int, own: int, skew: int, max_skew: int
 ) -> str:
-    """Return the counts by which a domain would exceed maxSkew; `skew` is without the pod."""
+    """Return the counts that make a domain exceed maxSkew; `skew` is without the pod."""
     with_own = f", {here + own:,} with this one" if own else ""
     pods = "matching pod" if here == 1 else "matching pods"
     return (

@@ -44,7 +44,7 @@ class NodePorts:
         node: snapshot.NodeView,
         reason: str,
     ) -> str:
-        """Return each port that is taken, and by which pods."""
+        """Return each port that is in use, and the pods that use it."""
         del state, reason
         row = int(node.row_numbers[0])
         texts = []

@@ -129,7 +129,7 @@ class NodeResourcesFit:
         node: snapshot.NodeView,
         reason: str,
     ) -> str:
-        """Return what the pod requests, and what is left of how much."""
+        """Return the requested, free and allocatable amounts."""
         del state
         found = node.snapshot.at_row(int(node.row_numbers[0]))
         if reason == TOO_MANY_PODS:

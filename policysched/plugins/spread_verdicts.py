@@ -68,7 +68,7 @@ def judged_apart(
 
 
 def evidence_text(spread: spread_sums.Spread, node: snapshot.NodeView) -> str:
-    """Return why one constraint rejects the only node of a view, "" where it does not."""
+    """Return why one constraint rejects the only node of a view, "" if it does not."""
     snap, constraint = node.snapshot, spread.constraint
     _, before = remembered(spread, snap)
     (verdict,) = judged_apart(spread, before, node).tolist()

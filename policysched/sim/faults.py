@@ -24,14 +24,14 @@ class BindFaults:
     lose_answer_share: float = 0.0
 
     def refuses(self, rng: random.Random) -> bool:
-        """Say whether the binding that arrives now is refused, and count it."""
+        """Return whether the binding that arrives now is refused, and count it."""
         if self.fail_next > 0:
             self.fail_next -= 1
             return True
         return rng.random() < self.fail_share
 
     def loses_answer(self, rng: random.Random) -> bool:
-        """Say whether the answer to the binding that was just made is lost."""
+        """Return whether the answer to the binding that was just made is lost."""
         return rng.random() < self.lose_answer_share
 
 
@@ -50,7 +50,7 @@ class EvictionFaults:
     delay_seconds: float = 0.0
 
     def fails(self, rng: random.Random) -> bool:
-        """Say whether the eviction that arrives now fails, and count it."""
+        """Return whether the eviction that arrives now fails, and count it."""
         if self.fail_next > 0:
             self.fail_next -= 1
             return True

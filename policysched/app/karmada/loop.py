@@ -160,7 +160,7 @@ class Loop:
         self._awake.set()
 
     async def stop(self, grace_seconds: float = 5.0) -> bool:
-        """End `run`; say whether everything that was begun has been written."""
+        """End `run`; return whether everything that was begun has been written."""
         self._is_stopping = True
         self._awake.set()
         is_done = await ending.finish(self._tasks, grace_seconds)

@@ -59,7 +59,7 @@ class RequiredNodeAffinity(base.PolicyRule):
         node: snapshot.NodeView,
         reason: str,
     ) -> str:
-        """Return the labels, taints and the name by which the node does not match."""
+        """Return the labels, taints and name that make the node not match."""
         del state, pod, reason
         parts = condition_evidence.selector_parts(self._selector, wanted=False, node=node)
         return ", ".join(dict.fromkeys(parts))

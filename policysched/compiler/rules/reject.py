@@ -136,7 +136,7 @@ class Reject(base.PolicyRule):
         node: snapshot.NodeView,
         reason: str,
     ) -> str:
-        """Return what the condition read of the node, its metrics first."""
+        """Return the evidence of the condition on the node, its metrics first."""
         if reason not in self._rejected.reasons or not self.applies_to(
             state, pod.shape, node.snapshot
         ):
@@ -146,7 +146,7 @@ class Reject(base.PolicyRule):
         return "; ".join([measured, *parts] if measured else parts)
 
     def measured_on(self, node: snapshot.NodeView) -> str:
-        """Return what the rule saw of its metrics on one node, "" if it reads none."""
+        """Return the metric evidence of the rule on one node, "" if it reads no metric."""
         if self.told is None:
             return ""
         is_held = self.hysteresis is not None and bool(self.hysteresis.is_held(node)[0])

@@ -20,7 +20,7 @@ def finding(
     occurrence: subject.Occurrence,
     found: contradictions.Contradiction,
 ) -> diagnostics.Diagnostic:
-    """Return what to say of a part of a selector that nothing matches."""
+    """Return the diagnostic for a part of a selector that nothing matches."""
     subjects = occurrence.about
     what = "this selector" if found.is_whole_selector else "this part of the selector"
     note = f"no {subjects} can ever match" if found.is_whole_selector else "it adds nothing"

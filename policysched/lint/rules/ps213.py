@@ -53,7 +53,7 @@ def _finding(
 def _together(
     policy: checked.CheckedPolicy, asked: Sequence[demands.Demand]
 ) -> diagnostics.Diagnostic:
-    """Return what to say where any two rules leave nodes, but not all of them."""
+    """Return the diagnostic of rules of which any two leave nodes, but all together none."""
     needed = list(asked)
     for each in asked:
         rest: list[checked_selector.Selector] = [

@@ -67,7 +67,7 @@ def finding(
     message: str,
     wanted_seconds: float,
 ) -> diagnostics.Diagnostic:
-    """Return what to say of a range that is too short, with the edit that lengthens it."""
+    """Return the diagnostic for a range that is too short, with the edit that lengthens it."""
     length = f"{round(wanted_seconds)}s"
     return diagnostics.Diagnostic(
         code,

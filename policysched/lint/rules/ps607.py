@@ -29,7 +29,7 @@ def _told(
     known: prometheus_facts.SelectorFacts,
     facts: prometheus_facts.PrometheusFacts,
 ) -> tuple[str, str]:
-    """Return what to say, and the word that may be misspelt."""
+    """Return the message, and the word that may be misspelt."""
     days = facts.lookback_days
     if known.unknown_value:
         label, value = known.unknown_label, known.unknown_value
