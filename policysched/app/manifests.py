@@ -101,7 +101,6 @@ def rewritten(text: str, where: str, changes: Sequence[tuple[source.SourceText, 
         InputError: a text is no literal block, stands for another text too, or would not come out
             as wanted.
     """
-    _refuse_aliased(text, where, changes)
     lines = text.split("\n")
     for old, new in sorted(changes, key=lambda change: -_first_line(change[0], where)):
         first = _first_line(old, where) - 1
@@ -190,8 +189,14 @@ def _origin(found: _Key, where: str, text: str, line_starts: list[int]) -> sourc
     """Return where a text stands."""
     path = (*found.config_map.path, "data", found.key)
     document = found.config_map.document
-    scalar = document.scalars[path]
-    value = found.text
+    origin = _place(document.scalars[path], found.text, where, text, line_starts)
+    return dataclasses.replace(origin, is_aliased=document.is_aliased(path))
+
+
+def _place(
+    scalar: yaml_scalars.Scalar, value: str, where: str, text: str, line_starts: list[int]
+) -> source.Origin:
+    """Return where a scalar of a manifest stands."""
     line = bisect.bisect_right(line_starts, scalar.start)
     is_too_long = len(value) > limits.MAX_TEXT_BYTES  # it is refused, so its places do not matter
     if is_too_long or value.startswith("\ufeff"):  # with a mark columns would be wrong by one
@@ -239,7 +244,7 @@ def _first_line(text: source.SourceText, where: str) -> int:
     """Return the 1-based line of the file at which a literal block begins.
 
     Raises:
-        InputError: the text is something else.
+        InputError: the text is something else, or stands for another text too.
     """
     if text.origin is None or text.origin.indent is None:
         line = text.origin.line if text.origin is not None else 1
@@ -248,28 +253,13 @@ def _first_line(text: source.SourceText, where: str) -> int:
             f"the key `{text.key}` is no literal block, so it is not edited here",
             help=f"write it as `{text.key}: |` and the policy below, indented",
         )
+    if text.origin.is_aliased:
+        raise errors.InputError(
+            f"{where}:{text.origin.line - 1}",
+            f"an alias repeats the key `{text.key}`, so it is not edited here",
+            help="write the text out in place of the alias",
+        )
     return text.origin.line
-
-
-def _refuse_aliased(
-    text: str, where: str, changes: Sequence[tuple[source.SourceText, str]]
-) -> None:
-    """Refuse to edit a text that is written once for several places.
-
-    Raises:
-        InputError: an alias stands for a text that changes, or for what is around it.
-    """
-    keys = _keys(text, where)
-    for old, _ in changes:
-        found = keys[old.name]
-        path = (*found.config_map.path, "data", found.key)
-        document = found.config_map.document
-        if document.is_aliased(path):
-            raise errors.InputError(
-                f"{where}:{document.line(path)}",
-                f"an alias repeats the key `{found.key}`, so it is not edited here",
-                help="write the text out in place of the alias",
-            )
 
 
 def _lines(text: str) -> list[str]:

@@ -250,7 +250,8 @@ def _fix(
     if args.diff:
         return max(lint_fixes.show(files, new), _refuse_errors(asked, fixed))
     stream = sys.stderr if any(file.is_stdin for file in files) else None
-    return _lint(asked, lint_fixes.write(files, new), known, stream)
+    texts, exit_code = lint_fixes.write(files, new)
+    return max(exit_code, _lint(asked, texts, known, stream))
 
 
 def _refuse_errors(asked: _Asked, texts: Sequence[source.SourceText]) -> int:

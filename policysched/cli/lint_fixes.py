@@ -31,30 +31,28 @@ def show(files: Iterable[policy_sources.PolicyFile], fixed: Mapping[str, str]) -
 
 def write(
     files: Sequence[policy_sources.PolicyFile], fixed: Mapping[str, str]
-) -> list[source.SourceText]:
-    """Write the files that fixes have changed; return the texts as they are now.
+) -> tuple[list[source.SourceText], int]:
+    """Write the files that fixes have changed; return the texts as they are now, and the exit code.
 
-    Standard input is printed, changed or not.
+    Standard input is printed, changed or not. The exit code is 2 if a text cannot be edited.
 
     Raises:
         InputError: a file cannot be written; those before it have been.
     """
     texts: list[source.SourceText] = []
+    exit_code = errors.EXIT_OK
     for file in files:
-        content = _content(file, fixed)
+        content, is_whole = rewriting.with_texts(file, fixed)
+        is_changed = content != file.content
         if file.is_stdin:
-            output.write_source(file.content if content is None else content)
-        elif content is not None:
+            output.write_source(content)
+        elif is_changed:
             rewriting.write(file.name, file.content, content)
             output.note(f"fixed {file.name}")
-        texts += file.texts if content is None else _reread(file, content)
-    return texts
-
-
-def _content(file: policy_sources.PolicyFile, fixed: Mapping[str, str]) -> str | None:
-    """Return the file with fixed texts, None if it stays as it is."""
-    content, _ = rewriting.with_texts(file, fixed)
-    return None if content == file.content else content
+        if not is_whole:
+            exit_code = errors.EXIT_WRONG_INPUT
+        texts += _reread(file, content) if is_changed else file.texts
+    return texts, exit_code
 
 
 def _reread(file: policy_sources.PolicyFile, content: str) -> tuple[source.SourceText, ...]:

@@ -41,12 +41,15 @@ class Origin:
             file (a folded or quoted scalar), so that the text cannot be edited line by line.
         runs: then, from which offset in the text on it stands at which 1-based line and column,
             ascending from offset 0; () if that is not known either: only `line` can be told then.
+        is_aliased: whether an alias of YAML repeats the text, so that an edit of it changes another
+            value too.
     """
 
     file: str
     line: int
     indent: int | None
     runs: tuple[tuple[int, int, int], ...] = ()
+    is_aliased: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -67,6 +70,12 @@ class SourceText:
     def key(self) -> str:
         """The last part of the name: what `import "…"` in another text calls this one."""
         return self.name.rsplit("/", 1)[-1]
+
+    @property
+    def is_editable(self) -> bool:
+        """Whether the text can be edited in its file, line by line."""
+        origin = self.origin
+        return origin is None or (origin.indent is not None and not origin.is_aliased)
 
     @functools.cached_property
     def _line_starts(self) -> list[int]:

@@ -62,9 +62,7 @@ def count_safe(
     given: Mapping[str, str],
 ) -> int:
     """Return how many findings have a safe fix that `fix` applies."""
-    editable = {
-        text.name for text in texts if text.origin is None or text.origin.indent is not None
-    }
+    editable = {text.name for text in texts if text.is_editable}
     wanted = [
         each
         for each in findings

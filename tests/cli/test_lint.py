@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import io
+import json
 import pathlib
 import sys
 import types
@@ -335,6 +336,36 @@ def test_a_fix_that_cannot_be_written_is_not_promised(
     code, _, err = lint(capsys, "web.yaml", "--select", "PS203", "--diff")
     assert code == errors.EXIT_WRONG_INPUT
     assert "is left as it is" in err
+
+
+@pytest.mark.parametrize("option", ["--fix", "--diff"])
+def test_fixing_a_text_that_an_alias_repeats_is_refused(
+    folder: pathlib.Path, capsys: pytest.CaptureFixture[str], option: str
+) -> None:
+    """The fix is neither promised nor made, for it would change the other value too."""
+    block = "&text |\n" + "".join(f"    {line}\n" for line in REDUNDANT.split("\n"))
+    repeated = MANIFEST.format(style=block) + "\n  notes.txt: *text\n"
+    (folder / "web.yaml").write_text(repeated)
+    code, _, err = lint(capsys, "web.yaml", "--select", "PS203")
+    assert (code, err) == (errors.EXIT_FINDINGS, "1 warning\n")
+    code, _, err = lint(capsys, "web.yaml", "--select", "PS203", option)
+    assert code == errors.EXIT_WRONG_INPUT
+    assert "web.yaml:6: an alias repeats the key `web.policy`, so it is not edited here" in err
+    assert (folder / "web.yaml").read_text() == repeated
+    _, out, _ = lint(capsys, "web.yaml", "--select", "PS203", "--format", "rdjson")
+    assert not any(each.get("suggestions") for each in json.loads(out)["diagnostics"])
+
+
+def test_fixing_a_text_that_cannot_be_edited_fails(
+    folder: pathlib.Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As `fmt --write` does; the finding is reported as well."""
+    folded = MANIFEST.format(style=">-\n" + "".join(f"    {x}\n\n" for x in REDUNDANT.split("\n")))
+    (folder / "web.yaml").write_text(folded)
+    code, out, err = lint(capsys, "web.yaml", "--select", "PS203", "--fix")
+    assert code == errors.EXIT_WRONG_INPUT
+    assert "is left as it is" in err
+    assert "warning[PS203]" in out
 
 
 def test_formatting_alone_fails_nothing(

@@ -41,13 +41,13 @@ def relative(file: str) -> str:
 def edits(
     fix: diagnostics.Fix | None, texts: Mapping[str, source.SourceText]
 ) -> list[tuple[Place, str]]:
-    """Return the edits of a fix as edits of files; none where lines of text are not lines of it."""
+    """Return the edits of a fix as edits of files; none if one of its texts cannot be edited."""
     found = []
     for edit in fix.edits if fix is not None else ():
         text = texts.get(edit.span.file)
-        origin = text.origin if text is not None else None
-        if origin is not None and origin.indent is None:
+        if text is not None and not text.is_editable:
             return []
+        origin = text.origin if text is not None else None
         indent = " " * (origin.indent or 0) if origin is not None else ""
         replacement = edit.replacement.replace("\n", f"\n{indent}")
         found.append((of(edit.span, texts), replacement))
