@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import TypeAlias
 
-from policysched.app import object_lists
+from policysched.app import object_faults, object_lists
 from policysched.cluster import (
     disruption_budgets,
     objects,
@@ -134,8 +134,13 @@ def _add(found: ClusterObjects, kind: str, source: object_lists.Source, place: s
     )
     match decoded:
         case objects.Node():
+            named = f"{place} (Node {decoded.name})"
+            object_faults.require_none(object_faults.of_node(decoded), named)
             found.nodes.append(decoded)
         case objects.Pod():
+            object_faults.require_none(
+                object_faults.of_pod(decoded), f"{place} (Pod {decoded.key})"
+            )
             found.pods.append(decoded)
         case objects.Namespace():
             found.namespaces.append(decoded)

@@ -194,7 +194,7 @@ def _sample(
         too_old = measured_at_seconds - metric.max_age_seconds - 1
         return metric_table.Sample(0.0, too_old)
     number = _number(value, metric)
-    if number is None:
+    if number is None or _is_negative_share(number, metric):
         problem = f"`{value}` is no value of `{metric.name}`, which is measured in {metric.unit}"
         raise errors.InputError(place, problem, help=_EXAMPLES.get(metric.unit, _HELP))
     return metric_table.Sample(number, measured_at_seconds)
@@ -223,6 +223,11 @@ def _number(value: plain_yaml.Value, metric: checked.CheckedMetric) -> float | N
     if canonical is None:
         return None
     return canonical / units.CORES_SCALE if unit == units.CORES else canonical
+
+
+def _is_negative_share(number: float, metric: checked.CheckedMetric) -> bool:
+    """Return whether a ratio is below 0 although `between` does not allow it."""
+    return metric.unit == units.RATIO and number < min(metric.low or 0.0, 0.0)
 
 
 def _plain(number: SupportsFloat, metric: checked.CheckedMetric) -> float | None:

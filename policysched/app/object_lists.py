@@ -222,7 +222,7 @@ def _yaml_objects(content: bytes, where: str, form: Form) -> Iterable[Placed]:
     except UnicodeDecodeError as error:
         raise form.error(where, "is not UTF-8 text") from error
     is_empty = True
-    for document in plain_yaml.load_all(text, where):
+    for document in plain_yaml.load_all(text, where, has_octals=True):
         is_empty = False
         header = _yaml_header(document.value, where, form)
         items = document.value.get("items")

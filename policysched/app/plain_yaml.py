@@ -4,7 +4,7 @@ PyYAML's own loaders recurse in C while they compose a document, so that a deepl
 the process, and aliases let a small text stand for a huge value. Here values are built from the
 parser's flat stream of events, with limits on nesting and on what aliases stand for; tags and merge
 keys are refused. A plain scalar is a number only where all versions of YAML agree: `yes`, `12:30`,
-`1e3`, `017` and dates stay text.
+`1e3`, `017` and dates stay text. In Kubernetes objects `017` is 15, as kubectl reads it.
 """
 
 from __future__ import annotations
@@ -42,6 +42,8 @@ _CONSTANTS: dict[str, Value] = {
     "FALSE": False,
 }
 _INT = re.compile(r"[-+]?(?:0|[1-9]\d{0,40})")
+_OCTAL = re.compile(r"[-+]?0[0-7]{1,40}")
+"""An integer of YAML 1.1, as the reader of Kubernetes takes it (sigs.k8s.io/yaml)."""
 _FLOAT = re.compile(r"[-+]?(?:0|[1-9]\d*)\.\d+(?:[eE][-+]\d+)?")
 _MERGE_KEY = "<<"
 _START_EVENTS = (yaml.MappingStartEvent, yaml.SequenceStartEvent)
@@ -78,18 +80,26 @@ class Document:
         return self.lines.get(path, 1)
 
 
-def load_all(text: str, where: str, *, with_lines: bool = False) -> Iterator[Document]:
+def load_all(
+    text: str, where: str, *, with_lines: bool = False, has_octals: bool = False
+) -> Iterator[Document]:
     """Yield the documents of a YAML text; empty ones are left out.
 
+    Args:
+        text: of YAML.
+        where: names it in errors.
+        with_lines: whether documents have the places of their values.
+        has_octals: whether `010` is 8, as in Kubernetes objects, and no text.
+
     Raises:
-        InputError: the text is not YAML, or uses what is refused here; `where` names the file.
+        InputError: the text is not YAML, or uses what is refused here.
     """
     budget = yaml_aliases.Budget()
-    builder = _Builder(where, budget, with_lines=with_lines)
+    builder = _Builder(where, budget, with_lines=with_lines, has_octals=has_octals)
     try:
         for event in yaml.parse(text, Loader=_PARSER):
             if isinstance(event, yaml.DocumentStartEvent):
-                builder = _Builder(where, budget, with_lines=with_lines)
+                builder = _Builder(where, budget, with_lines=with_lines, has_octals=has_octals)
             elif isinstance(event, yaml.DocumentEndEvent):
                 if builder.value is not None:
                     yield builder.document
@@ -122,7 +132,9 @@ def _not_yaml(where: str, error: yaml.MarkedYAMLError) -> errors.InputError:
 class _Builder:
     """Builds one value from events, without recursion."""
 
-    def __init__(self, where: str, budget: yaml_aliases.Budget, *, with_lines: bool) -> None:
+    def __init__(
+        self, where: str, budget: yaml_aliases.Budget, *, with_lines: bool, has_octals: bool
+    ) -> None:
         self.value: Value = None
         self._places = yaml_aliases.Places()
         self._anchors: dict[str, yaml_aliases.Anchored] = {}
@@ -130,6 +142,7 @@ class _Builder:
         self._where = where
         self._budget = budget
         self._with_lines = with_lines
+        self._has_octals = has_octals
         self._open: list[Value] = []
         self._keys: list[str | int | None] = []
 
@@ -239,6 +252,8 @@ class _Builder:
 
     def _scalar(self, event: yaml.ScalarEvent) -> Value:
         value = _scalar(event)
+        if self._has_octals and event.implicit[0] and _OCTAL.fullmatch(event.value):
+            return int(event.value, 8)
         if isinstance(value, float) and not math.isfinite(value):
             raise self._error(event, f"the number `{event.value}` is too large", "quote a text")
         return value

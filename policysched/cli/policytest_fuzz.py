@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import random
 
 from policysched import errors
-from policysched.cli import output, progress
+from policysched.cli import output, progress, seeds
 
-_SEEDS = 2**32
 _OF_TESTS = ("update", "watch", "coverage", "lcov", "cobertura", "run")
 """Options that say nothing about generated clusters."""
 
@@ -26,7 +24,7 @@ def run(args: argparse.Namespace) -> int:
         raise errors.UsageError("--fuzz prints counterexamples as text; it has no other --format")
     if any(getattr(args, each) for each in _OF_TESTS) or args.threshold is not None:
         raise errors.UsageError("--fuzz runs no tests; it goes with --seed alone")
-    seed = random.SystemRandom().randrange(_SEEDS) if args.seed is None else args.seed
+    seed = seeds.draw() if args.seed is None else args.seed
     paths = suite.discover(args.paths)
     found = []
     with progress.shown("generated clusters", len(paths) * args.fuzz) as bar:

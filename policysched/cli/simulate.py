@@ -14,7 +14,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from policysched import errors
-from policysched.cli import explain_text, offline_options, output, progress, styles
+from policysched.cli import explain_text, offline_options, output, progress, seeds, styles
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 _CHANGES = ("otherNode", "newlySchedulable", "newlyUnschedulable")
 _SHOWN = 10
-_SEEDS = 2**32
 _EVICTS_AT = 3
 """The column of evicted pods, before the reasons, which may be long."""
 _BYTES = ("memory", "ephemeral-storage")
@@ -38,7 +37,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="break ties by the smallest node name instead of at random",
     )
-    ties.add_argument("--seed", type=int, help="break ties at random, the same way every time")
+    seeds.add_option(ties, "break ties at random, the same way every time")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -70,7 +69,7 @@ def _seed(args: argparse.Namespace) -> int | None:
     if args.deterministic:
         return None
     given: int | None = args.seed
-    return random.SystemRandom().randrange(_SEEDS) if given is None else given
+    return seeds.draw() if given is None else given
 
 
 @dataclasses.dataclass(frozen=True)

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, TypeAlias
 
 from policysched import errors
-from policysched.cli import output, policytest_text, progress
+from policysched.cli import output, policytest_text, progress, seeds
 
 if TYPE_CHECKING:
     from policysched.policytests import running
@@ -52,9 +52,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         type=_count,
         help="instead of the tests, try the policies of each file on so many generated clusters",
     )
-    parser.add_argument(
-        "--seed", type=int, help="make the same clusters again; --fuzz tells the seed"
-    )
+    seeds.add_option(parser, "make the same clusters again; --fuzz tells the seed")
     parser.add_argument(
         "--watch", action="store_true", help="run again whenever a file that was read changes"
     )

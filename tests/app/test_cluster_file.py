@@ -205,6 +205,112 @@ def test_a_wrong_field_is_named_with_its_object_and_path() -> None:
     )
 
 
+_WORDS_OF_EFFECTS = "write `NoSchedule`, `PreferNoSchedule` or `NoExecute`"
+
+
+def _container(**resources: Any) -> dict[str, Any]:
+    return {"name": "c", "resources": resources}
+
+
+@pytest.mark.parametrize(
+    "item, message",
+    [
+        pytest.param(
+            {**NODE, "status": {"allocatable": {"cpu": "4", "memory": "-1Gi"}}},
+            "(Node n1): status.allocatable.memory: `-1Gi` is negative (write 0 or more)",
+            id="allocatable",
+        ),
+        pytest.param(
+            {**NODE, "status": {"capacity": {"cpu": -4}}},
+            "(Node n1): status.capacity.cpu: `-4` is negative (write 0 or more)",
+            id="capacity",
+        ),
+        pytest.param(
+            {**NODE, "spec": {"taints": [{"key": "a", "effect": "Foo"}]}},
+            "(Node n1): spec.taints[0].effect: `Foo` is not a known taint effect "
+            f"({_WORDS_OF_EFFECTS})",
+            id="taint",
+        ),
+        pytest.param(
+            {**POD, "spec": {"tolerations": [{"operator": "Exists"}, {"operator": "Exist"}]}},
+            "(Pod prod/web): spec.tolerations[1].operator: `Exist` is not a known operator of a "
+            "toleration (did you mean `Exists`?)",
+            id="toleration-operator",
+        ),
+        pytest.param(
+            {**POD, "spec": {"tolerations": [{"operator": "Exists", "effect": "Foo"}]}},
+            "(Pod prod/web): spec.tolerations[0].effect: `Foo` is not a known taint effect "
+            f"({_WORDS_OF_EFFECTS})",
+            id="toleration-effect",
+        ),
+        pytest.param(
+            {**POD, "spec": {"containers": [_container(), _container(requests={"cpu": "-1m"})]}},
+            "(Pod prod/web): spec.containers[1].resources.requests.cpu: `-1m` is negative "
+            "(write 0 or more)",
+            id="request",
+        ),
+        pytest.param(
+            {**POD, "spec": {"initContainers": [_container(limits={"memory": "-1"})]}},
+            "(Pod prod/web): spec.initContainers[0].resources.limits.memory: `-1` is negative "
+            "(write 0 or more)",
+            id="limit-of-an-init-container",
+        ),
+        pytest.param(
+            {**POD, "spec": {"overhead": {"cpu": -0.5}}},
+            "(Pod prod/web): spec.overhead.cpu: `-0.5` is negative (write 0 or more)",
+            id="overhead",
+        ),
+        pytest.param(
+            {**POD, "spec": {"resources": {"requests": {"cpu": "-2"}}}},
+            "(Pod prod/web): spec.resources.requests.cpu: `-2` is negative (write 0 or more)",
+            id="pod-level-request",
+        ),
+        pytest.param(
+            {**POD, "spec": {"topologySpreadConstraints": [{"maxSkew": 0}]}},
+            "(Pod prod/web): spec.topologySpreadConstraints[0].maxSkew: `0` is below 1 "
+            "(write 1 or more)",
+            id="skew",
+        ),
+        pytest.param(
+            {**POD, "spec": {"topologySpreadConstraints": [{"whenUnsatisfiable": "Never"}]}},
+            "(Pod prod/web): spec.topologySpreadConstraints[0].whenUnsatisfiable: `Never` is not "
+            "a known action (write `DoNotSchedule` or `ScheduleAnyway`)",
+            id="unsatisfiable",
+        ),
+        pytest.param(
+            {**POD, "spec": {"topologySpreadConstraints": [{"nodeTaintsPolicy": "Honour"}]}},
+            "(Pod prod/web): spec.topologySpreadConstraints[0].nodeTaintsPolicy: `Honour` is not "
+            "a known policy (did you mean `Honor`?)",
+            id="inclusion-policy",
+        ),
+    ],
+)
+def test_a_value_that_the_api_server_refuses_is_refused(item: dict[str, Any], message: str) -> None:
+    """In JSON and in YAML: it would mean nothing to decisions."""
+    listed = json.dumps(_list(item))
+    for content in (listed, f"---\n{listed}"):
+        with pytest.raises(errors.InputError) as caught:
+            cluster_file.parse(content.encode(), "f.json")
+        assert str(caught.value) == f"f.json: items[0] {message}"
+
+
+def test_values_that_the_api_server_takes_are_read() -> None:
+    """Zero with a sign, every operator, and what is left empty."""
+    operators = ("", "Equal", "Exists", "Gt", "Lt")
+    tolerations = [{"operator": operator, "effect": ""} for operator in operators]
+    spread = {"maxSkew": 1, "whenUnsatisfiable": "ScheduleAnyway", "nodeTaintsPolicy": None}
+    spec = {"tolerations": tolerations, "topologySpreadConstraints": [spread]}
+    found = _parse(_list({**POD, "spec": spec | {"overhead": {"cpu": "-0"}}}))
+    assert len(found.pods[0].spec.tolerations) == len(operators)
+
+
+def test_an_octal_number_of_yaml_is_read_as_kubectl_reads_it() -> None:
+    """`cpu: 010` is 8 cores to kube-apiserver."""
+    content = "kind: Node\nmetadata: {name: n1}\nstatus: {allocatable: {cpu: 010, pods: '010'}}"
+    (node,) = cluster_file.parse(content.encode(), "f.yaml").nodes
+    assert node.status.allocatable == {"cpu": 8, "pods": "010"}
+
+
 @pytest.mark.parametrize(
     "number, problem",
     [

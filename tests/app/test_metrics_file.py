@@ -12,6 +12,7 @@ POLICY = """\
 version 1
 metric cpu_busy: ratio = `cpu` node instance refresh 15s maxAge 2m
 metric shares: ratio = `s` node instance refresh 15s maxAge 2m between 0% and 105%
+metric change: ratio = `c` node instance refresh 15s maxAge 2m between -50% and 50%
 metric used: bytes = `used` node instance refresh 15s maxAge 2m
 metric busy: cores = `busy` node instance refresh 15s maxAge 2m
 metric net: bytesPerSecond = `net` node instance refresh 15s maxAge 2m
@@ -51,6 +52,7 @@ def _read(text: str, declared: tuple[checked.CheckedMetric, ...]) -> metrics_fil
         pytest.param("wait", "2.5", 2.5, id="seconds-plain"),
         pytest.param("queue", "3k", 3000.0, id="number-suffix"),
         pytest.param("queue", "-3", -3.0, id="number-negative"),
+        pytest.param("change", "-5%", -0.05, id="ratio-negative-in-range"),
     ],
 )
 def test_values_are_in_the_scale_of_the_query(
@@ -124,6 +126,18 @@ def test_a_metric_that_params_split_gets_its_values_under_each_key() -> None:
             "m.yaml:3: `91` is no value of `cpu_busy`, which is measured in ratio "
             "(write 0.91 or 91%)",
             id="percent-without-sign",
+        ),
+        pytest.param(
+            "cpu_busy: {n1: -5%}",
+            "m.yaml:1: `-5%` is no value of `cpu_busy`, which is measured in ratio "
+            "(write 0.91 or 91%)",
+            id="negative-percentage",
+        ),
+        pytest.param(
+            "shares: {n1: -0.05}",
+            "m.yaml:1: `-0.05` is no value of `shares`, which is measured in ratio "
+            "(write 0.91 or 91%)",
+            id="negative-ratio",
         ),
         pytest.param(
             "shares: {n1: 1.2}",

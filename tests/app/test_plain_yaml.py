@@ -166,3 +166,11 @@ def test_documents_share_the_limit_of_aliases() -> None:
     assert len(list(plain_yaml.load_all("---\n".join([document] * 10), "f.yaml"))) == 10
     with pytest.raises(errors.InputError, match="more than 100,000 values"):
         list(plain_yaml.load_all("---\n".join([document] * 11), "f.yaml"))
+
+
+def test_octal_integers_of_kubernetes_objects_are_read_as_kubectl_reads_them() -> None:
+    """Elsewhere they stay text, as do quoted ones and those with another digit."""
+    text = "[010, -017, '010', 08, 010Mi, 0]"
+    (read,) = plain_yaml.load_all(text, "a.yaml", has_octals=True)
+    assert read.value == [8, -15, "010", "08", "010Mi", 0]
+    assert plain_yaml.load(text, "a.yaml").value == ["010", "-017", "010", "08", "010Mi", 0]

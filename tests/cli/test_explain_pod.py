@@ -268,13 +268,17 @@ def test_what_explain_all_says_has_none_of_it(
         pytest.param(
             {
                 "topologySpreadConstraints": [
-                    {"maxSkew": 0, "topologyKey": "", "whenUnsatisfiable": "DoNotSchedule"}
+                    {"maxSkew": 1, "topologyKey": "", "whenUnsatisfiable": "DoNotSchedule"}
                 ]
             },
             id="a spread without sense",
         ),
         pytest.param(
-            {"containers": [{"name": "c", "resources": {"requests": {"cpu": "9E", "x/y": "-5"}}}]},
+            {
+                "containers": [
+                    {"name": "c", "resources": {"requests": {"cpu": "9E", "x/y": "0.1n"}}}
+                ]
+            },
             id="absurd requests",
         ),
         pytest.param({"containers": []}, id="no container"),

@@ -242,3 +242,70 @@ def test_the_table_says_by_which_affinity_term(
     column = header.index("AFFINITY")
     shown = [line[column:].split("  ")[0] for line in lines[: len(report)]]
     assert shown == [each["observedAffinity"] or "-" for each in report]
+
+
+@pytest.mark.parametrize(
+    "kind, fields, message",
+    [
+        pytest.param(
+            "Cluster",
+            {"spec": {"taints": [{"key": "a", "effect": "NoExecut"}]}},
+            "spec.taints[0].effect: `NoExecut` is not a known taint effect "
+            "(did you mean `NoExecute`?)",
+            id="taint",
+        ),
+        pytest.param(
+            "Cluster",
+            {"status": {"resourceSummary": {"allocatable": {"cpu": "-10"}}}},
+            "status.resourceSummary.allocatable.cpu: `-10` is negative (write 0 or more)",
+            id="allocatable",
+        ),
+        pytest.param(
+            "ResourceBinding",
+            {"spec": {"replicas": -3}},
+            "spec.replicas: `-3` is negative (write 0 or more)",
+            id="replicas",
+        ),
+        pytest.param(
+            "ResourceBinding",
+            {"spec": {"clusters": [{"name": "m1", "replicas": -1}]}},
+            "spec.clusters[0].replicas: `-1` is negative (write 0 or more)",
+            id="replicas-of-a-cluster",
+        ),
+        pytest.param(
+            "ResourceBinding",
+            {"spec": {"components": [{"replicas": 1}, {"replicas": -1}]}},
+            "spec.components[1].replicas: `-1` is negative (write 0 or more)",
+            id="replicas-of-a-component",
+        ),
+        pytest.param(
+            "ResourceBinding",
+            {"spec": {"replicaRequirements": {"resourceRequest": {"cpu": "-1"}}}},
+            "spec.replicaRequirements.resourceRequest.cpu: `-1` is negative (write 0 or more)",
+            id="request",
+        ),
+        pytest.param(
+            "ResourceBinding",
+            {"spec": {"placement": {"clusterTolerations": [{"operator": "Foo"}]}}},
+            "spec.placement.clusterTolerations[0].operator: `Foo` is not a known operator of a "
+            "toleration (write `Equal`, `Exists`, `Gt` or `Lt`)",
+            id="toleration",
+        ),
+    ],
+)
+def test_a_value_that_karmada_refuses_is_refused(
+    kind: str,
+    fields: dict[str, Any],
+    message: str,
+    tmp_path: pathlib.Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """With the object and the path of the field."""
+    api = {"Cluster": "cluster.karmada.io/v1alpha1"}.get(kind, "work.karmada.io/v1alpha2")
+    found = {"apiVersion": api, "kind": kind, "metadata": {"name": "x"}, **fields}
+    file = tmp_path / "plane.json"
+    file.write_text(json.dumps(found))
+    assert main.main(["karmada", "simulate", "--cluster", str(file)]) == 2
+    told = capsys.readouterr()
+    name = "default/x" if kind == "ResourceBinding" else "x"
+    assert (told.out, told.err) == ("", f"policysched: {file} ({kind} {name}): {message}\n")

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from policysched import errors
-from policysched.app import object_lists
+from policysched.app import object_faults, object_lists
+from policysched.app.karmada import plane_faults
 from policysched.karmada import objects, sanity
 
 if TYPE_CHECKING:
@@ -72,11 +73,14 @@ def collect(placed: Iterable[object_lists.Placed], where: str) -> ControlPlane:
             raise FORM.error(place, f"has the name of another {kind}: `{name}`")
         names.add((kind, name))
         problem = sanity.problem(decoded)
+        named = f"{place} ({kind} {name})"
         if problem:
-            raise errors.InputError(f"{place} ({kind} {name})", problem)
+            raise errors.InputError(named, problem)
         if isinstance(decoded, objects.Cluster):
+            object_faults.require_none(plane_faults.of_cluster(decoded), named)
             found.clusters.append(decoded)
         else:
+            object_faults.require_none(plane_faults.of_binding(decoded), named)
             found.bindings.append(msgspec.structs.replace(decoded, kind=kind))
     if found.skipped and not names:
         kinds = ", ".join(sorted(found.skipped))

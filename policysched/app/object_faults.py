@@ -1,0 +1,139 @@
+"""What the API server refuses in an object, but a file may hold all the same.
+
+Decisions suppose that an API server has validated objects. A value that it would refuse means
+nothing to them: a taint with an unknown effect repels no pod, a negative request adds room.
+
+Source: Kubernetes `pkg/apis/core/validation/validation.go`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Iterator
+
+from policysched import errors, quantity
+from policysched.cluster import objects, wire
+from policysched.lang import spelling
+
+TAINT_EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
+_OPERATORS = ("Equal", "Exists", "Gt", "Lt")
+_UNSATISFIABLE_ACTIONS = ("DoNotSchedule", "ScheduleAnyway")
+_INCLUSION_POLICIES = ("Honor", "Ignore")
+_NOT_NEGATIVE = "write 0 or more"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ObjectFault:
+    """A field with a value that the API server refuses.
+
+    Attributes:
+        path: of the field.
+        problem: what is wrong.
+        help: what to do.
+    """
+
+    path: str
+    problem: str
+    help: str
+
+
+def require_none(faults: Iterable[ObjectFault], place: str) -> None:
+    """Refuse an object with a fault; `place` is that of the object.
+
+    Raises:
+        InputError: there is one; the first is reported.
+    """
+    for fault in faults:
+        raise errors.InputError(f"{place}: {fault.path}", fault.problem, help=fault.help)
+
+
+def of_node(node: objects.Node) -> Iterator[ObjectFault]:
+    """Yield what is wrong with a node."""
+    yield from of_taints("spec.taints", node.spec.taints)
+    yield from of_amounts("status.allocatable", node.status.allocatable)
+    yield from of_amounts("status.capacity", node.status.capacity)
+
+
+def of_pod(pod: objects.Pod) -> Iterator[ObjectFault]:
+    """Yield what is wrong with a pod."""
+    spec = pod.spec
+    yield from of_tolerations("spec.tolerations", spec.tolerations)
+    for number, constraint in enumerate(spec.topology_spread_constraints):
+        yield from _of_constraint(f"spec.topologySpreadConstraints[{number}]", constraint)
+    yield from _of_containers("spec.containers", spec.containers)
+    yield from _of_containers("spec.initContainers", spec.init_containers)
+    yield from of_amounts("spec.overhead", spec.overhead)
+    if spec.resources is not None:
+        yield from _of_resources("spec.resources", spec.resources)
+
+
+def of_taints(path: str, taints: Iterable[objects.Taint]) -> Iterator[ObjectFault]:
+    """Yield what is wrong with the taints at a path."""
+    for number, taint in enumerate(taints):
+        yield from _of_word(f"{path}[{number}].effect", taint.effect, TAINT_EFFECTS, "taint effect")
+
+
+def of_tolerations(path: str, tolerations: Iterable[objects.Toleration]) -> Iterator[ObjectFault]:
+    """Yield what is wrong with the tolerations at a path; operator and effect may be empty."""
+    for number, each in enumerate(tolerations):
+        if each.operator:
+            place = f"{path}[{number}].operator"
+            yield from _of_word(place, each.operator, _OPERATORS, "operator of a toleration")
+        if each.effect:
+            place = f"{path}[{number}].effect"
+            yield from _of_word(place, each.effect, TAINT_EFFECTS, "taint effect")
+
+
+def of_amounts(path: str, amounts: wire.ResourceList) -> Iterator[ObjectFault]:
+    """Yield the negative quantities of the resources at a path."""
+    for resource, amount in amounts.items():
+        if _is_negative(amount):
+            yield ObjectFault(f"{path}.{resource}", f"`{amount}` is negative", _NOT_NEGATIVE)
+
+
+def of_count(path: str, count: int) -> Iterator[ObjectFault]:
+    """Yield that the number of things at a path is negative."""
+    if count < 0:
+        yield ObjectFault(path, f"`{count}` is negative", _NOT_NEGATIVE)
+
+
+def _of_constraint(path: str, found: objects.TopologySpreadConstraint) -> Iterator[ObjectFault]:
+    if found.max_skew < 1:
+        yield ObjectFault(f"{path}.maxSkew", f"`{found.max_skew}` is below 1", "write 1 or more")
+    action = found.when_unsatisfiable
+    yield from _of_word(f"{path}.whenUnsatisfiable", action, _UNSATISFIABLE_ACTIONS, "action")
+    policies = {
+        "nodeAffinityPolicy": found.node_affinity_policy,
+        "nodeTaintsPolicy": found.node_taints_policy,
+    }
+    for name, policy in policies.items():
+        if policy is not None:
+            yield from _of_word(f"{path}.{name}", policy, _INCLUSION_POLICIES, "policy")
+
+
+def _of_containers(path: str, containers: Iterable[objects.Container]) -> Iterator[ObjectFault]:
+    for number, each in enumerate(containers):
+        yield from _of_resources(f"{path}[{number}].resources", each.resources)
+
+
+def _of_resources(path: str, resources: objects.ResourceRequirements) -> Iterator[ObjectFault]:
+    yield from of_amounts(f"{path}.requests", resources.requests)
+    yield from of_amounts(f"{path}.limits", resources.limits)
+
+
+def _of_word(path: str, word: str, known: tuple[str, ...], noun: str) -> Iterator[ObjectFault]:
+    if word not in known:
+        advice = (
+            spelling.did_you_mean(word, known)
+            or f"write {spelling.alternatives(f'`{each}`' for each in known)}"
+        )
+        yield ObjectFault(path, f"`{word}` is not a known {noun}", advice)
+
+
+def _is_negative(amount: wire.Quantity) -> bool:
+    """Return whether a quantity is below 0; a text that is none is not."""
+    text = str(amount)
+    try:
+        return text.startswith("-") and quantity.parse(text) < 0
+    except quantity.QuantityError:  # reported when it is used
+        return False

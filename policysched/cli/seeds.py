@@ -1,0 +1,28 @@
+"""`--seed`: chance that can be repeated."""
+
+from __future__ import annotations
+
+import argparse
+import random
+
+_LARGEST = 2**32 - 1
+_MOST_DIGITS = 10
+
+
+def add_option(parser: argparse._ActionsContainer, help: str) -> None:  # noqa: A002 - argparse's own word
+    """Add the option; left out it is None."""
+    parser.add_argument("--seed", metavar="N", type=_seed, help=f"{help} (0 to {_LARGEST})")
+
+
+def draw() -> int:
+    """Return a new seed."""
+    return random.SystemRandom().randrange(_LARGEST + 1)
+
+
+def _seed(text: str) -> int:
+    """Return a seed; Python's generator takes -1 for 1, so no other numbers are allowed."""
+    is_number = text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS
+    if not is_number or int(text) > _LARGEST:
+        problem = f"`{text}` is not a seed; write a number from 0 to {_LARGEST}"
+        raise argparse.ArgumentTypeError(problem)
+    return int(text)
