@@ -97,13 +97,13 @@ class Simulation:
         self, framework: runtime.Framework, info: pod_shape.PodInfo, preferred: str | None
     ) -> Placement:
         """Decide a pod: assume it on a node, if need be on one that others leave for it."""
-        info = _nominated(info, self._cache.nominated.node_of(info.uid) or "")
+        info = with_nomination(info, self._cache.nominated.node_of(info.uid) or "")
         result = framework.schedule_pod(info, self._cache.snapshot())
         placement = Placement(info.key, shadows=self._decide_beside(framework, info, result))
         if result.node_name is None:
             made_room = self._make_room(framework, info, result)
             if made_room is not None:
-                info = _nominated(info, made_room.nominated_node_name or "")
+                info = with_nomination(info, made_room.nominated_node_name or "")
                 placement = _with_victims(placement, made_room)
                 result = framework.schedule_pod(info, self._cache.snapshot())
         if preferred is not None and shadow.is_best(result, preferred, self._cache.snapshot()):
@@ -176,8 +176,8 @@ def _with_victims(placement: Placement, answer: interface.PostFilterResult) -> P
     return dataclasses.replace(placement, victims=victims, nominated=node)
 
 
-def _nominated(info: pod_shape.PodInfo, node_name: str) -> pod_shape.PodInfo:
-    """Return the pod as its status is when it is nominated to a node, "" for none."""
+def with_nomination(info: pod_shape.PodInfo, node_name: str) -> pod_shape.PodInfo:
+    """Return a pod with the status of one that is nominated to a node, "" for none."""
     if info.pod.status.nominated_node_name == node_name:
         return info
     said = msgspec.structs.replace(info.pod.status, nominated_node_name=node_name)

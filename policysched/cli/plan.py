@@ -25,13 +25,14 @@ _UNSCHEDULABLE = "unschedulable"
 _GRAVITY = {
     "never": (),
     _UNSCHEDULABLE: ("unschedulable", "profileRemoved"),
-    "moved": ("unschedulable", "profileRemoved", "moved"),
+    "moved": ("unschedulable", "profileRemoved", "moved", "victims"),
     "any": (
         "unschedulable",
         "profileRemoved",
         "moved",
         "schedulable",
         "profileAdded",
+        "victims",
         "nodes",
         "reason",
     ),

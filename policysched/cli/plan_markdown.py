@@ -19,6 +19,7 @@ _COUNTED = {
     "moved": "move",
     "schedulable": "become schedulable",
     "profileAdded": "get a profile",
+    "victims": "other evictions",
     "nodes": "other nodes",
     "reason": "other reason",
 }

@@ -15,10 +15,19 @@ _HEADS = {
     "moved": ("pod would move", "pods would move"),
     "schedulable": ("pod becomes schedulable", "pods become schedulable"),
     "profileAdded": ("pod gets a profile", "pods get a profile"),
+    "victims": ("pod stays, its evictions change", "pods stay, their evictions change"),
     "reason": ("pod stays pending for another reason", "pods stay pending for another reason"),
     "nodes": ("pod stays, other nodes take it", "pods stay, other nodes take them"),
 }
-LISTED = ("unschedulable", "profileRemoved", "moved", "schedulable", "profileAdded", "reason")
+LISTED = (
+    "unschedulable",
+    "profileRemoved",
+    "moved",
+    "schedulable",
+    "profileAdded",
+    "victims",
+    "reason",
+)
 """Outcomes whose pods are listed."""
 
 

@@ -11,7 +11,12 @@ Report: TypeAlias = dict[str, Any]
 SHOWN = 10
 """Rows of a list for people."""
 WIDTH = 78
-STYLES = {"unschedulable": styles.BAD, "moved": styles.WARNING, "schedulable": styles.GOOD}
+STYLES = {
+    "unschedulable": styles.BAD,
+    "moved": styles.WARNING,
+    "victims": styles.WARNING,
+    "schedulable": styles.GOOD,
+}
 """Words for the categories of pods and bindings."""
 _ARROW = " → "
 _CONTEXT = 2

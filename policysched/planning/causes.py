@@ -70,9 +70,10 @@ class KnownCauses:
 class Causes:
     """Finds causes of differences in a world as it is at that moment."""
 
-    def __init__(self, where: world.World) -> None:
-        """Decide in `where`."""
+    def __init__(self, where: world.World, decide: deciding.Decide) -> None:
+        """Decide in `where` by `decide`."""
         self._world = where
+        self._decide = decide
         self._known = KnownCauses()
 
     def find(
@@ -94,7 +95,7 @@ class Causes:
 
         def explains(taken_back: Sequence[edits.Edit]) -> bool:
             framework = self._world.without(pair, taken_back)
-            return is_old(deciding.decide(framework, info, self._world.snapshot()))
+            return is_old(self._decide(framework, info, self._world.snapshot()))
 
         return self._known.find((pair, info.shape.index, outcome, alike), relevant, explains)
 

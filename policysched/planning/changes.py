@@ -26,6 +26,8 @@ class Outcome(enum.Enum):
     """It had no node and gets one."""
     PROFILE_ADDED = "profileAdded"
     """Only the new policies declare its profile."""
+    VICTIMS = "victims"
+    """It goes where it went, but other pods are evicted for it."""
     NODES = "nodes"
     """It goes where it went, but other nodes take it."""
     REASON = "reason"
@@ -205,6 +207,8 @@ def outcome(old: Fate, new: Fate, *, has_other_nodes: bool) -> Outcome:
         return Outcome.SCHEDULABLE if old.node is None else Outcome.MOVED
     if old.node is None:
         return Outcome.SAME if old.message == new.message else Outcome.REASON
+    if set(old.victims) != set(new.victims):
+        return Outcome.VICTIMS
     return Outcome.NODES if has_other_nodes else Outcome.SAME
 
 

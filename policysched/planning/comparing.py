@@ -5,7 +5,8 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable
 
-from policysched.cluster import pod_shape
+from policysched.app import simulating
+from policysched.cluster import pod_shape, what_if
 from policysched.planning import causes, changes, deciding, world
 
 
@@ -16,22 +17,27 @@ class Compared:
     Attributes:
         lost: how many nodes take it no more.
         gained: how many nodes newly take it.
+        cause: None if both decisions end alike.
     """
 
-    outcome: changes.Outcome
-    lost: int
-    gained: int
-    cause: changes.Cause | None
+    lost: int = 0
+    gained: int = 0
+    cause: changes.Cause | None = None
+
+    def outcome(self, fates: tuple[changes.Fate, changes.Fate]) -> changes.Outcome:
+        """Return how two fates differ."""
+        return changes.outcome(*fates, has_other_nodes=bool(self.lost or self.gained))
 
 
 class Comparing:
     """Decides and compares in a world."""
 
-    def __init__(self, where: world.World, found: changes.Changes) -> None:
-        """Note in `found` which nodes pods lose and gain."""
+    def __init__(self, where: world.World, found: changes.Changes, decide: deciding.Decide) -> None:
+        """Decide by `decide`, and note in `found` which nodes pods lose and gain."""
         self._world = where
         self._found = found
-        self._causes = causes.Causes(where)
+        self._decide_pod = decide
+        self._causes = causes.Causes(where, decide)
 
     def decide_old(
         self, pair: world.Pair, info: pod_shape.PodInfo, preferred: Iterable[str | None] = ()
@@ -53,27 +59,22 @@ class Comparing:
         preferred: Iterable[str | None],
     ) -> deciding.Decision:
         framework = side.framework(profile or "")
-        return deciding.decide(framework, info, self._world.snapshot(), preferred)
+        return self._decide_pod(framework, info, self._world.snapshot(), preferred)
 
     def compare(
         self,
         pair: world.Pair,
         info: pod_shape.PodInfo,
         decided: tuple[deciding.Decision, deciding.Decision],
-        fates: tuple[changes.Fate, changes.Fate],
         pods: int = 1,
     ) -> Compared:
-        """Return what differs between two fates by two decisions about `pods` equal pods."""
+        """Return what differs between two decisions about `pods` equal pods, made just now."""
         old, new = decided
         lost, gained = self._found.note_nodes(old, new, pods)
-        outcome = changes.outcome(*fates, has_other_nodes=bool(lost or gained))
-        if outcome in (changes.Outcome.SAME, changes.Outcome.NODES):
-            return Compared(outcome, lost, gained, None)
-        if (old.node, old.message) == (new.node, new.message):
-            cause = changes.Cause(changes.CauseKind.EARLIER_PODS)
-        else:
-            cause = self._cause(pair, info, old, new)
-        return Compared(outcome, lost, gained, cause)
+        outcome = changes.outcome(fate(old), fate(new), has_other_nodes=False)
+        if outcome is changes.Outcome.SAME:
+            return Compared(lost, gained)
+        return Compared(lost, gained, self._cause(pair, info, old, new, outcome))
 
     def _cause(
         self,
@@ -81,14 +82,36 @@ class Comparing:
         info: pod_shape.PodInfo,
         old: deciding.Decision,
         new: deciding.Decision,
+        outcome: changes.Outcome,
     ) -> changes.Cause:
-        how = "" if old.node is None else changes.against(old.node, new, self._world.snapshot())
-        decided = changes.outcome(_fate(old), _fate(new), has_other_nodes=False)
+        how = self._describe(pair, info, old, new)
         row = self._world.cache.nodes.row_of.get(old.node or "")
         alike = None if row is None else new.answer(row)
-        is_old = _is_old(decided, old, self._world)
-        found = self._causes.find(pair, info, decided, is_old, alike)
+        is_old = _is_old(outcome, old, self._world)
+        found = self._causes.find(pair, info, outcome, is_old, alike)
         return dataclasses.replace(found, how=how)
+
+    def _describe(
+        self,
+        pair: world.Pair,
+        info: pod_shape.PodInfo,
+        old: deciding.Decision,
+        new: deciding.Decision,
+    ) -> str:
+        """Return why the new policies do not do with a pod what the old ones do."""
+        snap = self._world.snapshot()
+        if old.node is None or not old.evicted:
+            return "" if old.node is None else changes.against(old.node, new, snap)
+        if new.node is not None and not new.evicted:
+            return f"{new.node} takes it, so no pod is evicted"
+        row = snap.nodes.row_of[old.node]
+        framework = self._world.new.framework(pair.new or "")
+        with what_if.WhatIf(snap) as supposed:
+            supposed.take_off([(each, row) for each in old.evicted])
+            then = deciding.decide(framework, simulating.with_nomination(info, ""), snap)
+        if then.answer(row).is_success:
+            return ""  # the profile chooses other victims, or has no preemption
+        return f"after the evictions {changes.against(old.node, then, snap)}"
 
 
 def _is_old(outcome: changes.Outcome, old: deciding.Decision, where: world.World) -> causes.IsOld:
@@ -100,8 +123,9 @@ def _is_old(outcome: changes.Outcome, old: deciding.Decision, where: world.World
     if old.node is None:
         return lambda said: said.message == old.message
     node = old.node
-    return lambda said: said.node is not None and said.prefers(node, where.snapshot())
+    return lambda said: said.victims == old.victims and said.prefers(node, where.snapshot())
 
 
-def _fate(decision: deciding.Decision) -> changes.Fate:
-    return changes.Fate(decision.node, decision.feasible, decision.message)
+def fate(decision: deciding.Decision) -> changes.Fate:
+    """Return what becomes of a pod by a decision."""
+    return changes.Fate(decision.node, decision.feasible, decision.message, decision.victims)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable
+from typing import Protocol
 
 import numpy as np
 
-from policysched.cluster import columns, pod_shape, snapshot
-from policysched.framework import runtime, shadow, status, status_table
+from policysched.app import simulating
+from policysched.cluster import columns, pod_shape, snapshot, what_if
+from policysched.framework import interface, runtime, shadow, status, status_table
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -20,8 +22,9 @@ class Decision:
         feasible: how many nodes take it.
         message: why it goes nowhere, "" else.
         ids: int16 (N,), what Filter said of each row in numbers of `statuses`: 0 takes the pod, -1
-            is no node.
+            is no node. Pods that are evicted for the pod still count.
         statuses: answers by number.
+        evicted: pods that make room for it.
     """
 
     node: str | None
@@ -29,7 +32,13 @@ class Decision:
     message: str
     ids: status_table.StatusIds
     statuses: status_table.Statuses
+    evicted: tuple[pod_shape.PodInfo, ...] = ()
     _result: runtime.ScheduleResult | None = dataclasses.field(default=None, repr=False)
+
+    @property
+    def victims(self) -> tuple[str, ...]:
+        """`namespace/name` of the pods that make room for it."""
+        return tuple(each.key for each in self.evicted)
 
     def prefers(self, node: str, snap: snapshot.Snapshot) -> bool:
         """Return whether no node is better than this one, which takes the pod."""
@@ -45,6 +54,20 @@ class Decision:
         return self.statuses[max(int(self.ids[row]), 0)]
 
 
+class Decide(Protocol):
+    """A way to decide a pod: `decide`, or `decide_with_preemption`."""
+
+    def __call__(
+        self,
+        framework: runtime.Framework,
+        info: pod_shape.PodInfo,
+        snap: snapshot.Snapshot,
+        preferred: Iterable[str | None] = (),
+    ) -> Decision:
+        """Decide a pod; of equally good nodes it takes the first `preferred` one."""
+        ...
+
+
 def decide(
     framework: runtime.Framework,
     info: pod_shape.PodInfo,
@@ -52,11 +75,60 @@ def decide(
     preferred: Iterable[str | None] = (),
 ) -> Decision:
     """Decide a pod; of equally good nodes it takes the first `preferred` one, else the first."""
+    return _decision(framework.schedule_pod(info, snap), snap, preferred)
+
+
+def decide_with_preemption(
+    framework: runtime.Framework,
+    info: pod_shape.PodInfo,
+    snap: snapshot.Snapshot,
+    preferred: Iterable[str | None] = (),
+) -> Decision:
+    """Decide a pod as `decide` does; if no node takes it, suppose that its victims are evicted."""
+    info = simulating.with_nomination(info, snap.nominated.node_of(info.uid) or "")
     result = framework.schedule_pod(info, snap)
-    node = result.node_name
-    if node is not None:
-        named = (each for each in preferred if each is not None)
-        node = next((each for each in named if shadow.is_best(result, each, snap)), node)
+    decision = _decision(result, snap, preferred)
+    if result.node_name is not None or result.diagnosis is None:
+        return decision
+    answer = framework.run_post_filter(result.state, info, snap, result.diagnosis)
+    if answer is None or not answer.status.is_success:
+        return decision
+    then = _after_evictions(framework, info, snap, answer)
+    return dataclasses.replace(
+        decision,
+        node=_chosen_node(then, snap, preferred),
+        feasible=then.feasible_count,
+        message=then.message,
+        evicted=answer.victims,
+        _result=then,
+    )
+
+
+def _after_evictions(
+    framework: runtime.Framework,
+    info: pod_shape.PodInfo,
+    snap: snapshot.Snapshot,
+    answer: interface.PostFilterResult,
+) -> runtime.ScheduleResult:
+    node = answer.nominated_node_name or ""
+    with what_if.WhatIf(snap) as supposed:
+        supposed.take_off([(victim, snap.nodes.row_of[node]) for victim in answer.victims])
+        return framework.schedule_pod(simulating.with_nomination(info, node), snap)
+
+
+def _chosen_node(
+    result: runtime.ScheduleResult, snap: snapshot.Snapshot, preferred: Iterable[str | None]
+) -> str | None:
+    if result.node_name is None:
+        return None
+    named = (each for each in preferred if each is not None)
+    return next((each for each in named if shadow.is_best(result, each, snap)), result.node_name)
+
+
+def _decision(
+    result: runtime.ScheduleResult, snap: snapshot.Snapshot, preferred: Iterable[str | None]
+) -> Decision:
+    node = _chosen_node(result, snap, preferred)
     ids, statuses = result.filtered, result.statuses
     if ids is not None:
         ids = ids.copy()  # what is kept of Filter follows later changes
@@ -65,7 +137,7 @@ def decide(
         said = _pre_filter(result)
         ids = np.where(snap.is_alive, np.int16(said is not None), np.int16(-1)).astype(np.int16)
         statuses = (status.SUCCESS, said or status.SUCCESS)
-    return Decision(node, result.feasible_count, result.message, ids, statuses, result)
+    return Decision(node, result.feasible_count, result.message, ids, statuses, _result=result)
 
 
 def _pre_filter(result: runtime.ScheduleResult) -> status.Status | None:

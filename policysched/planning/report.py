@@ -64,6 +64,7 @@ def _edit(edit: edits.Edit, caused: Counter[tuple[edits.Key, changes.Outcome]]) 
                 changes.Outcome.UNSCHEDULABLE,
                 changes.Outcome.MOVED,
                 changes.Outcome.SCHEDULABLE,
+                changes.Outcome.VICTIMS,
                 changes.Outcome.REASON,
             )
         },

@@ -50,7 +50,7 @@ class _Looking:
     def __init__(self, where: world.World, found: changes.Changes) -> None:
         self._world = where
         self._found = found
-        self._comparing = comparing.Comparing(where, found)
+        self._comparing = comparing.Comparing(where, found, deciding.decide)
 
     def compare(self, pair: world.Pair, node: str, infos: Sequence[pod_shape.PodInfo]) -> None:
         """Compare equal pods of one node."""
@@ -71,15 +71,16 @@ class _Looking:
             return self._change_of_profile(pair, node, info)
         old = self._comparing.decide_old(pair, info, (node,))
         new = self._comparing.decide_new(pair, info, (node, old.node))
-        fates = _fate(old), _fate(new)
-        compared = self._comparing.compare(pair, info, (old, new), fates, len(infos))
-        if compared.outcome is changes.Outcome.SAME:
+        fates = comparing.fate(old), comparing.fate(new)
+        compared = self._comparing.compare(pair, info, (old, new), len(infos))
+        outcome = compared.outcome(fates)
+        if outcome is changes.Outcome.SAME:
             return None
         row = snap.nodes.row_of[node]
         return changes.PodChange(
             info.key,
             changes.Phase.RUNNING,
-            compared.outcome,
+            outcome,
             node,
             *fates,
             lost=compared.lost,
@@ -98,8 +99,6 @@ class _Looking:
         else:
             decision = self._comparing.decide_old(pair, info, (node,))
             outcome = changes.Outcome.PROFILE_REMOVED
-        return changes.of_profile(info.pod, changes.Phase.RUNNING, _fate(decision), outcome, node)
-
-
-def _fate(decision: deciding.Decision) -> changes.Fate:
-    return changes.Fate(decision.node, decision.feasible, decision.message)
+        return changes.of_profile(
+            info.pod, changes.Phase.RUNNING, comparing.fate(decision), outcome, node
+        )

@@ -49,7 +49,7 @@ class _Queueing:
         self._before = before
         self._found = found
         self._simulation = simulating.Simulation(where.cache, {})
-        self._comparing = comparing.Comparing(where, found)
+        self._comparing = comparing.Comparing(where, found, deciding.decide_with_preemption)
 
     def schedule(self, info: pod_shape.PodInfo) -> None:
         """Place a pod that the new side serves."""
@@ -61,12 +61,13 @@ class _Queueing:
             self._note_profile(info, now, changes.Outcome.PROFILE_ADDED)
             return
         placed = self._before[info.key]
-        decided = None
+        compared = None
         if self._is_concerned(pair, info) and framework.pre_enqueue(info).is_success:
             old = self._comparing.decide_old(pair, info, (placed.node,))
-            decided = old, self._comparing.decide_new(pair, info, (placed.node, old.node))
+            new = self._comparing.decide_new(pair, info, (placed.node, old.node))
+            compared = self._comparing.compare(pair, info, (old, new))
         now = self._simulation.place(framework, info, placed.node)
-        self._note(pair, info, (_fate(placed), _fate(now)), decided)
+        self._note(info, (_fate(placed), _fate(now)), compared)
 
     def leave(self, info: pod_shape.PodInfo) -> None:
         """Leave a pod pending that the new side does not serve."""
@@ -88,31 +89,29 @@ class _Queueing:
 
     def _note(
         self,
-        pair: world.Pair,
         info: pod_shape.PodInfo,
         fates: tuple[changes.Fate, changes.Fate],
-        decided: tuple[deciding.Decision, deciding.Decision] | None,
+        compared: comparing.Compared | None,
     ) -> None:
-        if decided is None:
-            outcome = changes.outcome(*fates, has_other_nodes=False)
-            if outcome is changes.Outcome.REASON:
-                return  # of several rules that reject a node, the first in the text is told
-            cause: changes.Cause | None = changes.Cause(changes.CauseKind.EARLIER_PODS)
-            compared = comparing.Compared(outcome, 0, 0, cause)
-        else:
-            compared = self._comparing.compare(pair, info, decided, fates)
-        if compared.outcome is changes.Outcome.SAME:
+        """Note how the fates of a pod differ; `compared` is None if no edit concerns it."""
+        is_concerned = compared is not None
+        compared = compared or comparing.Compared()
+        outcome = compared.outcome(fates)
+        if outcome is changes.Outcome.SAME:
             return
+        if outcome is changes.Outcome.REASON and not is_concerned:
+            return  # of several rules that reject a node, the first in the text is told
+        cause = compared.cause or changes.Cause(changes.CauseKind.EARLIER_PODS)
         self._found.pods.append(
             changes.PodChange(
                 info.key,
                 changes.Phase.PENDING,
-                compared.outcome,
+                outcome,
                 None,
                 *fates,
                 lost=compared.lost,
                 gained=compared.gained,
-                cause=compared.cause,
+                cause=None if outcome is changes.Outcome.NODES else cause,
             )
         )
 

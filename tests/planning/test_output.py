@@ -97,7 +97,7 @@ def test_markdown_is_bounded(folder: plans.Folder) -> None:
         "to": "b",
         "summary": {
             phase: {"pods": 0, "unschedulable": 0, "moved": 0, "schedulable": 0}
-            | {"nodes": 0, "reason": 0, "profileAdded": 0, "profileRemoved": 0}
+            | {"nodes": 0, "reason": 0, "victims": 0, "profileAdded": 0, "profileRemoved": 0}
             for phase in ("running", "pending")
         }
         | {"nodeLost": 0, "unserved": 0},

@@ -54,7 +54,8 @@ def _clusters(draw: strategies.DrawFn) -> list[clusters.Object]:
         items.append(node)
     for number in range(draw(strategies.integers(0, 6))):
         on = draw(strategies.sampled_from((None, *names)))
-        pod = clusters.pod(f"p{number}", cpu=draw(strategies.sampled_from(("1", "2"))), on=on)
+        cpu, priority = strategies.sampled_from(("1", "2")), strategies.sampled_from((0, 1000))
+        pod = clusters.pod(f"p{number}", cpu=draw(cpu), on=on, priority=draw(priority))
         pod["metadata"]["labels"] = {"app": draw(strategies.sampled_from(("web", "batch")))}
         items.append(pod)
     return items
@@ -163,6 +164,26 @@ def test_without_its_cause_a_running_pod_stays(
             again, _ = _plan(old, _side(reverted), items)
             still = {each.pod: each for each in again.found.pods}.get(change.pod)
             assert still is None or still.outcome is not change.outcome
+
+
+@_generated
+@hypothesis.given(_policy_sets, _policy_sets, _clusters())
+def test_without_its_cause_a_pending_pod_ends_otherwise(
+    before: _Policies, after: _Policies, items: list[clusters.Object]
+) -> None:
+    """Edits are the cause if one pod waits, also where it gets its node by preemption or not."""
+    waiting = clusters.pod("waiting", cpu="2", priority=500)
+    items = [*(each for each in items if not _is_pending(each)), waiting]
+    plan, _ = _plan(_side(before), _side(after), items)
+    change = next((each for each in plan.found.pods if each.pod == "prod/waiting"), None)
+    if change is None or change.cause is None:
+        return
+    assert change.cause.kind not in (changes.CauseKind.EARLIER_PODS, changes.CauseKind.UNKNOWN)
+    if change.cause.kind is changes.CauseKind.EDIT and change.cause.edits[0].kind == "rule":
+        reverted = _side(_reverted(before, after, change.cause.edits[0].name))
+        again, _ = _plan(_side(before), reverted, items)
+        still = {each.pod: each.outcome for each in again.found.pods}.get(change.pod)
+        assert still is not change.outcome
 
 
 def _reverted(before: _Policies, after: _Policies, name: str) -> _Policies:

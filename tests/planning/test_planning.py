@@ -55,6 +55,13 @@ _CASES: dict[str, dict[str, Any]] = {
         "changed": {"p": ("schedulable", None, "a")},
         "causes": {"p": ("edit", ["web/fast"])},
     },
+    "a pod is not in its own way": {
+        "old": plans.policy("nodeAffinity required disktype = nvme as fast"),
+        "new": plans.policy(_ROOM.format(50)),
+        "items": (_A, clusters.pod("p", cpu="3")),
+        "changed": {"p": ("schedulable", None, "a")},
+        "causes": {"p": ("edit", ["web/fast"])},
+    },
     "a toleration that goes is the cause of a taint": {
         "old": plans.policy(_TOLERATE),
         "new": plans.policy(),
@@ -153,6 +160,93 @@ def test_a_change_has_its_cause(folder: plans.Folder, case: str) -> None:
     assert plans.changed(report) == given["changed"]
     if given["causes"] is not None:
         assert plans.causes(report) == given["causes"]
+
+
+_PREEMPTION: dict[str, dict[str, Any]] = {
+    "a reject prevents it": {
+        "new": plans.policy("reject when free(cpu) - requests(cpu) < 2 as room"),
+        "pods": (6, 7),
+        "outcome": "unschedulable",
+        "evicts": (["prod/low"], []),
+        "cause": ("web/room", "after the evictions a: node(s) rejected by policy web/room"),
+    },
+    "an affinity prevents it": {
+        "new": plans.policy("nodeAffinity required disk Exists as d"),
+        "pods": (6, 7),
+        "outcome": "unschedulable",
+        "evicts": (["prod/low"], []),
+        "cause": ("web/d", "after the evictions a: node(s) didn't match policy web/d"),
+    },
+    "the plugin is disabled": {
+        "new": plans.policy() + "profile policysched { policies web\n disable DefaultPreemption }",
+        "pods": (6, 7),
+        "outcome": "unschedulable",
+        "evicts": (["prod/low"], []),
+        "cause": ("DefaultPreemption", ""),
+    },
+    "a rule that goes permits it": {
+        "old": plans.policy("reject when free(cpu) - requests(cpu) < 2 as room"),
+        "new": plans.policy(),
+        "pods": (6, 7),
+        "outcome": "schedulable",
+        "evicts": ([], ["prod/low"]),
+        "cause": ("web/room", ""),
+    },
+    "a reject makes it necessary": {
+        "new": plans.policy("reject when free(cpu) - requests(cpu) < 2 as room"),
+        "pods": (1, 6),
+        "outcome": "victims",
+        "evicts": ([], ["prod/low"]),
+        "cause": ("web/room", "a: node(s) rejected by policy web/room"),
+    },
+    "a rule that goes makes it needless": {
+        "old": plans.policy("reject when free(cpu) - requests(cpu) < 2 as room"),
+        "new": plans.policy(),
+        "pods": (1, 6),
+        "outcome": "victims",
+        "evicts": (["prod/low"], []),
+        "cause": ("web/room", "a takes it, so no pod is evicted"),
+    },
+    "more pods have to go": {
+        "new": plans.policy("reject when free(cpu) - requests(cpu) < 2 as room"),
+        "pods": (1, 6, 4),
+        "outcome": "victims",
+        "evicts": (["prod/other"], ["prod/other", "prod/low"]),
+        "cause": ("web/room", "after the evictions a: node(s) rejected by policy web/room"),
+    },
+    "a rule leads elsewhere": {
+        "new": plans.policy("nodeAffinity required disk = ssd as d"),
+        "pods": (6, 7),
+        "more": (
+            clusters.node("b", cpu="8", disk="ssd"),
+            clusters.pod("late", cpu="6", on="b", priority=500),
+        ),
+        "outcome": "moved",
+        "evicts": (["prod/low"], ["prod/late"]),
+        "cause": ("web/d", "after the evictions a: node(s) didn't match policy web/d"),
+    },
+}
+
+
+@pytest.mark.parametrize("case", list(_PREEMPTION))
+def test_preemption_that_differs_has_its_cause(folder: plans.Folder, case: str) -> None:
+    """The edit by which a pod evicts others, evicts none, or evicts other ones."""
+    given = _PREEMPTION[case]
+    low, high, *other = (str(cpu) for cpu in given["pods"])
+    items = [
+        clusters.node("a", cpu="8"),
+        clusters.pod("low", cpu=low, on="a", priority=0),
+        *(clusters.pod("other", cpu=cpu, on="a", priority=1) for cpu in other),
+        clusters.pod("high", cpu=high, priority=1000),
+        *given.get("more", ()),
+    ]
+    report = folder.plan(given.get("old", plans.policy()), given["new"], *items)
+    change = next(each for each in report["changes"] if each["pod"] == "prod/high")
+    assert change["outcome"] == given["outcome"]
+    assert (change["from"]["victims"], change["to"]["victims"]) == given["evicts"]
+    name, how = given["cause"]
+    assert change["cause"] == {"kind": "edit", "edits": [name], "how": how}
+    assert sum(each["pods"][given["outcome"]] for each in report["edits"]) >= 1
 
 
 def test_a_pod_that_came_before_takes_the_node(folder: plans.Folder) -> None:
