@@ -188,7 +188,7 @@ class ExprChecker:
         if literal is not None:
             return self._literal(literal, expr.span, expected)
         if isinstance(expr, syntax_expr.Number):
-            constants.bad_suffix(self.env, expr.numeral)
+            constants.bad_number(self.env, expr.numeral)
             return None
         inner = self.number(expr.operand, expected)
         if inner is None or inner.unit is None:
@@ -203,6 +203,9 @@ class ExprChecker:
         value = literal.as_unit(expected) if expected is not None else None
         if expected is not None and value is not None:
             return checked_expr.Const(value, expected, span)
+        if expected is not None and literal.has_other_suffix(expected):
+            constants.not_in_unit(self.env, span, expected)
+            return None
         natural = literal.natural()
         if natural is None:
             self._ambiguous(span)

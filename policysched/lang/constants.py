@@ -92,7 +92,7 @@ def _literal(env: Environment, amount: syntax_expr.Amount) -> numerals.Literal |
     if isinstance(amount, syntax_expr.Numeral):
         literal = numerals.parse(amount.text)
         if literal is None:
-            bad_suffix(env, amount)
+            bad_number(env, amount)
         return literal
     if amount.text in env.silent_names:
         return None
@@ -157,7 +157,17 @@ def _nearest_whole(written: str, low: int, high: int) -> str:
     return str(min(max(int(digits[:20]), low), high))
 
 
-def bad_suffix(env: Environment, numeral: syntax_expr.Numeral) -> None:
+def bad_number(env: Environment, numeral: syntax_expr.Numeral) -> None:
+    """Report a number that cannot be read: most have a suffix that is no unit."""
+    advice = numerals.describe_numbers(numeral.text)
+    if advice:
+        message = f"`{numeral.text}` is not a number of this language"
+        env.found.error("PS102", message, numeral.span, help=advice)
+        return
+    _bad_suffix(env, numeral)
+
+
+def _bad_suffix(env: Environment, numeral: syntax_expr.Numeral) -> None:
     """Report a number with a suffix that is no unit."""
     suffix = numerals.suffix_of(numeral.text)
     other = numerals.OTHER_SPELLINGS.get(suffix)
@@ -201,4 +211,13 @@ def not_in_unit(env: Environment, span: source.Span, unit: units.Unit) -> None:
         help_text = f"write `{written}{suffix}`"
     if numerals.is_binary(written) and not unit.byte_power:
         help_text = numerals.BINARY_HELP
+    elif _in_other_case(written, unit):
+        help_text = f"write `{_in_other_case(written, unit)}`"
     env.found.error("PS102", f"`{written}` is not an amount in {unit}", span, help=help_text)
+
+
+def _in_other_case(written: str, unit: units.Unit) -> str:
+    """Return `500M` for `500m` bytes and `500m` for `500M` cores; "" for another suffix."""
+    ours, other = ("m", "M") if unit == units.CORES else ("M", "m")
+    is_meant = written.endswith(other) and (unit == units.CORES or unit.byte_power)
+    return written[:-1] + ours if is_meant else ""

@@ -58,6 +58,12 @@ OTHER_SPELLINGS: dict[str, str] = {
 """How other tools write suffixes -> the suffix."""
 
 MAX_DIGITS = 30
+_OTHER_NUMBERS = (
+    (re.compile(r"-?[0-9.]+[eE][0-9]*"), "exponents are whole numbers from 0 to 99, as in `1e3`"),
+    (re.compile(r"-?0[xXbBoO][0-9a-fA-F]+"), "numbers are decimal, as in `16` or `0.7`"),
+    (re.compile(r"-?[0-9.]+%?"), f"a number has at most {MAX_DIGITS} digits"),
+)
+"""Spellings of other languages, and what a number is here."""
 BINARY_HELP = "suffixes such as Ki, Mi and Gi are for bytes; write the number out or use k, M, G"
 
 
@@ -71,6 +77,7 @@ class Literal:
         seconds: as a duration, or None.
         quantity: as a Kubernetes quantity, or None.
         is_binary: the quantity has a suffix such as Gi, which nothing but bytes has.
+        is_part: the quantity has a suffix such as m, which bytes do not have.
     """
 
     plain: fractions.Fraction | None = None
@@ -78,11 +85,23 @@ class Literal:
     seconds: fractions.Fraction | None = None
     quantity: fractions.Fraction | None = None
     is_binary: bool = False
+    is_part: bool = False
+
+    @property
+    def _is_many(self) -> bool:
+        """Whether the quantity has a suffix that bytes have."""
+        return self.quantity is not None and not self.is_part
 
     @property
     def is_ambiguous(self) -> bool:
         """Whether it is a duration or a quantity, as its place asks."""
         return self.seconds is not None and self.quantity is not None
+
+    def has_other_suffix(self, unit: units.Unit) -> bool:
+        """Say whether it is a quantity whose suffix cores or bytes do not have."""
+        if unit == units.CORES:
+            return self._is_many and not self.is_binary
+        return unit in (units.BYTES, units.BYTES_PER_SECOND) and self.is_part
 
     def natural(self) -> tuple[float, units.Unit] | None:
         """Return canonical number and unit where the literal alone decides; None if ambiguous."""
@@ -109,7 +128,7 @@ class Literal:
         elif unit == units.CORES:
             value = self._cores()
         elif unit in (units.BYTES, units.BYTES_PER_SECOND):
-            value = self.quantity if self.quantity is not None else self._zero()
+            value = self.quantity if self._is_many else self._zero()
         elif unit == units.PER_SECOND:
             value = self.plain if self.plain is not None else self._decimal()
         else:
@@ -126,7 +145,8 @@ class Literal:
         return None if unit.is_ratio or decimal is None else float(decimal)
 
     def _cores(self) -> fractions.Fraction | None:
-        value = self.plain if self.plain is not None else self._decimal()
+        part = self.quantity if self.is_part else None
+        value = self.plain if self.plain is not None else part
         return None if value is None else value * int(units.CORES_SCALE)
 
     def _decimal(self) -> fractions.Fraction | None:
@@ -154,7 +174,12 @@ def parse(text: str) -> Literal | None:
     if seconds is None and scale is None:
         return None
     quantity = None if scale is None else number * scale
-    return Literal(seconds=seconds, quantity=quantity, is_binary=suffix in _BINARY)
+    return Literal(
+        seconds=seconds,
+        quantity=quantity,
+        is_binary=suffix in _BINARY,
+        is_part=suffix in _SMALL,
+    )
 
 
 def is_binary(text: str) -> bool:
@@ -177,3 +202,9 @@ def _duration(text: str) -> fractions.Fraction | None:
 def suffix_of(text: str) -> str:
     """Return what stands behind the digits, for a message about an unknown suffix."""
     return text.lstrip("-0123456789.")
+
+
+def describe_numbers(text: str) -> str:
+    """Return what a number is, for one that `parse` refuses; "" if its suffix is to blame."""
+    matching = (advice for pattern, advice in _OTHER_NUMBERS if pattern.fullmatch(text))
+    return next(matching, "")

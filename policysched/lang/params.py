@@ -145,7 +145,7 @@ def _example(written: str, unit: units.Unit) -> str:
         return "durations look like `5m`, `90s`"
     if unit == units.RATIO and numerals.parse(f"{written}%") is not None:
         return f"write `{written}%`"
-    return ""
+    return "" if numerals.parse(written) is not None else numerals.describe_numbers(written)
 
 
 def _duration(seconds: float) -> str:

@@ -41,6 +41,11 @@ from policysched.lang import numerals, units
         pytest.param("10M", units.BYTES_PER_SECOND, 1e7, id="bytes-per-second"),
         pytest.param("100", units.PER_SECOND, 100.0, id="per-second"),
         pytest.param("5s", units.NUMBER, None, id="seconds-are-no-number"),
+        pytest.param("500m", units.BYTES, None, id="bytes-have-no-thousandths"),
+        pytest.param("10u", units.BYTES_PER_SECOND, None, id="nor-have-their-rates"),
+        pytest.param("50k", units.CORES, None, id="cores-have-no-thousands"),
+        pytest.param("500M", units.CORES, None, id="millions-are-no-milli-cores"),
+        pytest.param("5k", units.PER_SECOND, 5000.0, id="thousands-per-second"),
     ],
 )
 def test_a_literal_is_read_in_the_unit_of_its_place(
@@ -83,7 +88,7 @@ def test_quantities_are_those_of_kubernetes(number: int, suffix: str) -> None:
     text = f"{number}{suffix}"
     literal = numerals.parse(text)
     assert literal is not None
-    if not suffix.endswith("i"):
+    if suffix in ("", "m"):
         assert literal.as_unit(units.CORES) == float(quantity.milli_value(text))
     if suffix not in ("", "m"):
         assert literal.as_unit(units.BYTES) == float(quantity.value(text))
