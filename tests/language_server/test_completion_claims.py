@@ -15,7 +15,8 @@ from policysched.language_server import completion, programs, proposals
 PLACES_OF_SHIPPED = 12
 PROPOSALS = 5
 """So many of a place are tried, drawn by a fixed seed: each costs a run of check."""
-TEXT = """\
+FILES = {
+    "names.policy": """\
 version 1
 param range: duration = 5m
 param limit: ratio = 80%
@@ -26,6 +27,8 @@ let pool_web = { pool In (web) }
 metric cpu_busy: ratio =
   `1 - avg by (instance) (rate(cpu_total{mode="idle"}[$range]))`
   node instance refresh 15s maxAge 2m between 0% and 100% missing score 0
+""",
+    "web.policy": """\
 policy web {
   description "web"
   owner "team"
@@ -41,6 +44,8 @@ policy web {
   score cpu_busy prefer low normalize linear(0%, 90%) missing score points weight 7 as cool
   score LeastAllocated(cpu: 1) weight 5
 }
+""",
+    "wide.policy": """\
 clusterPolicy wide {
   for resources where app = web
   clusterAffinity required provider In (aws)
@@ -49,8 +54,12 @@ clusterPolicy wide {
   score free(cpu) / allocatable(cpu) prefer high missing score 0 weight 5
   replicas Divided Aggregated
 }
+""",
+    "profile.policy": """\
 profile policysched { policies web disable scores NodeResourcesFit param range = 10m }
-"""
+""",
+}
+"""A program with everything: in files, since each run of check parses only the one that differs."""
 ARGUMENTS = {
     **dict.fromkeys((*vocabulary.NODE_RESOURCE_FUNCTIONS, "requests", "limits"), "(cpu)"),
     **dict.fromkeys(("min", "max", "mod"), "(1, 2)"),
@@ -93,33 +102,39 @@ def written(proposal: proposals.Proposal, text: str, offset: int) -> str:
 
 
 def refused(
-    text: str, offset: int, rng: random.Random
+    files: dict[str, str], name: str, offset: int, rng: random.Random
 ) -> Iterator[tuple[str, diagnostics.Diagnostic]]:
-    """Yield proposals at a place that check finds an error in, whatever follows."""
-    program = programs.Program((source.SourceText("x.policy", text),))
-    found = completion.complete(program, "x.policy", offset)
+    """Yield proposals at a place of a file that check finds an error in, whatever follows."""
+    text = files[name]
+    found = completion.complete(programs.Program(tuple(_sources(files))), name, offset)
     in_query = text.count("`", 0, offset) % 2 == 1
     tail = text[found.end :] if in_query else rest(text, found.end)
     tried = found.items if len(found.items) <= PROPOSALS else rng.sample(found.items, PROPOSALS)
     for each in tried:
         new = text[: found.start] + written(each, text, offset) + tail
         end = found.start + len(each.text)
-        for finding in checker.check([source.SourceText("x.policy", new)]).diagnostics:
+        for finding in checker.check(_sources(files | {name: new})).diagnostics:
             is_here = found.start <= finding.span.start and finding.span.end <= end
             is_empty = finding.span.start == finding.span.end
-            if finding.severity is not diagnostics.Severity.ERROR or not is_here or is_empty:
+            is_error = finding.severity is diagnostics.Severity.ERROR
+            if finding.span.file != name or not is_error or not is_here or is_empty:
                 continue
             if not MENDED_BY_WHAT_FOLLOWS.search(finding.message):
                 yield f"{new[found.start - 30 : found.start]}«{each.text}»", finding
 
 
-def test_check_takes_every_proposal_in_a_text_with_everything() -> None:
+def _sources(files: dict[str, str]) -> list[source.SourceText]:
+    return [source.SourceText(name, text) for name, text in files.items()]
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_check_takes_every_proposal_in_a_program_with_everything(name: str) -> None:
     """At each word, with what belongs to the proposal; the statement may then be incomplete."""
     rng = random.Random(1)
     assert [
         (shown, finding.code, finding.message)
-        for offset in places(TEXT)
-        for shown, finding in refused(TEXT, offset, rng)
+        for offset in places(FILES[name])
+        for shown, finding in refused(FILES, name, offset, rng)
     ] == []
 
 
@@ -134,5 +149,5 @@ def test_check_takes_proposals_in_shipped_policies(name: str) -> None:
     assert [
         (shown, finding.code, finding.message)
         for offset in offsets
-        for shown, finding in refused(text, offset, rng)
+        for shown, finding in refused({name: text}, name, offset, rng)
     ] == []
