@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import json
 import re
 from collections.abc import Sequence
@@ -21,7 +22,9 @@ from tests.cli import clusters
 Object = dict[str, Any]
 Report = dict[str, Any]
 
-_SCHEMA = json.loads(_resources.text("schemas", "explain.schema.json"))
+_SCHEMA = jsonschema.Draft202012Validator(
+    json.loads(_resources.text("schemas", "explain.schema.json"))
+)
 _TAINT = re.compile(r"(?P<key>[^=:]+)(=(?P<value>[^:]*))?:(?P<effect>\w+)")
 _UNSCHEDULABLE = "node.kubernetes.io/unschedulable"
 
@@ -30,14 +33,19 @@ def decider(
     items: Sequence[Object], policy: str = "", metrics: dict[str, dict[str, Any]] | None = None
 ) -> offline.Decider:
     """Return what decides the pods of a cluster of `items`."""
-    policy_set = policies.load((), {})
-    if policy:
-        policy_set = policies.from_sources([source.SourceText("t.policy", policy)], {})
+    policy_set = _policy_set(policy)
     samples = metrics_file.parse(
         json.dumps(metrics or {}), "metrics", policy_set.metrics, builders.EPOCH
     )
     found = cluster_file.parse(json.dumps(clusters.list_of(*items)).encode(), "cluster")
     return offline.Basis(policy_set, builders.EPOCH, samples).decider(found, "cluster")
+
+
+@functools.lru_cache(maxsize=8)  # a drawn world is decided many times by the same policies
+def _policy_set(policy: str) -> policies.PolicySet:
+    if not policy:
+        return policies.load((), {})
+    return policies.from_sources([source.SourceText("t.policy", policy)], {})
 
 
 def study_pod(
@@ -51,7 +59,7 @@ def study_pod(
     """Return the report about a pod, with all numbers and names; no time passes."""
     clock = clocks.ManualClock(builders.EPOCH)
     report = study.of_pod(decider(items, policy, metrics), pod, clock, limits, node, None)
-    jsonschema.validate([report], _SCHEMA)
+    _SCHEMA.validate([report])
     return report
 
 
