@@ -129,14 +129,14 @@ def _print(texts: Sequence[source.SourceText], result: checker.CheckResult) -> N
         output.write_findings(rendering.render(finding, result.texts) + "\n", sys.stderr)
     hidden = len(result.diagnostics) - _MAX_SHOWN
     if hidden > 0:
-        output.write(f"… and {hidden:,} more", sys.stderr)
+        output.write_report(f"… and {hidden:,} more", sys.stderr)
     if result.diagnostics:
-        output.write(rendering.summary(result.diagnostics), sys.stderr)
+        output.write_report(rendering.summary(result.diagnostics), sys.stderr)
     if result.program is not None:
         program = result.program
         policies = len(program.policies) + len(program.cluster_policies)
         profiles = len(program.profiles)
-        output.write(
+        output.write_report(
             f"{output.count(len(texts), 'text')}: "
             f"{policies} {'policy' if policies == 1 else 'policies'}, "
             f"{output.count(profiles, 'profile')}, hash {result.program.content_hash}"

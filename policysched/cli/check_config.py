@@ -54,7 +54,7 @@ def alone(args: argparse.Namespace, configuration: config.Config | None) -> int:
         output.write(output.as_json({"ok": True, "hash": None, **nothing}))
     else:
         profiles = output.count(len(policy_set.specs), "profile")
-        output.write(f"{args.config}: {profiles}, no policies in files")
+        output.write_report(f"{args.config}: {profiles}, no policies in files")
     return errors.EXIT_OK
 
 

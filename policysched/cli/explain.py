@@ -177,5 +177,5 @@ def _explain_rule(code: str) -> int:
     if name not in known:
         advice = spelling.did_you_mean(name, known) or "codes look like PS304"
         raise errors.InputError(f"`{code}`", "is no diagnostic code", help=advice)
-    output.write(code_pages.page(name).removeprefix("# "))
+    output.write_report(code_pages.page(name).removeprefix("# "))
     return errors.EXIT_OK

@@ -62,12 +62,16 @@ def _break_word(word: str, room: int) -> list[str]:
 
 def _pieces(word: str, room: int) -> Iterator[str]:
     for piece in _PIECE.findall(word):
-        rest: str = piece
-        while columns(rest) > room:
-            cut = max(_longest_beginning(rest, room), 1)
-            yield rest[:cut]
-            rest = rest[cut:]
-        yield rest
+        yield from cut(piece, room)
+
+
+def cut(text: str, room: int) -> Iterator[str]:
+    """Yield a text in parts of at most `room` columns, each but the last as long as possible."""
+    while columns(text) > room:
+        count = max(_longest_beginning(text, room), 1)
+        yield text[:count]
+        text = text[count:]
+    yield text
 
 
 def _longest_beginning(text: str, room: int) -> int:

@@ -61,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
         output.write(output.as_json(_as_json(imported)))
     else:
         for finding in imported.findings:
-            output.write(str(finding), sys.stderr)
+            output.write_report(str(finding), sys.stderr)
         if args.out is not None:
             _write(imported, args.out)
         else:

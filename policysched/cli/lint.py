@@ -304,4 +304,4 @@ def _write_summary(report: linter.Report, params: Mapping[str, str]) -> None:
     fixable = fixing.count_safe(list(report.texts.values()), report.findings, params)
     if fixable:
         parts.append(f"{fixable} fixable by --fix")
-    output.write(", ".join(parts), sys.stderr)
+    output.write_report(", ".join(parts), sys.stderr)

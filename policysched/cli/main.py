@@ -76,10 +76,18 @@ class _Parser(argparse.ArgumentParser):
         self.epilog = program.rename(self.epilog or "")
         for action in self._actions:
             action.help = action.help and program.rename(action.help)
-        return super().format_help()
+        return _fold(super().format_help())
 
     def error(self, message: str) -> NoReturn:
         raise errors.UsageError(f"{message}; see `{self.prog} --help`")
+
+
+def _fold(text: str) -> str:
+    """Return a help folded to the terminal's width; argparse leaves long options whole."""
+    from policysched.cli import folding, terminal  # noqa: PLC0415 - most runs show no help
+
+    columns = terminal.columns(sys.stdout)
+    return text if columns is None else folding.fold_text(text, columns)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

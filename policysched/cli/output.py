@@ -52,16 +52,24 @@ def write(text: str, stream: TextIO | None = None) -> None:
     print(shown(text), file=stream, flush=True)
 
 
-def write_report(text: str) -> None:
+def write_report(text: str, stream: TextIO | None = None) -> None:
     """Print a text for people, its lines folded to the terminal's width."""
-    room = _room()
-    write(text if room is None else folding.fold_text(text, room))
+    room = _room(stream)
+    write(text if room is None else folding.fold_text(text, room), stream)
 
 
 def write_findings(text: str, stream: TextIO | None = None) -> None:
-    """Print rendered findings: the severity, the place and the marks under the source coloured."""
+    """Print rendered findings, folded to the terminal's width.
+
+    The severity, the place and the marks under the source are coloured.
+    """
+    room = _room(stream)
+    if room is not None:
+        from policysched.cli import finding_folding  # noqa: PLC0415 - few runs are at a terminal
+
+        text = finding_folding.fold_findings(text, room)
     if terminal.has_colours(stream or sys.stdout):
-        from policysched.cli import finding_styles  # noqa: PLC0415 - few runs are at a terminal
+        from policysched.cli import finding_styles  # noqa: PLC0415 - as above
 
         text = finding_styles.styled(text)
     write(text, stream)
@@ -108,8 +116,7 @@ def note(text: str) -> None:
 
 def _write_aside(kind: str, text: str) -> None:
     line = f"{program.name()}: {kind} {program.rename(text)}"
-    room = None if _is_wide else terminal.columns(sys.stderr)
-    write(line if room is None else folding.fold_text(line, room), sys.stderr)
+    write_report(line, sys.stderr)
 
 
 def as_json(value: object) -> str:
@@ -159,9 +166,9 @@ def set_in(indent: str) -> Iterator[None]:
         _indent_columns -= len(indent)
 
 
-def _room() -> int | None:
+def _room(stream: TextIO | None = None) -> int | None:
     """Return how many columns reports may take, None for any number."""
-    columns = None if _is_wide else terminal.columns(sys.stdout)
+    columns = None if _is_wide else terminal.columns(stream or sys.stdout)
     return None if columns is None else max(columns - _indent_columns, 1)
 
 

@@ -125,6 +125,8 @@ def _tell(done: rollback.Done, args: argparse.Namespace) -> None:
         did = f"wrote version {key.hash}, loaded at {loaded_at}, into"
     else:
         did = f"version {key.hash}, loaded at {loaded_at}, is already in"
-    output.write(f"{did} configmap {args.policy_configmap}")
+    output.write_report(f"{did} configmap {args.policy_configmap}")
     if done.is_frozen:
-        output.write("other versions are held back while it is annotated policysched.io/freeze")
+        output.write_report(
+            "other versions are held back while it is annotated policysched.io/freeze"
+        )

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from policysched.cli import folding, main, styles, tables
+from policysched.cli import finding_folding, folding, main, styles, tables
 from tests.cli import clusters, terminals, test_explain_decisions
 from tests.karmada import cases
 from tests.policytests import files
@@ -24,6 +24,25 @@ policy web-tier-of-the-shop {
   nodeAffinity required disk = ssd as only-nodes-with-a-fast-disk
   score free(cpu) prefer high weight 7 as prefer-nodes-with-many-free-cores
 }
+"""
+LONG = """\
+policy only-fast-disks { description "d" owner "o" for pods nodeAffinity required disktype Inn (ssd)
+}
+"""
+UNUSED = """\
+policy one { for pods in namespace (prod, staging, development) reject when free(cpu) < 2 }
+policy two { for pods reject when free(cpu) < 3 }
+profile fast { policies one }
+"""
+WORKLOAD = """\
+kind: Pod
+apiVersion: v1
+metadata: {name: web, labels: {app: web}}
+spec:
+  affinity:
+    nodeAffinity:
+      requiredDuringSchedulingIgnoredDuringExecution:
+        nodeSelectorTerms: [{matchFields: [{key: metadata.uid, operator: In, values: [a]}]}]
 """
 BROKEN = "policy p { nodeAffinity required disktype Inn (ssd) }\n"
 
@@ -42,6 +61,9 @@ def folder(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.P
     clusters.write(tmp_path, *nodes, *pods)
     (tmp_path / "web.policy").write_text(POLICY)
     (tmp_path / "broken.policy").write_text(BROKEN)
+    (tmp_path / "long.policy").write_text(LONG)
+    (tmp_path / "unused.policy").write_text(UNUSED)
+    (tmp_path / "workload.yaml").write_text(WORKLOAD)
     (tmp_path / "plane.json").write_text(json.dumps(cases.control_plane("3")))
     decisions = {"kept": 1, "limit": 1, "decisions": [test_explain_decisions.CHOSEN]}
     (tmp_path / "decisions.json").write_text(json.dumps(decisions))
@@ -97,6 +119,78 @@ def test_nothing_is_wider_than_the_terminal_and_nothing_is_lost(
     wide = terminals.run(monkeypatch, columns, *argv, "-o", "wide")
     assert terminals.without_styles(wide) == piped
     assert max(map(len, piped.split("\n"))) > 60
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("columns", [28, 38, 60])
+@pytest.mark.parametrize(
+    "argv",
+    [
+        pytest.param(("check", "long.policy"), id="check"),
+        pytest.param(("check", "long.policy", "--format", "concise"), id="check-concise"),
+        pytest.param(("lint", "web.policy"), id="lint"),
+        pytest.param(("lint", "web.policy", "--format", "concise"), id="lint-concise"),
+        pytest.param(("fmt", "long.policy"), id="fmt"),
+        pytest.param(("import", "workload.yaml"), id="import"),
+        pytest.param(("explain", "rule", "PS203"), id="explain-rule"),
+        pytest.param(("explain", "--help"), id="help"),
+        pytest.param(
+            ("plan", "--cluster", "cluster.json", "--from", "none", "--to", "unused.policy"),
+            id="warnings-of-plan",
+        ),
+        pytest.param(("simulate", "--cluster", "a-file-that-is-not-in-this-folder"), id="error"),
+    ],
+)
+def test_no_finding_warning_or_help_is_wider_than_the_terminal(
+    argv: tuple[str, ...],
+    columns: int,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """They are folded and nothing is lost; a pipe has them whole."""
+    main.main(argv)
+    piped = "".join(capsys.readouterr())
+    assert max(map(len, piped.split("\n"))) > 60
+    shown = terminals.run(monkeypatch, columns, *argv, COLUMNS=str(columns))
+    shown = terminals.without_styles(shown)
+    assert max(map(len, shown.split("\n"))) <= columns
+    assert not Counter("".join(piped.split())) - Counter("".join(shown.split()))
+
+
+def test_marks_stay_below_what_they_mark() -> None:
+    """A source line and its marks are cut at the same columns."""
+    text = (
+        "error[PS001]: `Inn` is not a label operator\n"
+        "  --> web.policy:12:27\n"
+        "12 | nodeAffinity\trequired disk Inn (ssd)\n"
+        "   |            \t              ^^^ did you mean `In`?\n"
+        "   | ------------ the statement\n"
+        "   = help: operators are In, NotIn"
+    )
+    assert finding_folding.fold_findings(text, 80) == text
+    assert finding_folding.fold_findings(text, 28).split("\n") == [
+        "error[PS001]: `Inn` is not",
+        "  a label operator",
+        "  --> web.policy:12:27",
+        "12 | nodeAffinity       requ",
+        "   | ------------",
+        "   | the statement",
+        "   | ired disk Inn (ssd)",
+        "   |           ^^^",
+        "   | did you mean `In`?",
+        "   = help: operators are",
+        "     In, NotIn",
+    ]
+
+
+def test_a_mark_behind_the_end_of_a_line_stays_there() -> None:
+    """As that of a missing bracket, also behind characters of two columns."""
+    text = "error[PS001]: no `)`\n  --> a:1:9\n1 | (\u4e16\u754c\u4e16\u754c\n  |          ^"
+    assert finding_folding.fold_findings(text, 12).split("\n")[-3:] == [
+        "1 | (\u4e16\u754c\u4e16",
+        "  | \u754c",
+        "  |   ^",
+    ]
 
 
 @pytest.mark.usefixtures("folder")
