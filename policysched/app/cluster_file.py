@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import TypeAlias
 
+from policysched import errors
 from policysched.app import object_faults, object_lists
 from policysched.cluster import (
     disruption_budgets,
@@ -55,6 +56,7 @@ FORM = object_lists.Form(
     {kind: api_version for kind, (api_version, _) in _KINDS.items()},
     "a cluster file is what `kubectl get nodes,pods -A -o json` prints",
 )
+_KARMADA_GROUPS = ("cluster.karmada.io/", "work.karmada.io/")
 Owner: TypeAlias = tuple[owner_selectors.OwnerKind, owner_objects.Service | owner_objects.Workload]
 
 
@@ -118,9 +120,18 @@ def collect(
         _add(found, kind, source, place)
     is_empty = not (found.nodes or found.pods or found.namespaces)
     if found.skipped and is_empty and not may_be_empty:
-        kinds = ", ".join(sorted(found.skipped))
-        raise FORM.error(where, f"has no Node and no Pod, only {kinds}")
+        raise _no_cluster(found.skipped, where)
     return found
+
+
+def _no_cluster(skipped: Collection[str], where: str) -> errors.InputError:
+    """Return the error of a file with other kinds alone, which may be a dump of Karmada."""
+    problem = f"has no Node and no Pod, only {', '.join(sorted(skipped))}"
+    if any(kind.partition(".")[2].startswith(_KARMADA_GROUPS) for kind in skipped):
+        advice = "for bindings of Karmada write `policysched explain binding`, "
+        advice += "or `policysched karmada simulate`"
+        return errors.InputError(where, problem, help=advice)
+    return FORM.error(where, problem)
 
 
 def _add(found: ClusterObjects, kind: str, source: object_lists.Source, place: str) -> None:

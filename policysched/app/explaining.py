@@ -44,6 +44,8 @@ def find_pod(cluster: offline_cluster.OfflineCluster, key: str) -> pod_shape.Pod
             return info
     placed = cluster.placed.get(name)
     if placed is None:
+        if name in cluster.passed_over:
+            raise errors.InputError(f"`{name}`", f"the pod {cluster.passed_over[name]}")
         raise _unknown_pod(cluster, name)
     cluster.cache.remove_pod(placed)
     spec = msgspec.structs.replace(placed.pod.spec, node_name="")

@@ -24,12 +24,14 @@ class OfflineCluster:
         pending: pods that wait for a node, in the order of the file, which stands for the order of
             their arrival; pods that have ended or are being deleted do not wait. Those that say
             so in their status are nominated, as when the queue of a scheduler takes them in.
+        passed_over: why other pods neither wait nor run, by `namespace/name`.
     """
 
     cache: caches.Cache
     shapes: pod_shape.PodShapes
     placed: dict[str, pod_shape.PodInfo] = dataclasses.field(default_factory=dict)
     pending: list[pod_shape.PodInfo] = dataclasses.field(default_factory=list)
+    passed_over: dict[str, str] = dataclasses.field(default_factory=dict)
 
 
 def empty(now: datetime.datetime) -> OfflineCluster:
@@ -104,6 +106,7 @@ def _add_node(cluster: OfflineCluster, node: objects.Node, where: str) -> None:
 
 def _add_pod(cluster: OfflineCluster, pod: objects.Pod, where: str) -> None:
     if pod.is_terminal:
+        cluster.passed_over[pod.key] = f"has ended, its phase is {pod.status.phase}"
         return
     if problem := time_text.problem(pod.status.start_time):
         raise errors.InputError(f"{where}: Pod {pod.key}: status.startTime", problem)
@@ -115,5 +118,7 @@ def _add_pod(cluster: OfflineCluster, pod: objects.Pod, where: str) -> None:
         cluster.placed[info.key] = info
         return
     cluster.cache.nominated.nominate(info, pod.status.nominated_node_name)
-    if not info.is_terminating:
+    if info.is_terminating:
+        cluster.passed_over[info.key] = "is being deleted, so it waits for no node"
+    else:
         cluster.pending.append(info)

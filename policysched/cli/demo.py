@@ -11,6 +11,7 @@ import asyncio
 import math
 import pathlib
 import shutil
+import sys
 import tempfile
 from typing import TYPE_CHECKING
 
@@ -45,7 +46,8 @@ def run(args: argparse.Namespace) -> int:
     from policysched import _resources  # noqa: PLC0415 - as above
     from policysched.cli import demo_screen, demo_stage  # noqa: PLC0415 - as above
 
-    screen = console.Console(highlight=False)
+    # FORCE_COLOR makes rich take a pipe for a terminal, whose cursor it moves.
+    screen = console.Console(highlight=False, force_terminal=sys.stdout.isatty())
     speed = None if args.fast or not screen.is_terminal else args.speed
     with tempfile.TemporaryDirectory(prefix="policysched-demo-") as folder:
         for file in _resources.folder("policies").glob("*.policy"):

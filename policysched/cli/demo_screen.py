@@ -10,7 +10,7 @@ from typing import Self
 from rich import box, console, live, table, text
 from rich import layout as layouts
 
-from policysched.cli import demo_facts, demo_text
+from policysched.cli import demo_facts, demo_text, terminal
 from policysched.sim import node_state
 
 _MIN_WIDTH, _MIN_HEIGHT = 80, 24
@@ -23,9 +23,10 @@ _FULL, _EMPTY = "█", "░"
 
 
 def can_draw(screen: console.Console) -> bool:
-    """Return whether there is a terminal, with UTF-8 and large enough."""
+    """Return whether there is a terminal with a cursor, with UTF-8 and large enough."""
     is_large_enough = screen.width >= _MIN_WIDTH and screen.height >= _MIN_HEIGHT
-    return screen.is_terminal and screen.encoding.lower().startswith("utf") and is_large_enough
+    has_cursor = screen.is_terminal and not terminal.is_plain()
+    return has_cursor and screen.encoding.lower().startswith("utf") and is_large_enough
 
 
 class ScreenView:

@@ -65,17 +65,21 @@ def run(args: argparse.Namespace) -> int:
         if as_json:
             output.write(output.as_json([outcome.as_json() for outcome in outcomes]))
         else:
-            output.write_report(_text(outcomes))
+            policies = loaded.policies.in_force if loaded.policies else ()
+            files = args.policies or ()
+            decided = offline_options.decided_by(files, policies, loaded.content_hash)
+            output.write_report(_text(outcomes, decided))
     return errors.EXIT_OK
 
 
-def _text(outcomes: Sequence[simulating.Outcome]) -> str:
+def _text(outcomes: Sequence[simulating.Outcome], decided: str) -> str:
+    """Return a line for each binding, how many are placed, and what decided."""
     if not outcomes:
         return "no bindings to schedule"
     placed = sum(outcome.failure is None for outcome in outcomes)
     summary = f"{placed:,} of {output.count(len(outcomes), 'binding')} placed"
     style = styles.GOOD if placed == len(outcomes) else styles.BAD
-    return "\n".join([_table(outcomes), "", styles.styled(summary, style)])
+    return "\n".join([_table(outcomes), "", styles.styled(summary, style), "", decided])
 
 
 def _table(outcomes: Sequence[simulating.Outcome]) -> str:

@@ -41,6 +41,9 @@ _HELP = {
     "import": "write what another scheduler is configured with as policies",
     "completion": "print a script that completes commands and options in a shell",
 }
+_OWN_OPTIONS = ("-h", "--help", "--version", "--")
+_NAMESPACE = frozenset({"-n", "--namespace"})
+_NAMESPACE_HINT = "a namespace is part of a name, as in `policysched explain NAMESPACE/NAME`"
 _CANNOT_WRITE = (errno.EBADF, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.ENOSPC)
 _EXIT_BROKEN_PIPE = 141  # 128 + SIGPIPE, the shell's convention for a reader that went away
 
@@ -67,7 +70,8 @@ class _Parser(argparse.ArgumentParser):
         """Refuse what is left over: argparse has the outermost parser do so, by its own name."""
         found, rest = super().parse_known_args(args, namespace)
         if rest:
-            self.error(f"unrecognized arguments: {' '.join(rest)}")
+            hint = "" if _NAMESPACE.isdisjoint(rest) else f"; {_NAMESPACE_HINT}"
+            self.error(f"unrecognized arguments: {' '.join(rest)}{hint}")
         return found, rest
 
     def format_help(self) -> str:
@@ -154,6 +158,7 @@ def _tell(problem: object) -> None:
 def _run(argv: list[str]) -> int:
     parser, subparsers = _parsers()
     name = next((argument for argument in argv if not argument.startswith("-")), None)
+    _refuse_options_first(argv, subparsers)
     if name is not None and name not in subparsers:
         raise errors.UsageError(_unknown_command(name, list(subparsers)))
     command = _load(name) if name is not None else None
@@ -200,6 +205,23 @@ def command_parsers(wanted: Collection[str] = _HELP) -> dict[str, argparse.Argum
 def _load(name: str) -> _Command:
     module = f"{name}_" if keyword.iskeyword(name) else name
     return cast("_Command", importlib.import_module(f"policysched.cli.{module}"))
+
+
+def _refuse_options_first(argv: Sequence[str], known: Collection[str]) -> None:
+    """Refuse options before the command: kubectl takes its own there.
+
+    Raises:
+        UsageError: the words begin with an option, and one further on is a command.
+    """
+    command = next((word for word in argv if word in known), None)
+    option = argv[0].partition("=")[0] if argv else ""
+    if command is None or not option.startswith("-") or option in _OWN_OPTIONS:
+        return
+    hint = f"write options behind it: `policysched {command} …`"
+    raise errors.UsageError(
+        f"`{option}` is before the command `{command}`; "
+        f"{_NAMESPACE_HINT if option in _NAMESPACE else hint}"
+    )
 
 
 def _unknown_command(name: str, known: list[str]) -> str:

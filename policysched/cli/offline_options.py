@@ -225,6 +225,14 @@ def tell_left_out(decider: offline.Decider) -> None:
         )
 
 
+def decided_by(files: Sequence[str], policies: Sequence[str], content_hash: str) -> str:
+    """Return a text that names the policies in force, their files and their hash."""
+    if not files:
+        return "decided without policies"
+    named = output.names(policies) or "no policy in force"
+    return f"decided by {named} of {', '.join(files)} (hash {content_hash})"
+
+
 def params(given: list[str] | tuple[str, ...]) -> dict[str, str]:
     """Return `name=value` texts as a mapping; several may stand in one, joined by commas.
 

@@ -97,14 +97,10 @@ class _Deciding:
     def text(self) -> str:
         """Return it in one line."""
         ties = "by name" if self.seed is None else f"at random, --seed {self.seed} repeats them"
-        return f"{self._policies()}; ties are broken {ties}"
-
-    def _policies(self) -> str:
-        if not self.files:
-            return "decided without policies"
-        named = output.names(self.decider.choice.policies) or "no policy in force"
-        files = ", ".join(self.files)
-        return f"decided by {named} of {files} (hash {self.decider.policy_set.content_hash})"
+        decided = offline_options.decided_by(
+            self.files, self.decider.choice.policies, self.decider.policy_set.content_hash
+        )
+        return f"{decided}; ties are broken {ties}"
 
 
 def _text(placements: list[simulating.Placement], deciding: _Deciding) -> str:
@@ -112,17 +108,11 @@ def _text(placements: list[simulating.Placement], deciding: _Deciding) -> str:
     if not placements:
         return "no pods to schedule"
     allocated = [_allocation(each) for each in deciding.decider.allocations() if each.requested]
-    lines = [
-        _table(placements),
-        "",
-        *_summary(placements),
-        *_shadows(placements),
-        "",
-        output.table(("RESOURCE", "REQUESTED", "ALLOCATABLE", "SHARE"), allocated),
-        "",
-        deciding.text(),
-    ]
-    return "\n".join(lines)
+    lines = [_table(placements), "", *_summary(placements), *_shadows(placements)]
+    if allocated:
+        header = ("RESOURCE", "REQUESTED", "ALLOCATABLE", "SHARE")
+        lines += ["", output.table(header, allocated)]
+    return "\n".join([*lines, "", deciding.text()])
 
 
 def _table(placements: list[simulating.Placement]) -> str:

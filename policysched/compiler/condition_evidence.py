@@ -69,8 +69,12 @@ class ConditionEvidence:
         return f"{text} ({', '.join(leaves)})" if leaves else text
 
     def _side(self, expr: checked_expr.TypedExpr, one: physical.OneNode) -> str:
+        """Return an expression with its value; an `=` separates them if both may be numbers."""
         value = self._value(expr, one)
-        return value if isinstance(expr, checked_expr.Const) else f"{self._written(expr)} {value}"
+        if isinstance(expr, checked_expr.Const):
+            return value
+        text = self._written(expr)
+        return f"{text} = {value}" if _is_compound(expr, text) else f"{text} {value}"
 
     def _leaves(self, expr: checked_expr.TypedExpr, one: physical.OneNode) -> Iterator[str]:
         """Yield the values that an expression of several parts is made of."""
@@ -105,8 +109,12 @@ class ConditionEvidence:
 
     def _operand(self, expr: checked_expr.TypedExpr) -> str:
         text = self._written(expr)
-        is_compound = isinstance(expr, checked_expr.Arithmetic | checked_expr.Else)
-        return f"({text})" if is_compound and " " in text else text
+        return f"({text})" if _is_compound(expr, text) else text
+
+
+def _is_compound(expr: checked_expr.TypedExpr, text: str) -> bool:
+    """Return whether an expression that is written as `text` has several parts."""
+    return isinstance(expr, checked_expr.Arithmetic | checked_expr.Else) and " " in text
 
 
 def selector_parts(

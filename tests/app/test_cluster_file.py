@@ -174,6 +174,12 @@ def test_a_namespace_left_out_is_default() -> None:
             id="wrong-kind",
         ),
         pytest.param(
+            b'{"kind": "Cluster", "apiVersion": "cluster.karmada.io/v1alpha1"}',
+            "f: has no Node and no Pod, only Cluster.cluster.karmada.io/v1alpha1 (for bindings of "
+            "Karmada write `policysched explain binding`, or `policysched karmada simulate`)",
+            id="karmada",
+        ),
+        pytest.param(
             b'{"kind": "List", "items": [3]}',
             "f: items[0]: is not a Kubernetes object",
             id="wrong-item",

@@ -392,6 +392,26 @@ def test_the_screen_needs_utf_8(encoding: str, draws: bool) -> None:
     assert demo_screen.can_draw(screen) == draws
 
 
+def test_the_screen_needs_a_cursor(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A dumb terminal has none."""
+    screen = _screen()
+    monkeypatch.setenv("TERM", "dumb")
+    assert not demo_screen.can_draw(screen)
+    monkeypatch.setenv("TERM", "xterm")
+    assert demo_screen.can_draw(screen)
+
+
+def test_forced_colours_do_not_move_the_cursor_of_a_pipe(
+    printed: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """FORCE_COLOR adds colours to the text, and nothing else."""
+    for name, value in {"FORCE_COLOR": "1", "COLUMNS": "120", "LINES": "40"}.items():
+        monkeypatch.setenv(name, value)
+    assert main.main(["demo", "--fast"]) == 0
+    said = capsys.readouterr().out
+    assert _STYLE.sub("", said) == printed != said
+
+
 def test_ctrl_c_gives_the_terminal_back() -> None:
     """An impatient viewer gets the terminal back and the shell's exit code for an interrupt."""
     with Terminal(80, 24) as terminal:

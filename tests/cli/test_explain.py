@@ -389,6 +389,18 @@ def test_a_bad_line_ends_it_after_the_answers_before(
             id="unknown-pod",
         ),
         pytest.param(
+            ["--cluster", "{cluster}", "pod", "prod/going"],
+            2,
+            "`prod/going`: the pod is being deleted, so it waits for no node",
+            id="deleted-pod",
+        ),
+        pytest.param(
+            ["--cluster", "{cluster}", "pod", "prod/done"],
+            2,
+            "`prod/done`: the pod has ended, its phase is Succeeded",
+            id="ended-pod",
+        ),
+        pytest.param(
             ["--cluster", "{cluster}", "pod", "a"],
             2,
             "`default/a`: no such pod waits or runs in the cluster (there is `prod/a`)",
@@ -442,7 +454,10 @@ def test_wrong_input_is_one_error(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """The first line of stderr says what is wrong; there is no traceback and no output."""
-    cluster = clusters.write(tmp_path, NODES[0], clusters.pod("a"))
+    going, done = clusters.pod("going"), clusters.pod("done")
+    going["metadata"]["deletionTimestamp"] = "2026-03-02T10:00:00Z"
+    done["status"] = {"phase": "Succeeded"}
+    cluster = clusters.write(tmp_path, NODES[0], clusters.pod("a"), going, done)
     filled = [word.format(cluster=cluster, policy=policy) for word in argv]
     assert main.main(["explain", *filled]) == exit_code
     said = capsys.readouterr()

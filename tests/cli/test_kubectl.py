@@ -49,6 +49,24 @@ def plugin(monkeypatch: pytest.MonkeyPatch) -> None:
             "kubectl policysched: `nothing` is not a command; see `kubectl policysched --help`",
             id="unknown",
         ),
+        pytest.param(
+            ["-n", "prod", "explain", "pod", "web"],
+            "kubectl policysched: `-n` is before the command `explain`; a namespace is part of a "
+            "name, as in `kubectl policysched explain NAMESPACE/NAME`",
+            id="namespace-first",
+        ),
+        pytest.param(
+            ["explain", "pod", "web", "-n", "prod"],
+            "kubectl policysched: unrecognized arguments: -n prod; a namespace is part of a name, "
+            "as in `kubectl policysched explain NAMESPACE/NAME`; see",
+            id="namespace-last",
+        ),
+        pytest.param(
+            ["--context=test", "explain", "pod", "web"],
+            "kubectl policysched: `--context` is before the command `explain`; write options "
+            "behind it: `kubectl policysched explain …`",
+            id="option-first",
+        ),
         pytest.param(["check", "/none"], "kubectl policysched: /none: cannot be read", id="error"),
     ],
 )

@@ -237,6 +237,16 @@ def test_a_cluster_that_cannot_be_is_an_error(
     assert message in capsys.readouterr().err
 
 
+def test_a_table_without_rows_is_left_out(
+    tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """If nothing is requested in the end, nothing is said of resources."""
+    cluster = clusters.write(tmp_path, clusters.node("n"), clusters.pod("a", cpu="9"))
+    said = _run(capsys, "--cluster", cluster, "--deterministic")
+    assert "RESOURCE" not in said
+    assert said.endswith("Insufficient cpu\n\ndecided without policies; ties are broken by name\n")
+
+
 def test_it_says_the_seed_and_the_policies(
     tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -151,7 +151,7 @@ CASES = [
     pytest.param(
         [clusters.pod("p", cpu="3500m")],
         _policy("reject when free(cpu) - requests(cpu) < 2 as spare"),
-        {"spare": "free(cpu) - requests(cpu) 0.5 < 2 (free(cpu) 4, requests(cpu) 3.5)"},
+        {"spare": "free(cpu) - requests(cpu) = 0.5 < 2 (free(cpu) 4, requests(cpu) 3.5)"},
         id="a rule over free() and requests()",
     ),
     pytest.param(

@@ -309,3 +309,20 @@ def test_a_value_that_karmada_refuses_is_refused(
     told = capsys.readouterr()
     name = "default/x" if kind == "ResourceBinding" else "x"
     assert (told.out, told.err) == ("", f"policysched: {file} ({kind} {name}): {message}\n")
+
+
+def test_it_says_by_which_policies_it_decided(
+    tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Those in force, their files and the hash of `check`, as `simulate` does."""
+    (tmp_path / "plane.json").write_text(json.dumps(cases.control_plane("3")))
+    policy = tmp_path / "p.policy"
+    policy.write_text("clusterPolicy b { for resources }\nclusterPolicy a { for resources }\n")
+    argv = ["karmada", "simulate", "--cluster", str(tmp_path / "plane.json")]
+    assert main.main(argv) == 0
+    assert capsys.readouterr().out.endswith("placed\n\ndecided without policies\n")
+    assert main.main([*argv, "--policies", str(policy)]) == 0
+    said = capsys.readouterr().out.splitlines()[-1]
+    assert main.main(["check", str(policy)]) == 0
+    content_hash = capsys.readouterr().out.split()[-1]
+    assert said == f"decided by a, b of {policy} (hash {content_hash})"

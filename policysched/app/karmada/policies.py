@@ -48,12 +48,14 @@ class Loaded:
         warnings: rendered findings that are no errors.
         unmeasured: names of metrics of which no cluster has a sample.
         metrics: the file of their values, None without one.
+        content_hash: of the texts, "" without any.
     """
 
     policies: cluster_policies.ClusterPolicies | None
     warnings: tuple[str, ...]
     unmeasured: tuple[str, ...]
     metrics: metrics_file.MetricsFile | None = None
+    content_hash: str = ""
 
 
 def load(inputs: Inputs) -> Loaded:
@@ -81,7 +83,7 @@ def load(inputs: Inputs) -> Loaded:
         if found is not None and metric.key in samples:
             found.refresh(metric.key, samples[metric.key])
     unmeasured = sorted(metric.name for metric in read if not samples.get(metric.key))
-    return Loaded(found, policy_set.warnings, tuple(unmeasured), file)
+    return Loaded(found, policy_set.warnings, tuple(unmeasured), file, policy_set.content_hash)
 
 
 def of_set(

@@ -41,6 +41,7 @@ class ClusterPolicies:
 
     Attributes:
         name: stands beside the names of plugins.
+        in_force: names of the policies, sorted.
         metrics: that are to be sampled; `refresh` takes their samples.
         metric_readers: tell people of them.
         window_seconds: how far windows over metrics reach back, by key; `backfill` takes what is
@@ -77,6 +78,7 @@ class ClusterPolicies:
         self._shapes = binding_shapes.BindingShapes(compiled.annotation_keys)
         in_force = [each for each in profile.cluster_policies if each.mode == "enforce"]
         in_force.sort(key=lambda policy: policy.name)
+        self.in_force = tuple(each.name for each in in_force)
         self._policies = [(each, scope.PolicyScope(each.scope)) for each in in_force]
         self._groups = {
             (each.name, group.name): (group, node_masks.lower(group.selector))
