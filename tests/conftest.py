@@ -28,6 +28,15 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
     signal.signal(signal.SIGHUP, lambda *_: None)
 
+
+def pytest_runtest_setup() -> None:
+    """End the tests by SIGTERM as by Ctrl-C: fixtures end their servers, which are no one else's.
+
+    It is set before each test, for a command under test may have taken the handler away.
+    """
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+
+
 # Timing says nothing on a shared machine. `make test` draws the same examples every time, so that
 # it fails because of a change and not by luck; `make fuzz` draws fresh ones and prints what repeats
 # a failing one.

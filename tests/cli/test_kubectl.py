@@ -13,7 +13,8 @@ import pytest
 from policysched.cli import kubectl_completion, main
 from policysched.lang import diagnostics
 from tests.cli import clusters
-from tests.realcluster import components
+from tests.realcluster import components, manifests
+from tests.realcluster import control_plane as control_planes
 
 _PROGRAM = "#!{python}\nimport {module}\n{module}.run()\n"
 _MODULES = {
@@ -145,11 +146,13 @@ def path(tmp_path: pathlib.Path) -> str:
     return f"{folder}:{os.environ['PATH']}"
 
 
-def _kubectl(path: str, folder: pathlib.Path, *words: str) -> subprocess.CompletedProcess[str]:
+def _kubectl(
+    path: str, folder: pathlib.Path, *words: str, **environment: str
+) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [str(components.binary("kubectl")), *words],
         cwd=folder,
-        env={**os.environ, "PATH": path},
+        env={**os.environ, "PATH": path, **environment},
         capture_output=True,
         text=True,
         check=False,
@@ -170,6 +173,34 @@ def test_kubectl_runs_it(path: str, tmp_path: pathlib.Path) -> None:
     wrong = _kubectl(path, tmp_path, "policysched", "explain", "--nothing")
     assert wrong.returncode == 3
     assert "see `kubectl policysched explain --help`" in wrong.stderr
+
+
+@pytest.mark.e2e
+def test_kubectl_explains_a_pod_of_a_running_cluster(
+    control_plane: control_planes.ControlPlane, namespace: str, path: str, tmp_path: pathlib.Path
+) -> None:
+    """Of the cluster of $KUBECONFIG or --kubeconfig, as text and as JSON; a deleted pod, too."""
+    control_plane.client.create_nodes(manifests.fleet(3))
+    going = manifests.pod("going", scheduler_name="policysched")
+    going["metadata"]["finalizers"] = ["example.com/stays"]
+    pods = [manifests.pod("web", scheduler_name="policysched"), going]
+    control_plane.client.create_pods(namespace, pods)
+    kubeconfig = str(control_plane.write_kubeconfig(tmp_path / "kubeconfig"))
+    words = ("policysched", "explain", "pod", f"{namespace}/web", "--live")
+    text = _kubectl(path, tmp_path, *words, KUBECONFIG=kubeconfig)
+    assert (text.returncode, text.stderr) == (0, "")
+    assert text.stdout.startswith(f"{namespace}/web fits on 3 of 3 nodes\n")
+    found = _kubectl(path, tmp_path, *words, "--kubeconfig", kubeconfig, "-o", "json")
+    assert (found.returncode, found.stderr) == (0, "")
+    assert json.loads(found.stdout)[0]["feasible"] == 3
+    name, going_path = f"{namespace}/going", f"/api/v1/namespaces/{namespace}/pods/going"
+    control_plane.client.delete(going_path)
+    deleted = _kubectl(path, tmp_path, "policysched", "explain", name, "--kubeconfig", kubeconfig)
+    control_plane.client.patch(going_path, {"metadata": {"finalizers": None}})
+    assert (deleted.returncode, deleted.stdout) == (2, "")
+    assert deleted.stderr == (
+        f"kubectl policysched: `{name}`: the pod is being deleted, so it waits for no node\n"
+    )
 
 
 @pytest.mark.e2e

@@ -6,6 +6,8 @@ import subprocess
 import sys
 from typing import Any
 
+import pytest
+
 from tests.realcluster import process
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -42,3 +44,37 @@ def test_a_port_on_which_another_program_listens_is_passed_over() -> None:
     process._ports.appendleft(port)
     with socket.create_server(("127.0.0.1", port)):
         assert process.free_port() != port
+
+
+ENDED = """
+import pathlib
+import pytest
+from tests.realcluster import process
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("server")
+    managed = process.Managed()
+    managed.process = process.ServerProcess(["sleep", "3600"], log=folder / "log")
+    with managed:
+        yield managed.process
+
+
+def test_that_never_ends(server):
+    print(server.pid, process.start_ticks(server.pid), flush=True)
+    server.wait(3600)
+"""
+
+
+def test_tests_that_are_ended_leave_no_server_behind(tmp_path: pathlib.Path) -> None:
+    """SIGTERM ends them as Ctrl-C does, though servers are in sessions of their own."""
+    (tmp_path / "test_ended.py").write_text(ENDED)
+    options = ["-q", "-s", "-p", "tests.conftest", "-p", "no:cacheprovider"]
+    command = [sys.executable, "-m", "pytest", *options, f"--rootdir={tmp_path}", str(tmp_path)]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as running:
+        pid, ticks = map(int, _line_of(running))
+        running.terminate()
+        running.communicate()
+    assert running.returncode == pytest.ExitCode.INTERRUPTED
+    assert process.start_ticks(pid) != ticks
