@@ -28,12 +28,14 @@ class _Refusal(NamedTuple):
     Attributes:
         statement: its number in the item; None for the item as a whole.
         word: the words in the text that the error is about, "" if unknown.
+        option: the name of the option of the rule that the error is in, "" if it is in none.
     """
 
     item: int
     statement: int | None
     problem: str
     word: str = ""
+    option: str = ""
 
 
 def keep_accepted(
@@ -68,14 +70,17 @@ def _warn(item: policy_text.Item, refusal: _Refusal, report: findings.Report) ->
         statement = item.statements[refusal.statement]
         at = statement.at or at
         advice = _NO_SCOPE if isinstance(statement.node, syntax.Scope) else _LEFT_OUT
-    exact = _find_leaf(at, refusal.word) or at
+    exact = _find_leaf(at, refusal.word, refusal.option) or at
     owner = item.owner if isinstance(item, policy_text.Block) else "a metric"
     name = f"`{exact.name}` of {owner}" if exact.path else owner
     report.warn(exact, f"{name}: {refusal.problem}", advice)
 
 
-def _find_leaf(at: findings.Place, word: str) -> findings.Place | None:
-    """Return the place of the first key or scalar under `at` that is the word, None for none."""
+def _find_leaf(at: findings.Place, word: str, option: str) -> findings.Place | None:
+    """Return the place of a key or scalar under `at` that is the word, None for none.
+
+    Of several it is the first one in a field that is called like the option, else the first one.
+    """
     value: plain_yaml.Value = at.document.value
     for key in at.path:
         match value:
@@ -85,7 +90,9 @@ def _find_leaf(at: findings.Place, word: str) -> findings.Place | None:
                 value = value[key]
             case _:
                 return None
-    return next((at.at(*path) for path, text in _leaves(value, ()) if text == word), None)
+    paths = [path for path, text in _leaves(value, ()) if text == word]
+    in_option = [path for path in paths if option in path]
+    return next((at.at(*path) for path in (*in_option, *paths)), None)
 
 
 def _leaves(
@@ -211,10 +218,17 @@ class _Located:
         """Pair the items with their parsed form, which follows `version`."""
         self._where = items[0].at.where if items else POLICY_NAME
         self._spans: list[tuple[int, int | None, source.Span]] = []
+        self._options: list[tuple[source.Span, str]] = []
         read = result.parsed[0].file.items[1:]
         for number, (_, node) in enumerate(zip(items, read, strict=True)):
             statements = node.statements if isinstance(node, syntax.Policy | syntax.Profile) else ()
             self._spans += [(number, n, each.span) for n, each in enumerate(statements)]
+            self._options += [
+                (clause.span, clause.keyword)
+                for each in statements
+                if isinstance(each, syntax.PodAffinity | syntax.TopologySpread)
+                for clause in each.clauses
+            ]
             self._spans.append((number, None, node.span))
             if isinstance(node, syntax.Profile):
                 self._spans.append((number, None, node.name.span))
@@ -223,7 +237,7 @@ class _Located:
         """Return the error at a span, in the innermost statement or item."""
         for item, statement, around in self._spans:
             if around.start <= span.start < around.end:
-                return _Refusal(item, statement, problem, _unquoted(word))
+                return _Refusal(item, statement, problem, _unquoted(word), self._option(span))
         raise self._unplaced(problem)
 
     def refusal_of_fault(self, fault: plugin_sets.Fault) -> _Refusal:
@@ -232,6 +246,10 @@ class _Located:
             if str(around) == fault.where:
                 return _Refusal(item, statement, fault.problem)
         raise self._unplaced(str(fault))
+
+    def _option(self, span: source.Span) -> str:
+        inside = (name for around, name in self._options if around.start <= span.start < around.end)
+        return next(inside, "")
 
     def _unplaced(self, problem: str) -> errors.InputError:
         return errors.InputError(self._where, f"cannot be converted to a policy: {problem}")

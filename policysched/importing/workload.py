@@ -7,6 +7,7 @@ from policysched.importing import (
     label_terms,
     node_rules,
     outcome,
+    pod_fields,
     pod_rules,
     policy_text,
 )
@@ -43,6 +44,10 @@ def read(given: fields.Fields, made: outcome.Outcome) -> None:
     spec = pod.object("spec") if pod is not None else None
     told = len(made.report.findings)
     statements = _distinct(_statements(spec)) if spec is not None else []
+    if spec is not None:
+        is_running = kind == "Pod" and metadata is not None and "uid" in metadata
+        pod_fields.report_left(spec, is_running=is_running, served=frozenset(made.plans))
+    _report_claim_templates(given)
     if not statements:
         if told == len(made.report.findings):
             problem = f"the {owner} says nothing about placement"
@@ -64,6 +69,13 @@ def read(given: fields.Fields, made: outcome.Outcome) -> None:
         f"the {owner}",
     )
     made.policies.append(block)
+
+
+def _report_claim_templates(given: fields.Fields) -> None:
+    """Report the claims that a StatefulSet makes for each of its pods."""
+    spec = given.object("spec")
+    if spec is not None:
+        pod_fields.report_claim_templates(spec)
 
 
 def _pod(given: fields.Fields, kind: str) -> fields.Fields | None:

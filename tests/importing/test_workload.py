@@ -7,6 +7,7 @@ import pathlib
 from typing import Any
 
 import pytest
+import yaml
 
 from policysched import errors
 from tests.conformance.generate import families
@@ -248,6 +249,149 @@ def test_what_cannot_be_said_is_told(spec: dict[str, Any], warned: list[str]) ->
     assert "nodeAffinity required disk = ssd" in deciding.body(imported)
     assert [text.partition(": ")[2] for text in deciding.warnings(imported)] == warned
     deciding.require_accepted(imported)
+
+
+_CLAIM = {"name": "data", "persistentVolumeClaim": {"claimName": "d"}}
+_PORTS = [{"containerPort": 80, "hostPort": 80}]
+_STAYING: dict[str, tuple[dict[str, Any], str, str]] = {
+    "class": ({"priorityClassName": "high"}, "priorityClassName", "the priority of a pod"),
+    "preemption": (
+        {"preemptionPolicy": "Never"},
+        "preemptionPolicy",
+        "the preemption policy of a pod",
+    ),
+    "runtime": (
+        {"runtimeClassName": "gvisor"},
+        "runtimeClassName",
+        "the nodes and the overhead of a RuntimeClass",
+    ),
+    "gates": ({"schedulingGates": [{"name": "a"}]}, "schedulingGates", "scheduling gates"),
+    "devices": ({"resourceClaims": [{"name": "gpu"}]}, "resourceClaims", "claims of devices"),
+    "gang": ({"workloadRef": {"name": "gang"}}, "workloadRef", "gangs of pods"),
+    "claim": ({"volumes": [{"name": "tmp", "emptyDir": {}}, _CLAIM]}, "volumes[1]", "storage"),
+    "port": (
+        {"containers": [{"name": "c", "ports": _PORTS}]},
+        "containers[0].ports[0].hostPort",
+        "ports of the node",
+    ),
+    "sidecar": (
+        {"initContainers": [{"name": "c", "ports": _PORTS}]},
+        "initContainers[0].ports[0].hostPort",
+        "ports of the node",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", list(_STAYING))
+def test_what_stays_in_the_pod_is_noted(case: str) -> None:
+    """A field that bears on placement and that no policy can express."""
+    spec, name, what = _STAYING[case]
+    imported = deciding.convert(_deployment({"nodeSelector": {"disk": "ssd"}} | spec))
+    (note,) = deciding.told(imported)
+    assert note.startswith("note ")
+    problem = note.partition(": ")[2]
+    assert problem == f"`spec.template.spec.{name}`: no policy can express {what}"
+
+
+def test_claims_of_a_stateful_set_are_noted() -> None:
+    """They bind its pods to nodes that reach the volumes."""
+    owner = yaml.safe_load(_deployment({"nodeSelector": {"disk": "ssd"}}, "StatefulSet"))
+    owner["spec"]["volumeClaimTemplates"] = [{"metadata": {"name": "data"}}]
+    (note,) = deciding.told(deciding.convert(deciding.as_yaml(owner)))
+    assert note.endswith("`spec.volumeClaimTemplates`: no policy can express storage")
+
+
+@pytest.mark.parametrize(
+    "spec, problem",
+    [
+        pytest.param(
+            {"nodeName": "n1"},
+            "`spec.template.spec.nodeName` puts the pods on `n1` without a scheduler",
+            id="node",
+        ),
+        pytest.param(
+            {"schedulerName": "mine"},
+            "`spec.template.spec.schedulerName` leaves the pods to the scheduler `mine`",
+            id="scheduler",
+        ),
+        pytest.param(
+            {"nodeselector": {"a": "b"}},
+            "`spec.template.spec.nodeselector` is not known",
+            id="typo",
+        ),
+        pytest.param(
+            {"tolerations": [{"key": "a", "effect": "NoSchedule", "valeu": "b"}]},
+            "`spec.template.spec.tolerations[0].valeu` is not known",
+            id="toleration",
+        ),
+        pytest.param(
+            {
+                "topologySpreadConstraints": [
+                    {
+                        "maxSkew": 1,
+                        "minDomain": 3,
+                        "topologyKey": HOST,
+                        "whenUnsatisfiable": "DoNotSchedule",
+                        "labelSelector": LABELS,
+                    }
+                ]
+            },
+            "`spec.template.spec.topologySpreadConstraints[0].minDomain` is not known",
+            id="spread",
+        ),
+    ],
+)
+def test_what_keeps_a_policy_from_acting_is_a_warning(spec: dict[str, Any], problem: str) -> None:
+    """Pods that no profile would schedule, and fields that no pod has."""
+    imported = deciding.convert(_deployment({"nodeSelector": {"disk": "ssd"}} | spec))
+    (warning,) = deciding.warnings(imported)
+    assert warning.partition(": ")[2] == problem
+
+
+def test_what_the_cluster_adds_to_a_pod_is_no_finding() -> None:
+    """Defaults, what admission sets, and the node of a pod that runs."""
+    running = deciding.pod("web", {"app": "web"}, nodeName="n1", nodeSelector={"disk": "ssd"})
+    running["metadata"]["uid"] = "4711"
+    running["spec"] |= {
+        "schedulerName": "default-scheduler",
+        "priority": 0,
+        "preemptionPolicy": "PreemptLowerPriority",
+        "overhead": {"cpu": "1"},
+        "serviceAccountName": "default",
+        "volumes": [{"name": "token", "projected": {"sources": []}}],
+    }
+    imported = deciding.convert(deciding.as_yaml(running))
+    assert deciding.told(imported) == []
+    assert "nodeAffinity required disk = ssd" in deciding.body(imported)
+
+
+def test_a_scheduler_that_is_imported_too_is_no_finding() -> None:
+    """Its profile decides the pods."""
+    config = {
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "KubeSchedulerConfiguration",
+        "profiles": [{"schedulerName": "mine"}],
+    }
+    pods = _deployment({"nodeSelector": {"disk": "ssd"}, "schedulerName": "mine"})
+    imported = deciding.convert(f"{deciding.as_yaml(config)}---\n{pods}")
+    assert [text for text in deciding.warnings(imported) if "schedulerName" in text] == []
+
+
+@pytest.mark.parametrize("kind", [None, "DoNotSchedule"])
+def test_faults_of_a_spread_are_told_each_at_its_field(kind: str | None) -> None:
+    """Also if both are about the same value."""
+    spread = {
+        "maxSkew": 0,
+        "minDomains": 0,
+        "topologyKey": "zone",
+        "labelSelector": LABELS,
+        "whenUnsatisfiable": kind or "Maybe",
+    }
+    imported = deciding.convert(
+        _deployment({"nodeSelector": {"disk": "ssd"}, "topologySpreadConstraints": [spread]})
+    )
+    told = [text.partition("[0].")[2].partition("`")[0] for text in deciding.warnings(imported)]
+    assert told == ["maxSkew", "minDomains", *([] if kind else ["whenUnsatisfiable"])]
 
 
 def test_the_line_of_a_warning_is_that_of_the_block() -> None:
