@@ -51,7 +51,8 @@ class Obstacles:
         for name, given in answers.items():
             key = tuple(map(id, given))
             if key not in kept:
-                kept[key] = frozenset(map(who, given))
+                # What PreFilter says of nodes that it leaves out has no plugin; Filter's has.
+                kept[key] = frozenset(filter(None, map(who, given))) or frozenset(("",))
             by_node[name] = kept[key]
         everyone = frozenset[str]().union(*set(by_node.values()))
         rules = (p for p in prof.plugins if isinstance(p, reject.Reject))

@@ -18,6 +18,7 @@ from policysched.explaining import (
     pod_edits,
     policy_edits,
     ranking,
+    release_edits,
     room_edits,
     trials,
 )
@@ -95,7 +96,13 @@ def _why_there(tried: trials.Trials, scores: score_table.ScoreTable) -> dict[str
 def _what_would_help(tried: trials.Trials, found: explanation.Explanation) -> dict[str, Any]:
     """Return single edits, the smallest first, and what preemption would do."""
     known = obstacles.Obstacles.of(found, tried.framework.profile, tried.only_node)
-    looking = (pod_edits.find, node_edits.find, room_edits.find, policy_edits.find)
+    looking = (
+        pod_edits.find,
+        node_edits.find,
+        room_edits.find,
+        release_edits.find,
+        policy_edits.find,
+    )
     edits = sorted((each for look in looking for each in look(tried, known)), key=edit.order)
     report: dict[str, Any] = {
         "edits": [each.as_json() for each in edits[:_MOST_EDITS]],

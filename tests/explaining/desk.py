@@ -87,6 +87,8 @@ def edited(items: Sequence[Object], edit: Report, node: str, to: str | None = No
         to: instead of what the edit says.
     """
     several = copy.deepcopy(list(items))
+    if edit["kind"] == "pod":
+        return [each for each in several if f"prod/{each['metadata']['name']}" != edit["from"]]
     after = edit["to"] if to is None else to
     if edit["target"] == "pod":
         (pod,) = (each for each in several if each["metadata"]["name"] == "p")

@@ -128,6 +128,24 @@ def test_each_edit_lets_the_pod_fit_where_it_is_said(world: Any) -> None:
         _one_step_less(items, policy, metrics, edit)
 
 
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(world=worlds())
+def test_each_pod_that_has_the_port_is_offered(world: Any) -> None:
+    """Every pod without which the pod fits, if both want the same port."""
+    items, policy, metrics = world
+    report = desk.study_pod(items, policy, metrics)
+    offered = {each["from"] for each in report.get("edits", ()) if each["kind"] == "pod"}
+    pod = items[-1]
+    for placed in items[:-1]:
+        container = placed["spec"].get("containers", [{}])[0]
+        if not container.get("ports") or not pod["spec"]["containers"][0].get("ports"):
+            continue
+        others = [each for each in items if each is not placed]
+        gained = desk.feasible(others, policy, metrics) - desk.feasible(items, policy, metrics)
+        is_missed = f"prod/{placed['metadata']['name']}" not in offered
+        assert report["feasible"] or not (gained and is_missed)
+
+
 def _with_rule(policy: str, edit: desk.Report, to: str | None = None) -> str:
     """Return the policy's text with an edit of its rule made by hand."""
     match edit["kind"]:

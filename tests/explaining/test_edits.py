@@ -20,6 +20,7 @@ SPREAD = {
 }
 SPREAD_0 = "spec.topologySpreadConstraints[0] (zone)"
 ANTI = {"topologyKey": "host", "labelSelector": {"matchLabels": {"app": "web"}}}
+NAMED_N2 = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n2"]}]}
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
 
@@ -145,7 +146,7 @@ CASES = [
     pytest.param(
         [_node(), _port_pod("a", on="n1"), _port_pod("p")],
         "",
-        ["drop host port 80/TCP of container c"],
+        ["drop host port 80/TCP of container c", "remove the pod prod/a from n1"],
         id="a host port",
     ),
     pytest.param(
@@ -155,7 +156,10 @@ CASES = [
             clusters.pod("p", affinity={"podAntiAffinity": {REQUIRED: [ANTI]}}),
         ],
         "",
-        ["drop the required podAntiAffinity term 1 (topologyKey host)"],
+        [
+            "drop the required podAntiAffinity term 1 (topologyKey host)",
+            "remove the pod prod/a from n1",
+        ],
         id="pod anti-affinity",
     ),
     pytest.param(
@@ -251,8 +255,25 @@ CASES = [
             clusters.pod("p"),
         ],
         "",
-        ["drop the label app=web"],
+        ["drop the label app=web", "remove the pod prod/a from n1"],
         id="anti-affinity of a placed pod",
+    ),
+    pytest.param(
+        [_node(host="a"), clusters.pod("a", on="n1"), clusters.pod("p")],
+        _policy("podAntiAffinity required self topologyKey host as apart"),
+        ["remove the pod prod/a from n1", "leave out rule w/apart (line 5)"],
+        id="a policy's anti-affinity",
+    ),
+    pytest.param(
+        [
+            _node(),
+            clusters.pod(
+                "p", affinity={"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": [NAMED_N2]}}}
+            ),
+        ],
+        "",
+        ["drop metadata.name In (n2) from the required node affinity"],
+        id="a node that is not there",
     ),
     pytest.param(
         [
