@@ -80,16 +80,32 @@ def _untaint(tried: trials.Trials, known: obstacles.Obstacles) -> Iterator[edit.
         if len(repelling) == 1 and repelling[0].key != _CORDON_TAINT:
             having[repelling[0]].append(name)
     for taint, nodes in having.items():
+        yield from _without_taint(tried, nodes, taint)
 
-        def untainted(name: str, taint: objects.Taint = taint) -> AbstractContextManager[None]:
-            node = tried.node(name)
-            taints = tuple(each for each in node.spec.taints if each != taint)
-            spec = structs.replace(node.spec, taints=taints)
-            return tried.nodes([structs.replace(node, spec=spec)])
 
-        written = str(taint)
-        said = _edit("taint", "spec.taints", written, None, f"remove the taint {written} of a node")
-        yield from helped(tried, said, nodes, untainted)
+def untainted(tried: trials.Trials, nodes: Sequence[str], key: str) -> Iterator[edit.Edit]:
+    """Yield the edits that remove one taint with a key of one of the nodes, if they help."""
+    having: defaultdict[objects.Taint, list[str]] = defaultdict(list)
+    for name in nodes:
+        for taint in tried.node(name).spec.taints:
+            if taint.key == key:
+                having[taint].append(name)
+    for taint, tainted in having.items():
+        yield from _without_taint(tried, tainted, taint)
+
+
+def _without_taint(
+    tried: trials.Trials, nodes: Sequence[str], taint: objects.Taint
+) -> Iterator[edit.Edit]:
+    def without(name: str) -> AbstractContextManager[None]:
+        node = tried.node(name)
+        taints = tuple(each for each in node.spec.taints if each != taint)
+        spec = structs.replace(node.spec, taints=taints)
+        return tried.nodes([structs.replace(node, spec=spec)])
+
+    written = str(taint)
+    said = _edit("taint", "spec.taints", written, None, f"remove the taint {written} of a node")
+    yield from helped(tried, said, nodes, without)
 
 
 def _label(tried: trials.Trials, known: obstacles.Obstacles) -> Iterator[edit.Edit]:
@@ -109,9 +125,9 @@ def _label(tried: trials.Trials, known: obstacles.Obstacles) -> Iterator[edit.Ed
 
 
 def labelled(
-    tried: trials.Trials, alone: Sequence[str], key: str, value: str
+    tried: trials.Trials, alone: Sequence[str], key: str, value: str | None
 ) -> Iterator[edit.Edit]:
-    """Yield the edits that add a label to one of the nodes `alone`, or change it, if they help."""
+    """Yield the edits that help of a label of one of the nodes `alone`; None removes it."""
     having: defaultdict[str | None, list[str]] = defaultdict(list)
     for name in alone:
         having[tried.node(name).metadata.labels.get(key)].append(name)
@@ -119,15 +135,33 @@ def labelled(
     def relabelled(name: str) -> AbstractContextManager[None]:
         return tried.nodes([trials.relabelled(tried.node(name), {key: value})])
 
-    written = f"{key}={value}"
-    said = _edit("label", "metadata.labels", None, written, f"add the label {written} to a node")
-    yield from helped(tried, said, having.pop(None, []), relabelled)
+    written = None if value is None else f"{key}={value}"
+    without = having.pop(None, [])
+    if written is not None:
+        text = f"add the label {written} to a node"
+        said = _edit("label", "metadata.labels", None, written, text)
+        yield from helped(tried, said, without, relabelled)
     if key.rpartition("/")[0] in _OF_KUBELETS:
         return
     for before in sorted(set(having) - {value}, key=str)[:_MOST_VALUES]:
         text = f"change the label {key} of a node from {before} to {value}"
+        if value is None:
+            text = f"remove the label {key}={before} of a node"
         said = _edit("label", "metadata.labels", f"{key}={before}", written, text)
         yield from helped(tried, said, having[before], relabelled)
+
+
+def satisfying_value(operator: str, values: Sequence[str]) -> str | None:
+    """Return a value of a label that satisfies a requirement, None if it must not be there."""
+    match operator:
+        case "In" if values:
+            return values[0]
+        case "Exists":
+            return "true"
+        case "Gt" | "Lt" if values and values[0].lstrip("-").isdecimal():
+            return str(int(values[0]) + (1 if operator == "Gt" else -1))
+        case _:
+            return None
 
 
 def _topology_keys(pod: objects.Pod) -> list[str]:
@@ -140,14 +174,11 @@ def _topology_keys(pod: objects.Pod) -> list[str]:
     return list(dict.fromkeys([*(term.topology_key for term in terms), *hard]))
 
 
-def _asked_labels(pod: objects.Pod) -> Iterator[tuple[str, str]]:
-    """Yield labels of which each satisfies one requirement of the pod."""
+def _asked_labels(pod: objects.Pod) -> Iterator[tuple[str, str | None]]:
+    """Yield labels of which each satisfies one requirement of the pod; None for no such label."""
     yield from pod.spec.node_selector.items()
     affinity = pod.spec.affinity and pod.spec.affinity.node_affinity
     required = affinity and affinity.required_during_scheduling_ignored_during_execution
     for term in required.node_selector_terms if required else ():
         for each in term.match_expressions:
-            if each.operator == "In" and each.values:
-                yield each.key, each.values[0]
-            elif each.operator == "Exists":
-                yield each.key, "true"
+            yield each.key, satisfying_value(each.operator, each.values)

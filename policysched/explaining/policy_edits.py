@@ -94,6 +94,7 @@ def _relaxed(
     match rule:
         case checked.RejectRule(until=None):
             yield from _thresholds(tried, known, rule)
+            yield from _other_nodes(tried, known, rule)
         case checked.NodeAffinityRule(weight=None):
             yield from _selectors(tried, known, rule)
         case checked.TopologySpreadRule(when_unsatisfiable="DoNotSchedule"):
@@ -232,9 +233,30 @@ def _selectors(
             nodes = fits_with(tried, rule, other)
             if nodes:
                 yield said.helping(nodes)
-        if each.operator in ("In", "Exists"):
-            value = each.values[0] if each.values else "true"
-            yield from node_edits.labelled(tried, alone, each.key, value)
+        value = node_edits.satisfying_value(each.operator, each.values)
+        yield from node_edits.labelled(tried, alone, each.key, value)
+
+
+def _other_nodes(
+    tried: trials.Trials, known: obstacles.Obstacles, rule: checked.RejectRule
+) -> Iterator[edit.Edit]:
+    """Yield labels and taints of nodes by which a rule rejects them no more."""
+    alone = known.of_nodes(rule.head.name)
+    tests = (
+        each.selector
+        for each in checked_expr.walk(rule.condition)
+        if isinstance(each, checked_expr.NodeTest)
+    )
+    for each in dict.fromkeys(leaf for selector in tests for leaf in _leaves(selector)):
+        match each:
+            case checked_selector.LabelRequirement(key=key, operator=operator, values=values):
+                asked = node_edits.satisfying_value(operator, values)
+                for value in dict.fromkeys((asked, *values[:1], None)):
+                    yield from node_edits.labelled(tried, alone, key, value)
+            case checked_selector.TaintRequirement(pattern=pattern):
+                yield from node_edits.untainted(tried, alone, pattern.key)
+            case _:
+                pass
 
 
 def _corrections(
@@ -259,14 +281,21 @@ def _corrections(
 def _requirements(
     selector: checked_selector.Selector,
 ) -> Iterator[checked_selector.LabelRequirement]:
+    for each in _leaves(selector):
+        if isinstance(each, checked_selector.LabelRequirement):
+            yield each
+
+
+def _leaves(selector: checked_selector.Selector) -> Iterator[checked_selector.Selector]:
+    """Yield the requirements of a selector."""
     match selector:
-        case checked_selector.LabelRequirement():
-            yield selector
         case checked_selector.AllOf(operands=operands) | checked_selector.AnyOf(operands=operands):
             for operand in operands:
-                yield from _requirements(operand)
+                yield from _leaves(operand)
+        case checked_selector.Negation(operand=operand):
+            yield from _leaves(operand)
         case _:
-            return
+            yield selector
 
 
 def _with_requirement(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from msgspec import structs
@@ -10,6 +11,8 @@ from policysched.cluster import objects
 from policysched.explaining import edit, trials
 from policysched.explaining import vocabulary as vocabularies
 
+_INT = re.compile(r"-?[0-9]{1,18}")
+_MOST_BOUNDS = 3
 _NODE_AFFINITY = "spec.affinity.nodeAffinity"
 
 
@@ -76,6 +79,8 @@ def _corrected(
         text = f"node affinity {written}: did you mean {near}? no node has the label {each.key}"
         said = edit.Edit("pod", "nodeAffinity", _NODE_AFFINITY, each.key, near, text, edit.CORRECTS)
         yield said, structs.replace(each, key=near)
+    if each.operator in ("Gt", "Lt"):
+        yield from _other_bounds(each, words)
     if each.operator != "In":
         return
     offered = dict.fromkeys(o for value in each.values for o in words.values_like(each.key, value))
@@ -89,6 +94,27 @@ def _corrected(
             "pod", "nodeAffinity", _NODE_AFFINITY, written, expression_text(after), text, effort
         )
         yield said, after
+
+
+def _other_bounds(
+    each: objects.SelectorRequirement, words: vocabularies.Vocabulary
+) -> Iterator[tuple[edit.Edit, objects.SelectorRequirement]]:
+    """Yield the bounds that the values of nodes satisfy just so, the nearest first."""
+    if not each.values or not _INT.fullmatch(each.values[0]):
+        return
+    step = -1 if each.operator == "Gt" else 1
+    numbers = (int(value) for value in words.common_values(each.key) if _INT.fullmatch(value))
+    bounds = {number + step for number in numbers}
+    before = int(each.values[0])
+    looser = [bound for bound in bounds if (bound - before) * step > 0]
+    for bound in sorted(looser, key=lambda bound: abs(bound - before))[:_MOST_BOUNDS]:
+        after = structs.replace(each, values=(str(bound),))
+        was, now = expression_text(each), expression_text(after)
+        text = f"node affinity {was}: compare with {bound}"
+        yield (
+            edit.Edit("pod", "nodeAffinity", _NODE_AFFINITY, was, now, text, edit.ADJUSTS_POD),
+            after,
+        )
 
 
 def _without_each(

@@ -169,7 +169,9 @@ class Trials:
             table.begin_anew(metric, before)
 
 
-def relabelled(node: objects.Node, labels: Mapping[str, str]) -> objects.Node:
-    """Return a node with further labels."""
-    metadata = msgspec.structs.replace(node.metadata, labels={**node.metadata.labels, **labels})
+def relabelled(node: objects.Node, labels: Mapping[str, str | None]) -> objects.Node:
+    """Return a node with other labels; those that are None are removed."""
+    changed = {**node.metadata.labels, **labels}
+    left = {key: value for key, value in changed.items() if value is not None}
+    metadata = msgspec.structs.replace(node.metadata, labels=left)
     return msgspec.structs.replace(node, metadata=metadata)

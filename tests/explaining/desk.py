@@ -135,8 +135,10 @@ def _edit_node(node: Object, edit: Report, after: str | None) -> None:
             gone = _taint(edit["from"])
             spec["taints"] = [t for t in spec["taints"] if {"value": "", **t} != gone]
         case "label":
-            key, _, value = (after or "").partition("=")
-            node["metadata"]["labels"][key] = value
+            key, _, value = (after or edit["from"]).partition("=")
+            node["metadata"]["labels"].pop(key, None)
+            if after is not None:
+                node["metadata"]["labels"][key] = value
         case other:
             raise NotImplementedError(other)
 

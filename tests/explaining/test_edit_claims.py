@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import re
+from collections.abc import Iterator
 from typing import Any
 
 from hypothesis import HealthCheck, given, settings
@@ -45,7 +46,11 @@ POLICIES = st.sampled_from(
         "reject when free(cpu) - requests(cpu) < 500m as spare",
         "reject when free(memory) < 2 * requests(memory) as half",
         "reject when not (free(memory) >= 3Gi) as small",
+        "reject when node(disk = hdd) as slow",
+        "reject when not node(disk Exists) as any",
+        "reject when node(tainted(soft)) as soft",
         "nodeAffinity required disk In (ssd) as fast",
+        "nodeAffinity required disk NotIn (hdd) as slow",
         "topologySpread self topologyKey zone maxSkew 1 as even",
     ]
 )
@@ -144,6 +149,37 @@ def test_each_pod_that_has_the_port_is_offered(world: Any) -> None:
         gained = desk.feasible(others, policy, metrics) - desk.feasible(items, policy, metrics)
         is_missed = f"prod/{placed['metadata']['name']}" not in offered
         assert report["feasible"] or not (gained and is_missed)
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(world=worlds())
+def test_each_taint_and_label_in_the_way_is_offered(world: Any) -> None:
+    """Every taint, and the label `disk`, without which a node takes the pod."""
+    items, policy, metrics = world
+    report = desk.study_pod(items, policy, metrics)
+    if report["feasible"]:
+        return
+    of_nodes = [each for each in report["edits"] if each["target"] == "node"]
+    for node in (each for each in items if each["kind"] == "Node"):
+        name = node["metadata"]["name"]
+        offered = {each["from"] for each in of_nodes if name in each["nodes"]}
+        for written, changed in _without_one(node):
+            others = [changed if each is node else each for each in items]
+            if name in desk.feasible(others, policy, metrics):
+                assert written in offered
+
+
+def _without_one(node: desk.Object) -> Iterator[tuple[str, desk.Object]]:
+    """Yield a node without one of its taints, or without the label `disk`."""
+    for taint in node["spec"].get("taints", ()):
+        changed = copy.deepcopy(node)
+        changed["spec"]["taints"].remove(taint)
+        value = f"={taint['value']}" if taint["value"] else ""
+        yield f"{taint['key']}{value}:{taint['effect']}", changed
+    if "disk" in node["metadata"]["labels"]:
+        changed = copy.deepcopy(node)
+        value = changed["metadata"]["labels"].pop("disk")
+        yield f"disk={value}", changed
 
 
 def _with_rule(policy: str, edit: desk.Report, to: str | None = None) -> str:

@@ -20,6 +20,9 @@ SPREAD = {
 }
 SPREAD_0 = "spec.topologySpreadConstraints[0] (zone)"
 ANTI = {"topologyKey": "host", "labelSelector": {"matchLabels": {"app": "web"}}}
+NOT_HDD = {"key": "disk", "operator": "NotIn", "values": ["hdd"]}
+GEN_ABOVE_5 = {"key": "gen", "operator": "Gt", "values": ["5"]}
+SOFT = {"key": "soft", "effect": "PreferNoSchedule"}
 NAMED_N2 = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n2"]}]}
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
@@ -263,6 +266,49 @@ CASES = [
         _policy("podAntiAffinity required self topologyKey host as apart"),
         ["remove the pod prod/a from n1", "leave out rule w/apart (line 5)"],
         id="a policy's anti-affinity",
+    ),
+    pytest.param(
+        [_node(disk="hdd"), clusters.pod("p", affinity=_node_affinity(NOT_HDD))],
+        "",
+        [
+            "drop disk NotIn (hdd) from the required node affinity",
+            "remove the label disk=hdd of a node",
+        ],
+        id="a label that must not be there",
+    ),
+    pytest.param(
+        [_node(gen="3"), clusters.pod("p", affinity=_node_affinity(GEN_ABOVE_5))],
+        "",
+        [
+            "node affinity gen Gt (5): compare with 2",
+            "drop gen Gt (5) from the required node affinity",
+            "change the label gen of a node from 3 to 6",
+        ],
+        id="a label that is too small",
+    ),
+    pytest.param(
+        [_node(disk="hdd"), clusters.pod("p")],
+        _policy("reject when node(disk = hdd) as slow"),
+        ["remove the label disk=hdd of a node", "leave out rule w/slow (line 5)"],
+        id="a label that a policy rejects",
+    ),
+    pytest.param(
+        [_node(disk="hdd"), clusters.pod("p")],
+        _policy("reject when not node(disk = ssd) as slow"),
+        ["change the label disk of a node from hdd to ssd", "leave out rule w/slow (line 5)"],
+        id="a label that a reject wants",
+    ),
+    pytest.param(
+        [_node(gen="3"), clusters.pod("p")],
+        _policy("nodeAffinity required gen Gt 5 as new"),
+        ["change the label gen of a node from 3 to 6", "leave out rule w/new (line 5)"],
+        id="a label that is too small for a policy",
+    ),
+    pytest.param(
+        [_node(spec={"taints": [SOFT]}), clusters.pod("p")],
+        _policy("reject when node(tainted(soft)) as soft"),
+        ["remove the taint soft:PreferNoSchedule of a node", "leave out rule w/soft (line 5)"],
+        id="a taint that a policy rejects",
     ),
     pytest.param(
         [
