@@ -1,8 +1,16 @@
-"""Expressions that mean a label, as in `disk = hdd`, or a name with `-`, as in `cpu-busy`."""
+"""Names that mean a label, as in `reject when disk = hdd`, or a field, or have a `-`."""
 
 from __future__ import annotations
 
-from policysched.lang import constants, diagnostics, spelling, syntax_expr, vocabulary
+from policysched.lang import (
+    constants,
+    diagnostics,
+    findings,
+    foreign_fields,
+    spelling,
+    syntax_expr,
+    vocabulary,
+)
 
 
 def report_comparison(env: constants.Environment, expr: syntax_expr.Comparison) -> bool:
@@ -14,17 +22,43 @@ def report_comparison(env: constants.Environment, expr: syntax_expr.Comparison) 
         return False
     written = env.found.text(expr.left.span)
     value = env.found.text(expr.right.span)
-    selector = f"{env.target or 'node'}({key} {expr.operator} {value})"
+    meant = foreign_fields.meaning_for_target(env.target or "node", key)
+    selector = f"{meant.domain}({meant.subject} {expr.operator} {value})" if meant.subject else ""
+    fix = diagnostics.Fix((diagnostics.Edit(expr.span, selector),), safe=False)
     env.found.error(
         "PS104",
         f"there is no metric, param or let `{written}`"
         if isinstance(expr.left, syntax_expr.Ref)
         else f"`{written}` is a number, `{value}` is a label value",
         expr.left.span,
-        help=f"write `{selector}`",
-        fix=diagnostics.Fix((diagnostics.Edit(expr.span, selector),), safe=False),
+        help=f"write `{selector}`" if selector else meant.help,
+        fix=fix if selector else None,
     )
     return True
+
+
+def warn_of_field(
+    found: findings.Findings, domain: vocabulary.Domain, requirement: syntax_expr.Requirement
+) -> None:
+    """Warn of the key of a label that is named like a field, unless it has quotes."""
+    key = requirement.subject.name
+    meant = None if key.quoted else foreign_fields.meaning(domain, key.text)
+    if meant is None:
+        return
+    fix = None
+    if not meant.help and meant.subject:
+        fix = diagnostics.Fix((diagnostics.Edit(key.span, meant.subject),), safe=False)
+    advice = f"write `{meant.subject}`" if fix is not None else meant.help
+    found.add(
+        diagnostics.Diagnostic(
+            "PS808",
+            f"`{key.text}` is the key of a label here, not a field of the {domain}",
+            key.span,
+            help=f'{advice}; for the label write `"{key.text}"`'.removeprefix("; "),
+            fix=fix,
+            severity=diagnostics.Severity.WARNING,
+        )
+    )
 
 
 def report_hyphen(env: constants.Environment, expr: syntax_expr.Binary) -> bool:

@@ -14,6 +14,7 @@ from typing import Any, cast
 
 from policysched import int64
 from policysched.lang import (
+    check_label_idioms,
     checked_selector,
     constants,
     diagnostics,
@@ -191,6 +192,7 @@ class SelectorChecker:
             field = vocabulary.FIELDS[self._domain].get(subject.name.text)
         if field is not None:
             return self._field(requirement, field)
+        check_label_idioms.warn_of_field(self._found, self._domain, requirement)
         return self._labelled(requirement, subject.name, "label", checked_selector.LabelRequirement)
 
     def _function(

@@ -14,6 +14,7 @@ from policysched.lang import (
     fault_place,
     fixes,
     foreign_words,
+    idiom_patterns,
     idioms,
     lark_frontend,
     scanner,
@@ -45,7 +46,7 @@ class Rewriting:
     start: int
     end: int
     text: str | None
-    idiom: idioms.Idiom | None = None
+    idiom: idiom_patterns.Idiom | None = None
     message: str = ""
     help: str = ""
 

@@ -1,0 +1,79 @@
+"""Fields of Kubernetes objects under other names, and how this language asks for them.
+
+In a selector such a name is the key of a label, which hardly any object has.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from typing import Literal
+
+from policysched.lang import vocabulary
+
+_OURS: dict[vocabulary.Domain, dict[str, str]] = {
+    "node": dict.fromkeys(("name", "node", "metadata.name", "nodename", "node_name"), "nodeName"),
+    "pod": {
+        **dict.fromkeys(("priorityClass", "spec.priorityClassName"), "priorityClassName"),
+        **dict.fromkeys(
+            ("serviceAccount", "spec.serviceAccount", "spec.serviceAccountName"),
+            "serviceAccountName",
+        ),
+        **dict.fromkeys(("qos", "qosclass", "status.qosClass"), "qosClass"),
+        **dict.fromkeys(("metadata.ownerReferences.kind", "owner.kind"), "ownerKind"),
+        **dict.fromkeys(("nodename", "node_name", "spec.nodeName"), "nodeName"),
+        "spec.priority": "priority",
+    },
+    "namespace": {"metadata.name": "kubernetes.io/metadata.name"},
+    "cluster": dict.fromkeys(("name", "metadata.name"), "clusterName"),
+    "resource": {"metadata.name": "resourceName"},
+}
+_NAMESPACES = frozenset({"namespace", "metadata.namespace"})
+_OF_LABELS = re.compile(r"(?:metadata\.)?labels\.")
+_OF_OBJECTS = re.compile(r"(?:metadata|spec|status)\.")
+_OTHER: dict[vocabulary.Domain, vocabulary.Domain] = {"pod": "node", "node": "pod"}
+_HOMES: dict[vocabulary.Domain, str] = {"pod": "`pod(…)`", "node": "`nodeAffinity` or `node(…)`"}
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Meaning:
+    """What may be meant by a key that is named like a field.
+
+    Attributes:
+        domain: the object that has it.
+        subject: the field or label key to ask for, "" if there is none.
+        help: what to do, if there is no such field or another object has it.
+    """
+
+    domain: vocabulary.Domain
+    subject: str
+    help: str = ""
+
+
+def meaning(domain: vocabulary.Domain, key: str) -> Meaning | None:
+    """Return what a key without quotes may mean in a selector; None for the key of a label."""
+    if key in _NAMESPACES and domain in ("pod", "resource"):
+        objects = "resources" if domain == "resource" else "pods"
+        return Meaning(domain, "", f"choose {objects} by `for {objects} in namespace (a, b)`")
+    subject = _OURS[domain].get(key, key)
+    other = _OTHER.get(domain)
+    if other is not None and subject in vocabulary.FIELDS[other] and not subject.islower():
+        advice = f"`{subject}` is a field of {other}s: ask for it in {_HOMES[other]}"
+        return Meaning(other, subject, advice)
+    if subject != key:
+        return Meaning(domain, subject)
+    if _OF_LABELS.match(key):
+        return Meaning(domain, _OF_LABELS.sub("", key, count=1))
+    if _OF_OBJECTS.match(key):
+        fields = ", ".join(vocabulary.FIELDS[domain])
+        return Meaning(domain, "", f"fields of a {domain} are {fields}" if fields else "")
+    return None
+
+
+def meaning_for_target(target: Literal["node", "cluster"], key: str) -> Meaning:
+    """Return the field or label that a key means if nothing says of which object it is."""
+    ours = meaning(target, key)
+    if ours is None and target == "node":
+        is_field = key in vocabulary.POD_FIELDS
+        ours = Meaning("pod", key) if is_field else meaning("pod", key)
+    return ours or Meaning(target, key)

@@ -1,0 +1,50 @@
+"""Statements and clauses as other languages write them."""
+
+from __future__ import annotations
+
+from policysched.lang import idiom_patterns
+
+_idiom = idiom_patterns.idiom
+_KEY = idiom_patterns.KEY
+_VALUE = idiom_patterns.VALUE
+_STRENGTHS = "required|preferred"
+
+
+STATEMENTS = (
+    _idiom(r"\b(?:deny|violation|forbid)\s+if\b", "reject when"),
+    _idiom(r"\bif\s+([^{}:\n]+?)\s*[:{]\s*(?:reject|deny)(?:[ \t]*\})?", r"reject when \1"),
+    _idiom(
+        r"\b(?:deny|reject|violation|forbid)\s*(?:when|if)?\s*\{\s*([^{}\n]*?)\s*\}",
+        r"reject when \1",
+    ),
+    _idiom(r"\ballow\s+(?:when|if)\s+([^\n]+?)\s*$", r"reject when not (\1)"),
+    _idiom(r"\brule\s+([\w-]+)\s*\{\s*([^{}\n]*?)\s*\}", r"\2 as \1"),
+    _idiom(r"^([ \t]*)([a-z][a-z0-9-]*):\s*((?:reject|score|nodeAffinity)\b[^\n]*)", r"\1\3 as \2"),
+    _idiom(r"(?i:\border\s+by\s+([^\n]+?)\s+desc\b)", r"score \1 prefer high"),
+    _idiom(r"(?i:\border\s+by\s+([^\n]+?)\s+asc\b)", r"score \1 prefer low"),
+    _idiom(r"(?i:(?:\border\s+)?\bdesc(?:ending)?\b)", "prefer high"),
+    _idiom(r"(?i:(?:\border\s+)?\basc(?:ending)?\b)", "prefer low"),
+    _idiom(r"(?i:\bselect\s+nodes?\s+where\b)", "nodeAffinity required"),
+    _idiom(rf"\b({_STRENGTHS})\s+(nodeAffinity|podAffinity|podAntiAffinity)\b", r"\2 \1"),
+    _idiom(rf"\bnodeAntiAffinity\s+({_STRENGTHS})\b", r"nodeAffinity \1 not"),
+    _idiom(rf"\bnodeAffinity\s*\{{\s*({_STRENGTHS})([^{{}}]*?)\s*\}}", r"nodeAffinity \1\2"),
+    _idiom(r"\s+effect\s*[:=]?\s*(\w+)", r":\1"),
+    _idiom(rf"({_KEY})\s+[Ii]n\s*\(\s*({_VALUE})\s*,\s*({_VALUE})\s*\)", r"\1=\2, \1=\3"),
+    _idiom(r"\bfor\s+\w+\s+in\s+pods\b", "for pods"),
+    _idiom(rf"\btopologyKey\s*\(\s*({_KEY})\s*\)", r"topologyKey \1"),
+    _idiom(r"\bnamespace\s*(?=\()", "namespaces "),
+    _idiom(rf"\bover\s+(?!\d)({_KEY})(?=\s*$)", r"topologyKey \1"),
+    _idiom(r"[({]\s*(weight\s[^(){}\n]*?)\s*[)}]", r"\1", "clauses follow without brackets"),
+    _idiom(r"\*\s*(\d+)\s*$", r"weight \1"),
+    _idiom(
+        r"\bdefault\s+(?:allow|deny|reject)\s*:?=\s*\w+[ \t]*\n?",
+        "",
+        "there are no defaults: what no rule rejects is allowed",
+    ),
+    _idiom(
+        r"^[ \t]+(?:let\s+)?\w+\s*:?=[^\n]*",
+        None,
+        "names are given outside of policies",
+        "move it before the policy, as `let NAME = VALUE`",
+    ),
+)
