@@ -63,6 +63,24 @@ def describe(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
     return None if rewriting is None else _diagnostic(place, rewriting)
 
 
+def completes_statement(place: fault_place.FaultPlace, fix: diagnostics.Fix) -> bool:
+    """Say whether the parser can read the whole statement or item with the first edit of a fix."""
+    edit, chunk = fix.edits[0], place.chunk
+    begin = min(_trial_start(place, edit.span.start), edit.span.start)
+    starts = place.scan.statements(chunk) if begin > chunk.start else ()
+    closed = chunk.body_end if begin > chunk.start and chunk.body_end >= 0 else chunk.end
+    end = min((start for start in starts if start > place.offset), default=closed)
+    text = place.scan.source.text
+    trial = f"{text[begin : edit.span.start]}{edit.replacement}{text[edit.span.end : end]}"
+    if begin > chunk.start:
+        trial = f"{chunk.word} x {{ {trial} }}"
+    try:
+        lark_frontend.parse_slice(trial, 0, len(trial))
+    except lark_frontend.Fault:
+        return False
+    return True
+
+
 def describe_missing(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
     """Return the diagnostic for a missing word that makes the whole line parse."""
     found = place.found

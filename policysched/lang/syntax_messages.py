@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable
 
 from policysched import control_characters
@@ -12,6 +13,7 @@ from policysched.lang import (
     fault_place,
     fixes,
     foreign_comments,
+    kubernetes_names,
     scanner,
     source,
     spelling,
@@ -29,7 +31,18 @@ _LITERAL_KINDS = {"string": "a string", "promql": "a query"}
 
 
 def describe(place: fault_place.FaultPlace) -> diagnostics.Diagnostic:
-    """Return the diagnostic for the place: the first that applies of those below."""
+    """Return what to say about the place; the first that applies of the messages below.
+
+    A fix with which the parser cannot read the statement leaves an error, so it is not safe.
+    """
+    found = _describe(place)
+    fix = found.fix
+    if fix is None or not fix.safe or syntax_idioms.completes_statement(place, fix):
+        return found
+    return dataclasses.replace(found, fix=dataclasses.replace(fix, safe=False))
+
+
+def _describe(place: fault_place.FaultPlace) -> diagnostics.Diagnostic:
     for message in (
         _foreign_character,
         foreign_comments.describe,
@@ -272,9 +285,17 @@ def _quotes(place: fault_place.FaultPlace, name: scanner.Lexeme) -> diagnostics.
         depth += (lexeme.text == ")") - (lexeme.text == "(")
         if depth < 0:
             function = place.scan.before(lexeme.start)
-            is_name = function is not None and function.text in vocabulary.TAKING_NAMES
-            return _replacement(place.span, f'"{name.text}"', safe=is_name)
+            return _replacement(place.span, f'"{name.text}"', safe=_is_name_of(function, name))
     return _replacement(place.span, f'"{name.text}"', safe=False)
+
+
+def _is_name_of(function: scanner.Lexeme | None, name: scanner.Lexeme) -> bool:
+    """Say whether the function takes names, and Kubernetes allows this one."""
+    if function is None or function.text not in vocabulary.TAKING_NAMES:
+        return False
+    is_key = function.text in ("label", "annotation")
+    problem = kubernetes_names.label_key if is_key else kubernetes_names.resource
+    return not problem(name.text)
 
 
 def _stray_strength(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:

@@ -111,6 +111,22 @@ UNSAFE = {
         "Remove `matchFields:`",
     ),
     "a division": (pods("reject when min(a.b/c, 2) > 1"), 'Replace `a.b/c` by `"a.b/c"`'),
+    "a key named like a field": (
+        "policy a {\n  for pods\n  nodeAffinity required name = b\n}\n",
+        "Replace `name` by `nodeName`",
+    ),
+    "a statement of manifests with more to mend": (
+        pods("nodeSelector { disk: ssd }"),
+        "Replace `nodeSelector` by `nodeAffinity required`",
+    ),
+    "a clause with more to mend": (
+        pods("score free(cpu) prefer high weight: 5,"),
+        "Replace `weight:` by `weight`",
+    ),
+    "a name that is no resource": (
+        pods("reject when free(gpu.nvidia.com) < 1"),
+        'Replace `gpu.nvidia.com` by `"gpu.nvidia.com"`',
+    ),
     "a comment": (pods("// all pods"), "Replace `//` by `#`"),
     "a share": (pods("reject when m > 80"), "Replace `80` by `80%`"),
     "a fraction": (pods("nodeAffinity required a Lt 7.5"), "Replace `7.5` by `8`"),
