@@ -11,6 +11,7 @@ _KEY = idiom_patterns.KEY
 _VALUE = idiom_patterns.VALUE
 _LIST = idiom_patterns.LIST
 _NAME = idiom_patterns.NAME
+_TAINT = idiom_patterns.TAINT
 _OPERAND = idiom_patterns.OPERAND
 _EQUALITY = idiom_patterns.EQUALITY
 _COMPARISON = r"==|!=|<=|>=|=|<|>"
@@ -128,12 +129,21 @@ EXPRESSIONS = (
     _idiom(rf"\b({_NAME})\.or(?:Value|Else)?\(([^()\n]*)\)", r"\1 else \2"),
     _idiom(r"\bunless\b", "and not"),
     _idiom(
-        r"(?<=\d)\s+(?=(?:%|[munk]|[KMGTPE]i?|ms|[shdwy])(?:\s|$))",
-        "",
+        r"(?<![\w.])(\d[\d.]*)\s+(%|[munk]|[KMGTPE]i?|ms|[shdwy])(?=[\s)]|$)",
+        r"\1\2",
         "a unit follows its number without a blank",
     ),
+    _idiom(
+        r"(?<![\w.])\d[\w.]*%?\s+\d[\w.]*%?",
+        None,
+        r"`\g<0>` is two numbers",
+        "leave one of them out, or write a sign between them",
+    ),
     _idiom(r"(?<=\d)\s+(?:cores?|cpus?)\b", "", "cores are plain numbers"),
-    _idiom(r"\b(\d+)[_,](\d{3})\b", r"\1\2", "digits are not grouped"),
+    _idiom(r"\b(\d{1,3})[_,](\d{3})(?![\d_,])", r"\1\2", "digits are not grouped"),
+    _idiom(r"(?<![\w.])(\d+),(\d+)(?![\d,])", r"\1.\2", "the decimal sign is `.`"),
+    _idiom(rf"\btainted\s+({_TAINT})", r"node(tainted(\1))", "a taint is tested in `node(…)`"),
+    _idiom(r"\s*\b(and|or)(?=\s*$)", "", r"nothing follows `\1`"),
     _idiom(r"(?<![\w)])\.(?=\d)", "0.", "a number begins with a digit"),
     _idiom(
         rf"({_OPERAND})\s*(<=?|>=?)\s*({_OPERAND})\s*(<=?|>=?)\s*({_OPERAND})",

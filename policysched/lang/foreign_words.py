@@ -30,7 +30,8 @@ WORDS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("toleration", "tolerations", "tolerates", "taint", "taints"), _TOLERATE),
     **dict.fromkeys(("require", "requires", "must", "hard"), _REQUIRED),
     **dict.fromkeys(("prefer", "prefers", "soft", "should"), (*_PREFERRED, "prefer")),
-    "affinity": ("nodeAffinity",),
+    "affinity": ("nodeAffinity", "nodeAffinity required"),
+    "topology": ("topologyKey", "topologySpread topologyKey"),
     "nodeselector": ("nodeAffinity required",),
     "antiaffinity": ("podAntiAffinity",),
     "antiAffinity": ("podAntiAffinity",),
@@ -155,7 +156,7 @@ CALLS: dict[str, str] = {
     **dict.fromkeys(("coalesce", "ifnull", "nvl", "orElse"), "({0} else {1})"),
     **dict.fromkeys(("has", "exists", "defined", "some"), "node({0} Exists)"),
     **dict.fromkeys(("tainted", "taint"), "node(tainted({0}))"),
-    "count": "requested({0})",
+    **dict.fromkeys(("count", "len", "size"), "requested({0})"),
     "quantity": "{0}",
     "sum": "({0} + {1})",
 }

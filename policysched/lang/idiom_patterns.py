@@ -7,14 +7,19 @@ import functools
 import re
 from collections.abc import Callable
 
+from policysched.lang import syntax_words
+
 _SINGLE_QUOTED = re.compile(r"'([^'\"\n]*)'")
 KEY = r'"?[A-Za-z0-9_][\w./-]*"?'
 VALUE = r"""(?:"[^"\n]*"|'[^'"\n]*'|[\w./-]+)"""
 LIST = rf"{VALUE}(?:\s*,\s*{VALUE})*"
+TAINT = rf"(?:{KEY})(?:\s*=\s*{VALUE})?(?::\w+)?"
 NAME = r"[A-Za-z_]\w*"
 OPERAND = r"[\w.]+%?(?:\([^()\n]*\))?"
 EQUALITY = r"==|=|!="
 LABELS = r"(?:metadata\.)?(?:labels\.)?"
+KEYWORDS = "|".join(sorted(syntax_words.ALL_KEYWORDS, key=len, reverse=True))
+CLAUSES = "|".join(sorted(syntax_words.CLAUSE_WORDS, key=len, reverse=True))
 
 
 @functools.cache

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import re
 
-from policysched.lang import idiom_patterns, syntax_words
+from policysched.lang import idiom_patterns
 
 _idiom = idiom_patterns.idiom
 _KEY = idiom_patterns.KEY
 _VALUE = idiom_patterns.VALUE
 _QUOTED = r"""(?:"[^"\n]*"|'[^'"\n]*')"""
 _LIST = idiom_patterns.LIST
+_TAINT = idiom_patterns.TAINT
 _NAME = idiom_patterns.NAME
 _OPERAND = idiom_patterns.OPERAND
 _EQUALITY = idiom_patterns.EQUALITY
 _LABELS = idiom_patterns.LABELS
-_KEYWORDS = "|".join(sorted(syntax_words.ALL_KEYWORDS, key=len, reverse=True))
+_KEYWORDS = idiom_patterns.KEYWORDS
 
 NO_WILDCARDS = "labels have no wildcards: name the values, as in `key In (a, b)`"
 
@@ -36,7 +37,7 @@ SELECTORS = (
         "namespaces are left out by their labels",
     ),
     _idiom(
-        r"\(?[\w.-]*\*[\w.*-]*\)?",
+        r"\(?(?:[\w.-]*\*|[\w.-]+\?(?!\?))[\w.*?-]*\)?",
         None,
         "`\\g<0>` has a wildcard",
         "namespaces and labels have no wildcards: name the values, or use a label selector, as "
@@ -110,7 +111,20 @@ SELECTORS = (
         "labels are compared whole",
         NO_WILDCARDS,
     ),
-    _idiom(r"(?i:\blike)\s+\S+", None, "labels are compared whole", NO_WILDCARDS),
+    _idiom(
+        r"(?i:\b(?:like|glob|(?:starts?|ends?)[_\s]?with|contains?|match(?:es)?|has(?:Pre|Suf)fix))"
+        r"\s+[^\s()]+",
+        None,
+        "labels are compared whole",
+        NO_WILDCARDS,
+    ),
+    _idiom(
+        rf"({_KEY})\s*(==|=|!=)\s*({_VALUE}(?:\s*,\s*{_VALUE})+)(?=\s*(?:$|[)}}]|and\b|or\b))",
+        lambda match: f"{match[1]} {'NotIn' if match[2] == '!=' else 'In'} ({match[3]})",
+        r"`\2` takes one value",
+    ),
+    _idiom(r"\b(Exists|DoesNotExist)\s*\([^()\n]*\)", r"\1", r"`\1` takes no values"),
+    _idiom(rf"\btainted\s+({_TAINT})", r"tainted(\1)", "`tainted` takes its taint in parentheses"),
     _idiom(rf"\b(?:node\.|pod\.)?labels\[\s*[\"']({_KEY})[\"']\s*\]", r"\1"),
     _idiom(r"\b(?:node|pod)\s*\(([^()\n]*)\)", r"\1"),
     _idiom(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from policysched.lang import idiom_patterns
 
 _idiom = idiom_patterns.idiom
@@ -10,7 +12,66 @@ _VALUE = idiom_patterns.VALUE
 _STRENGTHS = "required|preferred"
 
 
+_CLAUSES = idiom_patterns.CLAUSES
+
+
+def _score_of_condition(match: re.Match[str]) -> str | None:
+    """Rewrite `if … then 100 else 0`; None if the points are others."""
+    points = (match["then"], match["else"] or "0")
+    if points == ("100", "0"):
+        return f"score {match['condition']}"
+    return f"score not ({match['condition']})" if points == ("0", "100") else None
+
+
+def _toleration(match: re.Match[str]) -> str:
+    value, effect = match["value"], match["effect"]
+    return match["key"] + (f"={value}" if value else "") + (f":{effect}" if effect else "")
+
+
 STATEMENTS = (
+    _idiom(rf"\b({_STRENGTHS})\s+nodes?\s+(?!\w+\()", r"nodeAffinity \1 "),
+    _idiom(
+        rf"\b({_STRENGTHS})\s+weight\s+(\d+)\s+([^\n{{}}]+?)\s*$",
+        r"nodeAffinity \1 \3 weight \2",
+    ),
+    _idiom(
+        rf"\bkey\s*[:=]?\s*(?P<key>{_KEY}),?\s*operator\s*[:=]?\s*(?:Equal|Exists)\b,?"
+        rf"(?:\s*value\s*[:=]?\s*(?P<value>{_VALUE}),?)?(?:\s*effect\s*[:=]?\s*(?P<effect>\w+))?",
+        _toleration,
+        "a toleration is one pattern",
+    ),
+    _idiom(rf"({_KEY})\s+[Ii]n\s*\(\s*({_VALUE})\s*\)", r"\1=\2", "taints are compared by `=`"),
+    _idiom(
+        rf"({_KEY}):((?:Prefer)?NoSchedule|NoExecute)\s*=\s*({_VALUE})",
+        r"\1=\3:\2",
+        "the effect of a taint is behind its value",
+    ),
+    _idiom(
+        r"\btolerate\s+([^\n{}]*?)\s+for\s+\d\w*",
+        r"tolerate \1",
+        "a toleration of a policy has no time",
+    ),
+    _idiom(
+        rf"\bscore\s+(high|low)\s+([^\n{{}}]+?)(?=\s+(?:{_CLAUSES})\b|\s*$)",
+        r"score \2 prefer \1",
+        r"`\1` is written behind the number, with `prefer`",
+    ),
+    _idiom(
+        r"\bscore\s+if\s+(?P<condition>[^\n]+?)\s+then\s+(?P<then>\d+)(?:\s+else\s+(?P<else>\d+))?",
+        _score_of_condition,
+        "a condition scores 100 if it is true, and else 0",
+    ),
+    _idiom(
+        r"\bscore\s+if\b[^\n]*",
+        None,
+        "a score has no `if`",
+        "a condition scores 100 if it is true, and else 0: `score CONDITION weight 10`",
+    ),
+    _idiom(
+        rf"\breject\s+unless\s+([^\n{{}}]+?)(?=\s+(?:{_CLAUSES})\b|\s*$)",
+        r"reject when not (\1)",
+    ),
+    _idiom(r",(?=\s*$)", "", "nothing follows `,`"),
     _idiom(r"\b(?:deny|violation|forbid)\s+if\b", "reject when"),
     _idiom(r"\bif\s+([^{}:\n]+?)\s*[:{]\s*(?:reject|deny)(?:[ \t]*\})?", r"reject when \1"),
     _idiom(

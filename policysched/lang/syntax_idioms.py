@@ -184,6 +184,8 @@ def _signs(place: fault_place.FaultPlace) -> Iterator[Rewriting]:
 
 def _message_of_sign(place: fault_place.FaultPlace, sign: scanner.Lexeme, ours: str) -> str:
     before = place.scan.before(sign.start)
+    if sign.text == "," and not ours:
+        return "nothing follows `,`"
     if ours or before is None:
         return f"`{sign.text}` is not allowed here"
     return f"`{before.text}` takes its value without `{sign.text}`"

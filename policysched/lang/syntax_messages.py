@@ -26,12 +26,12 @@ _MAX_EXPECTED = 7
 _OPERATOR_HELP = "operators are In, NotIn, Exists, DoesNotExist, Gt, Lt (also =, !=, >=, <=)"
 _AMOUNT_WORDS = frozenset({"weight", "maxSkew", "minDomains", "minGroups", "maxGroups", "over"})
 _COMPARISONS = frozenset({"<", "<=", ">", ">=", "=", "==", "!="})
-_CLUSTER_CLAUSES = frozenset({"MIN_GROUPS", "MAX_GROUPS"})
+_OF_CLUSTERS = frozenset({"MIN_GROUPS", "MAX_GROUPS", "CLUSTER"})
 _LITERAL_KINDS = {"string": "a string", "promql": "a query"}
 
 
 def describe(place: fault_place.FaultPlace) -> diagnostics.Diagnostic:
-    """Return what to say about the place; the first that applies of the messages below.
+    """Return the diagnostic for the place: the first that applies of those below.
 
     A fix with which the parser cannot read the statement leaves an error, so it is not safe.
     """
@@ -355,6 +355,7 @@ def _misplaced_statement(place: fault_place.FaultPlace) -> diagnostics.Diagnosti
         ("a policy", syntax_words.POLICY_STATEMENTS),
         ("a clusterPolicy", syntax_words.CLUSTER_STATEMENTS),
         ("a profile", syntax_words.PROFILE_STATEMENTS),
+        ("the text, outside of policies and profiles", syntax_words.ITEMS),
     )
     belongs = [
         home for home, words in homes if any(place.found.text in each for each in words.values())
@@ -439,8 +440,8 @@ def _shown(lexeme: scanner.Lexeme) -> str:
 
 
 def _expectations(place: fault_place.FaultPlace) -> list[str]:
-    """Return a short list of the words that the parser accepts there."""
-    elsewhere = frozenset() if place.chunk.word == "clusterPolicy" else _CLUSTER_CLAUSES
+    """Say in few words what could stand there."""
+    elsewhere = frozenset() if place.chunk.word == "clusterPolicy" else _OF_CLUSTERS
     left = set(place.accepts - elsewhere)
     groups: Iterable[tuple[set[str], str]] = (
         ({"NAME", "NUMERAL", "LPAR", "NODE", "POD", "STRING", "MINUS", "_NOT"}, "an expression"),

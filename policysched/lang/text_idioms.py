@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from policysched.lang import foreign_words, idiom_patterns, syntax_words, vocabulary
+from policysched.lang import foreign_words, idiom_patterns, vocabulary
 
 _idiom = idiom_patterns.idiom
 _KEY = idiom_patterns.KEY
-_KEYWORDS = "|".join(sorted(syntax_words.ALL_KEYWORDS, key=len, reverse=True))
-_CLAUSES = "|".join(sorted(syntax_words.CLAUSE_WORDS, key=len, reverse=True))
+_KEYWORDS = idiom_patterns.KEYWORDS
+_CLAUSES = idiom_patterns.CLAUSES
 
 
 def _join_words(separator: str) -> Callable[[re.Match[str]], str]:
@@ -66,6 +66,11 @@ TEXTS = (
     _idiom(
         r"(?<=:)\s*(?P<unit>[\w%]+(?:/\w+)?)\s*(?==)",
         lambda match: f" {unit} " if (unit := _known_unit(match)) else None,
+        r"`\g<unit>` is not a unit of metrics",
+    ),
+    _idiom(
+        r"\bmetric\s+\w+\s*:\s*(?P<unit>[\w%]+(?:/\w+)?)\s*(?==)",
+        None,
         r"`\g<unit>` is not a unit of metrics",
         help=f"units are {', '.join(vocabulary.METRIC_UNITS)}",
     ),

@@ -51,6 +51,9 @@ MESSAGES = {
     "colon": ("score free(cpu) prefer: high", "takes its value without `:`"),
     "helm": ("nodeAffinity required a = {{ .Values.a }}", "template of Helm"),
     "wildcard": ("nodeAffinity required disk = ssd*", "`ssd*` has a wildcard"),
+    "part of a value": ("nodeAffinity required disk startswith ssd", "labels are compared whole"),
+    "one character": ("nodeAffinity required nodeName = web-?", "`web-?` has a wildcard"),
+    "clause of a text": ("import metrics", "`import` does not belong in a policy"),
     "statement": ("filter free(cpu) < 2", "`filter` is neither a clause nor a statement"),
     "unit": ("reject when free(memory) < 4GB", "has no unit that is known"),
 }
