@@ -26,7 +26,7 @@ _MAX_EXPECTED = 7
 _OPERATOR_HELP = "operators are In, NotIn, Exists, DoesNotExist, Gt, Lt (also =, !=, >=, <=)"
 _AMOUNT_WORDS = frozenset({"weight", "maxSkew", "minDomains", "minGroups", "maxGroups", "over"})
 _COMPARISONS = frozenset({"<", "<=", ">", ">=", "=", "==", "!="})
-_OF_CLUSTERS = frozenset({"MIN_GROUPS", "MAX_GROUPS", "CLUSTER"})
+_CLUSTER_CLAUSES = frozenset({"MIN_GROUPS", "MAX_GROUPS", "CLUSTER"})
 _LITERAL_KINDS = {"string": "a string", "promql": "a query"}
 
 
@@ -440,8 +440,8 @@ def _shown(lexeme: scanner.Lexeme) -> str:
 
 
 def _expectations(place: fault_place.FaultPlace) -> list[str]:
-    """Say in few words what could stand there."""
-    elsewhere = frozenset() if place.chunk.word == "clusterPolicy" else _OF_CLUSTERS
+    """Return a short list of the words that the parser accepts there."""
+    elsewhere = frozenset() if place.chunk.word == "clusterPolicy" else _CLUSTER_CLAUSES
     left = set(place.accepts - elsewhere)
     groups: Iterable[tuple[set[str], str]] = (
         ({"NAME", "NUMERAL", "LPAR", "NODE", "POD", "STRING", "MINUS", "_NOT"}, "an expression"),
