@@ -54,16 +54,6 @@ def check(checker: Checker, call: syntax_expr.Call, expected: units.Unit | None)
     return _arithmetic(checker, call, expected)
 
 
-_OF_METRICS = {
-    **dict.fromkeys(
-        ("avg", "mean", "average"),
-        "write the metric alone, and `over 5m avg` behind the comparison",
-    ),
-    "absent": "write the metric in a comparison, and `missing reject` behind it",
-}
-"""Function of queries, in lower case -> its form in rules."""
-
-
 def _unknown_function(found: findings.Findings, call: syntax_expr.Call) -> None:
     """Report an unknown function, with the form here of a function of another language."""
     name = call.function.text
@@ -75,7 +65,12 @@ def _unknown_function(found: findings.Findings, call: syntax_expr.Call) -> None:
         edit = diagnostics.Edit(call.span, template.format(*arguments))
     if edit is None:
         known = (*vocabulary.FUNCTIONS, *vocabulary.STRATEGIES)
-        found.undefined("function", call.function, known, instead=_OF_METRICS.get(name.lower(), ""))
+        found.undefined(
+            "function",
+            call.function,
+            known,
+            instead=foreign_words.CALLS_OF_OTHERS.get(name.lower(), ""),
+        )
         return
     found.error(
         "PS104",

@@ -18,11 +18,13 @@ from policysched.lang import (
     checked,
     checked_expr,
     constants,
+    fixes,
     foreign_words,
     limits,
     metric_windows,
     numerals,
     source,
+    spelling,
     syntax,
     syntax_expr,
     units,
@@ -260,6 +262,12 @@ class ExprChecker:
                 help=f"write `{name.text}(cpu)`, with what it is about",
             )
             return
+        ours = foreign_words.amount_named(name.text)
+        if ours and not spelling.nearest(name.text, self.env.names):
+            message = f"there is no metric, param or let `{name.text}`"
+            fix = fixes.replacement(name.span, ours)
+            self.found.error("PS104", message, name.span, help=f"write `{ours}`", fix=fix)
+            return
         self.found.undefined(
             "metric, param or let",
             name,
@@ -400,6 +408,8 @@ class ExprChecker:
         return typed
 
     def _comparison(self, expr: syntax_expr.Comparison) -> Typed | None:
+        if check_label_idioms.report_truth(self.env, expr):
+            return None
         if check_label_idioms.report_comparison(self.env, expr):
             return None
         both = self.pair(expr.left, expr.right, "is compared with", None)

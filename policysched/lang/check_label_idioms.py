@@ -7,14 +7,26 @@ from policysched.lang import (
     diagnostics,
     findings,
     foreign_fields,
+    foreign_words,
     spelling,
     syntax_expr,
     vocabulary,
 )
 
+_CONDITIONS = (
+    syntax_expr.NodeTest,
+    syntax_expr.PodTest,
+    syntax_expr.ClusterTest,
+    syntax_expr.Comparison,
+)
+
 
 def report_comparison(env: constants.Environment, expr: syntax_expr.Comparison) -> bool:
     """Report a label that is compared outside of a selector; return whether there is one."""
+    left, right = expr.left, expr.right
+    if isinstance(left, syntax_expr.Ref) and left.name.text == "priority":
+        test = "pod(priorityClassName = {})"
+        return isinstance(right, syntax_expr.Ref) and report_priority(env, right.name, test)
     key = _label_key(env, expr.left)
     if key is None or expr.operator not in ("=", "!="):
         return False
@@ -33,6 +45,53 @@ def report_comparison(env: constants.Environment, expr: syntax_expr.Comparison) 
         expr.left.span,
         help=f"write `{selector}`" if selector else meant.help,
         fix=fix if selector else None,
+    )
+    return True
+
+
+def report_truth(env: constants.Environment, expr: syntax_expr.Comparison) -> bool:
+    """Report a condition that is compared with `true` or `false`; say whether one is."""
+    sides = ((expr.left, expr.right), (expr.right, expr.left))
+    for condition, value in sides:
+        word = _unknown_name(env, value)
+        if word in ("true", "false") and isinstance(condition, _CONDITIONS):
+            written = env.found.text(condition.span)
+            is_negated = (word == "false") == (expr.operator == "=")
+            is_comparison = isinstance(condition, syntax_expr.Comparison)
+            negated = f"not ({written})" if is_comparison else f"not {written}"
+            ours = negated if is_negated else written
+            env.found.error(
+                "PS102",
+                f"`{written}` is a condition, not compared with `{word}`",
+                expr.span,
+                help=f"write `{ours}`",
+                fix=diagnostics.Fix((diagnostics.Edit(expr.span, ours),), safe=False),
+            )
+            return True
+    return False
+
+
+def report_priority(
+    env: constants.Environment, value: syntax_expr.Value, test: str = "priorityClassName = {}"
+) -> bool:
+    """Report the name of a PriorityClass that is compared with a priority; say whether it is.
+
+    Args:
+        env: what names mean.
+        value: what the priority is compared with.
+        test: how pods of a class are chosen there.
+    """
+    name = value.text
+    known = env.names | env.silent_names | env.found.lost_words
+    is_other = value.quoted or name in known or name.lower() in foreign_words.LITERALS
+    if is_other or env.target == "cluster" or spelling.nearest(name, env.names):
+        return False
+    env.found.error(
+        "PS104",
+        f"there is no param or let `{name}`",
+        value.span,
+        notes=("priorities are numbers",),
+        help=f"for pods of a class write `{test.format(name)}`",
     )
     return True
 

@@ -43,6 +43,7 @@ _COMPARATORS: dict[str, checked_selector.Comparator] = {
     "Gt": ">",
     "Lt": "<",
 }
+_PARTS_OF_TOLERATIONS = frozenset({"key", "operator", "value", "effect"})
 _TAINT_OPERATORS = {None: "Exists", "Exists": "Exists", "=": "Equal", "Gt": "Gt", "Lt": "Lt"}
 
 
@@ -350,6 +351,9 @@ class SelectorChecker:
             return None
         word = requirement.values[0]
         is_number = numerals.parse(word.text) is not None or word.text[:1] in "-0123456789"
+        is_priority = requirement.subject.name.text == "priority"
+        if is_priority and not is_number and check_label_idioms.report_priority(self._env, word):
+            return None
         amount = syntax_expr.Numeral(word.span, word.text) if is_number else word
         value = constants.number(self._env, amount, unit)
         if value is None:
@@ -397,6 +401,15 @@ def _value_as_effect(
 ) -> None:
     """Report `dedicated:web`."""
     effects = spelling.alternatives(f"`{each}`" for each in vocabulary.TAINT_EFFECTS)
+    if pattern.key.text in _PARTS_OF_TOLERATIONS:
+        env.found.error(
+            "PS001",
+            f"`{effect.text}` is not a taint effect",
+            effect.span,
+            notes=("a toleration is one pattern",),
+            help="write the key itself, as in `tolerate key=value:NoSchedule`",
+        )
+        return
     meant = f"{pattern.key.text}={effect.text}"
     can_be_value = pattern.value is None
     fix = diagnostics.Fix((diagnostics.Edit(pattern.span, meant),), safe=False)

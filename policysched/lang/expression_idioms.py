@@ -140,7 +140,16 @@ EXPRESSIONS = (
         "leave one of them out, or write a sign between them",
     ),
     _idiom(r"(?<=\d)\s+(?:cores?|cpus?)\b", "", "cores are plain numbers"),
-    _idiom(r"\b(\d{1,3})[_,](\d{3})(?![\d_,])", r"\1\2", "digits are not grouped"),
+    _idiom(
+        r"(?<![\w.])(\d[\d.]*[kMGTPE]?)i?\s*(?:[bB]ytes?|B)/s(?:ec)?\b",
+        r"\1",
+        "an amount takes its unit from what it is compared with",
+    ),
+    _idiom(
+        r"\b\d{1,3}(?:[_,]\d{3})+(?![\d_,])[A-Za-z]*%?",
+        lambda match: re.sub("[_,]", "", match[0]),
+        "digits are not grouped",
+    ),
     _idiom(r"(?<![\w.])(\d+),(\d+)(?![\d,])", r"\1.\2", "the decimal sign is `.`"),
     _idiom(rf"\btainted\s+({_TAINT})", r"node(tainted(\1))", "a taint is tested in `node(…)`"),
     _idiom(r"\s*\b(and|or)(?=\s*$)", "", r"nothing follows `\1`"),

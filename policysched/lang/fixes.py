@@ -15,6 +15,11 @@ _MAX_SHOWN = 60
 """Longest text in a title: menus are narrow."""
 
 
+def replacement(span: source.Span, text: str) -> diagnostics.Fix:
+    """Return the suggestion to write a text there; it is one of several readings."""
+    return diagnostics.Fix((diagnostics.Edit(span, text),), safe=False)
+
+
 def respelt(span: source.Span, word: str, meant: str, allowed: Collection[str]) -> diagnostics.Fix:
     """Return the fix that writes `meant` for `word`; it is safe if the word can be nothing else.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from policysched.lang import diagnostics, fault_place, source
+from policysched.lang import diagnostics, fault_place, scanner, source
 
 _DIVISOR = r"[ \t]*[\d.]+[a-zA-Z]*[ \t]*(?:[<>=!+*/)-]|$)"
 """What follows the sign `//` if it divides, as in Python."""
@@ -29,6 +29,16 @@ def find_stretch(place: fault_place.FaultPlace) -> tuple[int, int] | None:
     return None
 
 
+def describe_around(scan: scanner.Scan, literal: scanner.Lexeme) -> diagnostics.Diagnostic | None:
+    """Return what to say of `// say "hello`, whose quotation mark opens no string."""
+    text = scan.source
+    line_start = text.line_start(text.position(literal.start)[0])
+    for lexeme in scan.between(line_start, literal.start):
+        if lexeme.kind == "sign" and text.text.startswith("//", lexeme.start):
+            return _report("//", text.span(lexeme.start, lexeme.start + 2))
+    return None
+
+
 def _end(text: str, start: int, sign: str) -> int:
     closing = text.find(_BLOCK_END, start) if sign == "/*" else -1
     newline = text.find("\n", start)
@@ -50,12 +60,20 @@ def describe(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
     if written == ";" and not behind.strip():
         return None
     span = text.span(start, start + len(written))
+    return _report(written, span, _moved(text, start, end) if written == "/*" else None)
+
+
+def _report(
+    written: str, span: source.Span, fix: diagnostics.Fix | None = None
+) -> diagnostics.Diagnostic:
+    if written != "/*":
+        fix = diagnostics.Fix((diagnostics.Edit(span, "#"),), safe=False)
     return diagnostics.Diagnostic(
         "PS003",
         f"`{written}` does not begin a comment",
         span,
         help="comments begin with `#` and end with the line",
-        fix=_moved(text, start, end) if written == "/*" else _replaced(span, "#"),
+        fix=fix,
     )
 
 
@@ -73,7 +91,3 @@ def _moved(text: source.SourceText, start: int, end: int) -> diagnostics.Fix | N
         ),
         safe=False,
     )
-
-
-def _replaced(span: source.Span, text: str) -> diagnostics.Fix:
-    return diagnostics.Fix((diagnostics.Edit(span, text),), safe=False)

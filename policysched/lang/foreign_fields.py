@@ -12,7 +12,7 @@ from typing import Literal
 from policysched.lang import vocabulary
 
 _OURS: dict[vocabulary.Domain, dict[str, str]] = {
-    "node": dict.fromkeys(("name", "node", "metadata.name", "nodename", "node_name"), "nodeName"),
+    "node": dict.fromkeys(("name", "metadata.name", "nodename", "node_name"), "nodeName"),
     "pod": {
         **dict.fromkeys(("priorityClass", "spec.priorityClassName"), "priorityClassName"),
         **dict.fromkeys(

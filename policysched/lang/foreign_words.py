@@ -162,6 +162,17 @@ CALLS: dict[str, str] = {
 }
 """Function -> the replacement of the call, with its arguments."""
 
+CALLS_OF_OTHERS: dict[str, str] = {
+    **dict.fromkeys(
+        ("avg", "mean", "average"),
+        "write the metric alone, and `over 5m avg` behind the comparison",
+    ),
+    "absent": "write the metric in a comparison, and `missing reject` behind it",
+    "pods": "`requested(pods)` counts all pods of a node; pods of some labels are kept apart by "
+    "`podAntiAffinity` and `topologySpread`",
+}
+"""Function, in lower case -> what to write if no call stands for it."""
+
 LITERALS: dict[str, str] = {
     **dict.fromkeys(("true", "false"), "conditions are comparisons or selectors: leave it out"),
     **dict.fromkeys(
@@ -189,3 +200,21 @@ def value_among(word: str, allowed: Collection[str]) -> str:
         if value in allowed:
             return value
     return ""
+
+
+_AMOUNT = re.compile(
+    r"(?P<before>cpu|memory|mem|pods?)?_?(?P<function>free|allocatable|requested|requests|available"
+    r"|used)_?(?P<after>cpu|memory|mem|pods?)?",
+    re.IGNORECASE,
+)
+
+
+def amount_named(name: str) -> str:
+    """Return `free(cpu)` for `freecpu` or `cpu_free`, "" for other names."""
+    match = _AMOUNT.fullmatch(name)
+    if match is None or (match["before"] is None) == (match["after"] is None):
+        return ""
+    function = match["function"].lower()
+    resource = (match["before"] or match["after"]).lower()
+    resource = RESOURCES.get(resource, {"pod": "pods"}.get(resource, resource))
+    return f"{FUNCTIONS.get(function, function)}({resource})"

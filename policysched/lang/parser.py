@@ -192,6 +192,11 @@ class _Parser:
         for lexeme in self.scan.between(chunk.start, chunk.end):
             if lexeme.kind not in _OPEN_KINDS or self._is_full():
                 continue
+            comment = foreign_comments.describe_around(self.scan, lexeme)
+            if comment is not None:
+                self.found.append(comment)
+                self._blank(chunk, comment.span.start, lexeme.end)
+                continue
             span = self.source.span(lexeme.start, lexeme.end)
             what, sign = (
                 ("this string", '"') if lexeme.kind == "open_string" else ("this query", "`")

@@ -18,6 +18,7 @@ from policysched.lang import promql_tokens, spelling
 
 _UNSPECIFIC = "invalid promql query"
 _QUOTED = re.compile(r"'([^']*)'")
+_TEMPLATE = re.compile(r"\{\{[^{}\n]*\}\}")
 _OF_CALLS = re.compile("function|call|argument|aggregat")
 """What the parser only says once it has read a call to its end."""
 _MAX_TOKENS = 300
@@ -60,6 +61,11 @@ class Fault:
 
 def fault(query: str, tokens: Sequence[promql_tokens.Token], problem: str) -> Fault:
     """Return why and where a query does not parse, `problem` being what the parser says of it."""
+    template = _TEMPLATE.search(query)
+    if template is not None:
+        message = "`{{ … }}` is a template of Helm, not of PromQL"
+        advice = "render the template first, and check what it writes"
+        return Fault(template.start(), template.end(), message, help=advice)
     open_brackets = promql_tokens.unclosed(tokens)
     if problem.startswith(("unclosed", "unexpected end of input inside")) and open_brackets:
         first = open_brackets[0]

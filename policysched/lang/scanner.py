@@ -113,6 +113,8 @@ class Scan:
         for lexeme in _lexemes(text.text):
             (self.comments if lexeme.kind == "comment" else self.lexemes).append(lexeme)
         self._starts = [lexeme.start for lexeme in self.lexemes]
+        signs = [lexeme.text for lexeme in self.lexemes if lexeme.kind == "sign"]
+        self._is_balanced = signs.count("{") + signs.count("${") == signs.count("}")
         self._statements: dict[Chunk, list[int]] = {}
 
     def at(self, offset: int) -> Lexeme | None:
@@ -192,6 +194,8 @@ class Scan:
             return False
         if one.text in _BLOCK_WORDS:
             return two.kind in ("word", "string") and three.text == "{"
+        if one.depth and self._is_balanced:
+            return False  # within a policy, rather than behind one that is not closed
         if one.text in _ITEM_PATTERNS:
             return (two.kind, three.text) == _ITEM_PATTERNS[one.text]
         if one.text == "import":

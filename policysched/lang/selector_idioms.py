@@ -12,6 +12,7 @@ _VALUE = idiom_patterns.VALUE
 _QUOTED = r"""(?:"[^"\n]*"|'[^'"\n]*')"""
 _LIST = idiom_patterns.LIST
 _TAINT = idiom_patterns.TAINT
+_NO_SIGN = "`!` is not a sign of this language"
 _NAME = idiom_patterns.NAME
 _OPERAND = idiom_patterns.OPERAND
 _EQUALITY = idiom_patterns.EQUALITY
@@ -44,6 +45,8 @@ SELECTORS = (
         "in `in namespace where team = a`",
     ),
     _idiom(r"(?i:\bnot[\s_]+in\b)|!\s*in\b", "NotIn"),
+    _idiom(r"(?<=\s)!\s*Exists\b", "DoesNotExist", _NO_SIGN, code="PS003"),
+    _idiom(r"(?<=\S)!\s*Exists\b", " DoesNotExist", _NO_SIGN, code="PS003"),
     _idiom(rf"(?i:(?<=\s)({_KEY})\s+is\s+not\s+(?:null|none|nil)\b)", r"\1 Exists"),
     _idiom(rf"(?i:(?<=\s)({_KEY})\s+is\s+(?:null|none|nil)\b)", r"\1 DoesNotExist"),
     _idiom(r"(?i:\b(?:does\s*n[o']t|not|does not)\s*exists?\b)", "DoesNotExist"),
@@ -67,7 +70,7 @@ SELECTORS = (
     _idiom(
         rf"(?<!\w)!\s*({_KEY})(?=\s*(?:$|[)\}}]|and\b|or\b))",
         r"\1 DoesNotExist",
-        "`!` is not a sign of this language",
+        _NO_SIGN,
         code="PS003",
     ),
     _idiom(rf"({_QUOTED})\s+in\s+({_NAME})\b", r"\2 = \1"),

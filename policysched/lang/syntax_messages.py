@@ -27,6 +27,7 @@ _OPERATOR_HELP = "operators are In, NotIn, Exists, DoesNotExist, Gt, Lt (also =,
 _AMOUNT_WORDS = frozenset({"weight", "maxSkew", "minDomains", "minGroups", "maxGroups", "over"})
 _COMPARISONS = frozenset({"<", "<=", ">", ">=", "=", "==", "!="})
 _CLUSTER_CLAUSES = frozenset({"MIN_GROUPS", "MAX_GROUPS", "CLUSTER"})
+_OTHER_HOMES = frozenset({"metric", "clusterAffinity", "spreadConstraint"})
 _LITERAL_KINDS = {"string": "a string", "promql": "a query"}
 
 
@@ -59,6 +60,7 @@ def _describe(place: fault_place.FaultPlace) -> diagnostics.Diagnostic:
         _misspelt,
         _stray_strength,
         _misplaced_statement,
+        _clause_of_nothing,
         _no_operator,
         _no_statement,
     ):
@@ -355,7 +357,7 @@ def _misplaced_statement(place: fault_place.FaultPlace) -> diagnostics.Diagnosti
         ("a policy", syntax_words.POLICY_STATEMENTS),
         ("a clusterPolicy", syntax_words.CLUSTER_STATEMENTS),
         ("a profile", syntax_words.PROFILE_STATEMENTS),
-        ("the text, outside of policies and profiles", syntax_words.ITEMS),
+        ("a text, outside of policies and profiles", syntax_words.ITEMS),
     )
     belongs = [
         home for home, words in homes if any(place.found.text in each for each in words.values())
@@ -367,6 +369,23 @@ def _misplaced_statement(place: fault_place.FaultPlace) -> diagnostics.Diagnosti
         f"`{place.found.text}` does not belong in a {place.chunk.word}",
         place.span,
         help=f"it belongs in {spelling.alternatives(belongs)}",
+    )
+
+
+def _clause_of_nothing(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
+    """`during "…"` on a line of its own, behind `for pods`."""
+    found = place.found
+    if found is None or not place.at_statement_start or found.text not in syntax_words.CLAUSE_WORDS:
+        return None
+    homes = dict.fromkeys(
+        each.split(" ")[0] for each, of in clauses.ALLOWED.items() if found.text in of
+    )
+    listed = spelling.alternatives(f"`{each}`" for each in homes if each not in _OTHER_HOMES)
+    return diagnostics.Diagnostic(
+        "PS108",
+        f"`{found.text}` is a clause, and no statement before it takes it",
+        place.span,
+        help=f"write it behind a statement that it is about: {listed}",
     )
 
 

@@ -54,6 +54,10 @@ MESSAGES = {
     "part of a value": ("nodeAffinity required disk startswith ssd", "labels are compared whole"),
     "one character": ("nodeAffinity required nodeName = web-?", "`web-?` has a wildcard"),
     "clause of a text": ("import metrics", "`import` does not belong in a policy"),
+    "let in a policy": ("let x = 5", "names are given outside of policies"),
+    "clause without statement": ('during "Mon 08:00-18:00"', "`during` is a clause"),
+    "toleration of a manifest": ("tolerate key: a", "`a` is not a taint effect"),
+    "count of pods": ("reject when pods(app = web) > 3", "there is no function `pods`"),
     "statement": ("filter free(cpu) < 2", "`filter` is neither a clause nor a statement"),
     "unit": ("reject when free(memory) < 4GB", "has no unit that is known"),
 }
@@ -80,3 +84,20 @@ def test_a_metric_that_was_cut_off_lacks_nothing() -> None:
     text = "metric a: ratio = `x` by instance\n"
     (finding,) = checker.check([source.SourceText("x.policy", text)]).diagnostics
     assert finding.help == "write `node`"
+
+
+def test_a_template_in_a_query_is_to_be_rendered() -> None:
+    """The query is not blamed for its braces."""
+    text = "metric a: ratio = `rate({{ .Values.name }}[5m])` node node\n"
+    (finding,) = checker.check([source.SourceText("x.policy", text)]).diagnostics
+    assert (finding.code, finding.span.column) == ("PS401", 25)
+    assert finding.help == "render the template first, and check what it writes"
+
+
+def test_a_let_in_a_policy_ends_no_policy() -> None:
+    """A policy whose braces are balanced is closed; without its brace the item begins a new one."""
+    text = "policy a {\n  for pods\n  let x = 5\n}\n"
+    (finding,) = checker.check([source.SourceText("x.policy", text)]).diagnostics
+    assert finding.help == "move it before the policy, as `let NAME = VALUE`"
+    (finding,) = checker.check([source.SourceText("x.policy", text[:-2])]).diagnostics
+    assert finding.message == "`policy a` is never closed"

@@ -123,6 +123,14 @@ UNSAFE = {
         pods("score free(cpu) prefer high weight: 5,"),
         "Replace `weight:` by `weight`",
     ),
+    "a condition compared with a truth": (
+        pods("reject when node(a = b) == false"),
+        "Replace `node(a = b) == false` by `not node(a = b)`",
+    ),
+    "an amount without parentheses": (
+        pods("reject when freecpu < 2"),
+        "Replace `freecpu` by `free(cpu)`",
+    ),
     "a name that is no resource": (
         pods("reject when free(gpu.nvidia.com) < 1"),
         'Replace `gpu.nvidia.com` by `"gpu.nvidia.com"`',
