@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from policysched.lang import foreign_fields, idiom_patterns, vocabulary
+from policysched.lang import foreign_fields, idiom_patterns, numerals, vocabulary
 
 _idiom = idiom_patterns.idiom
 _KEY = idiom_patterns.KEY
@@ -38,6 +38,12 @@ def _in_our_operators(test: str) -> str:
     if listed is None:
         return " ".join(test.split())
     return f"{'notin' if listed[1] else 'in'} ({listed[2]})"
+
+
+def _with_unit(match: re.Match[str]) -> str | None:
+    unit = {"percent": "%"}.get(match["unit"], match["unit"])
+    ours = unit if unit in numerals.SUFFIXES else numerals.OTHER_SPELLINGS.get(unit)
+    return match["number"] + ours if ours else None
 
 
 EXPRESSIONS = (
@@ -129,8 +135,8 @@ EXPRESSIONS = (
     _idiom(rf"\b({_NAME})\.or(?:Value|Else)?\(([^()\n]*)\)", r"\1 else \2"),
     _idiom(r"\bunless\b", "and not"),
     _idiom(
-        r"(?<![\w.])(\d[\d.]*)\s+(%|[munk]|[KMGTPE]i?|ms|[shdwy])(?=[\s)]|$)",
-        r"\1\2",
+        r"(?<![\w.])(?P<number>\d[\d.]*)\s+(?P<unit>%|[A-Za-z]+)(?=[\s)]|$)",
+        _with_unit,
         "a unit follows its number without a blank",
     ),
     _idiom(
@@ -152,7 +158,7 @@ EXPRESSIONS = (
     ),
     _idiom(r"(?<![\w.])(\d+),(\d+)(?![\d,])", r"\1.\2", "the decimal sign is `.`"),
     _idiom(rf"\btainted\s+({_TAINT})", r"node(tainted(\1))", "a taint is tested in `node(…)`"),
-    _idiom(r"\s*\b(and|or)(?=\s*$)", "", r"nothing follows `\1`"),
+    _idiom(r"\s*\b((?:and|or)(?:\s+not)?)(?=\s*$)", "", r"nothing follows `\1`"),
     _idiom(r"(?<![\w)])\.(?=\d)", "0.", "a number begins with a digit"),
     _idiom(
         rf"({_OPERAND})\s*(<=?|>=?)\s*({_OPERAND})\s*(<=?|>=?)\s*({_OPERAND})",

@@ -30,6 +30,8 @@ WORDS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("toleration", "tolerations", "tolerates", "taint", "taints"), _TOLERATE),
     **dict.fromkeys(("require", "requires", "must", "hard"), _REQUIRED),
     **dict.fromkeys(("prefer", "prefers", "soft", "should"), (*_PREFERRED, "prefer")),
+    "required": ("nodeAffinity required",),
+    "preferred": ("nodeAffinity preferred",),
     "affinity": ("nodeAffinity", "nodeAffinity required"),
     "topology": ("topologyKey", "topologySpread topologyKey"),
     "nodeselector": ("nodeAffinity required",),

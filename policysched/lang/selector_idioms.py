@@ -86,7 +86,7 @@ SELECTORS = (
     ),
     _idiom(
         rf"\b(In|in|NotIn|notin)[ \t]+(?!(?:{_KEYWORDS})\b)({_VALUE})"
-        r"(?=\s*$|\s*[)}]|\s+(?:and|or)\b)",
+        r"(?=\s*$|\s*[)}]|\s+and\b)",
         r"\1 (\2)",
         r"`\1` takes its values in parentheses",
         safe=True,
@@ -127,6 +127,13 @@ SELECTORS = (
         r"`\2` takes one value",
     ),
     _idiom(r"\b(Exists|DoesNotExist)\s*\([^()\n]*\)", r"\1", r"`\1` takes no values"),
+    _idiom(
+        r"\b(tainted\([^()\n]*\))\s*(?:==|=|!=)\s*(?P<truth>true|false)\b",
+        lambda match: (
+            match[1] if (match["truth"] == "true") != ("!=" in match[0]) else f"not {match[1]}"
+        ),
+        "a requirement is not compared with `\\g<truth>`",
+    ),
     _idiom(rf"\btainted\s+({_TAINT})", r"tainted(\1)", "`tainted` takes its taint in parentheses"),
     _idiom(rf"\b(?:node\.|pod\.)?labels\[\s*[\"']({_KEY})[\"']\s*\]", r"\1"),
     _idiom(r"\b(?:node|pod)\s*\(([^()\n]*)\)", r"\1"),

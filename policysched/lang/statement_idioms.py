@@ -31,7 +31,7 @@ def _toleration(match: re.Match[str]) -> str:
 STATEMENTS = (
     _idiom(rf"\b({_STRENGTHS})\s+nodes?\s+(?!\w+\()", r"nodeAffinity \1 "),
     _idiom(
-        rf"\b({_STRENGTHS})\s+weight\s+(\d+)\s+([^\n{{}}]+?)\s*$",
+        rf"\b({_STRENGTHS})\s+weight\s+(\d+)\s+(?:nodes?\s+)?([^\n{{}}]+?)\s*$",
         r"nodeAffinity \1 \3 weight \2",
     ),
     _idiom(
@@ -52,7 +52,7 @@ STATEMENTS = (
         "a toleration of a policy has no time",
     ),
     _idiom(
-        rf"\bscore\s+(high|low)\s+([^\n{{}}]+?)(?=\s+(?:{_CLAUSES})\b|\s*$)",
+        rf"\bscore\s+(?:prefer\s+)?(high|low)(?:est|er)?\s+([^\n{{}}]+?)(?=\s+(?:{_CLAUSES})\b|\s*$)",
         r"score \2 prefer \1",
         r"`\1` is written behind the number, with `prefer`",
     ),
@@ -71,6 +71,7 @@ STATEMENTS = (
         rf"\breject\s+unless\s+([^\n{{}}]+?)(?=\s+(?:{_CLAUSES})\b|\s*$)",
         r"reject when not (\1)",
     ),
+    _idiom(r"\bif\s+([^\n{}:]+?)\s+then\s+(?:reject|deny)\b", r"reject when \1"),
     _idiom(r",(?=\s*$)", "", "nothing follows `,`"),
     _idiom(r"\b(?:deny|violation|forbid)\s+if\b", "reject when"),
     _idiom(r"\bif\s+([^{}:\n]+?)\s*[:{]\s*(?:reject|deny)(?:[ \t]*\})?", r"reject when \1"),

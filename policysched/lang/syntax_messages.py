@@ -24,6 +24,7 @@ from policysched.lang import (
 
 _MAX_EXPECTED = 7
 _OPERATOR_HELP = "operators are In, NotIn, Exists, DoesNotExist, Gt, Lt (also =, !=, >=, <=)"
+_TAINT_HELP = "patterns of taints are `key`, `key=value`, `key Gt 5` and `key Lt 5`"
 _AMOUNT_WORDS = frozenset({"weight", "maxSkew", "minDomains", "minGroups", "maxGroups", "over"})
 _COMPARISONS = frozenset({"<", "<=", ">", ">=", "=", "==", "!="})
 _CLUSTER_CLAUSES = frozenset({"MIN_GROUPS", "MAX_GROUPS", "CLUSTER"})
@@ -396,6 +397,9 @@ def _no_operator(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None
         return None
     if place.scan.is_first_on_line(found.start):
         return None
+    if any(found.text in words for words in syntax_words.LABEL_OPERATORS.values()):
+        message = f"`{found.text}` does not compare taints"
+        return diagnostics.Diagnostic("PS001", message, place.span, help=_TAINT_HELP)
     return diagnostics.Diagnostic(
         "PS001",
         f"`{found.text}` is not a label operator",

@@ -69,7 +69,8 @@ TEXTS = (
         r"`\g<unit>` is not a unit of metrics",
     ),
     _idiom(
-        r"\bmetric\s+\w+\s*:\s*(?P<unit>[\w%]+(?:/\w+)?)\s*(?==)",
+        rf"\bmetric\s+\w+\s*:\s*(?!(?:{'|'.join(vocabulary.METRIC_UNITS)})\b)"
+        r"(?P<unit>[\w%]+(?:/\w+)?)\s*(?==)",
         None,
         r"`\g<unit>` is not a unit of metrics",
         help=f"units are {', '.join(vocabulary.METRIC_UNITS)}",

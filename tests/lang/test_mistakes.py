@@ -57,6 +57,11 @@ MESSAGES = {
     "let in a policy": ("let x = 5", "names are given outside of policies"),
     "clause without statement": ('during "Mon 08:00-18:00"', "`during` is a clause"),
     "toleration of a manifest": ("tolerate key: a", "`a` is not a taint effect"),
+    "operator of labels": ("tolerate a NotIn (b)", "`NotIn` does not compare taints"),
+    "metric in a policy": (
+        "metric x: ratio = `x` node node",
+        "`metric` does not belong in a policy",
+    ),
     "count of pods": ("reject when pods(app = web) > 3", "there is no function `pods`"),
     "statement": ("filter free(cpu) < 2", "`filter` is neither a clause nor a statement"),
     "unit": ("reject when free(memory) < 4GB", "has no unit that is known"),
