@@ -19,6 +19,7 @@ from collections.abc import Collection, Mapping, Sequence
 from policysched.lang import (
     check_characters,
     check_exprs,
+    check_leading_zeros,
     check_metrics,
     check_policies,
     check_profiles,
@@ -102,6 +103,7 @@ class _Checker:
             for finding in result.diagnostics:
                 self.found.add(finding)
             check_characters.check(result.text, self.found)
+            check_leading_zeros.check(result, self.found)
         program = None if self._is_too_large() else self._program()
         return CheckResult(
             None if self.found.has_errors else program,

@@ -115,6 +115,7 @@ CODES: dict[str, str] = {
     "PS806": "a policy that no profile uses",
     "PS807": "a character that changes the direction of text",
     "PS808": "a label key that is named like a field",
+    "PS809": "a number with a leading zero",
 }
 """Code -> what it is about, in one line. `docs/diagnostics.md` has a section for each."""
 

@@ -234,12 +234,12 @@ def names_in(root: syntax_expr.Node) -> set[str]:
     """Return the names that an expression or selector uses."""
     return {
         node.name.text
-        for node in _walk(root)
+        for node in walk(root)
         if isinstance(node, (syntax_expr.Ref, syntax_expr.SelectorRef))
     }
 
 
-def _walk(root: syntax_expr.Node) -> Iterator[syntax_expr.Node]:
+def walk(root: syntax_expr.Node) -> Iterator[syntax_expr.Node]:
     """Yield every node below and including `root`."""
     pending: list[object] = [root]
     while pending:

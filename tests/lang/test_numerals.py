@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from policysched import quantity
-from policysched.lang import numerals, units
+from policysched.lang import checker, diagnostics, numerals, source, units
 
 
 @pytest.mark.parametrize(
@@ -92,3 +92,25 @@ def test_quantities_are_those_of_kubernetes(number: int, suffix: str) -> None:
         assert literal.as_unit(units.CORES) == float(quantity.milli_value(text))
     if suffix not in ("", "m"):
         assert literal.as_unit(units.BYTES) == float(quantity.value(text))
+
+
+@pytest.mark.parametrize(
+    "rule, written",
+    [
+        pytest.param("reject when free(cpu) < 010", ["010"], id="expression"),
+        pytest.param("score free(cpu) prefer high weight 05", ["05"], id="weight"),
+        pytest.param(
+            "reject when free(memory) < 007Gi and 0.5 < 00.7", ["007Gi", "00.7"], id="two"
+        ),
+        pytest.param("nodeAffinity required rack = 010 and zone In (007)", [], id="labels"),
+        pytest.param("reject when free(cpu) < 0 or 0.7 < 10", [], id="plain"),
+    ],
+)
+def test_a_leading_zero_has_a_warning(rule: str, written: list[str]) -> None:
+    """It changes no number, and labels are text."""
+    text = f"policy web {{\n  for pods where app = web\n  {rule}\n}}\n"
+    result = checker.check([source.SourceText("x.policy", text)])
+    assert result.program is not None
+    found = [(each.code, text[each.span.start : each.span.end]) for each in result.diagnostics]
+    assert found == [("PS809", each) for each in written]
+    assert all(each.severity is diagnostics.Severity.WARNING for each in result.diagnostics)

@@ -131,6 +131,10 @@ UNSAFE = {
         pods("reject when freecpu < 2"),
         "Replace `freecpu` by `free(cpu)`",
     ),
+    "a leading zero": (
+        "policy a {\n  for pods\n  reject when free(cpu) < 010\n}\n",
+        "Replace `010` by `10`",
+    ),
     "a name that is no resource": (
         pods("reject when free(gpu.nvidia.com) < 1"),
         'Replace `gpu.nvidia.com` by `"gpu.nvidia.com"`',
