@@ -113,14 +113,15 @@ def _label(tried: trials.Trials, known: obstacles.Obstacles) -> Iterator[edit.Ed
     alone = known.of_nodes(names.NODE_AFFINITY)
     for key, value in list(dict.fromkeys(_asked_labels(tried.info.pod)))[:_MOST_LABELS]:
         yield from labelled(tried, alone, key, value)
-    words = selector_edits.vocabulary(tried)
     for key in _topology_keys(tried.info.pod):
-        outside = [
-            name
-            for name in known.only(names.INTER_POD_AFFINITY)
-            if key not in tried.node(name).metadata.labels
-        ]
-        for value in words.common_values(key)[:_MOST_VALUES]:
+        yield from in_a_domain(tried, known.only(names.INTER_POD_AFFINITY), key)
+
+
+def in_a_domain(tried: trials.Trials, nodes: Sequence[str], key: str) -> Iterator[edit.Edit]:
+    """Yield the edits that help of nodes in no domain: a label that puts one into a domain."""
+    outside = [name for name in nodes if key not in tried.node(name).metadata.labels]
+    if outside:
+        for value in selector_edits.vocabulary(tried).common_values(key)[:_MOST_VALUES]:
             yield from labelled(tried, outside, key, value)
 
 

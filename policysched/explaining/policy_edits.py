@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 
+from policysched.cluster import columns
 from policysched.explaining import (
     amounts_text,
     edit,
@@ -99,6 +100,11 @@ def _relaxed(
             yield from _selectors(tried, known, rule)
         case checked.TopologySpreadRule(when_unsatisfiable="DoNotSchedule"):
             yield from _less_even(tried, rule)
+            nodes = known.only(rule.head.name)
+            yield from node_edits.in_a_domain(tried, nodes, rule.topology_key)
+        case checked.PodAffinityRule(weight=None, anti=False):
+            nodes = known.only(rule.head.name)
+            yield from node_edits.in_a_domain(tried, nodes, rule.topology_key)
         case _:
             pass
 
@@ -120,15 +126,36 @@ def _thresholds(
     for compare in checked_expr.walk(rule.condition):
         if not isinstance(compare, checked_expr.Compare) or compare.comparator in ("=", "!="):
             continue
-        for constant, other in ((compare.right, compare.left), (compare.left, compare.right)):
+        for constant in checked_expr.walk(compare):
             if isinstance(constant, checked_expr.Const):
-                yield from _threshold(tried, rule, constant, _values(tried, other, nodes))
+                yield from _threshold(
+                    tried, rule, constant, _deciding_values(tried, compare, constant, nodes)
+                )
 
 
-def _values(tried: trials.Trials, expr: checked_expr.TypedExpr, nodes: list[str]) -> list[float]:
-    """Return what an expression is on nodes, where it is known."""
-    values = rule_values.on_nodes(tried, expr, nodes, tried.info.shape)
-    return [float(value) for value in np.unique(values[~np.isnan(values)])]
+def _deciding_values(
+    tried: trials.Trials,
+    compare: checked_expr.Compare,
+    constant: checked_expr.Const,
+    nodes: list[str],
+) -> list[float]:
+    """Return the values of a constant at which both sides are equal on nodes, where it is known.
+
+    The sides differ by a linear function of most constants, also of a factor; of others the
+    values are guesses, which the engine refuses.
+    """
+
+    def difference(value: float) -> columns.FloatArray:
+        other = dataclasses.replace(constant, value=value)
+        sides = (_replaced(side, constant, other) for side in (compare.left, compare.right))
+        left, right = (rule_values.on_nodes(tried, side, nodes, tried.info.shape) for side in sides)
+        return left - right
+
+    at_zero = difference(0.0)
+    slope = difference(1.0) - at_zero
+    with np.errstate(all="ignore"):
+        turns = -at_zero / slope
+    return [float(value) for value in np.unique(turns[np.isfinite(turns)])]
 
 
 def _threshold(
@@ -198,7 +225,10 @@ def _replaced(
     match expr:
         case checked_expr.Const():
             return new if expr == old and expr.span == old.span else expr
-        case checked_expr.Compare(left=left, right=right):
+        case (
+            checked_expr.Compare(left=left, right=right)
+            | checked_expr.Arithmetic(left=left, right=right)
+        ):
             return dataclasses.replace(
                 expr, left=_replaced(left, old, new), right=_replaced(right, old, new)
             )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -43,6 +44,7 @@ POLICIES = st.sampled_from(
         "",
         "reject when busy > 50% missing reject as hot",
         "reject when free(cpu) < 1500m as full",
+        "reject when free(cpu) < 50% * allocatable(cpu) as part",
         "reject when free(cpu) - requests(cpu) < 500m as spare",
         "reject when free(memory) < 2 * requests(memory) as half",
         "reject when not (free(memory) >= 3Gi) as small",
@@ -233,7 +235,8 @@ def _one_step_less(items: Any, policy: str, metrics: Any, edit: desk.Report) -> 
             node = edit["nodes"][0]
             assert node not in desk.feasible(_freed(items, smaller, node), policy, metrics)
         case "policy", "threshold" if edit["to"].endswith("%"):
-            nearer = f"{float(edit['to'].rstrip('%')) - 0.1:.9g}%"
+            before, after = (float(edit[key].rstrip("%")) for key in ("from", "to"))
+            nearer = f"{after + math.copysign(0.1, before - after):.9g}%"
             assert not desk.feasible(items, _with_rule(policy, edit, nearer), metrics)
         case _:
             pass

@@ -311,6 +311,41 @@ CASES = [
         id="a taint that a policy rejects",
     ),
     pytest.param(
+        [_node(), clusters.pod("a", cpu="3", on="n1"), clusters.pod("p")],
+        _policy("reject when free(cpu) < 50% * allocatable(cpu) as part"),
+        [
+            "free 1 cpu on a node",
+            "rule w/part (line 5): threshold from 50% to 25%",
+            "leave out rule w/part (line 5)",
+        ],
+        id="a share that a policy demands",
+    ),
+    pytest.param(
+        [
+            _node(),
+            _node("n2", cpu="1", zone="b"),
+            clusters.pod("a", on="n2"),
+            clusters.pod("p", cpu="2"),
+        ],
+        _policy("podAffinity required self topologyKey zone as near"),
+        [
+            "lower the cpu request of container c from 2 to 0",
+            "add the label zone=b to a node",
+            "leave out rule w/near (line 5)",
+        ],
+        id="a node in no domain of a policy's affinity",
+    ),
+    pytest.param(
+        [_node(), _node("n2", cpu="1", zone="b"), clusters.pod("p", cpu="2")],
+        _policy("topologySpread self topologyKey zone maxSkew 1 as even"),
+        [
+            "lower the cpu request of container c from 2 to 1",
+            "add the label zone=b to a node",
+            "leave out rule w/even (line 5)",
+        ],
+        id="a node in no domain of a policy's spread",
+    ),
+    pytest.param(
         [
             _node(),
             clusters.pod(
