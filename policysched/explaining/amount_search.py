@@ -32,27 +32,27 @@ def find_nearest(
     higher = sorted(p for p in rounded if p > present)
     for side in (lower, higher):
         refused = present
-        for amount in _few(side):
+        for amount in _nearest_and_last(side):
             if fits(amount):
-                return _approach(fits, amount, refused, step)
+                return _bisect_to_step(fits, amount, refused, step)
             refused = amount
     return None
 
 
-def _few(amounts: list[int]) -> list[int]:
+def _nearest_and_last(amounts: list[int]) -> list[int]:
     """Return the nearest proposals, and the last one, which is the farthest."""
     return amounts if len(amounts) <= _MOST_PROPOSALS else [*amounts[:_MOST_PROPOSALS], amounts[-1]]
 
 
-def _approach(fits: Callable[[int], bool], fitting: int, refused: int, step: int) -> int:
+def _bisect_to_step(fits: Callable[[int], bool], fitting: int, refused: int, step: int) -> int:
     """Halve the distance between an amount that fits and one that does not, to one step."""
-    found = _halved(fits, fitting, refused, step)
+    found = _bisect(fits, fitting, refused, step)
     if found < step:  # less than a mebibyte, so that bytes count
-        return _halved(fits, found, min(refused, step), 1)
+        return _bisect(fits, found, min(refused, step), 1)
     return found
 
 
-def _halved(fits: Callable[[int], bool], fitting: int, refused: int, step: int) -> int:
+def _bisect(fits: Callable[[int], bool], fitting: int, refused: int, step: int) -> int:
     sign = 1 if refused > fitting else -1
     low, high = 0, -(-abs(refused - fitting) // step)
     while high - low > 1:

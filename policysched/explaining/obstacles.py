@@ -83,6 +83,13 @@ class Obstacles:
         """Return the `reject` rules in the way whose condition has an expression of some kind."""
         return _reading(self.rejects, *kinds)
 
+    def resources_read(
+        self, kind: type[checked_expr.NodeResource | checked_expr.PodRequests]
+    ) -> list[str]:
+        """Return the resources that the `reject` rules in the way read by expressions of a kind."""
+        every = (each for rule in self.rejects for each in checked_expr.walk(rule.condition.source))
+        return list(dict.fromkeys(each.resource for each in every if isinstance(each, kind)))
+
     def of_nodes(self, *whom: str) -> list[str]:
         """Return the nodes whose edits may remove the obstacles of `whom` and of rules.
 

@@ -222,7 +222,7 @@ def _relaxed(
     what: str,
     fits: spread_edits.Fits,
 ) -> Iterator[edit.Edit]:
-    found = [(each, edit.ADJUSTS_POD) for each in spread_edits.relaxed(constraint, fits)]
+    found = [(each, edit.ADJUSTS_POD) for each in spread_edits.find_relaxations(constraint, fits)]
     for key in constraint.match_label_keys:
         others = tuple(each for each in constraint.match_label_keys if each != key)
         without = ("matchLabelKeys", key, "", fits({"match_label_keys": others}))

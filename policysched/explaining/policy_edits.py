@@ -148,7 +148,9 @@ def _deciding_values(
     def difference(value: float) -> columns.FloatArray:
         other = dataclasses.replace(constant, value=value)
         sides = (_replaced(side, constant, other) for side in (compare.left, compare.right))
-        left, right = (rule_values.on_nodes(tried, side, nodes, tried.info.shape) for side in sides)
+        left, right = (
+            rule_values.evaluate_on_nodes(tried, side, nodes, tried.info.shape) for side in sides
+        )
         return left - right
 
     at_zero = difference(0.0)
@@ -347,7 +349,7 @@ def _less_even(tried: trials.Trials, rule: checked.TopologySpreadRule) -> Iterat
     def fits(fields: Mapping[str, object]) -> tuple[str, ...]:
         return fits_with(tried, rule, dataclasses.replace(rule, **fields))  # type: ignore[arg-type]  # fields of the rule by name
 
-    for each in spread_edits.relaxed(rule, fits):
+    for each in spread_edits.find_relaxations(rule, fits):
         if not tried.is_over:
             text = f"{each.field} from {each.before} to {each.after}"
             said = (each.before, each.after, text, edit.RELAXES_RULE)

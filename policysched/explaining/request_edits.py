@@ -93,19 +93,14 @@ def find(tried: trials.Trials, known: obstacles.Obstacles) -> Iterator[edit.Edit
     nodes = known.only(names.NODE_RESOURCES_FIT, *(rule.head.name for rule in rules))
     if not nodes:
         return
-    read = (each.resource for rule in rules for each in _requests_read(rule))
+    read = known.resources_read(checked_expr.PodRequests)
     for resource in dict.fromkeys((*tried.info.shape.requests.amounts, *read)):
-        found = _changed(tried, rules, nodes, resource)
+        found = _find_edit(tried, rules, nodes, resource)
         if found is not None:
             yield found
 
 
-def _requests_read(rule: reject.Reject) -> Iterator[checked_expr.PodRequests]:
-    every = checked_expr.walk(rule.condition.source)
-    return (each for each in every if isinstance(each, checked_expr.PodRequests))
-
-
-def _changed(
+def _find_edit(
     tried: trials.Trials, rules: list[reject.Reject], nodes: list[str], resource: str
 ) -> edit.Edit | None:
     """Return the edit of the request that is largest, of those whose edit is enough."""
@@ -115,10 +110,13 @@ def _changed(
         if tried.is_over:
             return None
         if totals is None:
-            totals = [*_free(tried, nodes, resource), *_turns(tried, rules, nodes, request)]
+            totals = [
+                *_free(tried, nodes, resource),
+                *_threshold_requests(tried, rules, nodes, request),
+            ]
         others = wanted - request.amount
         proposals = [0, *(max(0, total - others) for total in totals)]
-        found = _nearest(tried, request, proposals)
+        found = _edit_of_request(tried, request, proposals)
         if found is not None:
             return found
     return None
@@ -137,7 +135,9 @@ def _requests(pod: objects.Pod, resource: str) -> list[_Request]:
     return sorted(holding, key=lambda each: -each.amount)
 
 
-def _nearest(tried: trials.Trials, request: _Request, proposals: list[int]) -> edit.Edit | None:
+def _edit_of_request(
+    tried: trials.Trials, request: _Request, proposals: list[int]
+) -> edit.Edit | None:
     most = math.inf if request.limit is None else request.limit
 
     def fits(amount: int) -> bool:
@@ -170,7 +170,7 @@ def _free(tried: trials.Trials, nodes: list[str], resource: str) -> list[int]:
     return [int(amount) for amount in free[free > 0][::-1]]
 
 
-def _turns(
+def _threshold_requests(
     tried: trials.Trials, rules: list[reject.Reject], nodes: list[str], request: _Request
 ) -> list[int]:
     """Return the requests of the whole pod at which comparisons of rules change, by their slope.
@@ -186,8 +186,8 @@ def _turns(
     found: set[int] = set()
     for compare in _comparisons(rules) if change else ():
         before, after = (
-            rule_values.on_nodes(tried, compare.left, nodes, shape)
-            - rule_values.on_nodes(tried, compare.right, nodes, shape)
+            rule_values.evaluate_on_nodes(tried, compare.left, nodes, shape)
+            - rule_values.evaluate_on_nodes(tried, compare.right, nodes, shape)
             for shape in (here, there)
         )
         with np.errstate(divide="ignore", invalid="ignore"):

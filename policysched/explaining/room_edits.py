@@ -42,13 +42,12 @@ def find(tried: trials.Trials, known: obstacles.Obstacles) -> Iterator[edit.Edit
     """Yield for each resource the least amount that lets the pod fit once it is free."""
     rules = known.readers(checked_expr.NodeResource)
     nodes = known.only(names.NODE_RESOURCES_FIT, *(rule.head.name for rule in rules))
-    every = (each for rule in rules for each in checked_expr.walk(rule.condition.source))
-    read = (each.resource for each in every if isinstance(each, checked_expr.NodeResource))
+    read = known.resources_read(checked_expr.NodeResource)
     for resource in dict.fromkeys((*tried.info.shape.requests.amounts, trials.PODS, *read)):
         rooms = _rooms(tried, nodes, resource)
-        least = _least(tried, resource, rooms)
+        least = _smallest_release(tried, resource, rooms)
         if least is not None:
-            yield from _freed(tried, resource, rooms, *least)
+            yield from _release_edits(tried, resource, rooms, *least)
 
 
 def _rooms(tried: trials.Trials, nodes: list[str], resource: str) -> dict[int, list[_Room]]:
@@ -69,7 +68,7 @@ def _rooms(tried: trials.Trials, nodes: list[str], resource: str) -> dict[int, l
     return found
 
 
-def _least(
+def _smallest_release(
     tried: trials.Trials, resource: str, rooms: dict[int, list[_Room]]
 ) -> tuple[int, int] | None:
     """Return the nodes with the least missing amount, and that amount."""
@@ -97,7 +96,7 @@ def _amount(tried: trials.Trials, resource: str, room: _Room, less_than: int | N
     return amount_search.find_nearest(fits, room.missing, [most], step)
 
 
-def _freed(
+def _release_edits(
     tried: trials.Trials, resource: str, rooms: dict[int, list[_Room]], missing: int, amount: int
 ) -> Iterator[edit.Edit]:
     def freed(name: str) -> AbstractContextManager[None]:

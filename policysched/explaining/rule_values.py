@@ -14,7 +14,7 @@ from policysched.framework import cycle_state
 from policysched.lang import checked_expr
 
 
-def on_nodes(
+def evaluate_on_nodes(
     tried: trials.Trials,
     expr: checked_expr.TypedExpr,
     nodes: Sequence[str],

@@ -50,14 +50,14 @@ class Relaxation:
     nodes: tuple[str, ...]
 
 
-def relaxed(spread: Spread, fits: Fits) -> Iterator[Relaxation]:
+def find_relaxations(spread: Spread, fits: Fits) -> Iterator[Relaxation]:
     """Yield single fields that let the pod fit: policies, and the nearest numbers."""
     yield from _number(fits, "maxSkew", "max_skew", spread.max_skew, 1, _MOST_SKEW)
     least = spread.min_domains or 1
     yield from _number(fits, "minDomains", "min_domains", least, -1, least - 1)
     affinity, taints = spread.node_affinity_policy or _HONOR, spread.node_taints_policy or _IGNORE
-    yield from _other(fits, "nodeAffinityPolicy", "node_affinity_policy", affinity)
-    yield from _other(fits, "nodeTaintsPolicy", "node_taints_policy", taints)
+    yield from _toggle_policy(fits, "nodeAffinityPolicy", "node_affinity_policy", affinity)
+    yield from _toggle_policy(fits, "nodeTaintsPolicy", "node_taints_policy", taints)
 
 
 def _number(
@@ -71,7 +71,7 @@ def _number(
             yield Relaxation(field, str(before), str(after), nodes)
 
 
-def _other(fits: Fits, field: str, name: str, before: str) -> Iterator[Relaxation]:
+def _toggle_policy(fits: Fits, field: str, name: str, before: str) -> Iterator[Relaxation]:
     after = _IGNORE if before == _HONOR else _HONOR
     nodes = fits({name: after})
     if nodes:

@@ -144,7 +144,7 @@ class InterPodAffinity:
         if reason == REASON_ANTI_AFFINITY:
             return pod_affinity_facts.repelled_text(pod.shape, snap, row)
         is_lonely = reason == REASON_AFFINITY
-        return pod_affinity_facts.lonely_text(pod.shape, snap, row) if is_lonely else ""
+        return pod_affinity_facts.unmatched_affinity_text(pod.shape, snap, row) if is_lonely else ""
 
     def remember(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot

@@ -33,7 +33,7 @@ def repelling_text(shape: pod_shape.PodShape, snap: snapshot.Snapshot, row: int)
     return "; ".join(texts)
 
 
-def lonely_text(shape: pod_shape.PodShape, snap: snapshot.Snapshot, row: int) -> str:
+def unmatched_affinity_text(shape: pod_shape.PodShape, snap: snapshot.Snapshot, row: int) -> str:
     """Return the domains in which no pod matches all required affinity terms."""
     query = pod_counts.MatchesAllTerms(shape.affinity_terms)
     node = snap.nodes.nodes[row]
