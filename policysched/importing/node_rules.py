@@ -128,14 +128,15 @@ def _pattern(given: fields.Fields) -> syntax_expr.Toleration | None:
         given.report.warn(given.place, problem, "leave this toleration in the pod")
         if effect:
             return None
-    if operator not in _SIGNS:
-        given.report.warn(
-            given.at("operator"), f"`{operator}` is no operator of tolerations", "it is left out"
-        )
-        return None
-    return _toleration(key, operator, value, effect)
+    unknown = [("operator", operator)] if operator not in _SIGNS else []
+    unknown += [("effect", effect)] if effect not in _EFFECTS else []
+    for field, written in unknown:
+        problem = f"`{written}` is no {field} of tolerations"
+        given.report.warn(given.at(field), problem, "the toleration is left out")
+    return None if unknown else _toleration(key, operator, value, effect)
 
 
+_EFFECTS = frozenset({"", "NoSchedule", "PreferNoSchedule"})
 _SIGNS: dict[str, Literal["=", "Gt", "Lt"] | None] = {
     "Equal": "=",
     "Exists": None,

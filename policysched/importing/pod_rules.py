@@ -112,14 +112,14 @@ def _spread_clauses(given: fields.Fields) -> tuple[syntax_clause.Clause, ...]:
     skew = given.whole("maxSkew")
     clauses.append(policy_text.amount("maxSkew", 1 if skew is None else skew))
     when = given.text("whenUnsatisfiable", "DoNotSchedule")
-    clauses.append(policy_text.choice("whenUnsatisfiable", when))
+    clauses.append(policy_text.option("whenUnsatisfiable", when))
     domains = given.whole("minDomains")
     if domains is not None:
         clauses.append(policy_text.amount("minDomains", domains))
     for name in ("nodeAffinityPolicy", "nodeTaintsPolicy"):
         honor = given.text(name)
         if honor:
-            clauses.append(policy_text.choice(name, honor))
+            clauses.append(policy_text.option(name, honor))
     keys = given.texts("matchLabelKeys")
     if keys:
         clauses.append(policy_text.listed("matchLabelKeys", keys))

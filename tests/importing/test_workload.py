@@ -377,21 +377,37 @@ def test_a_scheduler_that_is_imported_too_is_no_finding() -> None:
     assert [text for text in deciding.warnings(imported) if "schedulerName" in text] == []
 
 
-@pytest.mark.parametrize("kind", [None, "DoNotSchedule"])
-def test_faults_of_a_spread_are_told_each_at_its_field(kind: str | None) -> None:
+@pytest.mark.parametrize("kind", ["DoNotSchedule", "Maybe", "Do Not", ""])
+def test_faults_of_a_spread_are_told_each_at_its_field(kind: str) -> None:
     """Also if both are about the same value."""
     spread = {
         "maxSkew": 0,
         "minDomains": 0,
         "topologyKey": "zone",
         "labelSelector": LABELS,
-        "whenUnsatisfiable": kind or "Maybe",
+        "whenUnsatisfiable": kind,
     }
     imported = deciding.convert(
         _deployment({"nodeSelector": {"disk": "ssd"}, "topologySpreadConstraints": [spread]})
     )
     told = [text.partition("[0].")[2].partition("`")[0] for text in deciding.warnings(imported)]
-    assert told == ["maxSkew", "minDomains", *([] if kind else ["whenUnsatisfiable"])]
+    assert told == [
+        "maxSkew",
+        "minDomains",
+        *([] if kind == "DoNotSchedule" else ["whenUnsatisfiable"]),
+    ]
+
+
+def test_faults_of_a_toleration_are_told_each_at_its_field() -> None:
+    """The other tolerations are written."""
+    wrong = {"key": "a", "operator": "Equals", "value": "b", "effect": "No Schedule"}
+    right = {"key": "a", "operator": "Exists", "effect": "NoSchedule"}
+    imported = deciding.convert(_deployment({"tolerations": [wrong, right]}))
+    assert [text.partition(": ")[2] for text in deciding.warnings(imported)] == [
+        "`Equals` is no operator of tolerations",
+        "`No Schedule` is no effect of tolerations",
+    ]
+    assert deciding.body(imported)[2:-1] == ["tolerate a:NoSchedule"]
 
 
 def test_the_line_of_a_warning_is_that_of_the_block() -> None:
