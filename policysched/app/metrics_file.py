@@ -67,25 +67,16 @@ def read_file(
         text = object_lists.read_bytes(path).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise errors.InputError(path, "is not UTF-8 text") from error
-    return _parse(text, path, tuple(declared), measured_at)
+    return parse(text, path, tuple(declared), measured_at)
 
 
 def parse(
     text: str,
     where: str,
-    declared: Iterable[checked.CheckedMetric],
-    measured_at: datetime.datetime,
-) -> Samples:
-    """Return the samples that a text describes; see `read`."""
-    return _parse(text, where, tuple(declared), measured_at).samples
-
-
-def _parse(
-    text: str,
-    where: str,
     declared: Sequence[checked.CheckedMetric],
     measured_at: datetime.datetime,
 ) -> MetricsFile:
+    """Return what a text says; `where` names it in errors. See `read_file`."""
     tables = _json_tables(text)
     if tables is not None:
         try:

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Sequence
 
 from policysched.cli import demo_facts, output
+from policysched.lang import spelling
 from policysched.sim import node_state
 
 _BAR_WIDTH = 10
@@ -94,12 +95,6 @@ def notes(state: node_state.NodeState) -> list[str]:
     return cordoned + [f"(taint {taint.rsplit('/', 1)[-1]})" for taint in state.taints]
 
 
-def some(nodes: Sequence[str]) -> str:
-    """Return the first few of some node names."""
-    rest = len(nodes) - _SHOWN_NAMES
-    return ", ".join(nodes[:_SHOWN_NAMES]) + (f" and {rest} more" if rest > 0 else "")
-
-
 def _headline(found: demo_facts.Decided) -> str:
     if found.node is None:
         return f"  {found.pod} ({found.profile}) fits nowhere\n    {found.message}"
@@ -119,5 +114,8 @@ def _points(found: demo_facts.Decided) -> str:
 
 def _reasons(found: demo_facts.Decided) -> str:
     header = ("NODES", "WHY NOT", "WHO SAYS SO", "WHICH")
-    rows = [(len(e.nodes), e.reason, e.rule, some(e.nodes)) for e in found.excluded]
+    rows = [
+        (len(e.nodes), e.reason, e.rule, spelling.join_names(e.nodes, _SHOWN_NAMES))
+        for e in found.excluded
+    ]
     return output.table(header, rows, _INDENT)

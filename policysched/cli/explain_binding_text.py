@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from policysched.cli import explain_metrics_text, explain_text, output, styles
-from policysched.lang import amounts, units
+from policysched.lang import amounts, spelling, units
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -171,9 +171,7 @@ def _weights(division: Report) -> str:
         return ""
     scale = 100 if division["by"] == "score" else 1
     shown = [f"{name} {weight / scale:,.6g}" for name, weight in weights.items()]
-    rest = len(shown) - _SHOWN_CLUSTERS
-    more = f" and {rest:,} more" if rest > 0 else ""
-    return f": {', '.join(shown[:_SHOWN_CLUSTERS])}{more}"
+    return f": {spelling.join_names(shown, _SHOWN_CLUSTERS)}"
 
 
 def _as_nodes(attempt: Report) -> Report:

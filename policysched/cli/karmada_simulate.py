@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from policysched.app.karmada import simulating
 
-_AFFINITY_AT = 2
-"""The column of affinity terms, before the reasons, which may be long."""
 _DESCRIPTION = """\
 Say for each ResourceBinding and ClusterResourceBinding where it would go if it were scheduled now,
 each considered alone.
@@ -84,14 +82,18 @@ def _text(outcomes: Sequence[simulating.Outcome], decided: str) -> str:
 
 def _table(outcomes: Sequence[simulating.Outcome]) -> str:
     """Return a row for each binding; with its term of clusterAffinities if any has some."""
-    header = ["BINDING", "CLUSTERS", "WHY NOT"]
-    rows = [[outcome.binding.key, _targets(outcome) or "-", _why(outcome)] for outcome in outcomes]
-    if any(outcome.decision.observed_affinity for outcome in outcomes):
-        header.insert(_AFFINITY_AT, "AFFINITY")
-        for row, outcome in zip(rows, outcomes, strict=True):
-            row.insert(_AFFINITY_AT, outcome.decision.observed_affinity or "-")
-    bad = [styles.BAD * (outcome.failure is not None) for outcome in outcomes]
-    return output.table(header, rows, "", bad)
+    terms = [each.decision.observed_affinity for each in outcomes]
+    columns = {
+        "BINDING": [each.binding.key for each in outcomes],
+        "CLUSTERS": [_targets(each) or "-" for each in outcomes],
+        "AFFINITY": [term or "-" for term in terms],
+        "WHY NOT": [_why(each) for each in outcomes],  # last, for it may be long
+    }
+    if not any(terms):
+        del columns["AFFINITY"]
+    rows = list(zip(*columns.values(), strict=True))
+    bad = [styles.BAD * (each.failure is not None) for each in outcomes]
+    return output.table(list(columns), rows, "", bad)
 
 
 def _targets(outcome: simulating.Outcome) -> str:

@@ -10,6 +10,7 @@ from typing import TextIO
 
 from policysched import control_characters
 from policysched.cli import folding, program, styles, tables, terminal
+from policysched.lang import spelling
 
 HUMAN = "human"
 JSON = "json"
@@ -174,9 +175,7 @@ def _room(stream: TextIO | None = None) -> int | None:
 
 def names(listed: Sequence[str]) -> str:
     """Return names joined by commas, many of them cut short."""
-    shown = ", ".join(listed[:_MAX_NAMES])
-    rest = len(listed) - _MAX_NAMES
-    return f"{shown} and {rest:,} more" if rest > 0 else shown
+    return spelling.join_names(listed, _MAX_NAMES)
 
 
 def count(number: int, noun: str) -> str:

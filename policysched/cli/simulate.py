@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
 _CHANGES = ("otherNode", "newlySchedulable", "newlyUnschedulable")
 _SHOWN = 10
-_EVICTS_AT = 3
-"""The column of evicted pods, before the reasons, which may be long."""
 _BYTES = ("memory", "ephemeral-storage")
 
 
@@ -117,13 +115,18 @@ def _text(placements: list[simulating.Placement], deciding: _Deciding) -> str:
 
 def _table(placements: list[simulating.Placement]) -> str:
     """Return a row for each pod; with a column of evicted pods if there are any."""
-    header = ["POD", "NODE", "FEASIBLE", "WHY NOT"]
-    rows = [[each.pod, each.node or "-", f"{each.feasible:,}", _why(each)] for each in placements]
-    if any(each.victims for each in placements):
-        header.insert(_EVICTS_AT, "EVICTS")
-        for row, each in zip(rows, placements, strict=True):
-            row.insert(_EVICTS_AT, _evicted(each))
-    return output.table(header, rows, "", [styles.BAD * (each.node is None) for each in placements])
+    columns = {
+        "POD": [each.pod for each in placements],
+        "NODE": [each.node or "-" for each in placements],
+        "FEASIBLE": [f"{each.feasible:,}" for each in placements],
+        "EVICTS": [_evicted(each) for each in placements],
+        "WHY NOT": [_why(each) for each in placements],  # last, for it may be long
+    }
+    if not any(columns["EVICTS"]):
+        del columns["EVICTS"]
+    rows = list(zip(*columns.values(), strict=True))
+    bad = [styles.BAD * (each.node is None) for each in placements]
+    return output.table(list(columns), rows, "", bad)
 
 
 def _evicted(placement: simulating.Placement) -> str:

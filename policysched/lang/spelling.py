@@ -1,9 +1,9 @@
-"""The nearest known name: "did you mean"."""
+"""Names in messages: the nearest known one ("did you mean"), and lists of them."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 MAX_DISTANCE = 2
 MAX_SUGGESTIONS = 3
@@ -87,3 +87,10 @@ def alternatives(words: Iterable[str]) -> str:
     if len(listed) < 2:  # noqa: PLR2004 - one word needs no joining
         return "".join(listed)
     return ", ".join(listed[:-1]) + " or " + listed[-1]
+
+
+def join_names(names: Sequence[str], most: int) -> str:
+    """Join names by commas; of more than `most` the first ones and how many more there are."""
+    shown = ", ".join(names[:most])
+    rest = len(names) - most
+    return f"{shown} and {rest:,} more" if rest > 0 else shown

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 
 from policysched.cluster import columns, objects, pod_counts, pod_shape, selectors, snapshot
+from policysched.lang import spelling
 
 _MOST_NAMES = 3
 
@@ -25,9 +26,7 @@ def node_at(nodes: snapshot.NodeView) -> objects.Node:
 
 def join_names(names: Sequence[str]) -> str:
     """Return names joined by commas; of many the first few and how many more there are."""
-    rest = len(names) - _MOST_NAMES
-    shown = ", ".join(names[:_MOST_NAMES])
-    return f"{shown} and {rest:,} more" if rest > 0 else shown
+    return spelling.join_names(names, _MOST_NAMES)
 
 
 def label_text(node: objects.Node, key: str) -> str:

@@ -31,7 +31,7 @@ def declared() -> tuple[checked.CheckedMetric, ...]:
 
 
 def _read(text: str, declared: tuple[checked.CheckedMetric, ...]) -> metrics_file.Samples:
-    return metrics_file.parse(text, "m.yaml", declared, NOW)
+    return metrics_file.parse(text, "m.yaml", declared, NOW).samples
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,8 @@ def test_a_metric_that_params_split_gets_its_values_under_each_key() -> None:
     result = checker.check([source.SourceText("m.policy", text)])
     assert result.program is not None
     metrics = {m.key: m for profile in result.program.profiles for m in profile.metrics}
-    samples = metrics_file.parse("cpu_busy: {n1: 50%}", "m.yaml", metrics.values(), NOW)
+    split = tuple(metrics.values())
+    samples = metrics_file.parse("cpu_busy: {n1: 50%}", "m.yaml", split, NOW).samples
     assert len(samples) == 2
     assert {name.partition("@")[0] for name in samples} == {"cpu_busy"}
 

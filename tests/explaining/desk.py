@@ -36,7 +36,7 @@ def decider(
     policy_set = _policy_set(policy)
     samples = metrics_file.parse(
         json.dumps(metrics or {}), "metrics", policy_set.metrics, builders.EPOCH
-    )
+    ).samples
     found = cluster_file.parse(json.dumps(clusters.list_of(*items)).encode(), "cluster")
     return offline.Basis(policy_set, builders.EPOCH, samples).decider(found, "cluster")
 
