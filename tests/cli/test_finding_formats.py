@@ -312,7 +312,7 @@ def test_what_cannot_be_edited_is_left_and_told(
 ) -> None:
     """A quoted policy keeps its findings, and the exit code says so."""
     text = (folder / "quoted.json").read_text()
-    assert main.main(["lint", "quoted.json", "--fix"]) == errors.EXIT_FINDINGS
+    assert main.main(["lint", "quoted.json", "--fix"]) == errors.EXIT_WRONG_INPUT
     captured = capsys.readouterr()
     assert "`quoted.json` is left as it is: quoted.json:1: the key `web.policy` is no literal" in (
         captured.err
@@ -334,7 +334,8 @@ def test_a_text_that_cannot_be_edited_keeps_no_other_from_it(
     head = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\ndata:\n"
     file = folder / "both.yaml"
     file.write_text(head + folded + literal)
-    assert main.main(["lint", "both.yaml", "--fix", "--select", "PS203"]) == errors.EXIT_FINDINGS
+    argv = ["lint", "both.yaml", "--fix", "--select", "PS203"]
+    assert main.main(argv) == errors.EXIT_WRONG_INPUT
     assert file.read_text() == head + folded + literal.replace(" and gpu Exists", "")
     said = capsys.readouterr().err
     assert "`both.yaml/a.policy` is left as it is: both.yaml:5: the key `a.policy` is no" in said

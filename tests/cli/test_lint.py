@@ -356,18 +356,6 @@ def test_fixing_a_text_that_an_alias_repeats_is_refused(
     assert not any(each.get("suggestions") for each in json.loads(out)["diagnostics"])
 
 
-def test_fixing_a_text_that_cannot_be_edited_fails(
-    folder: pathlib.Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """As `fmt --write` does; the finding is reported as well."""
-    folded = MANIFEST.format(style=">-\n" + "".join(f"    {x}\n\n" for x in REDUNDANT.split("\n")))
-    (folder / "web.yaml").write_text(folded)
-    code, out, err = lint(capsys, "web.yaml", "--select", "PS203", "--fix")
-    assert code == errors.EXIT_WRONG_INPUT
-    assert "is left as it is" in err
-    assert "warning[PS203]" in out
-
-
 def test_formatting_alone_fails_nothing(
     folder: pathlib.Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
