@@ -1,11 +1,11 @@
 from __future__ import annotations
 
+import codecs
 import contextlib
 import os
 import pathlib
 import pty
 import re
-import select
 import signal
 import subprocess
 import sys
@@ -31,7 +31,7 @@ ERASED = "\033[2K"
 
 
 class Terminal:
-    """A command whose stderr, and stdin if wanted, is a terminal, read as it comes."""
+    """A command whose stderr is a terminal, read as it comes: a full one would stop the command."""
 
     def __init__(
         self, code: str, *arguments: str, environment: dict[str, str] | None = None
@@ -46,13 +46,16 @@ class Terminal:
         )
         os.close(terminal)
         self.said = ""
+        self._is_over = False
+        self._news = threading.Condition()
+        self._reader = threading.Thread(target=self._read, name="terminal", daemon=True)
+        self._reader.start()
 
     def wait_for(self, text: str) -> None:
-        """Read stderr until it has `text` in it."""
-        while text not in self.said:
-            more = self._more()
-            assert more, f"ended with {self.said!r}"
-            self.said += more
+        """Wait until stderr has `text` in it."""
+        with self._news:
+            self._news.wait_for(lambda: text in self.said or self._is_over, LIMIT_SECONDS)
+            assert text in self.said, f"ended, or silent, after {self.said[-500:]!r}"
 
     def feed_until_read(self) -> None:
         """Write more spaces to stdin than a pipe holds, so the command reads when this returns."""
@@ -72,23 +75,28 @@ class Terminal:
     def end(self, stdin: str = "") -> tuple[int, str]:
         """Give stdin; return the exit code and what stdout got, all of stderr read."""
         out, _ = self.process.communicate(stdin.encode())
-        while more := self._more():
-            self.said += more
+        self._reader.join(LIMIT_SECONDS)
         return self.process.returncode, out.decode()
 
     def close(self) -> None:
         """End it."""
         self.process.kill()
         self.process.communicate()
+        self._reader.join(LIMIT_SECONDS)
         os.close(self._main)
 
-    def _more(self) -> str:
-        is_ready, _, _ = select.select([self._main], [], [], LIMIT_SECONDS)
-        assert is_ready, f"silent after {self.said[-500:]!r}"
-        try:
-            return os.read(self._main, 65536).decode()
-        except OSError:  # nobody holds the other end any more
-            return ""
+    def _read(self) -> None:
+        decoder = codecs.getincrementaldecoder("utf-8")()
+        with contextlib.suppress(OSError):  # the command has closed the other end
+            while more := os.read(self._main, 65536):
+                self._add(decoder.decode(more))
+        self._add("", is_over=True)
+
+    def _add(self, text: str, *, is_over: bool = False) -> None:
+        with self._news:
+            self.said += text
+            self._is_over = is_over
+            self._news.notify_all()
 
 
 @pytest.fixture
@@ -164,6 +172,15 @@ with progress.shown("working", 7) as bar:
     assert ("working" in terminal.said) == is_shown
     assert bool(re.search(r"\033\[[\d;]*m", terminal.said)) == is_coloured
     assert "\033[?25l" not in terminal.said  # the cursor stays
+
+
+def test_a_command_that_draws_more_than_a_terminal_holds_ends() -> None:
+    """Its stderr is read while the test waits for its end, however slow the machine is."""
+    code = "import sys; sys.stdin.read(); sys.stderr.write('x' * 200_000); print('over')"
+    terminal = Terminal(code)
+    with contextlib.closing(terminal):
+        assert terminal.end() == (0, "over\n")
+    assert terminal.said == "x" * 200_000
 
 
 def test_an_interrupt_leaves_nothing_behind(start: Callable[..., Terminal]) -> None:
