@@ -69,18 +69,9 @@ def _report(
     problem: str,
 ) -> None:
     name = requirement.subject.name.text
-    ours, edit = "", None
-    parts = [part.strip() for part in value.text.split(",")]
-    check = _CHECKS.get(name, _printable)
-    if name == "image" and "?" in value.text:
-        ours = '"' + re.sub(r"\?+", "*", value.text) + '"'
-        edit = diagnostics.Edit(value.span, ours)
-    elif len(parts) > 1 and requirement.operator in ("=", "!=") and not any(map(check, parts)):
-        operator = "In" if requirement.operator == "=" else "NotIn"
-        ours = f"{name} {operator} ({', '.join(parts)})"
-        edit = diagnostics.Edit(requirement.span, ours)
-    advice = f"write `{ours}`" if ours else ""
-    if "*" in value.text and not ours:
+    edit = _correct(requirement, value)
+    advice = f"write `{edit.replacement}`" if edit is not None else ""
+    if edit is None and "*" in value.text:
         advice = f"{findings.NO_WILDCARDS}: `{name} In (a, b)`, or a label of the pool or team"
     found.error(
         "PS107",
@@ -89,3 +80,18 @@ def _report(
         help=advice,
         fix=diagnostics.Fix((edit,), safe=False) if edit is not None else None,
     )
+
+
+def _correct(
+    requirement: syntax_expr.Requirement, value: syntax_expr.Value
+) -> diagnostics.Edit | None:
+    """Return the edit to values that the field can have; None if they are unknown."""
+    name, operator = requirement.subject.name.text, requirement.operator
+    if name == "image" and "?" in value.text:
+        return diagnostics.Edit(value.span, '"' + re.sub(r"\?+", "*", value.text) + '"')
+    parts = [part.strip() for part in value.text.split(",")]
+    check = _CHECKS.get(name, _printable)
+    if len(parts) > 1 and operator in ("=", "!=") and not any(map(check, parts)):
+        word = "In" if operator == "=" else "NotIn"
+        return diagnostics.Edit(requirement.span, f"{name} {word} ({', '.join(parts)})")
+    return None
