@@ -22,3 +22,8 @@ def parse(text: str) -> int | None:
     number = int(text.lstrip("+-0") or "0")
     signed = -number if text.startswith("-") else number
     return signed if fits(signed) else None
+
+
+def parse_digits(text: str) -> int | None:
+    """Return the integer that ASCII digits write, without a sign, or None."""
+    return parse(text) if text.isdigit() else None

@@ -36,3 +36,22 @@ from policysched import int64
 def test_integers_are_those_of_go(text: str, number: int | None) -> None:
     """A text is an integer if strconv.ParseInt reads one, whatever its length."""
     assert int64.parse(text) == number
+
+
+@pytest.mark.parametrize(
+    "text, number",
+    [
+        ("0", 0),
+        ("0080", 80),
+        ("", None),
+        ("+80", None),
+        ("-1", None),
+        ("\u00b2", None),
+        ("\u0661", None),
+        pytest.param("1" * 5000, None, id="5000-digits"),
+    ],
+    ids=str,
+)
+def test_digits_are_ascii_without_a_sign(text: str, number: int | None) -> None:
+    """Ports, counts and widths are digits alone."""
+    assert int64.parse_digits(text) == number

@@ -105,7 +105,7 @@ def report_on(
 def evidence_on(
     framework: runtime.Framework, info: pod_shape.PodInfo, snap: snapshot.Snapshot
 ) -> node_evidence.NodeEvidence:
-    """Return the function that collects the evidence of the rejections of a pod."""
+    """Return the evidence behind the rejections of a pod."""
     prof = framework.profile
     tolerations = prof.tolerations(info.shape, snap)
     return node_evidence.NodeEvidence(prof.plugins, info, snap, tolerations)

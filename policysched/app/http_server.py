@@ -26,7 +26,7 @@ from typing import Any, NoReturn, Protocol, TypeAlias
 import orjson
 from aiohttp import web
 
-from policysched import errors
+from policysched import errors, int64
 from policysched.app import connections
 
 _log = logging.getLogger(__name__)
@@ -148,10 +148,10 @@ def address(text: str) -> Address:
     """
     host, colon, port = text.rpartition(":")
     host = host.removeprefix("[").removesuffix("]")
-    is_port = port.isascii() and port.isdigit() and int(port) <= _MAX_PORT
-    if not colon or not is_port or not _is_host(host):
+    number = int64.parse_digits(port)
+    if not colon or number is None or number > _MAX_PORT or not _is_host(host):
         raise errors.UsageError(f"`{text}` is no address; write 127.0.0.1:9153 or [::1]:9153")
-    return Address("127.0.0.1" if host == "localhost" else host, int(port))
+    return Address("127.0.0.1" if host == "localhost" else host, number)
 
 
 def _is_host(text: str) -> bool:

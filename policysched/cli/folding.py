@@ -1,4 +1,4 @@
-"""Long lines are folded at blanks, and words that are too long at signs within them."""
+"""Folds long lines at blanks, and words that are too long at signs within them."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 from typing import TYPE_CHECKING
 
-from policysched import errors
+from policysched import errors, int64
 from policysched.cli import run_flags
 
 if TYPE_CHECKING:
@@ -101,8 +101,9 @@ def _timeout_seconds(text: str) -> float:
 
 
 def _port(text: str) -> int:
-    if not (text.isascii() and text.isdecimal()) or int(text) > _MAX_PORT:
+    port = int64.parse_digits(text)
+    if port is None or port > _MAX_PORT:
         raise errors.UsageError(
             f"--scheduler-estimator-port: `{text}` is not from 0 to {_MAX_PORT}"
         )
-    return int(text)
+    return port

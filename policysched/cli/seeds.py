@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 import random
 
+from policysched import int64
+
 _LARGEST = 2**32 - 1
-_MOST_DIGITS = 10
 
 
 def add_option(parser: argparse._ActionsContainer, help: str) -> None:  # noqa: A002 - argparse's own word
@@ -21,8 +22,8 @@ def draw() -> int:
 
 def _seed(text: str) -> int:
     """Return a seed; Python's generator takes -1 for 1, so no other numbers are allowed."""
-    is_number = text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS
-    if not is_number or int(text) > _LARGEST:
+    seed = int64.parse_digits(text)
+    if seed is None or seed > _LARGEST:
         problem = f"`{text}` is not a seed; write a number from 0 to {_LARGEST}"
         raise argparse.ArgumentTypeError(problem)
-    return int(text)
+    return seed

@@ -1,9 +1,11 @@
-"""What the terminal behind a stream can show: colours, and how many columns."""
+"""Colours and width of the terminal behind a stream."""
 
 from __future__ import annotations
 
 import os
 from typing import TextIO
+
+from policysched import int64
 
 _PLAIN = ("dumb", "unknown")
 
@@ -19,12 +21,12 @@ def has_colours(stream: TextIO) -> bool:
     NO_COLOR forbids them. FORCE_COLOR and CLICOLOR_FORCE ask for them anywhere. Otherwise a
     terminal gets them, unless CLICOLOR is 0.
     """
-    said = os.environ.get
-    if said("NO_COLOR"):
+    variable = os.environ.get
+    if variable("NO_COLOR"):
         return False
-    if any(said(name, "0") not in ("", "0") for name in ("FORCE_COLOR", "CLICOLOR_FORCE")):
+    if any(variable(name, "0") not in ("", "0") for name in ("FORCE_COLOR", "CLICOLOR_FORCE")):
         return True
-    return said("CLICOLOR") != "0" and stream.isatty() and not is_plain()
+    return variable("CLICOLOR") != "0" and stream.isatty() and not is_plain()
 
 
 def columns(stream: TextIO) -> int | None:
@@ -34,9 +36,9 @@ def columns(stream: TextIO) -> int | None:
     """
     if not stream.isatty():
         return None
-    asked = os.environ.get("COLUMNS", "")
-    if asked.isascii() and asked.isdigit() and int(asked) > 0:
-        return int(asked)
+    wanted = int64.parse_digits(os.environ.get("COLUMNS", ""))
+    if wanted is not None and wanted > 0:
+        return wanted
     try:
         return os.get_terminal_size(stream.fileno()).columns or None
     except (OSError, ValueError):  # ValueError: a stream without a file descriptor

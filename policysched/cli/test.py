@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, TypeAlias
 
-from policysched import errors
+from policysched import errors, int64
 from policysched.cli import output, policytest_text, progress, seeds
 
 if TYPE_CHECKING:
@@ -90,10 +90,11 @@ def _percent(text: str) -> float:
 
 
 def _count(text: str) -> int:
-    if not text.isascii() or not text.isdigit() or int(text) < 1:
+    count = int64.parse_digits(text)
+    if not count:
         problem = f"`{text}` is no number of clusters"
         raise argparse.ArgumentTypeError(problem)
-    return int(text)
+    return count
 
 
 def run(args: argparse.Namespace) -> int:

@@ -1,4 +1,4 @@
-"""What the condition of a rule came to on a node, in words: `free(cpu) 1.5 < 2`.
+"""The evidence of a condition on a node, in words: `free(cpu) 1.5 < 2`.
 
 Asked for people alone. Metrics are told of by `evidence`; this is about everything else.
 """

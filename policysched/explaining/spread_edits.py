@@ -1,4 +1,4 @@
-"""Topology spread constraints that ask for less, those of a pod and those of rules."""
+"""Edits that relax topology spread constraints of a pod or of a rule."""
 
 from __future__ import annotations
 

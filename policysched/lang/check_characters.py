@@ -1,4 +1,4 @@
-"""Characters of comments, strings and queries that a reader does not see as they are."""
+"""Control and bidirectional characters in comments, strings and queries."""
 
 from __future__ import annotations
 

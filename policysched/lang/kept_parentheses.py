@@ -1,4 +1,4 @@
-"""Which parentheses `fmt` keeps although the tree does without them.
+"""Parentheses that `fmt` keeps although the tree does not need them.
 
 They stay where a reader would have to know what binds first: after `not`, around `not …` beside
 `and` or `or`, between different signs of arithmetic, around `… else …` in a comparison. Others say

@@ -1,4 +1,4 @@
-"""What an editor may tell the server: `initializationOptions`, or settings named `policysched`."""
+"""Settings that an editor sends: `initializationOptions`, or the section `policysched`."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class Options(msgspec.Struct, frozen=True, rename="camel"):
         cluster: a cluster file, as `kubectl get nodes,pods,namespaces -o json` prints it.
         kubeconfig: of a cluster that is read live, instead of a file; "" for the usual one.
         context: of that kubeconfig.
-        prometheus: address whose series are proposed in queries.
+        prometheus: URL of the server whose series completion proposes in queries.
         program: which texts belong together: all of a `folder`, or a `file` and what it imports.
-        delay_milliseconds: how long after the last keystroke findings are told.
+        delay_milliseconds: delay of findings after the last keystroke.
     """
 
     cluster: str | None = None

@@ -1,4 +1,4 @@
-"""What plugins tell people about a node that they rejected: names, labels, pods, quantities."""
+"""Texts about a node that a plugin rejected: names, labels, pods, quantities."""
 
 from __future__ import annotations
 

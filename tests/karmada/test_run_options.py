@@ -126,6 +126,7 @@ def test_what_changes_nothing_is_said(words: list[str], expected: list[str]) -> 
     [
         ("--scheduler-estimator-port=65536", "is not from 0 to 65535"),
         ("--scheduler-estimator-port=-1", "is not from 0 to 65535"),
+        (f"--scheduler-estimator-port={'1' * 5000}", "is not from 0 to 65535"),
         ("--scheduler-estimator-timeout=3", "is not a duration such as"),
         ("--scheduler-name=", "is no name"),
         ("--scheduler-name=a/b", "is no name"),
