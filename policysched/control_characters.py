@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import re
 
-CONTROL = "\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f"
+_CONTROL = "\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f"
 """Ranges of a regular expression: characters that control a terminal, except line ends and tabs."""
-BIDIRECTIONAL = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
+_BIDIRECTIONAL = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
 """Ranges of a regular expression: characters that change the direction of text."""
 
-_IS_CONTROL = re.compile(f"[{CONTROL}]")
-_IN_TEXT = re.compile(f"[{CONTROL}{BIDIRECTIONAL}\r\u2028\u2029]")
-_IN_LINE = re.compile(f"[{CONTROL}{BIDIRECTIONAL}\r\u2028\u2029\t\n]")
+UNSEEN = re.compile(f"[{_CONTROL}{_BIDIRECTIONAL}]")
+"""A control or bidirectional character; line ends and tabs are none."""
+_IS_CONTROL = re.compile(f"[{_CONTROL}]")
+_IN_TEXT = re.compile(f"[{_CONTROL}{_BIDIRECTIONAL}\r\u2028\u2029]")
+_IN_LINE = re.compile(f"[{_CONTROL}{_BIDIRECTIONAL}\r\u2028\u2029\t\n]")
 _RUN_IN_LINE = re.compile(f"{_IN_LINE.pattern}+")
 _NOT_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters that XML 1.0 cannot write."""

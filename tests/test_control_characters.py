@@ -12,29 +12,24 @@ import pytest
 from policysched import control_characters
 
 _EVERY = [chr(number) for number in range(sys.maxunicode + 1)]
-
-
-def _matching(ranges: str) -> set[str]:
-    return set(re.findall(f"[{ranges}]", "".join(_EVERY)))
+_TURNING = re.compile(
+    r"(LEFT-TO-RIGHT|RIGHT-TO-LEFT|ARABIC LETTER|FIRST STRONG|POP DIRECTIONAL) "
+    r"(MARK|EMBEDDING|OVERRIDE|ISOLATE|FORMATTING)$"
+)
+"""Names of the characters with Unicode's property Bidi_Control."""
 
 
 def test_control_characters_are_those_of_unicode() -> None:
     """Tabs and the line ends of a text are none: they do what its author wants."""
-    controls = {each for each in _EVERY if unicodedata.category(each) == "Cc"}
-    assert _matching(control_characters.CONTROL) == controls - set("\t\n\r")
-    assert {each for each in _EVERY if control_characters.is_control(each)} == controls - set(
-        "\t\n\r"
-    )
+    controls = {each for each in _EVERY if unicodedata.category(each) == "Cc"} - set("\t\n\r")
+    assert set(filter(control_characters.is_control, _EVERY)) == controls
 
 
-def test_bidirectional_characters_are_those_of_unicode() -> None:
-    """Marks, embeddings, overrides and isolates: Unicode's property Bidi_Control."""
-    names = re.compile(
-        r"(LEFT-TO-RIGHT|RIGHT-TO-LEFT|ARABIC LETTER|FIRST STRONG|POP DIRECTIONAL) "
-        r"?(MARK|EMBEDDING|OVERRIDE|ISOLATE|FORMATTING)$"
-    )
-    turning = {each for each in _EVERY if names.match(unicodedata.name(each, ""))}
-    assert _matching(control_characters.BIDIRECTIONAL) == turning
+def test_unseen_characters_are_control_and_bidirectional_ones() -> None:
+    """Marks, embeddings, overrides and isolates change the direction of text."""
+    controls = set(filter(control_characters.is_control, _EVERY))
+    turning = {each for each in _EVERY if _TURNING.match(unicodedata.name(each, ""))}
+    assert set(control_characters.UNSEEN.findall("".join(_EVERY))) == controls | turning
 
 
 @pytest.mark.parametrize(

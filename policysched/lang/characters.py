@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
 
 from policysched import control_characters
@@ -38,7 +37,6 @@ _LOOKALIKES = str.maketrans(
         **dict.fromkeys("\u200b\u200c\u200d\u2060\ufeff\u00ad", ""),
     }
 )
-_UNSEEN = re.compile(f"[{control_characters.CONTROL}{control_characters.BIDIRECTIONAL}]")
 
 
 def describe(char: str) -> str:
@@ -50,7 +48,9 @@ def describe(char: str) -> str:
 def to_ascii(text: str) -> str:
     """Return a text with ASCII for characters that look like it; others stay."""
     plain = unicodedata.normalize("NFKC", text.translate(_LOOKALIKES))
-    return "".join(" " if char.isspace() else char for char in _UNSEEN.sub("", plain))
+    return "".join(
+        " " if char.isspace() else char for char in control_characters.UNSEEN.sub("", plain)
+    )
 
 
 def word_around(text: str, offset: int) -> tuple[int, int]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from policysched import control_characters
 from policysched.lang import characters, diagnostics, findings, limits, scanner, source
 
-_SUSPECT = re.compile(f"[{control_characters.CONTROL}{control_characters.BIDIRECTIONAL}]")
-_HOLDERS = ("comment", "string", "promql")
+_HOLDERS = {"comment": "comment", "string": "string", "promql": "query"}
+"""Kind of lexeme -> its name in messages."""
 
 
 def check(text: source.SourceText, found: findings.Findings) -> None:
@@ -30,16 +29,14 @@ def check(text: source.SourceText, found: findings.Findings) -> None:
 
 def _places(text: source.SourceText) -> Iterator[tuple[int, str]]:
     """Yield the offset of each suspect character, and the kind of lexeme around it."""
-    if _SUSPECT.search(text.text) is None:
+    unseen = control_characters.UNSEEN
+    if unseen.search(text.text) is None:
         return
     scan = scanner.Scan(text)
     for lexeme in (*scan.lexemes, *scan.comments):
         if lexeme.kind in _HOLDERS:
-            for match in _SUSPECT.finditer(text.text, lexeme.start, lexeme.end):
-                yield match.start(), _NAMES[lexeme.kind]
-
-
-_NAMES = {"comment": "comment", "string": "string", "promql": "query"}
+            for match in unseen.finditer(text.text, lexeme.start, lexeme.end):
+                yield match.start(), _HOLDERS[lexeme.kind]
 
 
 def _control(char: str, holder: str, span: source.Span) -> diagnostics.Diagnostic:
