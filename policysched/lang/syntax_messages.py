@@ -463,7 +463,7 @@ def _shown(lexeme: scanner.Lexeme) -> str:
 
 
 def _expectations(place: fault_place.FaultPlace) -> list[str]:
-    """Say in few words what could stand there."""
+    """Return a short list of the words that the parser accepts there."""
     elsewhere = frozenset() if place.chunk.word == "clusterPolicy" else _CLUSTER_CLAUSES
     left = set(place.accepts - elsewhere)
     groups: Iterable[tuple[set[str], str]] = (
