@@ -91,7 +91,11 @@ _CASES: dict[str, tuple[dict[str, Any], str, str]] = {
     "a huge skew": (_spread(maxSkew=2**62), "maxSkew:", "maxSkew"),
     "an unknown word": (_spread(whenUnsatisfiable="Maybe"), "whenUnsatisfiable:", "`Maybe` is not"),
     "two words for one": (
-        _spread(nodeTaintsPolicy="Honor Ignore"), "topologyKey:", "cannot be written",
+        _spread(nodeTaintsPolicy="Honor Ignore"), "nodeTaintsPolicy:", "`Honor Ignore` is not",
+    ),
+    "words for a number": (
+        _pod({"tolerations": [{"key": "k", "operator": "Gt", "value": "a b"}]}),
+        "key:", "cannot be written",
     ),
     "a label key": (_pod({"nodeSelector": {"a b": "x"}}), "a b:", "the label key `a b`"),
     "a taint value": (

@@ -320,8 +320,8 @@ def test_claims_of_a_stateful_set_are_noted() -> None:
             id="typo",
         ),
         pytest.param(
-            {"tolerations": [{"key": "a", "effect": "NoSchedule", "valuee": "b"}]},
-            "`spec.template.spec.tolerations[0].valuee` is not known",
+            {"tolerations": [{"key": "a", "effect": "NoSchedule", "valueFrom": "b"}]},
+            "`spec.template.spec.tolerations[0].valueFrom` is not known",
             id="toleration",
         ),
         pytest.param(
