@@ -6,6 +6,7 @@ from policysched.lang import (
     constants,
     diagnostics,
     findings,
+    fixes,
     foreign_fields,
     foreign_words,
     spelling,
@@ -36,7 +37,7 @@ def report_comparison(env: constants.Environment, expr: syntax_expr.Comparison) 
     value = env.found.text(expr.right.span)
     meant = foreign_fields.meaning_for_target(env.target or "node", key)
     selector = f"{meant.domain}({meant.subject} {expr.operator} {value})" if meant.subject else ""
-    fix = diagnostics.Fix((diagnostics.Edit(expr.span, selector),), safe=False)
+    fix = fixes.replacement(expr.span, selector)
     env.found.error(
         "PS104",
         f"there is no metric, param or let `{written}`"
@@ -65,7 +66,7 @@ def report_truth(env: constants.Environment, expr: syntax_expr.Comparison) -> bo
                 f"`{written}` is a condition, not compared with `{word}`",
                 expr.span,
                 help=f"write `{ours}`",
-                fix=diagnostics.Fix((diagnostics.Edit(expr.span, ours),), safe=False),
+                fix=fixes.replacement(expr.span, ours),
             )
             return True
     return False
@@ -106,7 +107,7 @@ def warn_of_field(
         return
     fix = None
     if not meant.help and meant.subject:
-        fix = diagnostics.Fix((diagnostics.Edit(key.span, meant.subject),), safe=False)
+        fix = fixes.replacement(key.span, meant.subject)
     advice = f"write `{meant.subject}`" if fix is not None else meant.help
     found.add(
         diagnostics.Diagnostic(
@@ -135,7 +136,7 @@ def report_hyphen(env: constants.Environment, expr: syntax_expr.Binary) -> bool:
         label=f"did you mean `{near[0]}`?",
         notes=("names have letters, digits and `_` only, `-` subtracts",),
         help=f"write `{near[0]}`",
-        fix=diagnostics.Fix((diagnostics.Edit(expr.span, near[0]),), safe=False),
+        fix=fixes.replacement(expr.span, near[0]),
     )
     return True
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 
-from policysched.lang import checked_expr, constants, diagnostics, source, syntax_expr
+from policysched.lang import checked_expr, constants, fixes, source, syntax_expr
 
 Typed = checked_expr.TypedExpr
 
@@ -70,5 +70,5 @@ def report_missing(
         expr.span,
         label=why or f"a {env.target or 'node'} without data has no value here",
         help=f"add `{first}` or `{second}`",
-        fix=diagnostics.Fix((diagnostics.Edit(end, f" {first}"),), safe=False),
+        fix=fixes.replacement(end, f" {first}"),
     )

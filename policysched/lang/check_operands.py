@@ -6,7 +6,15 @@ import dataclasses
 import math
 from typing import NamedTuple, cast
 
-from policysched.lang import checked_expr, diagnostics, findings, numerals, syntax_expr, units
+from policysched.lang import (
+    checked_expr,
+    diagnostics,
+    findings,
+    fixes,
+    numerals,
+    syntax_expr,
+    units,
+)
 
 Typed = checked_expr.TypedExpr
 
@@ -167,4 +175,4 @@ def _percent_fix(operand: Operand, written: str, unit: units.Unit) -> diagnostic
         return None
     if not isinstance(operand.written, syntax_expr.Number):
         return None
-    return diagnostics.Fix((diagnostics.Edit(operand.written.span, f"{written}%"),), safe=False)
+    return fixes.replacement(operand.written.span, f"{written}%")

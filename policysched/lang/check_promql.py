@@ -7,6 +7,7 @@ import promql_parser
 from policysched.lang import (
     diagnostics,
     findings,
+    fixes,
     limits,
     promql,
     promql_faults,
@@ -138,7 +139,7 @@ class _Checker:
         if token is None or not isinstance(loser, promql_parser.AggregateExpr) or loser.modifier:
             return None
         place = self._query.span(token.end, token.end, self._text)
-        return diagnostics.Fix((diagnostics.Edit(place, f" by ({label}) "),), safe=False)
+        return fixes.replacement(place, f" by ({label}) ")
 
 
 def _advice(loser: promql_parser.Expr, label: str) -> str:

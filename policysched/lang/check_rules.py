@@ -22,7 +22,7 @@ from policysched.lang import (
     checked_selector,
     clauses,
     constants,
-    diagnostics,
+    fixes,
     kept_parentheses,
     kubernetes_names,
     printing,
@@ -143,7 +143,7 @@ def _topology_key(statement: RuleStatement) -> str | None:
             f"`{statement.kind}` does not say over which topology",
             _keyword_span(statement.node.span, statement.kind),
             help="add `topologyKey kubernetes.io/hostname`, or the label of zones or racks",
-            fix=diagnostics.Fix((diagnostics.Edit(text.span(end, end), hostname),), safe=False),
+            fix=fixes.replacement(text.span(end, end), hostname),
         )
         return None
     problem = kubernetes_names.label_key(clause.word.text)

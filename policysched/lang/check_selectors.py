@@ -17,8 +17,8 @@ from policysched.lang import (
     check_label_idioms,
     checked_selector,
     constants,
-    diagnostics,
     field_values,
+    fixes,
     foreign_words,
     kubernetes_names,
     limits,
@@ -128,7 +128,7 @@ class SelectorChecker:
             f"there is no selector `{names[0].text}`",
             names[0].span,
             help=f"write `{meant}`",
-            fix=diagnostics.Fix((diagnostics.Edit(whole, meant),), safe=False),
+            fix=fixes.replacement(whole, meant),
         )
 
     def _operands(
@@ -384,7 +384,7 @@ def whole_number(env: constants.Environment, value: syntax_expr.Value, operator:
     fix, near = None, 0
     if natural is not None and abs(natural[0]) < 2**53:  # beyond, a float is no exact whole number
         near = math.ceil(natural[0]) if operator in (">=", "<", "Lt") else math.floor(natural[0])
-        fix = diagnostics.Fix((diagnostics.Edit(value.span, str(near)),), safe=False)
+        fix = fixes.replacement(value.span, str(near))
     env.found.error(
         "PS101",
         f"`{operator}` compares whole numbers, `{value.text}` is none",
@@ -412,7 +412,7 @@ def _value_as_effect(
         return
     meant = f"{pattern.key.text}={effect.text}"
     can_be_value = pattern.value is None
-    fix = diagnostics.Fix((diagnostics.Edit(pattern.span, meant),), safe=False)
+    fix = fixes.replacement(pattern.span, meant)
     env.found.error(
         "PS001",
         f"`{effect.text}` is not a taint effect",

@@ -11,6 +11,7 @@ from policysched.lang import (
     constants,
     diagnostics,
     findings,
+    fixes,
     source,
     syntax_clause,
     syntax_expr,
@@ -200,7 +201,7 @@ def _misplaced(found: findings.Findings, statement: str, clause: syntax_clause.C
             keyword,
             help="leave the weight out"
             + (", or write `preferred`" if statement.endswith("required") else ""),
-            fix=diagnostics.Fix((diagnostics.Edit(clause.span, ""),), safe=False),
+            fix=fixes.replacement(clause.span, ""),
         )
         return
     homes = [name for name, words in ALLOWED.items() if clause.keyword in words]

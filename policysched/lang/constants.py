@@ -13,6 +13,7 @@ from policysched.lang import (
     checked,
     diagnostics,
     findings,
+    fixes,
     numerals,
     source,
     spelling,
@@ -143,7 +144,7 @@ def whole(
         advice = f"write `{meant}`" if meant else ""
         fix = None
         if meant:
-            fix = diagnostics.Fix((diagnostics.Edit(amount.span, meant),), safe=False)
+            fix = fixes.replacement(amount.span, meant)
         env.found.error(code, problem, amount.span, label=label, help=advice, fix=fix)
         return None
     return int(value)

@@ -82,7 +82,7 @@ class Findings:
         written = [*edits, *near]
         fix = None
         if near and not name.quoted:
-            fix = diagnostics.Fix((diagnostics.Edit(name.span, written[0]),), safe=False)
+            fix = fixes.replacement(name.span, written[0])
         self.error(
             "PS104",
             f"there is no {kind} `{name.text}`",
@@ -99,7 +99,7 @@ class Findings:
             advice = NO_WILDCARDS
         elif ours:
             advice = f"write `{ours}`"
-            fix = diagnostics.Fix((diagnostics.Edit(name.span, ours),), safe=False)
+            fix = fixes.replacement(name.span, ours)
         self.error("PS107", f"the {what} `{name.text}` {problem}", name.span, help=advice, fix=fix)
 
     def not_one_of(self, what: str, word: syntax_expr.Value, allowed: Iterable[str]) -> None:
@@ -111,7 +111,7 @@ class Findings:
         if near:
             fix = fixes.respelt(word.span, word.text, near[0], listed)
         elif meant:
-            fix = diagnostics.Fix((diagnostics.Edit(word.span, meant),), safe=False)
+            fix = fixes.replacement(word.span, meant)
         self.error(
             "PS001",
             f"`{word.text}` is not {what}",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from policysched.lang import diagnostics, fault_place, scanner, source
+from policysched.lang import diagnostics, fault_place, fixes, scanner, source
 
 _DIVISOR = r"[ \t]*[\d.]+[a-zA-Z]*[ \t]*(?:[<>=!+*/)-]|$)"
 """What follows the sign `//` if it divides, as in Python."""
@@ -67,7 +67,7 @@ def _report(
     written: str, span: source.Span, fix: diagnostics.Fix | None = None
 ) -> diagnostics.Diagnostic:
     if written != "/*":
-        fix = diagnostics.Fix((diagnostics.Edit(span, "#"),), safe=False)
+        fix = fixes.replacement(span, "#")
     return diagnostics.Diagnostic(
         "PS003",
         f"`{written}` does not begin a comment",

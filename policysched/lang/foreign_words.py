@@ -164,6 +164,35 @@ CALLS: dict[str, str] = {
 }
 """Function -> the replacement of the call, with its arguments."""
 
+OTHER_SIGNS: dict[str, str] = {
+    "&&": "and",
+    "||": "or",
+    "!": "not",
+    ";": "",
+}
+"""Signs of other languages -> what to write here; "" to leave it out."""
+
+KUBERNETES_WORDS: dict[str, str] = {
+    "requiredDuringSchedulingIgnoredDuringExecution": "required",
+    "requiredDuringSchedulingRequiredDuringExecution": "required",
+    "preferredDuringSchedulingIgnoredDuringExecution": "preferred",
+    "nodeSelector": "nodeAffinity required",
+    "tolerations": "tolerate",
+    "topologySpreadConstraints": "topologySpread",
+    "labelSelector": "pods where",
+    "podAntiAffinityTerm": "",
+    "podAffinityTerm": "",
+    "nodeSelectorTerms": "",
+    "matchExpressions": "",
+    "matchFields": "",
+    "matchLabels": "",
+    "preference": "",
+}
+"""Words of manifests -> what to write here; "" to leave it out."""
+
+NOT_THE_SAME = frozenset({"requiredDuringSchedulingRequiredDuringExecution"})
+"""Words of manifests whose replacement does not say all that they mean there."""
+
 CALLS_OF_OTHERS: dict[str, str] = {
     **dict.fromkeys(
         ("avg", "mean", "average"),

@@ -16,6 +16,7 @@ from policysched.lang import (
     build_expr,
     diagnostics,
     fault_place,
+    fixes,
     foreign_comments,
     lark_frontend,
     limits,
@@ -223,10 +224,7 @@ class _Parser:
                 f"`{chunk.word} {name}` is never closed",
                 self.source.span(members[0].start, members[min(1, len(members) - 1)].end),
                 help="add the missing `}`",
-                fix=diagnostics.Fix(
-                    (diagnostics.Edit(self.source.span(end, end), "\n" + "}" * chunk.open_braces),),
-                    safe=False,
-                ),
+                fix=fixes.replacement(self.source.span(end, end), "\n" + "}" * chunk.open_braces),
             )
         )
 

@@ -12,7 +12,15 @@ import dataclasses
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
-from policysched.lang import checked, diagnostics, findings, source, spelling, syntax, syntax_expr
+from policysched.lang import (
+    checked,
+    findings,
+    fixes,
+    source,
+    spelling,
+    syntax,
+    syntax_expr,
+)
 
 _PIECE = re.compile(
     r"""(?P<comment>\#[^\n]*)|(?P<escape>\\.)|(?P<quote>["'])|\$(?P<name>[A-Za-z_][A-Za-z0-9_]*)""",
@@ -167,7 +175,7 @@ def _value(
                 f"`${name}` is a variable of Grafana",
                 span,
                 help="write a duration: `[5m]`, or a param of the type `duration`",
-                fix=diagnostics.Fix((diagnostics.Edit(span, "5m"),), safe=False),
+                fix=fixes.replacement(span, "5m"),
             )
         elif name not in known:
             # The span begins at `$`, so the edit does too.

@@ -19,7 +19,7 @@ _EQUALITY = idiom_patterns.EQUALITY
 _LABELS = idiom_patterns.LABELS
 _KEYWORDS = idiom_patterns.KEYWORDS
 
-NO_WILDCARDS = "labels have no wildcards: name the values, as in `key In (a, b)`"
+_WHOLE_LABELS = "labels have no wildcards: name the values, as in `key In (a, b)`"
 
 
 def _alternatives(match: re.Match[str]) -> str | None:
@@ -105,21 +105,21 @@ SELECTORS = (
         r"[=!]~\s*\"[^\"\n]*\"",
         None,
         "labels are not compared with regular expressions",
-        NO_WILDCARDS,
+        _WHOLE_LABELS,
     ),
     _idiom(
         rf"\b(?:{_KEY}\.)?(?:startswith|startsWith|endswith|endsWith|matches|contains|match)"
         r"\s*\([^()\n]*\)",
         None,
         "labels are compared whole",
-        NO_WILDCARDS,
+        _WHOLE_LABELS,
     ),
     _idiom(
         r"(?i:\b(?:like|glob|(?:starts?|ends?)[_\s]?with|contains?|match(?:es)?|has(?:Pre|Suf)fix))"
         r"\s+[^\s()]+",
         None,
         "labels are compared whole",
-        NO_WILDCARDS,
+        _WHOLE_LABELS,
     ),
     _idiom(
         rf"({_KEY})\s*(==|=|!=)\s*({_VALUE}(?:\s*,\s*{_VALUE})+)(?=\s*(?:$|[)}}]|and\b|or\b))",

@@ -13,6 +13,7 @@ from policysched.lang import (
     fault_place,
     fixes,
     foreign_comments,
+    foreign_words,
     kubernetes_names,
     scanner,
     source,
@@ -105,9 +106,9 @@ def _foreign_character(place: fault_place.FaultPlace) -> diagnostics.Diagnostic 
 
 def _pasted_word(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
     for lexeme in (place.found, place.scan.before(place.offset)):
-        if lexeme is None or lexeme.text not in syntax_words.KUBERNETES_WORDS:
+        if lexeme is None or lexeme.text not in foreign_words.KUBERNETES_WORDS:
             continue
-        ours = syntax_words.KUBERNETES_WORDS[lexeme.text]
+        ours = foreign_words.KUBERNETES_WORDS[lexeme.text]
         span = place.scan.source.span(lexeme.start, lexeme.end)
         return diagnostics.Diagnostic(
             "PS002",
@@ -132,7 +133,7 @@ def _in_our_words(
     after = place.scan.at(word.end)
     end = after.end if after is not None and after.text == ":" else word.end
     is_ours = word == place.found and ours.split(" ", maxsplit=1)[0] in place.words
-    is_safe = is_ours and word.text not in syntax_words.NOT_THE_SAME
+    is_safe = is_ours and word.text not in foreign_words.NOT_THE_SAME
     return _replacement(place.scan.source.span(word.start, end), ours, safe=is_safe)
 
 
@@ -144,9 +145,9 @@ def _foreign_sign(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | Non
         return diagnostics.Diagnostic(
             "PS003", "`'` does not quote here", place.span, help='strings stand between `"`'
         )
-    if found.text not in syntax_words.OTHER_SIGNS:
+    if found.text not in foreign_words.OTHER_SIGNS:
         return None
-    ours = syntax_words.OTHER_SIGNS[found.text]
+    ours = foreign_words.OTHER_SIGNS[found.text]
     after = place.scan.at(found.end)
     blank = " " if found.text == "!" and after is not None and after.start == found.end else ""
     return diagnostics.Diagnostic(

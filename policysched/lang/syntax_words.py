@@ -1,4 +1,4 @@
-"""The words of the grammar by what they are for, and words of other languages.
+"""The words of the grammar by what they are for.
 
 Syntax messages speak of "a statement" or "a label operator" rather than list thirty terminals; this
 is where they know from.
@@ -153,32 +153,3 @@ KEYWORDS: dict[str, tuple[str, ...]] = {
 """Every keyword terminal and the words that it stands for."""
 
 ALL_KEYWORDS = frozenset(word for words in KEYWORDS.values() for word in words)
-
-OTHER_SIGNS: dict[str, str] = {
-    "&&": "and",
-    "||": "or",
-    "!": "not",
-    ";": "",
-}
-"""Signs of other languages -> what to write here; "" to leave it out."""
-
-KUBERNETES_WORDS: dict[str, str] = {
-    "requiredDuringSchedulingIgnoredDuringExecution": "required",
-    "requiredDuringSchedulingRequiredDuringExecution": "required",
-    "preferredDuringSchedulingIgnoredDuringExecution": "preferred",
-    "nodeSelector": "nodeAffinity required",
-    "tolerations": "tolerate",
-    "topologySpreadConstraints": "topologySpread",
-    "labelSelector": "pods where",
-    "podAntiAffinityTerm": "",
-    "podAffinityTerm": "",
-    "nodeSelectorTerms": "",
-    "matchExpressions": "",
-    "matchFields": "",
-    "matchLabels": "",
-    "preference": "",
-}
-"""Words of manifests -> what to write here; "" to leave it out."""
-
-NOT_THE_SAME = frozenset({"requiredDuringSchedulingRequiredDuringExecution"})
-"""Words of manifests whose replacement does not say all that they mean there."""

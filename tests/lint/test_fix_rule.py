@@ -18,7 +18,7 @@ from tests.lint import cases
 PACKAGE = pathlib.Path(diagnostics.__file__).parents[1]
 ACTION = re.compile(r"(Replace `.+` by `.+`|Insert `.+`|Remove `.+`|Format this text)\Z", re.DOTALL)
 METRIC = "metric m: ratio = `x` node n missing allow missing score 0\n"
-MAKERS = {"Fix", "respelt", "_replacement", "_quotes", "_replaced", "_moved", "_in_our_words"}
+MAKERS = {"Fix", "replacement", "respelt", "_replacement", "_quotes", "_moved", "_in_our_words"}
 """Functions that make a fix."""
 
 
