@@ -76,10 +76,10 @@ def of_taints(path: str, taints: Iterable[objects.Taint]) -> Iterator[ObjectFaul
 def of_tolerations(path: str, tolerations: Iterable[objects.Toleration]) -> Iterator[ObjectFault]:
     """Yield what is wrong with the tolerations at a path; operator and effect may be empty."""
     for number, each in enumerate(tolerations):
-        if each.operator:
+        if each.operator and each.operator not in _OPERATORS:
             place = f"{path}[{number}].operator"
             yield from _of_word(place, each.operator, _OPERATORS, "operator of a toleration")
-        if each.effect:
+        if each.effect and each.effect not in TAINT_EFFECTS:
             place = f"{path}[{number}].effect"
             yield from _of_word(place, each.effect, TAINT_EFFECTS, "taint effect")
 
@@ -113,7 +113,16 @@ def _of_constraint(path: str, found: objects.TopologySpreadConstraint) -> Iterat
 
 def _of_containers(path: str, containers: Iterable[objects.Container]) -> Iterator[ObjectFault]:
     for number, each in enumerate(containers):
-        yield from _of_resources(f"{path}[{number}].resources", each.resources)
+        if _has_minus(each.resources):  # spares most containers of a large file the paths
+            yield from _of_resources(f"{path}[{number}].resources", each.resources)
+
+
+def _has_minus(resources: objects.ResourceRequirements) -> bool:
+    for amounts in (resources.requests, resources.limits):
+        for amount in amounts.values():
+            if str(amount).startswith("-"):
+                return True
+    return False
 
 
 def _of_resources(path: str, resources: objects.ResourceRequirements) -> Iterator[ObjectFault]:
