@@ -16,6 +16,7 @@ from policysched import control_characters
 from policysched.app import plain_yaml
 from policysched.importing import findings
 from policysched.lang import (
+    foreign_fields,
     formatter,
     layout,
     parser,
@@ -44,7 +45,8 @@ _CONSTANTS = ("true", "false", "null")
 
 def word(text: str) -> syntax_expr.Value:
     """Return a word, between quotes where it could be read as something else."""
-    is_plain = _WORD.fullmatch(text) is not None and text not in _TAKEN
+    is_taken = text in _TAKEN or foreign_fields.resembles_field(text)
+    is_plain = _WORD.fullmatch(text) is not None and not is_taken
     return syntax_expr.Value(SPAN, text, quoted=not is_plain)
 
 

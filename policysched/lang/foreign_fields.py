@@ -77,3 +77,8 @@ def meaning_for_target(target: Literal["node", "cluster"], key: str) -> Meaning:
         is_field = key in vocabulary.POD_FIELDS
         ours = Meaning("pod", key) if is_field else meaning("pod", key)
     return ours or Meaning(target, key)
+
+
+def resembles_field(key: str) -> bool:
+    """Say whether a key without quotes means a field of some object."""
+    return any(meaning(domain, key) is not None for domain in _OURS)
