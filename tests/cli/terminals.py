@@ -14,7 +14,7 @@ import threading
 
 import pytest
 
-from policysched.cli import main
+from policysched.cli import main, progress
 
 _STYLE = re.compile("\x1b\\[[0-9;]*m")
 _VARIABLES = ("NO_COLOR", "FORCE_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS")
@@ -34,6 +34,8 @@ def run(monkeypatch: pytest.MonkeyPatch, columns: int, *argv: str, **environment
             patch.setenv(name, value)
         patch.setattr(sys, "stdout", stream)
         patch.setattr(sys, "stderr", stream)
+        # On a busy machine a command is slow enough to show its progress there.
+        patch.setattr(progress, "DELAY_SECONDS", threading.TIMEOUT_MAX)
         main.main(argv)
     reader.join()
     os.close(ours)
