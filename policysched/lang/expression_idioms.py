@@ -110,6 +110,12 @@ EXPRESSIONS = (
     ),
     _idiom(rf"\b({_NAME})\s*\[\s*(\d\w*)\s*\]([^()\n]*)", r"\1\3 over \2 avg"),
     _idiom(
+        r"\b(?:on|ignoring)\s*\([^()\n]*\)\s*(?:group_(?:left|right)\s*(?:\([^()\n]*\))?)?",
+        "",
+        "metrics of a rule are those of one node",
+    ),
+    _idiom(rf"\bcast\s*\(\s*({_OPERAND})\s+as\s+\w+\s*\)", r"\1", "amounts have no types"),
+    _idiom(
         rf"\b({_NAME})\s*\{{[^{{}}\n]*[=~][^{{}}\n]*\}}",
         r"\1",
         "matchers belong in the query of the metric",
@@ -159,7 +165,7 @@ EXPRESSIONS = (
     _idiom(r"(?<![\w.])(\d+),(\d+)(?![\d,])", r"\1.\2", "the decimal sign is `.`"),
     _idiom(rf"\btainted\s+({_TAINT})", r"node(tainted(\1))", "a taint is tested in `node(…)`"),
     _idiom(r"\s*\b((?:and|or)(?:\s+not)?)(?=\s*$)", "", r"nothing follows `\1`"),
-    _idiom(r"(?<![\w)])\.(?=\d)", "0.", "a number begins with a digit"),
+    _idiom(r"(?<![\w)])\.(\d\w*%?)", r"0.\1", "a number begins with a digit"),
     _idiom(
         rf"({_OPERAND})\s*(<=?|>=?)\s*({_OPERAND})\s*(<=?|>=?)\s*({_OPERAND})",
         r"\1 \2 \3 and \3 \4 \5",

@@ -51,6 +51,7 @@ class Findings:
             message=_shortened(finding.message),
             label=_shortened(finding.label),
             help=_shortened(finding.help),
+            fix=fixes.separated(finding.fix, self.texts) if finding.fix is not None else None,
         )
         self._found.setdefault((finding.code, finding.span, finding.message), finding)
 

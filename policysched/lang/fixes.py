@@ -7,12 +7,16 @@ editors offer it by name, and only `--unsafe-fixes` applies it.
 
 from __future__ import annotations
 
+import dataclasses
+import re
 from collections.abc import Collection, Mapping
 
 from policysched.lang import diagnostics, source, spelling, syntax_words
 
 _MAX_SHOWN = 60
 """Longest text in a title: menus are narrow."""
+_JOINED = re.compile(r"[\w./%-]{2}|[=<>!&|]{2}")
+"""Two characters that are one word or sign if no blank separates them."""
 
 
 def replacement(span: source.Span, text: str) -> diagnostics.Fix:
@@ -31,6 +35,42 @@ def respelt(span: source.Span, word: str, meant: str, allowed: Collection[str]) 
     """
     is_safe = spelling.has_one_reading(word, meant, {*allowed, *syntax_words.ALL_KEYWORDS})
     return diagnostics.Fix((diagnostics.Edit(span, meant),), safe=is_safe)
+
+
+def separated(fix: diagnostics.Fix, texts: Mapping[str, source.SourceText]) -> diagnostics.Fix:
+    """Return the fix with the blanks that keep its words apart from those around it."""
+    edits = tuple(
+        dataclasses.replace(
+            edit,
+            replacement=separated_text(
+                texts[edit.span.file].text, edit.span.start, edit.span.end, edit.replacement
+            ),
+        )
+        for edit in fix.edits
+    )
+    return dataclasses.replace(fix, edits=edits)
+
+
+def separated_text(text: str, start: int, end: int, replacement: str) -> str:
+    """Return a replacement with a blank at each end that would join two words or signs.
+
+    Args:
+        text: the whole text.
+        start: offset of the stretch that is replaced; it may be within a word.
+        end: offset behind the stretch.
+        replacement: what is written instead, "" to leave the stretch out.
+    """
+    was_apart = not _JOINED.fullmatch(text[max(start - 1, 0) : start + 1])
+    if not replacement:
+        is_within = not was_apart or _JOINED.fullmatch(text[max(end - 1, 0) : end + 1])
+        joins = _JOINED.fullmatch(text[max(start - 1, 0) : start] + text[end : end + 1])
+        return " " if joins and not is_within else ""
+    if was_apart and _JOINED.fullmatch(text[max(start - 1, 0) : start] + replacement[0]):
+        replacement = " " + replacement
+    if _JOINED.fullmatch(text[max(end - 1, 0) : end + 1]):
+        return replacement
+    is_joined = _JOINED.fullmatch(replacement[-1] + text[end : end + 1])
+    return replacement + " " if is_joined else replacement
 
 
 def title(fix: diagnostics.Fix, texts: Mapping[str, source.SourceText]) -> str:

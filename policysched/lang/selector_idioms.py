@@ -19,6 +19,7 @@ _EQUALITY = idiom_patterns.EQUALITY
 _LABELS = idiom_patterns.LABELS
 _KEYWORDS = idiom_patterns.KEYWORDS
 
+_OR = r"(?:\s+or\s+|\s*\|\|?\s*)"
 _WHOLE_LABELS = "labels have no wildcards: name the values, as in `key In (a, b)`"
 
 
@@ -29,6 +30,12 @@ def _alternatives(match: re.Match[str]) -> str | None:
         return None
     operator = "NotIn" if match["sign"].startswith("!") else "In"
     return f" {operator} ({', '.join(values)})"
+
+
+def _list_of_alternatives(match: re.Match[str]) -> str:
+    """Rewrite `disk = ssd or nvme` and `disk = ssd|nvme`."""
+    operator = "NotIn" if match[2] == "!=" else "In"
+    return f"{match[1]} {operator} ({re.sub(_OR, ', ', match[3])})"
 
 
 SELECTORS = (
@@ -79,10 +86,8 @@ SELECTORS = (
         lambda match: f"{'NotIn' if match[1] == '!=' else 'In'} ({match[2]})",
     ),
     _idiom(
-        rf"({_KEY})\s*(=|!=)\s*({_VALUE})\s+or\s+({_VALUE})(?=\s*$)",
-        lambda match: (
-            f"{match[1]} {'NotIn' if match[2] == '!=' else 'In'} ({match[3]}, {match[4]})"
-        ),
+        rf"({_KEY})\s*(==|=|!=)\s*({_VALUE}(?:{_OR}{_VALUE})+)(?=\s*(?:$|[)}}]|and\b))",
+        _list_of_alternatives,
     ),
     _idiom(
         rf"\b(In|in|NotIn|notin)[ \t]+(?!(?:{_KEYWORDS})\b)({_VALUE})"

@@ -122,7 +122,8 @@ def _furthest(place: fault_place.FaultPlace, rewritings: Iterable[Rewriting]) ->
     None if none gets past the error.
     """
     best, furthest = None, (-1.0, 0)
-    for rewriting in rewritings:
+    for each in rewritings:
+        rewriting = _separated(place, each)
         reach = _reach(place, rewriting)
         least = rewriting.end
         if rewriting.end <= place.offset or rewriting.idiom is None:
@@ -132,6 +133,13 @@ def _furthest(place: fault_place.FaultPlace, rewritings: Iterable[Rewriting]) ->
         if reach >= least and rank > furthest:
             best, furthest = rewriting, rank
     return best
+
+
+def _separated(place: fault_place.FaultPlace, rewriting: Rewriting) -> Rewriting:
+    """Return the rewriting as its fix is made: a trial without its blanks reads other words."""
+    text, start, end = place.scan.source.text, rewriting.start, rewriting.end
+    ours = fixes.separated_text(text, start, end, rewriting.text or "")
+    return dataclasses.replace(rewriting, text=ours)
 
 
 def _words(place: fault_place.FaultPlace) -> Iterator[Rewriting]:

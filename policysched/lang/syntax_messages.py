@@ -38,11 +38,12 @@ def describe(place: fault_place.FaultPlace) -> diagnostics.Diagnostic:
 
     A fix with which the parser cannot read the statement leaves an error, so it is not safe.
     """
-    found = _describe(place)
-    fix = found.fix
-    if fix is None or not fix.safe or syntax_idioms.completes_statement(place, fix):
+    found, text = _describe(place), place.scan.source
+    if found.fix is None:
         return found
-    return dataclasses.replace(found, fix=dataclasses.replace(fix, safe=False))
+    fix = fixes.separated(found.fix, {text.name: text})
+    is_safe = fix.safe and syntax_idioms.completes_statement(place, fix)
+    return dataclasses.replace(found, fix=dataclasses.replace(fix, safe=is_safe))
 
 
 def _describe(place: fault_place.FaultPlace) -> diagnostics.Diagnostic:
@@ -147,6 +148,13 @@ def _foreign_sign(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | Non
         )
     if found.text not in foreign_words.OTHER_SIGNS:
         return None
+    if found.text == ";" and _is_between_values(place, found):
+        return diagnostics.Diagnostic(
+            "PS003",
+            "`;` is not a sign of this language",
+            place.span,
+            help="values have `,` between them, statements have no end mark",
+        )
     ours = foreign_words.OTHER_SIGNS[found.text]
     after = place.scan.at(found.end)
     blank = " " if found.text == "!" and after is not None and after.start == found.end else ""
@@ -181,8 +189,24 @@ def _takes(place: fault_place.FaultPlace, sign: scanner.Lexeme) -> bool:
         after = place.scan.at(sign.end)  # `!x = y` may be meant as `(not x) = y`
         return "_NOT" in place.accepts and after is not None and after.text == "("
     if sign.text == ";":
-        return place.at_statement_start and not place.scan.is_first_on_line(sign.start)
+        return _is_end_mark(place, sign)
     return {"&&": "_AND", "||": "_OR"}[sign.text] in place.accepts
+
+
+def _is_end_mark(place: fault_place.FaultPlace, sign: scanner.Lexeme) -> bool:
+    """Say whether a `;` ends a line or block; between words it may mean `,` or a new statement."""
+    after = place.scan.at(sign.end)
+    is_last = after is None or after.text == "}" or place.scan.is_first_on_line(after.start)
+    is_behind = not place.scan.is_first_on_line(sign.start)
+    return place.at_statement_start and is_behind and is_last
+
+
+def _is_between_values(place: fault_place.FaultPlace, sign: scanner.Lexeme) -> bool:
+    """Say whether something other than a statement follows on the same line."""
+    after = place.scan.at(sign.end)
+    if after is None or after.kind == "sign" or place.scan.is_first_on_line(after.start):
+        return False
+    return after.text not in scanner.STATEMENT_WORDS and after.text not in scanner.ITEM_WORDS
 
 
 def _colon(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:

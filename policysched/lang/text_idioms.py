@@ -76,6 +76,10 @@ TEXTS = (
         help=f"units are {', '.join(vocabulary.METRIC_UNITS)}",
     ),
     _idiom(
+        rf"\bmetric\s+(\w+)\s*\(\s*({'|'.join(vocabulary.METRIC_UNITS)})\s*\)\s*(?==)",
+        r"metric \1: \2 ",
+    ),
+    _idiom(
         r"\bmetric\s+(\w+)\s*=",
         None,
         r"the metric `\1` has no unit",

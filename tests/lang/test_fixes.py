@@ -1,8 +1,12 @@
 from __future__ import annotations
 
+import re
+from random import Random
+
 import pytest
 
-from policysched.lang import checker, diagnostics, source
+from policysched.lang import checker, diagnostics, scanner, source
+from tests.lang import mistakes
 
 METRIC = "metric m: ratio = `x` node n missing allow "
 TEXTS = {
@@ -123,3 +127,87 @@ def test_an_operator_that_kubernetes_lacks_is_written_as_a_sign(sign: str, words
         text = f"policy a {{ for pods nodeAffinity required cores {operator} 5 }}"
         (finding,) = checker.check([source.SourceText("x.policy", text)]).diagnostics
         assert finding.help == f"write `{sign}`"
+
+
+GLUED = [
+    "tolerate dedicated=web;maintenance",
+    "nodeAffinity required zone = a||b",
+    "nodeAffinity required a = b&&c",
+    "nodeAffinity required a = b&&c=d",
+    "nodeAffinity required a = b|c",
+    "nodeAffinity preferred a = b weight 1;5",
+    "reject when priority < 1;2",
+    "reject when free(cpu)<2&&free(memory)<1Gi",
+    "reject when free(cpu) < 2 as a;b",
+    "reject when cast(cores as int) > 5",
+    "reject when free(cpu) / on(node) free(cpu) > 3",
+    "topologySpread topologyKey zone;host",
+    "topologySpread topologyKey zone maxSkew 1;2",
+    "tolerate x;tolerate y",
+    "tolerations:a",
+]
+
+
+def _joined_words(text: str, fix: diagnostics.Fix) -> list[str]:
+    """Return the words and signs of the fixed text that an untouched one has become a part of."""
+    fixed = scanner.Scan(source.SourceText("x.policy", _apply(text, fix)))
+    joined = []
+    for each in scanner.Scan(source.SourceText("x.policy", text)).lexemes:
+        if any(edit.span.start < each.end and each.start < edit.span.end for edit in fix.edits):
+            continue
+        before = [edit for edit in fix.edits if edit.span.end <= each.start]
+        start = each.start + sum(
+            len(edit.replacement) - (edit.span.end - edit.span.start) for edit in before
+        )
+        now = fixed.at(start)
+        if now is not None and now.kind in ("word", "sign") and now.start <= start:
+            joined += [now.text] if now.text != each.text else []
+    return joined
+
+
+def _assert_keeps_words(text: str) -> None:
+    for finding in checker.check([source.SourceText("x.policy", text)]).diagnostics:
+        if finding.fix is not None:
+            assert _joined_words(text, finding.fix) == [], (text, finding)
+
+
+@pytest.mark.parametrize("rule", GLUED)
+def test_a_fix_joins_no_words(rule: str) -> None:
+    """What is left out or replaced leaves a blank between the words around it."""
+    _assert_keeps_words(f"policy a {{\n  for pods\n  {rule}\n}}\n")
+
+
+def test_no_fix_of_the_mistakes_joins_words() -> None:
+    """Nor do the fixes of the mistakes, without some of their characters and blanks."""
+    random = Random(18)
+    for mistake in mistakes.load_mistakes():
+        text = mistake.written
+        _assert_keeps_words(text)
+        start = random.randrange(len(text))
+        _assert_keeps_words(text[:start] + text[start + random.randint(1, 4) :])
+        _assert_keeps_words(re.sub(r"(?<=\S) (?=[^\w\s])|(?<=[^\w\s]) (?=\S)", "", text))
+
+
+@pytest.mark.parametrize(
+    "rule, is_safe",
+    [
+        pytest.param("tolerate x;", True, id="end-of-line"),
+        pytest.param("tolerate x; }", True, id="end-of-block"),
+        pytest.param("tolerate x; tolerate y", False, id="between-statements"),
+    ],
+)
+def test_an_end_mark_is_removed_unasked_at_an_end_only(rule: str, is_safe: bool) -> None:
+    """Between words a `;` has several readings."""
+    text = f"policy a {{\n  for pods\n  {rule}\n}}\n"
+    fix = checker.check([source.SourceText("x.policy", text)]).diagnostics[0].fix
+    assert fix is not None
+    assert fix.safe == is_safe
+
+
+@pytest.mark.parametrize("rule", ["tolerate a=b;c", "reject when priority < 1;2 as x"])
+def test_an_end_mark_between_values_has_no_fix(rule: str) -> None:
+    """It may mean a comma, a new statement or nothing."""
+    text = f"policy a {{\n  for pods\n  {rule}\n}}\n"
+    (finding,) = checker.check([source.SourceText("x.policy", text)]).diagnostics
+    assert finding.fix is None
+    assert finding.help == "values have `,` between them, statements have no end mark"
