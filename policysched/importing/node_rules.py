@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Literal
 
 from policysched.importing import fields, label_terms, policy_text
@@ -13,7 +14,6 @@ SCORE_WEIGHT = 2
 """Of NodeAffinity, InterPodAffinity and PodTopologySpread: one preferred term gives up to 200."""
 
 _MAX_WEIGHT = 100
-_TOLERANCE = 0.05
 _NOTHING = "a term that matches no node is left out; kube-scheduler would leave the pod Pending"
 _TOGETHER = (
     "in a pod they share 200 points; here each gives 100 times its weight, in the same proportion"
@@ -82,17 +82,12 @@ def proportion(weights: list[int]) -> list[int]:
     """Return the weights of terms in a policy.
 
     One term weighs what the plugin does, whatever its weight in the pod, as points are normalised.
-    Several get the smallest weights that keep their proportion, up to `_TOLERANCE`.
+    Several get the smallest weights in exactly their proportion.
     """
     if len(weights) <= 1:
         return [SCORE_WEIGHT] * len(weights)
-    heaviest = max(weights)
-    for scale in range(1, _MAX_WEIGHT):
-        found = [max(1, round(weight * scale / heaviest)) for weight in weights]
-        errors = (abs(f * heaviest / (w * scale) - 1) for f, w in zip(found, weights, strict=True))
-        if max(errors) <= _TOLERANCE:
-            return found
-    return [max(1, round(weight * _MAX_WEIGHT / heaviest)) for weight in weights]
+    common = math.gcd(*weights)
+    return [weight // common for weight in weights]
 
 
 def tell_proportion(given: fields.Fields, name: str) -> None:

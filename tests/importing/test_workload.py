@@ -479,14 +479,16 @@ def test_a_spread_that_only_scores_orders_domains_alike(tmp_path: pathlib.Path) 
     [
         pytest.param((100, 25), (4, 1), id="a-multiple"),
         pytest.param((3, 2), (3, 2), id="small"),
-        pytest.param((99, 100, 50), (2, 2, 1), id="nearly"),
-        pytest.param((100, 1), (96, 1), id="far-apart"),
+        pytest.param((99, 100, 50), (99, 100, 50), id="nearly"),
+        pytest.param((100, 1), (100, 1), id="far-apart"),
+        pytest.param((80, 1), (80, 1), id="no-common-divisor"),
+        pytest.param((90, 60, 30), (3, 2, 1), id="three"),
     ],
 )
 def test_several_preferred_terms_keep_their_proportion(
     weights: tuple[int, ...], written: tuple[int, ...]
 ) -> None:
-    """Within five percent; they are told to weigh more than in the pod."""
+    """Exactly; they are told to weigh more than in the pod."""
     terms = [
         {"weight": weight, "preference": {"matchExpressions": [_expression(key, "Exists")]}}
         for key, weight in zip("abc", weights, strict=False)
