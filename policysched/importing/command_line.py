@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-import re
 from collections.abc import Mapping, Sequence
 
 from policysched.app import durations
 from policysched.importing import (
     feature_gates,
     findings,
+    flag_values,
     flags,
     kube_scheduler_config,
     outcome,
@@ -42,6 +42,8 @@ _GROUPS = {
     "clientConnection": {"kube-api-qps": "qps", "kube-api-burst": "burst"},
 }
 """Group of the configuration → flag → field."""
+_OVERRIDES_FILE = ("leaderElection",)
+"""Groups whose flags override the file of `--config`, as in kube-scheduler."""
 _OWN_LEASE = (
     *("leader-elect-resource-lock", "leader-elect-resource-name"),
     *("lock-object-name", "lock-object-namespace"),
@@ -94,7 +96,11 @@ def read(
     """
     names = files(found).scheduler_name
     for name, fields in _GROUPS.items():
-        made.offer_group(name, _group(found, fields))
+        group = _group(found, fields)
+        if name not in _OVERRIDES_FILE:
+            in_file = made.config.get(name, {})
+            group = {field: given for field, given in group.items() if field not in in_file}
+        made.offer_group(name, group)
     serving.from_flags(found, made)
     for flag in found:
         _flag(flag, made)
@@ -189,12 +195,8 @@ def _begins(name: str, known: Sequence[str]) -> bool:
 
 def _number(text: str) -> int | float | str:
     """Return a number of bounded size, the text if it is none."""
-    if not _NUMBER.fullmatch(text):
-        return text
-    return float(text) if "." in text else int(text)
-
-
-_NUMBER = re.compile(r"[-+]?\d{1,18}(?:\.\d{1,18})?", re.ASCII)
+    found = flag_values.number(text)
+    return text if found is None else found
 
 
 def _seconds(text: str) -> float | str:

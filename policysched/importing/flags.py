@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Sequence
 
 from policysched import booleans, errors
-from policysched.importing import findings
+from policysched.importing import findings, flag_values
 
 SWITCHES = frozenset(
     {
@@ -40,7 +40,7 @@ def read(words: Sequence[tuple[str, findings.Place]]) -> list[Flag]:
     """Return the flags among the words of a command line, what comes before them apart.
 
     Raises:
-        InputError: a boolean flag has a value that kube-scheduler refuses.
+        InputError: a flag has a value that kube-scheduler refuses.
     """
     found: list[Flag] = []
     rest = list(words)
@@ -53,6 +53,7 @@ def read(words: Sequence[tuple[str, findings.Place]]) -> list[Flag]:
             value = rest.pop(0)[0]
         flag = Flag(name, value if equals or value else "true", at)
         _check_boolean(flag, text, rest)
+        _check_type(flag)
         found.append(flag)
     return found
 
@@ -71,3 +72,13 @@ def _check_boolean(flag: Flag, text: str, following: Sequence[tuple[str, finding
             f"`{text} {following[0][0]}` is `{text}` and an argument: a boolean flag needs `=`"
         )
         raise errors.InputError(where, problem, help=f"write `{text}={following[0][0]}`")
+
+
+def _check_type(flag: Flag) -> None:
+    """Refuse a flag of another type that kube-scheduler does not start with."""
+    wanted = flag_values.TYPES.get(flag.name)
+    if wanted is None or wanted.takes(flag.value):
+        return
+    where = f"{flag.at.where}:{flag.at.line}"
+    problem = f"`--{flag.name}={flag.value}` is not {wanted.name}"
+    raise errors.InputError(where, problem, help=wanted.help)

@@ -63,13 +63,16 @@ def convert(sources: Sequence[inputs.Source], report: findings.Report, title: st
     """
     made = outcome.Outcome(report)
     named = _named_files(sources)
-    malformed = [error for each in sources if (error := _add(each, sources, named, made))]
+    flags_last = sorted(sources, key=lambda each: each.kind == inputs.COMMAND)
+    malformed = [error for each in flags_last if (error := _add(each, sources, named, made))]
     if made.is_empty and malformed:
         raise malformed[0]
     if made.is_empty and not made.report.has_warnings:
         told = "; ".join(each.told for each in report.findings)
         problem = "there is nothing in it that can be imported" + (f": {told}" if told else "")
         raise errors.InputError(title, problem, help="docs/import.md says what can")
+    if any(each.kind in (inputs.CONFIG, inputs.COMMAND) for each in sources):
+        made.elect_by_default()
     return _written(made, title, sources[0].place)
 
 

@@ -226,9 +226,6 @@ def _configuration(given: fields.Fields, made: outcome.Outcome) -> None:
     if "parallelism" in given:
         problem = f"`parallelism: {given.whole('parallelism')}` has no counterpart"
         given.report.note(given.at("parallelism"), problem, _AT_ONCE)
-    if "leaderElection" not in given:
-        problem = "kube-scheduler elects a leader by default, policysched does not"
-        given.report.note(given.place, problem, "set `leaderElection.leaderElect` for replicas")
     for name in ("leaderElection", "clientConnection"):
         inner = given.object(name)
         if inner is not None:

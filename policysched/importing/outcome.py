@@ -85,14 +85,20 @@ class Outcome:
             self.report.warn(at, told, config_fields.ADVICE)
 
     def offer_group(self, name: str, group: Mapping[str, Offered]) -> None:
-        """Set fields of a group of the configuration, and note which it does not take."""
-        fitting, problems = _fit(group, lambda fields: {name: fields})
+        """Add fields to a group of the configuration, and note which it does not take."""
+        known = self.config.get(name, {})
+        fitting, problems = _fit(group, lambda fields: {name: known | fields})
         if fitting:
-            self.config[name] = fitting
+            self.config[name] = known | fitting
         for key, problem in problems.items():
             at, value = group[key]
             told = f"`{name}.{key}: {value}` cannot be set: {problem}"
             self.report.note(at, told, config_fields.ADVICE)
+
+    def elect_by_default(self) -> None:
+        """Set `leaderElect`, which kube-scheduler defaults to true, if no source does."""
+        said = self.config.get("leaderElection", {})
+        self.config["leaderElection"] = {"leaderElect": True} | said
 
 
 def _fit(

@@ -166,7 +166,7 @@ def test_a_file_that_holds_a_command_line() -> None:
 
 def test_a_weight_that_is_no_number_is_one_error() -> None:
     """Not a traceback."""
-    with pytest.raises(errors.InputError, match="hardPodAffinityWeight"):
+    with pytest.raises(errors.InputError, match="hard-pod-affinity-symmetric-weight=much"):
         deciding.convert_command("--hard-pod-affinity-symmetric-weight=much")
 
 
@@ -294,3 +294,76 @@ def test_what_is_no_boolean_is_an_error_at_its_place(words: list[str], problem: 
     with pytest.raises(errors.InputError) as caught:
         deciding.convert(pod)
     assert str(caught.value).startswith(f"input.yaml:11: {problem}")
+
+
+@pytest.mark.parametrize(
+    "word, wanted",
+    [
+        ("--kube-api-qps=abc", "a number (write a number such as 50)"),
+        ("--kube-api-qps=1e99", "a number"),
+        ("--kube-api-burst=1e3", "a whole number (write digits without"),
+        ("--v=loud", "a whole number"),
+        ("--secure-port=99999", "a port (write a number from 0 to 65535)"),
+        ("--port=-1", "a port"),
+        ("--bind-address=scheduler.local", "an IP address (write an address such as"),
+        ("--logging-format=xml", "a format of logs (write text or json)"),
+        ("--leader-elect-lease-duration=15", "a duration (write each number with its unit"),
+        ("--pod-max-in-unschedulable-pods-duration=", "a duration"),
+        ("--authorization-webhook-cache-authorized-ttl=1d", "a duration"),
+        ("--hard-pod-affinity-symmetric-weight=101", "a weight (write a number from 0 to 100)"),
+    ],
+)
+def test_a_value_of_another_type_is_an_error_at_its_place(word: str, wanted: str) -> None:
+    """kube-scheduler would not start with it."""
+    with pytest.raises(errors.InputError) as caught:
+        deciding.convert_command(word)
+    assert str(caught.value).startswith(f"command:1: `{word}` is not {wanted}")
+    pod = STATIC_POD.replace("--feature-gates=Foo=true", word)
+    with pytest.raises(errors.InputError) as caught:
+        deciding.convert(pod)
+    assert str(caught.value).startswith(f"input.yaml:11: `{word}` is not {wanted}")
+
+
+def test_values_that_kube_scheduler_takes() -> None:
+    """Go reads numbers with an exponent or in hexadecimal, and durations of several parts."""
+    imported = deciding.convert_command(
+        *("--kube-api-qps=5e1", "--kube-api-burst=0x64", "--secure-port=0", "--v=-1"),
+        *("--leader-elect-lease-duration=1m0.5s", "--leader-elect-retry-period", "1500ms"),
+    )
+    config = yaml.safe_load(imported.config or "{}")
+    assert config["clientConnection"] == {"qps": 50.0, "burst": 100}
+    assert config["leaderElection"] == {
+        "leaderElect": True,
+        "leaseDuration": "1m0.5s",
+        "retryPeriod": "1500ms",
+    }
+
+
+FILE_WITH_GROUPS = """apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+leaderElection: {resourceNamespace: mine, leaseDuration: 30s}
+clientConnection: {qps: 7}
+"""
+
+
+@pytest.mark.parametrize("is_command_first", [False, True])
+def test_flags_beside_a_file_add_to_its_groups(is_command_first: bool) -> None:
+    """Flags override the file for leader election only, as in kube-scheduler."""
+    flags = "--leader-elect-lease-duration=20s\n    - --kube-api-qps=9\n    - --kube-api-burst=8"
+    pod = STATIC_POD.replace("--policy-config-file=/etc/policy/policy.cfg", "--config=/etc/s.yaml")
+    texts = [FILE_WITH_GROUPS, pod.replace("--feature-gates=Foo=true", flags)]
+    imported = deciding.convert("---\n".join(texts[::-1] if is_command_first else texts))
+    config = yaml.safe_load(imported.config or "{}")
+    assert config["leaderElection"] == {
+        "leaderElect": True,
+        "resourceNamespace": "mine",
+        "leaseDuration": "20s",
+    }
+    assert config["clientConnection"] == {"qps": 7, "burst": 8}
+
+
+@pytest.mark.parametrize("words", [[], ["--secure-port=0"], ["--leader-elect-retry-period=3s"]])
+def test_a_command_line_elects_a_leader_by_default(words: list[str]) -> None:
+    """kube-scheduler does in every version."""
+    config = yaml.safe_load(deciding.convert_command("kube-scheduler", *words).config or "{}")
+    assert config["leaderElection"]["leaderElect"] is True

@@ -297,6 +297,7 @@ profiles:
             "retryPeriod: 500ms}",
             {
                 "leaderElection": {
+                    "leaderElect": True,
                     "leaseDuration": "2s",
                     "renewDeadline": "1s",
                     "retryPeriod": "500ms",
@@ -316,6 +317,30 @@ def test_fields_are_judged_together(
     assert expected.items() <= yaml.safe_load(imported.config).items()
     said = [text.partition("`")[2] for text in deciding.told(imported) if "cannot be set" in text]
     assert [text.partition(":")[0] for text in said] == noted
+
+
+@pytest.mark.parametrize("version", ["v1beta1", "v1beta2", "v1beta3", "v1"])
+@pytest.mark.parametrize(
+    "block, expected",
+    [
+        ("", {"leaderElect": True}),
+        ("leaderElection: {}", {"leaderElect": True}),
+        ("leaderElection: {leaderElect: null}", {"leaderElect": True}),
+        (
+            "leaderElection: {resourceNamespace: y}",
+            {"leaderElect": True, "resourceNamespace": "y"},
+        ),
+        ("leaderElection: {leaderElect: false}", {"leaderElect": False}),
+    ],
+)
+def test_leader_election_keeps_its_default(
+    version: str, block: str, expected: dict[str, object]
+) -> None:
+    """kube-scheduler elects a leader if the file does not say so; policysched has to be asked."""
+    imported = deciding.convert(HEAD.format(version=version) + block + "\n")
+    config = yaml.safe_load(imported.config or "{}")
+    assert config["leaderElection"] == expected
+    assert deciding.told(imported) == []
 
 
 def test_points_of_groups_are_told_where_something_is_there() -> None:

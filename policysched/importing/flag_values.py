@@ -1,0 +1,113 @@
+"""Values of kube-scheduler's flags: what a flag of each type takes.
+
+Sources: pflag, which reads numbers and durations by Go's `strconv` and `time`, and the validation
+of k8s.io/apiserver and k8s.io/component-base.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import ipaddress
+import re
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from policysched import int64
+
+_DURATION: Final = re.compile(
+    r"[-+]?(?:0|(?:(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|\u00b5s|\u03bcs|ms|s|m|h))+)", re.ASCII
+)
+"""The units `\u00b5s` and `\u03bcs` are one, with either micro sign."""
+_WHOLE: Final = re.compile(r"[-+]?(?:\d{1,19}|0[xX][0-9a-fA-F]{1,16})", re.ASCII)
+_DECIMAL: Final = re.compile(r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?", re.ASCII)
+_MAX_TEXT: Final = 64
+_MAX_INT32: Final = 2**31 - 1
+_MAX_FLOAT32: Final = 3.4028235e38
+_MAX_PORT: Final = 65535
+_FORMATS: Final = ("text", "json")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class FlagType:
+    """The type of a flag's value.
+
+    Attributes:
+        name: with its article, as errors write it.
+        takes: returns whether kube-scheduler starts with a value.
+        help: which values to write.
+    """
+
+    name: str
+    takes: Callable[[str], bool]
+    help: str
+
+
+def number(text: str) -> int | float | None:
+    """Return a finite number of bounded size as Go reads it, or None."""
+    found = _whole(text)
+    if found is not None:
+        return found
+    if len(text) > _MAX_TEXT or not _DECIMAL.fullmatch(text):
+        return None
+    decimal = float(text)
+    return decimal if abs(decimal) <= _MAX_FLOAT32 else None
+
+
+def _whole(text: str) -> int | None:
+    if not _WHOLE.fullmatch(text):
+        return None
+    found = int(text, 16 if "x" in text.lower() else 10)
+    return found if int64.fits(found) else None
+
+
+def _is_within(least: int, most: int) -> Callable[[str], bool]:
+    def is_within(text: str) -> bool:
+        found = _whole(text)
+        return found is not None and least <= found <= most
+
+    return is_within
+
+
+def _is_address(text: str) -> bool:
+    try:
+        ipaddress.ip_address(text)
+    except ValueError:
+        return False
+    return True
+
+
+_AMOUNT = FlagType("a number", lambda text: number(text) is not None, "write a number such as 50")
+_COUNT = FlagType(
+    "a whole number",
+    _is_within(-_MAX_INT32 - 1, _MAX_INT32),
+    "write digits without a decimal point or exponent, such as 100",
+)
+_PORT = FlagType("a port", _is_within(0, _MAX_PORT), f"write a number from 0 to {_MAX_PORT}")
+_DURATION_TYPE = FlagType(
+    "a duration",
+    lambda text: _DURATION.fullmatch(text) is not None,
+    "write each number with its unit, such as 15s or 1m30s",
+)
+_ADDRESS = FlagType("an IP address", _is_address, "write an address such as 0.0.0.0 or ::")
+_FORMAT = FlagType("a format of logs", _FORMATS.__contains__, f"write {' or '.join(_FORMATS)}")
+_HARD_WEIGHT = FlagType("a weight", _is_within(0, 100), "write a number from 0 to 100")
+
+TYPES: Final[Mapping[str, FlagType]] = {
+    "kube-api-qps": _AMOUNT,
+    **dict.fromkeys(("kube-api-burst", "v", "http2-max-streams-per-connection"), _COUNT),
+    **dict.fromkeys(("secure-port", "port"), _PORT),
+    **dict.fromkeys(("bind-address", "address"), _ADDRESS),
+    **dict.fromkeys(
+        (
+            *("leader-elect-lease-duration", "leader-elect-renew-deadline"),
+            *("leader-elect-retry-period", "pod-max-in-unschedulable-pods-duration"),
+            *("authentication-token-webhook-cache-ttl", "log-flush-frequency"),
+            "authorization-webhook-cache-authorized-ttl",
+            "authorization-webhook-cache-unauthorized-ttl",
+        ),
+        _DURATION_TYPE,
+    ),
+    "logging-format": _FORMAT,
+    "hard-pod-affinity-symmetric-weight": _HARD_WEIGHT,
+}
+"""Flag → its type; flags that take any text, and booleans, are not here."""
