@@ -154,9 +154,12 @@ def _instead(written: str, unit: units.Unit, typed: Typed) -> str:
         return numerals.BINARY_HELP
     if unit_of(typed) != units.NUMBER:
         return ""
-    suffixes = {units.RATIO: "%", units.BYTES: "Gi", units.SECONDS: "s"}
-    suffix = suffixes.get(unit, "")
-    return f"write `{written}{suffix}`" if suffix and written.replace(".", "").isdigit() else ""
+    if not written.replace(".", "", 1).isdigit():
+        return ""
+    if unit == units.BYTES:
+        return numerals.describe_bytes(written)
+    suffix = {units.RATIO: "%", units.SECONDS: "s"}.get(unit, "")
+    return f"write `{written}{suffix}`" if suffix else ""
 
 
 def _share_of_resource(other: Operand, written: str, typed: Typed) -> str:

@@ -136,11 +136,14 @@ def whole(
     if value is None:
         return None
     low, high = bounds
-    if value != int(value) or not low <= value <= high:
+    is_plain = _is_plain(env, amount)
+    if not is_plain or value != int(value) or not low <= value <= high:
         written = env.found.text(amount.span)
-        label = f"this is {value:g}" if written[:1].isalpha() else ""
+        label = f"this is {value:g}" if written[:1].isalpha() or not is_plain else ""
         problem = f"{what} is a whole number from {low} to {high}, not `{written}`"
         meant = _nearest_whole(written, low, high)
+        if value == int(value) and low <= value <= high and meant != written.removesuffix("%"):
+            meant = str(int(value))
         advice = f"write `{meant}`" if meant else ""
         fix = None
         if meant:
@@ -148,6 +151,15 @@ def whole(
         env.found.error(code, problem, amount.span, label=label, help=advice, fix=fix)
         return None
     return int(value)
+
+
+def _is_plain(env: Environment, amount: syntax_expr.Amount) -> bool:
+    """Say whether a number that can be read has neither a unit nor a suffix."""
+    if isinstance(amount, syntax_expr.Value) and amount.text in env.params:
+        unit = env.params[amount.text].unit
+        return unit is not None and not unit.is_ratio
+    literal = _literal(env, amount)
+    return literal is not None and literal.plain is not None
 
 
 def _nearest_whole(written: str, low: int, high: int) -> str:
@@ -209,7 +221,9 @@ def not_in_unit(env: Environment, span: source.Span, unit: units.Unit) -> None:
     help_text = f"write it like `{example}`" if example else ""
     suffix = _SUFFIXES.get(unit)
     if suffix is not None and written.replace(".", "", 1).isdigit():
-        help_text = f"write `{written}{suffix}`"
+        is_bytes = unit == units.BYTES
+        named = numerals.describe_bytes(written) if is_bytes else f"write `{written}{suffix}`"
+        help_text = named or help_text
     if numerals.is_binary(written) and not unit.byte_power:
         help_text = numerals.BINARY_HELP
     elif _in_other_case(written, unit):

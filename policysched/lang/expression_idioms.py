@@ -14,6 +14,7 @@ _NAME = idiom_patterns.NAME
 _TAINT = idiom_patterns.TAINT
 _OPERAND = idiom_patterns.OPERAND
 _EQUALITY = idiom_patterns.EQUALITY
+_WORDS = "|".join((idiom_patterns.KEYWORDS, *vocabulary.STRATEGIES, *vocabulary.METRIC_UNITS))
 _COMPARISON = r"==|!=|<=|>=|=|<|>"
 _OBJECT = r"(?:input\.|object\.)?(?P<object>node|pod)\."
 _AMOUNTS = r"allocatable|free|requested|requests|limits"
@@ -33,11 +34,21 @@ def _test_of_object(match: re.Match[str]) -> str | None:
     return f"{meant.domain}({meant.subject} {_in_our_operators(match['test'])})"
 
 
+def _test_of_entry(match: re.Match[str]) -> str | None:
+    """Rewrite `pod.labels["app"] = web`; None if it is of an annotation of a node."""
+    subject = match["key"]
+    if match["map"] == "annotations":
+        if match["object"] != "pod":
+            return None
+        subject = f"annotation({subject})"
+    return f"{match['object']}({subject} {_in_our_operators(match['test'])})"
+
+
 def _in_our_operators(test: str) -> str:
     listed = re.fullmatch(r"(?is)(not\s*)?in\s*[\[(]\s*(.*?)\s*[\])]", test)
     if listed is None:
         return " ".join(test.split())
-    return f"{'notin' if listed[1] else 'in'} ({listed[2]})"
+    return f"{'NotIn' if listed[1] else 'In'} ({listed[2]})"
 
 
 def _with_unit(match: re.Match[str]) -> str | None:
@@ -84,8 +95,10 @@ EXPRESSIONS = (
     ),
     _idiom(rf"\bobject\.metadata\.labels\.({_KEY})\s*({_EQUALITY})\s*({_VALUE})", r"pod(\1 \2 \3)"),
     _idiom(
-        rf"\b{_OBJECT}{_LABELS}labels\[\s*[\"']({_KEY})[\"']\s*\]\s*({_EQUALITY})\s*({_VALUE})",
-        r"\g<object>(\2 \3 \4)",
+        rf"\b{_OBJECT}(?:metadata\.)?(?P<map>labels|annotations)\[\s*[\"'](?P<key>{_KEY})[\"']\s*\]"
+        rf"\s*(?P<test>(?:{_EQUALITY})\s*{_VALUE}"
+        rf"|(?<=\s)(?i:not\s*in|in)\s*[\[(]\s*{_LIST}\s*[\])])",
+        _test_of_entry,
     ),
     _idiom(
         rf"\b(node|pod)\s+({_KEY})\s*({_COMPARISON})\s*({_VALUE})",
@@ -116,7 +129,7 @@ EXPRESSIONS = (
     ),
     _idiom(rf"\bcast\s*\(\s*({_OPERAND})\s+as\s+\w+\s*\)", r"\1", "amounts have no types"),
     _idiom(
-        rf"\b({_NAME})\s*\{{[^{{}}\n]*[=~][^{{}}\n]*\}}",
+        rf"\b(?!(?:{_WORDS})\b)({_NAME})\s*\{{[^{{}}\n]*[=~]\s*[\"'][^{{}}\n]*\}}",
         r"\1",
         "matchers belong in the query of the metric",
     ),
@@ -172,4 +185,10 @@ EXPRESSIONS = (
         r"a comparison has two sides, `\4` begins a third",
     ),
     _idiom(rf"({_OPERAND})\s*%\s*({_OPERAND})", r"mod(\1, \2)"),
+    _idiom(
+        r"\*\*",
+        None,
+        "there are no powers",
+        "multiply the number with itself: `a * a`",
+    ),
 )

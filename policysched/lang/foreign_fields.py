@@ -30,6 +30,8 @@ _OURS: dict[vocabulary.Domain, dict[str, str]] = {
 }
 _NAMESPACES = frozenset({"namespace", "metadata.namespace"})
 _OF_LABELS = re.compile(r"(?:metadata\.)?labels\.")
+_OF_ANNOTATIONS = re.compile(r"(?:metadata\.)?annotations\.")
+_AMOUNTS = re.compile(r"(?:resources\.)?(requests|limits)\.(?P<resource>.+)")
 _OF_OBJECTS = re.compile(r"(?:metadata|spec|status)\.")
 _OTHER: dict[vocabulary.Domain, vocabulary.Domain] = {"pod": "node", "node": "pod"}
 _HOMES: dict[vocabulary.Domain, str] = {"pod": "`pod(…)`", "node": "`nodeAffinity` or `node(…)`"}
@@ -64,6 +66,12 @@ def meaning(domain: vocabulary.Domain, key: str) -> Meaning | None:
         return Meaning(domain, subject)
     if _OF_LABELS.match(key):
         return Meaning(domain, _OF_LABELS.sub("", key, count=1))
+    if domain in ("pod", "resource") and _OF_ANNOTATIONS.match(key):
+        annotation = _OF_ANNOTATIONS.sub("", key, count=1)
+        return Meaning(domain, f"annotation({annotation})")
+    amount = _AMOUNTS.fullmatch(key)
+    if amount is not None and domain in vocabulary.SELECTOR_FUNCTIONS[amount[1]][0]:
+        return Meaning(domain, f"{amount[1]}({amount['resource']})")
     if _OF_OBJECTS.match(key):
         fields = ", ".join(vocabulary.FIELDS[domain])
         return Meaning(domain, "", f"fields of a {domain} are {fields}" if fields else "")

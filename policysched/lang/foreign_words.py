@@ -89,6 +89,9 @@ WORDS: dict[str, tuple[str, ...]] = {
 }
 """Word, as it is or in lower case -> meanings; "" to leave it out."""
 
+FIRST_WORDS: dict[str, str] = {"where": "for pods where", "in": "for pods in"}
+"""Word at the start of a policy -> its meaning there."""
+
 SIGNS: dict[str, tuple[str, ...]] = {
     ":": ("", "="),
     "=": ("", ":"),

@@ -58,6 +58,8 @@ OTHER_SPELLINGS: dict[str, str] = {
 """How other tools write suffixes -> the suffix."""
 
 MAX_DIGITS = 30
+_MIN_DIGITS_OF_MI = 3
+_MIN_DIGITS_OF_BYTES = 7
 _OTHER_NUMBERS = (
     (re.compile(r"-?[0-9.]+[eE][0-9]*"), "exponents are whole numbers from 0 to 99, as in `1e3`"),
     (re.compile(r"-?0[xXbBoO][0-9a-fA-F]+"), "numbers are decimal, as in `16` or `0.7`"),
@@ -197,6 +199,27 @@ def _duration(text: str) -> fractions.Fraction | None:
         fractions.Fraction(0),
     )
     return -total if text.startswith("-") else total
+
+
+def describe_bytes(digits: str) -> str:
+    """Return how to write a number of bytes, "" if no suffix gives it: it has to have one.
+
+    A small number is most likely one of Gi, a large one counts single bytes.
+    """
+    if not digits.isdecimal() or len(digits) < _MIN_DIGITS_OF_MI:
+        return f"write `{digits}Gi`"
+    if len(digits) < _MIN_DIGITS_OF_BYTES:
+        return f"write `{digits}Mi` or `{digits}Gi`"
+    if len(digits) > MAX_DIGITS:
+        return ""
+    number = int(digits)
+    fitting = [
+        f"{number // int(scale)}{suffix}"
+        for scales in (_BINARY, _LARGE)
+        for suffix, scale in scales.items()
+        if number % int(scale) == 0
+    ]
+    return f"write `{min(fitting, key=len)}`" if fitting else ""
 
 
 def suffix_of(text: str) -> str:

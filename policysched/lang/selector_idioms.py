@@ -19,6 +19,7 @@ _EQUALITY = idiom_patterns.EQUALITY
 _LABELS = idiom_patterns.LABELS
 _KEYWORDS = idiom_patterns.KEYWORDS
 
+_IMAGE = rf"{_QUOTED}|[\w./:@*%-]+"
 _OR = r"(?:\s+or\s+|\s*\|\|?\s*)"
 _WHOLE_LABELS = "labels have no wildcards: name the values, as in `key In (a, b)`"
 
@@ -38,14 +39,43 @@ def _list_of_alternatives(match: re.Match[str]) -> str:
     return f"{match[1]} {operator} ({re.sub(_OR, ', ', match[3])})"
 
 
+def _image_with_wildcard(match: re.Match[str]) -> str | None:
+    """Rewrite `image startsWith nginx`; None for a regular expression with more than `.*`."""
+    word, text = match["word"].lower(), match["text"].strip("\"'")
+    if "~" in word:
+        text = text.removeprefix("^").removesuffix("$").replace(".*", "*")
+    elif word.startswith("match"):
+        text = f"*{text}*".replace("*^", "").replace("$*", "").replace(".*", "*")
+    elif word.startswith("contain"):
+        text = f"*{text}*"
+    elif word.startswith("start"):
+        text = f"{text}*"
+    elif word.startswith("end"):
+        text = f"*{text}"
+    text = re.sub(r"\*+", "*", text.replace("%", "*"))
+    operator = "!=" if word.startswith("!") else "="
+    return f'image {operator} "{text}"' if re.fullmatch(r"[\w./:@*-]+", text) else None
+
+
 SELECTORS = (
+    _idiom(
+        r"\bimage\s*\.?\s*(?P<word>[=!]~|(?i:like|glob|starts?_?with|ends?_?with|contains?"
+        rf"|match(?:es)?)\b)\s*\(?\s*(?P<text>{_IMAGE})(?:\s*\))?",
+        _image_with_wildcard,
+        "`image` takes `*` for any characters",
+    ),
     _idiom(
         rf"\bnot\s+in\s+namespaces?\s*\(?\s*({_LIST})\s*\)?",
         r"in namespace where kubernetes.io/metadata.name NotIn (\1)",
         "namespaces are left out by their labels",
     ),
     _idiom(
-        r"\(?(?:[\w.-]*\*|[\w.-]+\?(?!\?))[\w.*?-]*\)?",
+        rf"({_KEY})\s*=\s*\*(?=\s*(?:$|[)}}]|and\b|or\b))",
+        r"\1 Exists",
+        "labels have no wildcards",
+    ),
+    _idiom(
+        r"(?<!\*)\(?(?:[\w.-]*\*(?!\*)|[\w.-]+\?(?!\?))[\w.*?-]*\)?",
         None,
         "`\\g<0>` has a wildcard",
         "namespaces and labels have no wildcards: name the values, or use a label selector, as "

@@ -29,6 +29,29 @@ def _toleration(match: re.Match[str]) -> str:
 
 
 STATEMENTS = (
+    _idiom(rf"\bpods\s*\{{\s*({_KEY})\s*:\s*({_VALUE})\s*\}}", r"pods where \1 = \2"),
+    _idiom(r"\bpods\s*\{\s*([^{}]+?)\s*\}", r"pods where \1"),
+    _idiom(
+        r"\bfor\s+pods\s+where\s+node\s*\(([^()\n]*)\)",
+        r"for pods nodeAffinity required \1",
+        "`for pods` chooses pods, not nodes",
+    ),
+    _idiom(r"\bfor\s+\*", "for pods", "`for pods` is about all pods"),
+    _idiom(
+        r"\bpolicies\s+\*\s*",
+        "",
+        "a profile without `policies` uses all of them",
+    ),
+    _idiom(
+        r"\bnamespaces?\s*(?:\*|\(\s*\*\s*\))",
+        "namespaceSelector kubernetes.io/metadata.name Exists",
+        "names of namespaces have no wildcards",
+    ),
+    _idiom(
+        rf"\btolerate\s+([^\n{{}}]*?{_KEY})\s*=\s*(?:\*|\"\*\")(?=[\s:,}}]|$)",
+        r"tolerate \1",
+        "a toleration without a value tolerates all values",
+    ),
     _idiom(rf"\b({_STRENGTHS})\s+nodes?\s+(?!\w+\()", r"nodeAffinity \1 "),
     _idiom(
         rf"\b({_STRENGTHS})\s+weight\s+(\d+)\s+(?:nodes?\s+)?([^\n{{}}]+?)\s*$",

@@ -148,7 +148,8 @@ def _words(place: fault_place.FaultPlace) -> Iterator[Rewriting]:
         if lexeme is None or lexeme.kind != "word" or lexeme.start < _bounds(place)[0]:
             continue
         is_first = place.scan.is_first_on_line(lexeme.start)
-        for ours in sorted(_meanings(lexeme.text), key=lambda each: _begins(each) != is_first):
+        meanings = sorted(_meanings(lexeme.text), key=lambda each: _begins(each) != is_first)
+        for ours in (*_meanings_at_start(place, lexeme), *meanings):
             if not (is_first and ours in ("and", "or", ",")):
                 message = _message_of_word(place, lexeme, ours)
                 yield Rewriting(lexeme.start, lexeme.end, ours, None, message)
@@ -160,6 +161,14 @@ def _meanings(word: str) -> list[str]:
     cased = [each for each in _KEYWORDS if each.lower() == folded and each != word]
     key = word if word in foreign_words.WORDS or word in _KEYWORDS else folded
     return list(dict.fromkeys((*cased, *foreign_words.WORDS.get(key, ()))))
+
+
+def _meanings_at_start(place: fault_place.FaultPlace, word: scanner.Lexeme) -> list[str]:
+    """Return the meaning of a word that only the first statement of a policy has."""
+    before = place.scan.before(word.start)
+    is_start = before is not None and before.text == "{" and place.chunk.word == "policy"
+    ours = foreign_words.FIRST_WORDS.get(word.text) if is_start else None
+    return [ours] if ours else []
 
 
 def _begins(words: str) -> bool:

@@ -16,6 +16,7 @@ from policysched.lang import (
     foreign_words,
     kubernetes_names,
     scanner,
+    sign_messages,
     source,
     spelling,
     syntax_idioms,
@@ -30,6 +31,7 @@ _AMOUNT_WORDS = frozenset({"weight", "maxSkew", "minDomains", "minGroups", "maxG
 _COMPARISONS = frozenset({"<", "<=", ">", ">=", "=", "==", "!="})
 _CLUSTER_CLAUSES = frozenset({"MIN_GROUPS", "MAX_GROUPS", "CLUSTER"})
 _OTHER_HOMES = frozenset({"metric", "clusterAffinity", "spreadConstraint"})
+_SELECTING = frozenset({"for", "nodeAffinity required", "nodeAffinity preferred"})
 _LITERAL_KINDS = {"string": "a string", "promql": "a query"}
 
 
@@ -51,10 +53,12 @@ def _describe(place: fault_place.FaultPlace) -> diagnostics.Diagnostic:
         _foreign_character,
         foreign_comments.describe,
         _pasted_word,
+        sign_messages.describe_effect_alone,
+        _continued_selector,
         syntax_idioms.describe,
-        _mark_behind_word,
-        _foreign_sign,
-        _colon,
+        sign_messages.describe_mark,
+        sign_messages.describe_foreign,
+        sign_messages.describe_colon,
         _comma_for_and,
         _third_side,
         _keyword_as_amount,
@@ -138,104 +142,27 @@ def _in_our_words(
     return _replacement(place.scan.source.span(word.start, end), ours, safe=is_safe)
 
 
-def _foreign_sign(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
-    found = place.found
-    if found is None or found.kind != "sign":
-        return None
-    if found.text == "'":
-        return diagnostics.Diagnostic(
-            "PS003", "`'` does not quote here", place.span, help='strings stand between `"`'
-        )
-    if found.text not in foreign_words.OTHER_SIGNS:
-        return None
-    if found.text == ";" and _is_between_values(place, found):
-        return diagnostics.Diagnostic(
-            "PS003",
-            "`;` is not a sign of this language",
-            place.span,
-            help="values have `,` between them, statements have no end mark",
-        )
-    ours = foreign_words.OTHER_SIGNS[found.text]
-    after = place.scan.at(found.end)
-    blank = " " if found.text == "!" and after is not None and after.start == found.end else ""
-    return diagnostics.Diagnostic(
-        "PS003",
-        f"`{found.text}` is not a sign of this language",
-        place.span,
-        help=f"write `{ours}`" if ours else "leave it out: statements need no end mark",
-        fix=_replacement(place.span, ours + blank, safe=_takes(place, found)),
-    )
-
-
-def _mark_behind_word(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
-    """`as web!`, which negates nothing."""
+def _continued_selector(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
+    """`zone = a` on the line after `nodeAffinity required disk = ssd`."""
     found, before = place.found, place.scan.before(place.offset)
-    if found is None or found.text != "!" or before is None or before.kind != "word":
+    if found is None or before is None or found.kind != "word" or "_AND" not in place.accepts:
         return None
-    if before.end < found.start:
+    sign = place.scan.at(found.end)
+    if not place.scan.is_first_on_line(found.start) or not place.at_statement_start:
+        return None
+    if place.statement not in _SELECTING or sign is None or sign.text not in ("=", "==", "!="):
+        return None
+    value = place.scan.at(sign.end)
+    if value is None or value.text[0].isdigit():  # `limit = 2` is a name that is given
         return None
     return diagnostics.Diagnostic(
-        "PS003",
-        f"`!` is not a character of names: `{before.text}!`",
+        "PS001",
+        f"expected `and` before `{found.text}`",
         place.span,
-        help="leave it out",
-        fix=_replacement(place.span, "", safe=False),
+        notes=("requirements of one selector are joined, also on lines of their own",),
+        help=f"write `and {found.text}`",
+        fix=_replacement(place.span, f"and {found.text}", safe=False),
     )
-
-
-def _takes(place: fault_place.FaultPlace, sign: scanner.Lexeme) -> bool:
-    """Return whether the parser accepts the meaning of a foreign sign in its place."""
-    if sign.text == "!":
-        after = place.scan.at(sign.end)  # `!x = y` may be meant as `(not x) = y`
-        return "_NOT" in place.accepts and after is not None and after.text == "("
-    if sign.text == ";":
-        return _is_end_mark(place, sign)
-    return {"&&": "_AND", "||": "_OR"}[sign.text] in place.accepts
-
-
-def _is_end_mark(place: fault_place.FaultPlace, sign: scanner.Lexeme) -> bool:
-    """Say whether a `;` ends a line or block; between words it may mean `,` or a new statement."""
-    after = place.scan.at(sign.end)
-    is_last = after is None or after.text == "}" or place.scan.is_first_on_line(after.start)
-    is_behind = not place.scan.is_first_on_line(sign.start)
-    return place.at_statement_start and is_behind and is_last
-
-
-def _is_between_values(place: fault_place.FaultPlace, sign: scanner.Lexeme) -> bool:
-    """Say whether something other than a statement follows on the same line."""
-    after = place.scan.at(sign.end)
-    if after is None or after.kind == "sign" or place.scan.is_first_on_line(after.start):
-        return False
-    return after.text not in scanner.STATEMENT_WORDS and after.text not in scanner.ITEM_WORDS
-
-
-def _colon(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
-    """`image = nginx:1.25` without quotes."""
-    found, before = place.found, place.scan.before(place.offset)
-    if found is None or found.text != ":" or before is None or before.kind != "word":
-        return None
-    after = place.scan.at(found.end)
-    if "_AND" not in place.accepts or after is None or after.start != found.end:
-        return None
-    span = place.scan.source.span(before.start, _end_of_run(place.scan, after))
-    whole = place.scan.source.slice(span)
-    return diagnostics.Diagnostic(
-        "PS003",
-        f"`{whole}` is not one word",
-        span,
-        help=f'write `"{whole}"`',
-        fix=_replacement(span, f'"{whole}"', safe=" " not in whole),
-    )
-
-
-def _end_of_run(scan: scanner.Scan, lexeme: scanner.Lexeme) -> int:
-    """Return the end of a run of words, colons and `@` without a blank."""
-    following = scan.at(lexeme.end)
-    while following is not None and following.start == lexeme.end:
-        if following.kind != "word" and following.text not in (":", "@"):
-            break
-        lexeme, following = following, scan.at(following.end)
-    return lexeme.end
 
 
 def _comma_for_and(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:

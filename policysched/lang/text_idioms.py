@@ -80,6 +80,11 @@ TEXTS = (
         r"metric \1: \2 ",
     ),
     _idiom(
+        r"(?<=\w)\s*\{\s*(?:query|expr)\s*[:=]\s*(`[^`]*`)\s*\}",
+        r" = \1",
+        "a metric has no braces",
+    ),
+    _idiom(
         r"\bmetric\s+(\w+)\s*=",
         None,
         r"the metric `\1` has no unit",
