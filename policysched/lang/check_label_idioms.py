@@ -20,6 +20,8 @@ _CONDITIONS = (
     syntax_expr.ClusterTest,
     syntax_expr.Comparison,
 )
+_NO_VALUES = frozenset({"null", "nil", "none"})
+_NO_TAINT_KEYS = frozenset({*vocabulary.TAINT_EFFECTS, "Exists", "Equal", "all"})
 
 
 def report_comparison(env: constants.Environment, expr: syntax_expr.Comparison) -> bool:
@@ -116,6 +118,46 @@ def warn_of_field(
             key.span,
             help=f'{advice}; for the label write `"{key.text}"`'.removeprefix("; "),
             fix=fix,
+            severity=diagnostics.Severity.WARNING,
+        )
+    )
+
+
+def warn_of_absence(found: findings.Findings, requirement: syntax_expr.Requirement) -> None:
+    """Warn of `disk = null`, the text `null`, unless it has quotes."""
+    operators = {"=": "DoesNotExist", "!=": "Exists"}
+    if requirement.operator not in operators:
+        return
+    value = requirement.values[0]
+    if value.quoted or value.text.lower() not in _NO_VALUES:
+        return
+    key = found.text(requirement.subject.span)
+    meant = f"{key} {operators[requirement.operator]}"
+    found.add(
+        diagnostics.Diagnostic(
+            "PS808",
+            f"`{value.text}` is the text of a label here, not the absence of one",
+            value.span,
+            help=f'write `{meant}`; for the text write `"{value.text}"`',
+            fix=fixes.replacement(requirement.span, meant),
+            severity=diagnostics.Severity.WARNING,
+        )
+    )
+
+
+def warn_of_taint_key(found: findings.Findings, key: syntax_expr.Value) -> None:
+    """Warn of `tolerate NoSchedule`, the key of a taint, unless it has quotes."""
+    if key.quoted or key.text not in _NO_TAINT_KEYS:
+        return
+    is_effect = key.text in vocabulary.TAINT_EFFECTS
+    effect = "NoSchedule" if key.text == "NoExecute" else key.text  # none grants NoExecute
+    example = f"dedicated:{effect}" if is_effect else "dedicated"
+    found.add(
+        diagnostics.Diagnostic(
+            "PS808",
+            f"`{key.text}` is the key of a taint here",
+            key.span,
+            help=f'name the taint, as in `{example}`; for a key of that name write `"{key.text}"`',
             severity=diagnostics.Severity.WARNING,
         )
     )

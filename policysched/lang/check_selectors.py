@@ -194,6 +194,7 @@ class SelectorChecker:
         if field is not None:
             return self._field(requirement, field)
         check_label_idioms.warn_of_field(self._found, self._domain, requirement)
+        check_label_idioms.warn_of_absence(self._found, requirement)
         return self._labelled(requirement, subject.name, "label", checked_selector.LabelRequirement)
 
     def _function(
@@ -311,6 +312,7 @@ class SelectorChecker:
                 return None
         if field_values.report_impossible(self._found, requirement):
             return None
+        field_values.warn_of_owner(self._found, requirement)
         return checked_selector.FieldRequirement(
             cast("Any", name),
             cast("Any", operator),
@@ -430,6 +432,8 @@ def taint_pattern(
     """Check a pattern for taints; `effects` are meant where none is written."""
     found = env.found
     good = True
+    if pattern.value is None:
+        check_label_idioms.warn_of_taint_key(found, pattern.key)
     for word, problem in (
         (pattern.key, kubernetes_names.label_key(pattern.key.text)),
         (pattern.value, pattern.value and kubernetes_names.label_value(pattern.value.text)),

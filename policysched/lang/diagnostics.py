@@ -114,7 +114,7 @@ CODES: dict[str, str] = {
     "PS804": "a rule that has expired",
     "PS806": "a policy that no profile uses",
     "PS807": "a character that changes the direction of text",
-    "PS808": "a label key that is named like a field",
+    "PS808": "a key or value that reads like a field, an effect or no value",
     "PS809": "a number with a leading zero",
 }
 """Code -> what it is about, in one line. `docs/diagnostics.md` has a section for each."""

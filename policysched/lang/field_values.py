@@ -29,6 +29,13 @@ def _printable(text: str) -> str:
     return "" if text.isprintable() else "contains an invisible character"
 
 
+_CONTROLLERS = {
+    **{kind.lower(): kind for kind in ("DaemonSet", "Job", "ReplicaSet", "StatefulSet")},
+    "replicationcontroller": "ReplicationController",
+    "deployment": "ReplicaSet",
+    "cronjob": "Job",
+}
+"""Kind of Kubernetes, in lower case -> the kind that controls its pods."""
 _CHECKS: dict[str, Callable[[str], str]] = {
     "image": _image,
     "nodeName": kubernetes_names.subdomain,
@@ -54,6 +61,25 @@ def report_impossible(found: findings.Findings, requirement: syntax_expr.Require
     for value, problem in wrong:
         _report(found, requirement, value, problem)
     return bool(wrong)
+
+
+def warn_of_owner(found: findings.Findings, requirement: syntax_expr.Requirement) -> None:
+    """Warn of a kind that never controls pods by itself, or is written in another case."""
+    for value in requirement.values if requirement.subject.name.text == "ownerKind" else ():
+        meant = _CONTROLLERS.get(value.text.lower(), value.text)
+        if meant == value.text:
+            continue
+        found.add(
+            diagnostics.Diagnostic(
+                "PS107",
+                f"no pod has an owner of the kind `{value.text}`",
+                value.span,
+                notes=("`ownerKind` is the kind of the controller that creates the pod",),
+                help=f"write `{meant}`",
+                fix=diagnostics.Fix((diagnostics.Edit(value.span, meant),), safe=False),
+                severity=diagnostics.Severity.WARNING,
+            )
+        )
 
 
 def _wildcard(name: str, text: str) -> str:

@@ -64,6 +64,9 @@ def meaning(domain: vocabulary.Domain, key: str) -> Meaning | None:
         return Meaning(other, subject, advice)
     if subject != key:
         return Meaning(domain, subject)
+    owner, _, rest = key.partition(".")
+    if owner in _HOMES:
+        return _meaning_of_owner(domain, "pod" if owner == "pod" else "node", rest)
     if _OF_LABELS.match(key):
         return Meaning(domain, _OF_LABELS.sub("", key, count=1))
     if domain in ("pod", "resource") and _OF_ANNOTATIONS.match(key):
@@ -76,6 +79,17 @@ def meaning(domain: vocabulary.Domain, key: str) -> Meaning | None:
         fields = ", ".join(vocabulary.FIELDS[domain])
         return Meaning(domain, "", f"fields of a {domain} are {fields}" if fields else "")
     return None
+
+
+def _meaning_of_owner(
+    domain: vocabulary.Domain, owner: vocabulary.Domain, key: str
+) -> Meaning | None:
+    """Return what `pod.labels.app` may mean; None for `node.kubernetes.io/instance-type`."""
+    ours = Meaning(owner, key) if key in vocabulary.FIELDS[owner] else meaning(owner, key)
+    if ours is None or ours.help or owner == domain:
+        return ours
+    advice = f"`{ours.subject}` is of {owner}s: ask for it in {_HOMES[owner]}"
+    return Meaning(owner, ours.subject, advice)
 
 
 def meaning_for_target(target: Literal["node", "cluster"], key: str) -> Meaning:

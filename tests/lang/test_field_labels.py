@@ -28,6 +28,17 @@ def _warnings(rule: str) -> list[diagnostics.Diagnostic]:
         ("reject when pod(metadata.labels.app = web)", "write `app`; "),
         ("reject when node(spec.unschedulable = true)", "fields of a node are nodeName; "),
         ("podAffinity required pods where namespace = prod topologyKey zone", "choose pods by "),
+        ("reject when pod(pod.labels.app = web)", "write `app`; "),
+        ("reject when pod(annotations.tier = gold)", "write `annotation(tier)`; "),
+        ("reject when pod(resources.requests.cpu > 2)", "write `requests(cpu)`; "),
+        ("reject when node(pod.labels.app = web)", "`app` is of pods: ask for it in "),
+        ("nodeAffinity required node.labels.disk = ssd", "write `disk`; "),
+        ("nodeAffinity required disk = null", "write `disk DoesNotExist`; "),
+        ("reject when pod(tier != none)", "write `tier Exists`; "),
+        ("tolerate NoSchedule", "name the taint, as in `dedicated:NoSchedule`; "),
+        ("tolerate web, NoExecute", "name the taint, as in `dedicated:NoSchedule`; "),
+        ("tolerate Exists", "name the taint, as in `dedicated`; "),
+        ("tolerate all", "name the taint, as in `dedicated`; "),
     ],
 )
 def test_a_label_key_that_is_named_like_a_field_has_a_warning(rule: str, help_start: str) -> None:
@@ -60,3 +71,30 @@ def test_the_fix_of_a_label_key_asks_for_the_field() -> None:
 def test_other_keys_have_no_warning(rule: str) -> None:
     """Quotes say that the label is meant, and common keys of labels are no fields."""
     assert _warnings(rule) == []
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        'nodeAffinity required disk = "null"',
+        "nodeAffinity required disk In (ssd, none)",
+        "nodeAffinity required node.kubernetes.io/instance-type = large",
+        'tolerate "all"',
+        "tolerate all=web",
+        "reject when pod(ownerKind = Rollout)",
+    ],
+)
+def test_a_word_that_is_meant_has_no_warning(rule: str) -> None:
+    """Quotes, a list or a value show that the text itself is meant; other kinds may own pods."""
+    assert _warnings(rule) == []
+
+
+@pytest.mark.parametrize(
+    "kind, meant",
+    [("Deployment", "ReplicaSet"), ("CronJob", "Job"), ("replicaset", "ReplicaSet")],
+)
+def test_a_kind_that_controls_no_pods_has_a_warning(kind: str, meant: str) -> None:
+    """Deployments create ReplicaSets, and kinds have their case."""
+    (finding,) = _warnings(f"reject when pod(ownerKind In (Job, {kind}))")
+    assert (finding.code, finding.severity) == ("PS107", diagnostics.Severity.WARNING)
+    assert finding.help == f"write `{meant}`"
