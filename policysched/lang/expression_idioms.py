@@ -44,6 +44,12 @@ def _test_of_entry(match: re.Match[str]) -> str | None:
     return f"{match['object']}({subject} {_in_our_operators(match['test'])})"
 
 
+def _sign_of_words(match: re.Match[str]) -> str:
+    """Return `<` for `less than`."""
+    sign = "<" if match["word"].lower() in ("less", "fewer") else ">"
+    return f"{sign}=" if match["equal"] else sign
+
+
 def _in_our_operators(test: str) -> str:
     listed = re.fullmatch(r"(?is)(not\s*)?in\s*[\[(]\s*(.*?)\s*[\])]", test)
     if listed is None:
@@ -183,6 +189,22 @@ EXPRESSIONS = (
         rf"({_OPERAND})\s*(<=?|>=?)\s*({_OPERAND})\s*(<=?|>=?)\s*({_OPERAND})",
         r"\1 \2 \3 and \3 \4 \5",
         r"a comparison has two sides, `\4` begins a third",
+    ),
+    _idiom(
+        rf"\b(?P<object>node|pod)(?P<map>)\[\s*[\"'](?P<key>{_KEY})[\"']\s*\]"
+        rf"\s*(?P<test>(?:{_EQUALITY})\s*{_VALUE})",
+        _test_of_entry,
+    ),
+    _idiom(
+        r"(?i:\b(?:is\s+)?(?P<word>less|fewer|greater|more)\s+than"
+        r"(?P<equal>\s+or\s+equals?(?:\s+to)?)?\b)",
+        _sign_of_words,
+    ),
+    _idiom(
+        r"\bxor\b",
+        None,
+        "there is no `xor`",
+        "name both cases: `(a and not b) or (b and not a)`",
     ),
     _idiom(rf"({_OPERAND})\s*%\s*({_OPERAND})", r"mod(\1, \2)"),
     _idiom(

@@ -104,6 +104,7 @@ SELECTORS = (
         rf"\b(?:has|exists|defined)\s*\(\s*(?:node\.|pod\.)?{_LABELS}({_KEY})\s*\)", r"\1 Exists"
     ),
     _idiom(rf"\b(?:has|exists|defined)\s+({_KEY})", r"\1 Exists"),
+    _idiom(rf"\b({_KEY})\s+has\s+({_VALUE})", r"\1 = \2"),
     _idiom(
         rf"(?<!\w)!\s*({_KEY})(?=\s*(?:$|[)\}}]|and\b|or\b))",
         r"\1 DoesNotExist",
@@ -186,6 +187,8 @@ SELECTORS = (
     _idiom(r"\{\s*([^{}\n]*?)\s*\}", r"(\1)"),
     _idiom(rf"\[\s*({_LIST})\s*\]", r"(\1)"),
     _idiom(r"[\[(]\s*([^\[\]()\n]+?)\s*[\])]", r"\1"),
+    _idiom(r"\bpods\s+namespaces?\b", "pods in namespace"),
+    _idiom(r"\b(in\s+namespace\s*\([^()\n]*\))\s+and\b", r"\1 where"),
     _idiom(
         r"\bwhere\s+([^\n{}]+?)\s+in\s+namespace\s+(\([^()\n]*\)|[\w-]+)",
         r"in namespace \2 where \1",

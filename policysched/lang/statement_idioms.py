@@ -85,6 +85,15 @@ STATEMENTS = (
         "a condition scores 100 if it is true, and else 0",
     ),
     _idiom(
+        r"\bscore\s+(\d+)\s+(?:when|if)\s+([^\n{}]+?)(?=\s*(?:$|\}))",
+        r"score \2 weight \1",
+        "a condition scores 100 times its weight",
+    ),
+    _idiom(
+        r"\b(node|pod)[\s-]+(anti[\s-]*)?affinity\b",
+        lambda match: f"{match[1]}{'Anti' if match[2] else ''}Affinity",
+    ),
+    _idiom(
         r"\bscore\s+if\b[^\n]*",
         None,
         "a score has no `if`",

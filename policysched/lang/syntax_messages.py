@@ -400,6 +400,10 @@ def _expected(place: fault_place.FaultPlace) -> diagnostics.Diagnostic:
         label = f"`{place.chunk.word or 'the text'}` is not complete"
     elif before is not None and place.scan.is_first_on_line(found.start):
         span, found = place.scan.source.span(before.end, before.end), None
+    help_text, fix = "", None
+    if found is None and "RPAR" in place.accepts and before is not None:
+        help_text = "add the missing `)`"
+        fix = fixes.replacement(place.scan.source.span(before.end, before.end), ")")
     after = f" after `{_shown(before)}`" if before else ""
     instead = f", not {_LITERAL_KINDS.get(found.kind, f'`{found.text}`')}" if found else ""
     return diagnostics.Diagnostic(
@@ -407,6 +411,8 @@ def _expected(place: fault_place.FaultPlace) -> diagnostics.Diagnostic:
         f"expected {spelling.alternatives(_expectations(place))}{after}{instead}",
         span,
         label=label,
+        help=help_text,
+        fix=fix,
     )
 
 

@@ -154,7 +154,7 @@ NAMES = (
     ),
     _idiom(r"^variable\s+\"(\w+)\"\s*\{\s*default\s*=\s*([\d.]+%)\s*\}", r"param \1: ratio = \2"),
     _idiom(r"^locals?\s*\{\s*(\w+)\s*=\s*([^{}\n]*?)\s*\}", r"let \1 = \2"),
-    _idiom(r"^(?:(?:const|var|default|local)\s+)?(\w+)\s*:?=\s*", r"let \1 = "),
+    _idiom(r"^(?:(?:const|var|default|local|def|define)\s+)?(\w+)\s*:?=\s*", r"let \1 = "),
     _idiom(r"\b(param\s+\w+)\s*[:=]\s*(?=[\d.]+%)", r"\1: ratio = "),
     _idiom(r"\b(param\s+\w+)\s*[:=]\s*(?=[\d.]+(?:ms|[smhdw])\b)", r"\1: duration = "),
     _idiom(r"\b(param\s+\w+)\s*[:=]\s*(?=[\d.]+[KMGTPE]i\b)", r"\1: bytes = "),
