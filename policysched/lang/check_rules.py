@@ -197,7 +197,7 @@ def _topology_spread(
         pods=pods,
         topology_key=topology_key,
         max_skew=max_skew or 1,
-        min_domains=min_domains,
+        min_domains=min_domains or 1,
         when_unsatisfiable=cast("Literal['DoNotSchedule', 'ScheduleAnyway']", when),
         node_affinity_policy=cast("Literal['Honor', 'Ignore']", affinity_policy),
         node_taints_policy=cast("Literal['Honor', 'Ignore']", taints_policy),

@@ -149,7 +149,7 @@ class TopologySpreadRule:
     """A topology spread constraint with Kubernetes' meaning of each field.
 
     Attributes:
-        min_domains: None if not given (1).
+        min_domains: 1 if not given.
         when_unsatisfiable: DoNotSchedule filters, ScheduleAnyway scores.
         weight: 1..100 for ScheduleAnyway, else None.
     """
@@ -158,7 +158,7 @@ class TopologySpreadRule:
     pods: checked_selector.PodSet
     topology_key: str
     max_skew: int
-    min_domains: int | None
+    min_domains: int
     when_unsatisfiable: Literal["DoNotSchedule", "ScheduleAnyway"]
     node_affinity_policy: Literal["Honor", "Ignore"]
     node_taints_policy: Literal["Honor", "Ignore"]

@@ -150,7 +150,7 @@ def test_what_is_not_written_has_its_default() -> None:
     spread = _rule("topologySpread topologyKey zone")
     assert isinstance(spread, checked.TopologySpreadRule)
     assert spread.pods == checked_selector.PodSet("self", None, None, (), ())
-    assert (spread.max_skew, spread.min_domains, spread.weight) == (1, None, None)
+    assert (spread.max_skew, spread.min_domains, spread.weight) == (1, 1, None)
     assert spread.when_unsatisfiable == "DoNotSchedule"
     assert (spread.node_affinity_policy, spread.node_taints_policy) == ("Honor", "Ignore")
     metric = _program("").metrics[0]

@@ -214,7 +214,7 @@ class HardSpread(base.PolicyRule):
         self.spread = spread
         self.topology_key = spread.topology_key
         self._max_skew = rule.max_skew
-        self._min_domains = rule.min_domains or 1
+        self._min_domains = rule.min_domains
         self._rejected = self.rejection(
             status.Code.UNSCHEDULABLE, f"node(s) didn't match policy {rule.head.name}"
         )
