@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 from policysched.cli import styles
@@ -24,6 +25,12 @@ _CONTEXT = 2
 
 
 def edit_words(edit: Report, width: int) -> str:
+    """Return what an edit did and in which profiles; what is long is cut."""
+    profiles = cut(_profile_words(edit.get("profiles", ())), width // 2)
+    return _change_words(edit, width - len(profiles)) + profiles
+
+
+def _change_words(edit: Report, width: int) -> str:
     """Return what an edit did; what is long is cut, but not the words that differ."""
     if edit["note"]:
         note = cut(f"({edit['note']})", width)
@@ -36,6 +43,12 @@ def edit_words(edit: Report, width: int) -> str:
         return said
     half = (width - len(_ARROW)) // 2
     return _ARROW.join(cut(each, half) for each in _differing(edit["old"], edit["new"]))
+
+
+def _profile_words(names: Sequence[str]) -> str:
+    """Return the profiles of an edit that was not made in all of them."""
+    said = ", ".join(f"`{name}`" for name in names)
+    return f" (profile{'s'[: len(names) - 1]} {said})" if names else ""
 
 
 def _differing(old: str, new: str) -> tuple[str, str]:

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Iterable
 
 from policysched.app import simulating
-from policysched.cluster import pod_shape, what_if
+from policysched.cluster import pod_shape, snapshot, what_if
 from policysched.planning import causes, changes, deciding, world
 
 
@@ -69,12 +69,28 @@ class Comparing:
         pods: int = 1,
     ) -> Compared:
         """Return what differs between two decisions about `pods` equal pods, made just now."""
+        return self.compare_queued(pair, info, decided, decided[0].node, pods)
+
+    def compare_queued(
+        self,
+        pair: world.Pair,
+        info: pod_shape.PodInfo,
+        decided: tuple[deciding.Decision, deciding.Decision],
+        given: str | None,
+        pods: int = 1,
+    ) -> Compared:
+        """Return the same for pods that got the node `given` on a cluster of the old side's own."""
         old, new = decided
         lost, gained = self._found.note_nodes(old, new, pods)
         outcome = changes.outcome(fate(old), fate(new), has_other_nodes=False)
         if outcome is changes.Outcome.SAME:
             return Compared(lost, gained)
-        return Compared(lost, gained, self._cause(pair, info, old, new, outcome))
+        cause = self._cause(pair, info, old, new, outcome)
+        if given is None:
+            # The old side may have room here that its own cluster did not have.
+            how = _admission(old, new, self._world.snapshot())
+            cause = dataclasses.replace(cause, how=how)
+        return Compared(lost, gained, cause)
 
     def _cause(
         self,
@@ -112,6 +128,14 @@ class Comparing:
         if then.answer(row).is_success:
             return ""  # the profile chooses other victims, or has no preemption
         return f"after the evictions {changes.against(old.node, then, snap)}"
+
+
+def _admission(old: deciding.Decision, new: deciding.Decision, snap: snapshot.Snapshot) -> str:
+    """Return that a pod gets a node from which the old policies kept it, "" if they did not."""
+    row = snap.nodes.row_of.get(new.node or "")
+    if row is None or old.answer(row).is_success or not new.answer(row).is_success:
+        return ""
+    return f"it is no longer kept off {new.node}"
 
 
 def _is_old(outcome: changes.Outcome, old: deciding.Decision, where: world.World) -> causes.IsOld:

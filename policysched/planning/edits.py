@@ -37,7 +37,7 @@ class Edit:
         span: where it stands now, or stood.
         undo: takes the edit back in a profile; one without the policy is left as it is.
         scopes: of the policies that it is about; None where every pod may be concerned.
-        homes: the profiles in which it was made.
+        homes: the profiles in which it was made; a profile that is gone has its old name.
     """
 
     kind: Kind

@@ -58,6 +58,7 @@ def _edit(edit: edits.Edit, caused: Counter[tuple[edits.Key, changes.Outcome]]) 
         "old": edit.old,
         "new": edit.new,
         "note": edit.note,
+        "profiles": sorted(name for name in edit.homes if name is not None),
         "pods": {
             outcome.value: caused[edit.key, outcome]
             for outcome in (

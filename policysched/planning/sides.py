@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from policysched import errors
 from policysched.app import object_lists, policies, policy_sources, profile_notes
-from policysched.lang import checker, source, spelling
+from policysched.lang import checked, checker, source, spelling
 from policysched.planning import metric_keys, revisions, wording
 
 NONE = "none"
@@ -72,15 +72,16 @@ class Side:
 
     @property
     def profile_names(self) -> frozenset[str]:
-        """The profiles that the texts declare, none if they leave it implied."""
+        """The profiles that `run` has: declared ones, else the implied one; none for `none`."""
         program = self.policies.program
-        profiles = program.profiles if program else ()
-        return frozenset(each.name for each in profiles if each.name is not None)
+        if program is None or self.name == NONE:
+            return frozenset()
+        return frozenset(each.name or checked.DEFAULT_SCHEDULER_NAME for each in program.profiles)
 
     def leaves_out(self, other: Side, scheduler_name: str) -> bool:
         """Return whether the profiles of this side leave pods of a schedulerName undecided.
 
-        A profile that only `other` declares is added or removed, so no fallback replaces it here.
+        A profile that only `other` has is added or removed, so no fallback replaces it here.
         Pods of any other name are decided if both sides have a profile for them.
         """
         if scheduler_name in self.profile_names:
@@ -128,9 +129,12 @@ def read(
     for named, sources, names in zip((old, new), texts, declared, strict=True):
         params = {name: text for name, text in shared_params.items() if name in names}
         params |= named.params
-        found = policies.from_sources(
-            sources, params, scheduler_name, now=now, judge=profile_notes.limit_to(scheduler_name)
-        )
+        judge = profile_notes.limit_to(scheduler_name)
+        try:
+            found = policies.from_sources(sources, params, scheduler_name, now=now, judge=judge)
+        except errors.ConfigurationError as error:
+            problem = f"{error.problem} in the policies of --{named.option}"
+            raise errors.ConfigurationError(error.where, problem, help=error.help) from error
         made.append(Side(" ".join(named.places), found, sources, params))
     before, after = made
     apart = metric_keys.told_apart(before.policies, after.policies)

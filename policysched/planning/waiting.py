@@ -65,7 +65,7 @@ class _Queueing:
         if self._is_concerned(pair, info) and framework.pre_enqueue(info).is_success:
             old = self._comparing.decide_old(pair, info, (placed.node,))
             new = self._comparing.decide_new(pair, info, (placed.node, old.node))
-            compared = self._comparing.compare(pair, info, (old, new))
+            compared = self._comparing.compare_queued(pair, info, (old, new), placed.node)
         now = self._simulation.place(framework, info, placed.node)
         self._note(info, (_fate(placed), _fate(now)), compared)
 

@@ -145,7 +145,8 @@ class World:
     def all_edits(self) -> list[edits.Edit]:
         """Return the edits between profiles that decide pods, or have the same name.
 
-        If one profile decides all pods, only the edits about it are returned.
+        Their `homes` are empty if an edit was made in all profiles. If one profile decides all
+        pods, only the edits about it are returned.
         """
         old, new = _programs(self._basis)
         implied = _implied_name(self._basis)
@@ -157,8 +158,15 @@ class World:
             for name in names
             if name not in met and (forced is None or name == forced)
         ]
-        found = [each for pair in [*self._edits, *pairs] for each in self.edits_of(pair)]
-        return list(dict.fromkeys(found))
+        found: dict[edits.Edit, set[str | None]] = {}
+        compared = [*self._edits, *pairs]
+        for each in [each for pair in compared for each in self.edits_of(pair)]:
+            found.setdefault(each, set()).update(each.homes)
+        everywhere = {pair.new or pair.old for pair in compared}
+        return [
+            dataclasses.replace(each, homes=frozenset(homes if homes != everywhere else ()))
+            for each, homes in found.items()
+        ]
 
     def relevant_edits(self, pair: Pair, shape: pod_shape.PodShape) -> list[edits.Edit]:
         """Return the edits by which decisions about pods of a shape may differ."""

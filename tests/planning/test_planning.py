@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from policysched import errors
 from tests.cli import clusters
 from tests.planning import plans
 
@@ -277,6 +278,83 @@ def test_anti_affinity_of_another_profile_repels(folder: plans.Folder) -> None:
     assert plans.causes(report) == {"batch": ("edit", ["web/apart"])}
 
 
+def test_a_pod_that_no_node_took_is_no_longer_kept_off(folder: plans.Folder) -> None:
+    """The full node of the old side may have room on the new side; it never was the pod's."""
+    nodes = clusters.node("small", cpu="2"), clusters.node("large", cpu="9", disktype="ssd")
+    rule = 'reject when node(disktype = ssd) expires "{}" as s'
+    old, new = (plans.policy(rule.format(date)) for date in ("2027-01-01", "2026-01-01"))
+    argv = ("--cluster", folder.cluster(*nodes, *(clusters.pod(n, cpu="2") for n in "pq")))
+    sides = folder.write("old.policy", old), folder.write("new.policy", new)
+    exit_code, out, _ = folder.run(*argv, "--from", sides[0], "--to", sides[1], "-o", "json")
+    assert exit_code == 0
+    report = plans.checked(out)
+    assert plans.changed(report) == {
+        "p": ("moved", "small", "large"),
+        "q": ("schedulable", None, "large"),
+    }
+    assert [each["cause"]["how"] for each in report["changes"]] == [
+        "small still takes it, large has more points",
+        "it is no longer kept off large",
+    ]
+
+
+@pytest.mark.parametrize(
+    "old, new, profiles",
+    [
+        pytest.param("x: web y: other", "x: other y: web", [["x"], ["x"], ["y"], ["y"]], id="swap"),
+        pytest.param("x: web", "x: web y: web", [["y"]], id="second"),
+        pytest.param("x: web y: web", "x: web", [["y"]], id="one-goes"),
+        pytest.param("x: other y: other", "x: web y: web", [[], []], id="everywhere"),
+    ],
+)
+def test_edits_of_some_profiles_name_them(
+    folder: plans.Folder, old: str, new: str, profiles: list[list[str]]
+) -> None:
+    """An edit that was made in all profiles is about the policy, and names none."""
+    head = plans.policy(_SSD) + "policy other {\n  for pods\n  reject when node(a = b) as o\n}\n"
+    texts = [
+        head
+        + "".join(
+            f"profile {name.strip(':')} {{ policies {policy} }}\n"
+            for name, policy in zip(*[iter(side.split())] * 2, strict=True)
+        )
+        for side in (old, new)
+    ]
+    paths = folder.write("old.policy", texts[0]), folder.write("new.policy", texts[1])
+    argv = ("--cluster", folder.cluster(_A), "--from", paths[0], "--to", paths[1])
+    found = plans.checked(folder.run(*argv, "-o", "json")[1])["edits"]
+    assert sorted(each["profiles"] for each in found) == profiles
+    said = folder.run(*argv)[1]
+    assert [said.count(f"(profile `{name}`)") for name in "xy"] == [
+        profiles.count([name]) for name in "xy"
+    ]
+
+
+@pytest.mark.parametrize("name", ["policysched", "web"])
+def test_an_implied_profile_is_as_one_written_out(folder: plans.Folder, name: str) -> None:
+    """The first adoption of profiles leaves the pods of `policysched` pending, as `run` would."""
+    implied, declared = plans.policy(_SSD), _profiles("policysched")
+    pod = clusters.pod("p", on="a", schedulerName=name)
+    for is_adopted in (True, False):
+        reports = []
+        for old in (implied, declared):
+            sides = (old, _profiles("web")) if is_adopted else (_profiles("web"), old)
+            reports.append(folder.plan(*sides, _A, pod))
+        first, second = (plans.changed(each) for each in reports)
+        outcome = "profileRemoved" if is_adopted == (name == "policysched") else "profileAdded"
+        assert first["p"][0] == second["p"][0] == outcome
+
+
+def test_a_profile_of_one_side_only_is_named_with_the_side(folder: plans.Folder) -> None:
+    """--scheduler-name needs the profile on both sides."""
+    old, new = folder.write("o.policy", _profiles("x")), folder.write("n.policy", _profiles("web"))
+    argv = ("--cluster", folder.cluster(_A), "--scheduler-name", "web", "--from")
+    for sides, option in (((old, new), "from"), ((new, old), "to")):
+        exit_code, _, err = folder.run(*argv, sides[0], "--to", sides[1])
+        assert exit_code == errors.EXIT_WRONG_INPUT
+        assert f"there is no profile `web` in the policies of --{option} (" in err
+
+
 def test_a_profile_that_goes_leaves_its_pods_pending(folder: plans.Folder) -> None:
     """Its pods are a category of their own; pods of other schedulers are left out."""
     old = plans.policy() + "profile one { policies web }\nprofile two { policies web }\n"
@@ -475,7 +553,7 @@ policy web {
   score LeastAllocated(memory: 1) weight 1
   nodeAffinity preferred disktype In (ssd) weight 1
   topologySpread self topologyKey zone maxSkew 1 whenUnsatisfiable DoNotSchedule
-    nodeAffinityPolicy Honor nodeTaintsPolicy Ignore as even
+    minDomains 1 nodeAffinityPolicy Honor nodeTaintsPolicy Ignore as even
   reject when free(cpu) < 1000m as full
   score LeastAllocated(cpu: 1) weight 1
 }
