@@ -85,10 +85,11 @@ def of_tolerations(path: str, tolerations: Iterable[objects.Toleration]) -> Iter
 
 
 def of_amounts(path: str, amounts: wire.ResourceList) -> Iterator[ObjectFault]:
-    """Yield the negative quantities of the resources at a path."""
+    """Yield the negative quantities of the resources at a path, and the texts that are none."""
     for resource, amount in amounts.items():
-        if _is_negative(amount):
-            yield ObjectFault(f"{path}.{resource}", f"`{amount}` is negative", _NOT_NEGATIVE)
+        problem, advice = _problem_of(amount)
+        if problem:
+            yield ObjectFault(f"{path}.{resource}", problem, advice)
 
 
 def of_count(path: str, count: int) -> Iterator[ObjectFault]:
@@ -113,14 +114,14 @@ def _of_constraint(path: str, found: objects.TopologySpreadConstraint) -> Iterat
 
 def _of_containers(path: str, containers: Iterable[objects.Container]) -> Iterator[ObjectFault]:
     for number, each in enumerate(containers):
-        if _has_minus(each.resources):  # spares most containers of a large file the paths
+        if _has_problem(each.resources):  # spares most containers of a large file the paths
             yield from _of_resources(f"{path}[{number}].resources", each.resources)
 
 
-def _has_minus(resources: objects.ResourceRequirements) -> bool:
+def _has_problem(resources: objects.ResourceRequirements) -> bool:
     for amounts in (resources.requests, resources.limits):
         for amount in amounts.values():
-            if str(amount).startswith("-"):
+            if _problem_of(amount)[0]:
                 return True
     return False
 
@@ -139,10 +140,12 @@ def _of_word(path: str, word: str, known: tuple[str, ...], noun: str) -> Iterato
         yield ObjectFault(path, f"`{word}` is not a known {noun}", advice)
 
 
-def _is_negative(amount: wire.Quantity) -> bool:
-    """Return whether a quantity is below 0; a text that is none is not."""
+def _problem_of(amount: wire.Quantity) -> tuple[str, str]:
+    """Return what is wrong with a quantity and what to do, "" for nothing."""
     text = str(amount)
     try:
-        return text.startswith("-") and quantity.parse(text) < 0
-    except quantity.QuantityError:  # reported when it is used
-        return False
+        number = quantity.parse(text)
+    except quantity.QuantityError as error:
+        return str(error), ""
+    is_negative = text.startswith("-") and number < 0
+    return (f"`{amount}` is negative", _NOT_NEGATIVE) if is_negative else ("", "")

@@ -227,6 +227,12 @@ def _container(**resources: Any) -> dict[str, Any]:
             id="allocatable",
         ),
         pytest.param(
+            {**NODE, "status": {"allocatable": {"cpu": "4 cores"}}},
+            "(Node n1): status.allocatable.cpu: `4 cores` is not a quantity such as `500m`, "
+            "`2` or `1Gi`",
+            id="no-quantity",
+        ),
+        pytest.param(
             {**NODE, "status": {"capacity": {"cpu": -4}}},
             "(Node n1): status.capacity.cpu: `-4` is negative (write 0 or more)",
             id="capacity",

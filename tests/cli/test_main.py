@@ -274,5 +274,5 @@ def test_an_error_cannot_talk_to_the_terminal(
     cluster.write_text(json.dumps({"kind": "List", "items": [item]}), "utf-8")
     assert main.main(["simulate", "--cluster", str(cluster)]) == 2
     told = capsys.readouterr().err
-    assert "\\u001b[2J: `\\u0007` is not a quantity" in told
+    assert "\\u001b[2J): spec.overhead.cpu: `\\u0007` is not a quantity" in told
     assert told.rstrip("\n").isprintable()

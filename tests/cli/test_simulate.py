@@ -219,7 +219,7 @@ def test_json_lines_are_answered_line_by_line(
         ),
         pytest.param(
             {"metadata": {"name": "c"}, "status": {"allocatable": {"cpu": "many"}}},
-            "Node c: `many` is not a quantity such as `500m`, `2` or `1Gi`",
+            "(Node c): status.allocatable.cpu: `many` is not a quantity such as `500m`, `2`",
             id="no-quantity",
         ),
     ],

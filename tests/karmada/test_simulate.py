@@ -139,8 +139,9 @@ def test_wrong_input_is_one_error(
 @pytest.mark.parametrize(
     "options, code",
     [
-        (["--feature-gates=Nonsense=true"], 3),
-        (["--feature-gates=WorkloadAffinity=maybe"], 3),
+        (["--cluster", "-", "--feature-gates=Nonsense=true"], 3),
+        (["--cluster", "-", "--feature-gates=WorkloadAffinity=maybe"], 3),
+        (["--cluster", "-", "--cluster", "/nowhere"], 3),
         (["--cluster", "/nowhere"], 2),
     ],
 )
@@ -148,7 +149,7 @@ def test_wrong_options_are_told(
     options: list[str], code: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """One line on stderr, nothing on stdout."""
-    assert main.main(["karmada", "simulate", "--cluster", "-", *options]) == code
+    assert main.main(["karmada", "simulate", *options]) == code
     said = capsys.readouterr()
     assert said.out == ""
     assert said.err.count("\n") == 1
