@@ -13,14 +13,14 @@ from policysched.cli import (
     finding_formats,
     offline_options,
     output,
+    plugin_checks,
     policy_texts,
     progress,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Sequence
 
-    from policysched.app import config
     from policysched.lang import checker, source
 
 _MAX_SHOWN = 100
@@ -74,12 +74,12 @@ def run(args: argparse.Namespace) -> int:
         params = check_config.params(configuration) | params
     now = args.now or clocks.SystemClock().now()
     with progress.shown("checking policies"):
-        plugins = _plugins(texts)
+        plugins = plugin_checks.installed(texts)
         result = checker.check(texts, given=params, plugins=plugins, now=now.timestamp())
     if configuration is not None:
         result = check_config.judged(result, configuration)
-    if result.program is not None and (plugins is not None or configuration is not None):
-        _try_plugins(texts, params, configuration)
+    if plugins is not None or configuration is not None:
+        result = plugin_checks.tried(result, texts, params, configuration)
     if form == finding_formats.JSON:
         output.write(output.as_json(_as_json(texts, result)))
     elif form != finding_formats.FULL:
@@ -87,29 +87,6 @@ def run(args: argparse.Namespace) -> int:
     else:
         _print(texts, result)
     return errors.EXIT_OK if result.program is not None else errors.EXIT_WRONG_INPUT
-
-
-def _plugins(texts: Sequence[source.SourceText]) -> Collection[str] | None:
-    """Return the names of installed plugins, if any text has a profile that could name one."""
-    if not any("profile" in text.text for text in texts):
-        return None
-    from policysched.plugins import registry  # noqa: PLC0415 - only profiles need the plugins
-
-    return registry.with_entry_points().names()
-
-
-def _try_plugins(
-    texts: Sequence[source.SourceText], params: dict[str, str], configuration: config.Config | None
-) -> None:
-    """Make the plugins of all profiles, as `run` would.
-
-    Raises:
-        ConfigurationError: a profile could not start.
-    """
-    from policysched.app import offline, policies  # noqa: PLC0415 - only profiles need NumPy
-
-    policy_set = policies.from_sources(texts, params, None, configuration)
-    offline.require_profiles(policy_set)
 
 
 def _write(result: checker.CheckResult, form: str) -> None:

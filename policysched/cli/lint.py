@@ -16,6 +16,7 @@ from policysched.cli import (
     finding_formats,
     offline_options,
     output,
+    plugin_checks,
     policy_texts,
     progress,
 )
@@ -94,7 +95,12 @@ class _Asked:
         """Return what the texts mean, or their errors."""
         from policysched.lang import checker  # noqa: PLC0415 - `--help` does without Lark
 
-        return checker.check(texts, given=self.params, now=self.now.timestamp())
+        plugins = plugin_checks.installed(texts)
+        result = checker.check(texts, given=self.params, plugins=plugins, now=self.now.timestamp())
+        profiles = result.program.profiles if result.program else ()
+        if any(each.plugins or each.disabled for each in profiles):
+            return plugin_checks.tried(result, texts, self.params)
+        return result
 
 
 @dataclasses.dataclass(frozen=True)

@@ -92,6 +92,55 @@ def test_plugins_that_are_not_installed_are_errors(
     assert "did you mean `NodeResourcesFit`?" in capsys.readouterr().err
 
 
+_ARGUMENTS = "profile p {\n  plugin NodeResourcesFit args { scoringStrategy: { type: Most } }\n}\n"
+
+
+@pytest.mark.parametrize("command", ["check", "lint"])
+@pytest.mark.parametrize(
+    "text, code",
+    [
+        pytest.param("profile p {\n  disable NodeResourceFit\n}\n", "PS104", id="name"),
+        pytest.param(_ARGUMENTS, "PS111", id="arguments"),
+        pytest.param("profile p {\n  disable PrioritySort\n}\n", "PS111", id="no-queue-sort"),
+    ],
+)
+def test_faults_of_plugins_have_a_code_in_every_format(
+    command: str,
+    text: str,
+    code: str,
+    tmp_path: pathlib.Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Of `check` and of `lint`, which is silent about nothing that `check` refuses."""
+    file = tmp_path / "a.policy"
+    file.write_text(f"version 1\n\n{text}")
+    for form, mark in (("json", f'"{code}"'), ("github", "::error"), ("sarif", f'"{code}"')):
+        assert main.main([command, "--format", form, str(file)]) == errors.EXIT_WRONG_INPUT
+        said = capsys.readouterr()
+        assert mark in said.out
+        assert code in said.out
+        assert said.err == ""
+    assert main.main([command, str(file)]) == errors.EXIT_WRONG_INPUT
+    said = capsys.readouterr()
+    assert f"error[{code}]" in said.out + said.err
+    assert f"{file}:{3 if 'Priority' in text else 4}:" in said.out + said.err
+
+
+def test_a_fault_of_the_configuration_is_no_finding_of_the_texts(
+    tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It has no place in a policy, so it is one line."""
+    policy, config = tmp_path / "a.policy", tmp_path / "config.yaml"
+    policy.write_text("version 1\nprofile p { }\n")
+    config.write_text(
+        "apiVersion: policysched.io/v1alpha1\nkind: PolicySchedulerConfiguration\nprofiles:\n"
+        "- schedulerName: p\n  disabled: [PrioritySort]\n"
+    )
+    argv = ["check", str(policy), "--config", str(config)]
+    assert main.main(argv) == errors.EXIT_WRONG_INPUT
+    assert "profile `p` of the configuration" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     "content, message",
     [
@@ -158,7 +207,7 @@ def test_a_profile_that_could_not_start_is_an_error(
     assert main.main(["check", "-"]) == errors.EXIT_WRONG_INPUT
     out, err = capsys.readouterr()
     assert out == ""
-    assert err.startswith("policysched: <stdin>:1:9: no plugin binds pods")
+    assert err.startswith("error[PS111]: no plugin binds pods\n  --> <stdin>:1:9\n")
 
 
 def test_bidirectional_characters_are_warned_of(

@@ -1,0 +1,56 @@
+"""Checking plugins of profiles: their names, and their arguments as `run` would take them."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+    from policysched.app import config, plugin_sets
+    from policysched.lang import checker, diagnostics, source
+
+
+def installed(texts: Sequence[source.SourceText]) -> Collection[str] | None:
+    """Return the names of installed plugins, if any text has a profile that could name one."""
+    if not any("profile" in text.text for text in texts):
+        return None
+    from policysched.plugins import registry  # noqa: PLC0415 - only profiles need the plugins
+
+    return registry.with_entry_points().names()
+
+
+def tried(
+    result: checker.CheckResult,
+    texts: Sequence[source.SourceText],
+    params: Mapping[str, str],
+    configuration: config.Config | None = None,
+) -> checker.CheckResult:
+    """Return the result, without a program if a profile of the texts could not start.
+
+    Raises:
+        ConfigurationError: a profile could not start for another reason than the texts.
+    """
+    if result.program is None:
+        return result
+    from policysched.app import offline, policies  # noqa: PLC0415 - only profiles need NumPy
+
+    policy_set = policies.from_sources(texts, params, None, configuration)
+    made = policies.make(policy_set, offline.handle_of_nobody())
+    if not isinstance(made, list):
+        return result
+    profiles = result.program.profiles
+    places = [each.span for each in profiles]
+    places += [plugin.span for each in profiles for plugin in each.plugins]
+    spans = {str(span): span for span in places if span is not None}
+    found = tuple(_diagnostic(each, spans[each.where]) for each in made if each.where in spans)
+    if len(found) < len(made):
+        policies.require(made)
+    return dataclasses.replace(result, program=None, diagnostics=(*found, *result.diagnostics))
+
+
+def _diagnostic(fault: plugin_sets.Fault, span: source.Span) -> diagnostics.Diagnostic:
+    from policysched.lang import diagnostics  # noqa: PLC0415 - only faults need it
+
+    return diagnostics.Diagnostic("PS111", fault.problem, span, help=fault.help)
