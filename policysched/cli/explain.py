@@ -38,6 +38,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     offline_options.add(parser)
     explain_decisions.add_options(parser)
     parser.add_argument("--all", action="store_true", help="explain every pending pod, each alone")
+    _add_nodes(parser)
     forms = parser.add_subparsers(
         title="forms",
         description="NAMESPACE/NAME alone means `pod NAMESPACE/NAME`",
@@ -47,10 +48,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     pod = forms.add_parser("pod", help="one pod: pending, or as if it were")
     pod.add_argument("pod", metavar="NAMESPACE/NAME")
-    pod.add_argument("--node", metavar="NODE", help="everything about this node")
-    pod.add_argument(
-        "--all-nodes", action="store_true", help="a line about each node of the cluster"
-    )
+    _add_nodes(pod, is_again=True)
     offline_options.add(pod, is_again=True)
     explain_decisions.add_options(pod, is_again=True)
     binding = forms.add_parser("binding", help="one binding of a Karmada control plane")
@@ -61,8 +59,27 @@ def configure(parser: argparse.ArgumentParser) -> None:
     forms.choices = explain_forms.EveryWord(forms.choices)
 
 
+def _add_nodes(parser: argparse.ArgumentParser, *, is_again: bool = False) -> None:
+    """Add the options about nodes of one pod, before or behind its name."""
+    parser.add_argument(
+        "--node",
+        metavar="NODE",
+        default=argparse.SUPPRESS if is_again else None,
+        help="everything about this node, for one pod",
+    )
+    parser.add_argument(
+        "--all-nodes",
+        action="store_true",
+        default=argparse.SUPPRESS if is_again else False,
+        help="a line about each node of the cluster, for one pod",
+    )
+
+
 def run(args: argparse.Namespace) -> int:
     """Print the explanation."""
+    if args.form != "pod" and (args.node or args.all_nodes):
+        option = "--node" if args.node else "--all-nodes"
+        raise errors.UsageError(f"{option} is about one pod: name it as NAMESPACE/NAME")
     if args.form == "rule":
         return _explain_rule(args.code)
     if args.form == "binding":

@@ -173,6 +173,18 @@ def test_one_node_alone(tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[st
     assert report["feasible"] == 4
 
 
+@pytest.mark.parametrize("option", [["--node", "warm"], ["--all-nodes"]])
+def test_options_about_nodes_are_taken_before_the_pod(
+    option: list[str], tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """They say the same as behind it."""
+    cluster = ("--cluster", clusters.write(tmp_path, *NODES, clusters.pod("a")))
+    behind = _run(capsys, *cluster, "prod/a", *option)
+    assert _run(capsys, *option, *cluster, "prod/a") == behind
+    assert _run(capsys, *option, *cluster, "pod", "prod/a") == behind
+    assert _run(capsys, *cluster, "prod/a") != behind
+
+
 def test_no_pods_are_an_empty_array(
     tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
