@@ -42,6 +42,8 @@ _HELP = {
     "completion": "print a script that completes commands and options in a shell",
 }
 _OWN_OPTIONS = ("-h", "--help", "--version", "--")
+_SERVERS = ("run", "webhook")
+"""Commands of which the last of two values counts: overlays of manifests append flags."""
 _NAMESPACE = frozenset({"-n", "--namespace"})
 _NAMESPACE_HINT = "a namespace is part of a name, as in `policysched explain NAMESPACE/NAME`"
 _CANNOT_WRITE = (errno.EBADF, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.ENOSPC)
@@ -58,16 +60,47 @@ class _Command(Protocol):
         """Do the work and return the exit code."""
 
 
+class _StoreOnce(argparse.Action):
+    """Stores the value of an option, and refuses a second one, of which the first would be lost."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: object,
+        option_string: str | None = None,
+    ) -> None:
+        """Store the value.
+
+        Raises:
+            UsageError: the option was given before.
+        """
+        given = cast("_Parser", parser).given
+        is_server = parser.prog.rpartition(" ")[2] in _SERVERS
+        if option_string is not None and self.dest in given and not is_server:
+            parser.error(f"{option_string} is given twice; it takes one value")
+        given.add(self.dest)
+        setattr(namespace, self.dest, values)
+
+
 class _Parser(argparse.ArgumentParser):
-    """An argument parser whose errors are one line and exit 3, and that takes no abbreviations."""
+    """An argument parser whose errors are one line and exit 3, and that takes no abbreviations.
+
+    Attributes:
+        given: options with one value that the words being parsed had so far, by `dest`.
+    """
 
     def __init__(self, **settings: object) -> None:
         super().__init__(**(settings | {"allow_abbrev": False}))  # type: ignore[arg-type]  # argparse's own keywords, handed through
+        self.given: set[str] = set()
+        for action in (None, "store"):
+            self.register("action", action, _StoreOnce)
 
     def parse_known_args(  # type: ignore[override]  # argparse takes namespaces of other types, too
         self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
     ) -> tuple[argparse.Namespace, list[str]]:
         """Refuse what is left over: argparse has the outermost parser do so, by its own name."""
+        self.given.clear()
         found, rest = super().parse_known_args(args, namespace)
         if rest:
             hint = "" if _NAMESPACE.isdisjoint(rest) else f"; {_NAMESPACE_HINT}"

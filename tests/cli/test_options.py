@@ -8,6 +8,13 @@ from policysched import errors
 from policysched.cli import main
 
 
+def test_the_last_of_two_values_counts_for_a_server(capsys: pytest.CaptureFixture[str]) -> None:
+    """Overlays of manifests append flags, as for components of Kubernetes."""
+    argv = ["run", "--print-config", "--kube-api-qps", "5", "--kube-api-qps", "7"]
+    assert main.main(argv) == errors.EXIT_OK
+    assert "qps: 7" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     "argv, message",
     [
@@ -32,6 +39,11 @@ from policysched.cli import main
         (["run", "--scheduler-name", "Bad Name!"], "`Bad Name!` is no name"),
         (["run", "--scheduler-name", ""], "`` is no name"),
         (["run", "--scheduler-name", "a" * 254], "is no name"),
+        (["simulate", "--cluster", "a", "--cluster", "b"], "--cluster is given twice"),
+        (["plan", "--now", "2026-01-01", "--now=2026-01-02"], "--now is given twice"),
+        (["explain", "p/q", "--node", "a", "--node", "b"], "--node is given twice"),
+        (["explain", "--all", "--node", "a"], "--node is about one pod"),
+        (["explain", "--all-nodes", "rule", "PS104"], "--all-nodes is about one pod"),
     ],
 )
 def test_wrong_options_are_exit_3(
