@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from policysched.cluster import objects, pod_shape, snapshot
-from policysched.compiler import evidence, lowering, node_masks, physical
+from policysched.compiler import evidence, lowering, node_masks, physical, pod_evidence
 from policysched.framework import cycle_state
 from policysched.lang import amounts, checked_expr, checked_selector, comparisons, units
 from policysched.plugins import node_facts
@@ -54,6 +54,8 @@ class ConditionEvidence:
             case checked_expr.NodeTest(selector=selector):
                 node = one.node.snapshot.at_rows(np.array([one.node.row], np.intp))
                 yield from selector_parts(selector, wanted=wanted, node=node)
+            case checked_expr.PodTest(selector=selector):
+                yield from pod_evidence.selector_parts(selector, wanted=wanted, shape=one.shape)
             case _:
                 return
 

@@ -7,7 +7,10 @@ from collections.abc import Callable, Iterable
 from policysched.lang import units
 
 _MEBIBYTE = 1024 * 1024
+_GIBIBYTE = 1024 * _MEBIBYTE
+_CORE = 1000
 _MOST_PROPOSALS = 16
+_MOST_DOUBLINGS = 3
 
 
 def step_of(resource: str, amount: int) -> int:
@@ -16,32 +19,70 @@ def step_of(resource: str, amount: int) -> int:
     return _MEBIBYTE if is_large else 1
 
 
+def probes_near(resource: str, present: int) -> list[int]:
+    """Return whole cores, gibibytes or pieces near an amount, and its halves and doubles.
+
+    They are asked about if the answer may change more than once, such as by `floor`.
+    """
+    unit = units.of_resource(resource)
+    whole = {units.CORES: _CORE, units.BYTES: _GIBIBYTE}.get(unit, 1)
+    below, above = (present - 1) // whole, present // whole + 1
+    wholes = (count * whole for count in (below - 1, below, above, above + 1))
+    times = range(1, _MOST_DOUBLINGS + 1)
+    scaled = (*(present >> n for n in times), *(present << n for n in times))
+    return [amount for amount in (*wholes, *scaled) if amount >= 0]
+
+
 def find_nearest(
-    fits: Callable[[int], bool], present: int, proposals: Iterable[int], step: int
+    fits: Callable[[int], bool],
+    present: int,
+    proposals: Iterable[int],
+    step: int,
+    probes: Iterable[int] = (),
 ) -> int | None:
     """Return an amount that fits, while the one that is a step nearer to `present` does not.
+
+    Of a lower amount and a higher one it is the nearer one.
 
     Args:
         fits: asked about amounts of 0 or more; `present` itself must not fit.
         present: the amount as it is.
-        proposals: amounts near which the answer may change; those below `present` first.
+        proposals: amounts near which the answer may change; only the nearest ones are asked about.
         step: the distance of amounts that are asked about, multiples of it.
+        probes: amounts that are asked about in any case.
     """
     rounded = {each for p in proposals for each in (p - p % step, p + -p % step)}
-    lower = sorted((p for p in rounded if 0 <= p < present), reverse=True)
-    higher = sorted(p for p in rounded if p > present)
-    for side in (lower, higher):
-        refused = present
-        for amount in _nearest_and_last(side):
-            if fits(amount):
-                return _bisect_to_step(fits, amount, refused, step)
-            refused = amount
-    return None
+    probed = {each - each % step for each in probes}
+    found = []
+    for sign in (-1, 1):
+        side = _nearest_and_last(_on_side(rounded, present, sign))
+        amounts = _on_side({*side, *probed}, present, sign)
+        amount = _find_on_side(fits, present, amounts, step)
+        if amount is not None:
+            found.append(amount)
+    return min(found, key=lambda amount: abs(amount - present), default=None)
+
+
+def _on_side(amounts: Iterable[int], present: int, sign: int) -> list[int]:
+    """Return the amounts of 0 or more below `present` (or above), the nearest first."""
+    side = (each for each in amounts if each >= 0 and (each - present) * sign > 0)
+    return sorted(side, key=lambda each: abs(each - present))
 
 
 def _nearest_and_last(amounts: list[int]) -> list[int]:
     """Return the nearest proposals, and the last one, which is the farthest."""
     return amounts if len(amounts) <= _MOST_PROPOSALS else [*amounts[:_MOST_PROPOSALS], amounts[-1]]
+
+
+def _find_on_side(
+    fits: Callable[[int], bool], present: int, amounts: list[int], step: int
+) -> int | None:
+    refused = present
+    for amount in amounts:
+        if fits(amount):
+            return _bisect_to_step(fits, amount, refused, step)
+        refused = amount
+    return None
 
 
 def _bisect_to_step(fits: Callable[[int], bool], fitting: int, refused: int, step: int) -> int:

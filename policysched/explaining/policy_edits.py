@@ -14,6 +14,7 @@ from policysched.explaining import (
     edit,
     node_edits,
     obstacles,
+    pod_requirements,
     rule_values,
     selector_edits,
     spread_edits,
@@ -274,12 +275,7 @@ def _other_nodes(
 ) -> Iterator[edit.Edit]:
     """Yield labels and taints of nodes by which a rule rejects them no more."""
     alone = known.of_nodes(rule.head.name)
-    tests = (
-        each.selector
-        for each in checked_expr.walk(rule.condition)
-        if isinstance(each, checked_expr.NodeTest)
-    )
-    for each in dict.fromkeys(leaf for selector in tests for leaf in _leaves(selector)):
+    for each in dict.fromkeys(_node_requirements(rule)):
         match each:
             case checked_selector.LabelRequirement(key=key, operator=operator, values=values):
                 asked = node_edits.satisfying_value(operator, values)
@@ -310,24 +306,19 @@ def _corrections(
                 yield said, dataclasses.replace(each, values=tuple(sorted({*each.values, other})))
 
 
+def _node_requirements(rule: checked.RejectRule) -> Iterator[checked_selector.Requirement]:
+    """Yield the requirements of the tests of nodes in a condition."""
+    for each in checked_expr.walk(rule.condition):
+        if isinstance(each, checked_expr.NodeTest):
+            yield from pod_requirements.leaves(each.selector)
+
+
 def _requirements(
     selector: checked_selector.Selector,
 ) -> Iterator[checked_selector.LabelRequirement]:
-    for each in _leaves(selector):
+    for each in pod_requirements.leaves(selector):
         if isinstance(each, checked_selector.LabelRequirement):
             yield each
-
-
-def _leaves(selector: checked_selector.Selector) -> Iterator[checked_selector.Selector]:
-    """Yield the requirements of a selector."""
-    match selector:
-        case checked_selector.AllOf(operands=operands) | checked_selector.AnyOf(operands=operands):
-            for operand in operands:
-                yield from _leaves(operand)
-        case checked_selector.Negation(operand=operand):
-            yield from _leaves(operand)
-        case _:
-            yield selector
 
 
 def _with_requirement(

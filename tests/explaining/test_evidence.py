@@ -183,6 +183,24 @@ CASES = [
     ),
     pytest.param(
         [clusters.pod("p")],
+        _policy("reject when node(zone = a) and pod(app != db and requests(cpu) <= 2) as other"),
+        {"other": "zone=a; pod app=web; requests(cpu) 1 <= 2"},
+        id="a label and a request of the pod",
+    ),
+    pytest.param(
+        [clusters.pod("p", priority=3)],
+        _policy("reject when not pod(tier Exists or priority > 5 or qosClass = BestEffort) as low"),
+        {"low": "pod without label tier; priority 3 <= 5; pod qosClass Burstable"},
+        id="what the pod has not",
+    ),
+    pytest.param(
+        [clusters.pod("p")],
+        _policy("reject when not pod(limits(memory) <= 4Gi) as unlimited"),
+        {"unlimited": "no limits(memory)"},
+        id="a limit of the pod that is missing",
+    ),
+    pytest.param(
+        [clusters.pod("p")],
         _policy("topologySpread self topologyKey rack maxSkew 1 as even"),
         {"even": "no label rack"},
         id="no topology label of a rule",

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from policysched import quantity
 from policysched.explaining import amount_search
 from tests.cli import clusters
 from tests.explaining import desk
@@ -25,7 +26,12 @@ RULES = [
     "reject when not (free(R) - 2 * requests(R) >= LOW and requests(R) > HIGH)",
     "reject when max(requests(R), LOW) > free(R) - HIGH",
     "reject when free(R) < LOW",
+    "reject when pod(requests(R) > LOW)",
+    "reject when pod(requests(R) < LOW or requests(R) > HIGH)",
+    "reject when floor(number(requests(R)) / N) < number(requests(R)) / N missing allow",
+    "reject when number(free(R)) / number(requests(R)) < A missing allow",
 ]
+SCOPES = ["", "", "where requests(R) > HIGH"]
 RESOURCES = {"cpu": "", "memory": "Gi", "example.com/gpu": ""}
 LARGEST = 12
 TAINT = {"key": "dedicated", "value": "", "effect": "NoSchedule"}
@@ -53,11 +59,17 @@ def worlds(draw: st.DrawFn) -> tuple[list[desk.Object], str, str]:
         low, high = draw(st.integers(0, 4)), draw(st.integers(1, 6))
         numbers = rule.replace("B *", "50% *").replace("LOW", f"{low}{suffix}")
         numbers = numbers.replace("HIGH", f"{high}{suffix}").replace("< A", f"< {low}")
-        quoted = f'"{resource}"' if "/" in resource else resource
-        written.append(numbers.replace("(R", f"({quoted}") + f" as rule-{number}")
+        numbers = numbers.replace("/ N", f"/ {2 * (1024**3 if suffix else 1)}")
+        written.append(_named(numbers, resource) + f" as rule-{number}")
     body = "".join(f"  {each}\n" for each in written)
-    policy = f"version 1\npolicy w {{\n  for pods\n{body}}}\n" if body else ""
+    scope = draw(st.sampled_from(SCOPES)).replace("HIGH", f"{draw(st.integers(1, 6))}{suffix}")
+    for_pods = f"for pods {_named(scope, resource)}".rstrip()
+    policy = f"version 1\npolicy w {{\n  {for_pods}\n{body}}}\n" if body else ""
     return [*items, pod], policy, resource
+
+
+def _named(text: str, resource: str) -> str:
+    return text.replace("(R", f'("{resource}"' if "/" in resource else f"({resource}")
 
 
 def _request(pod: desk.Object, resource: str, amount: int) -> None:
@@ -86,6 +98,97 @@ def test_a_request_that_fits_is_offered(world: Any) -> None:
     assert offered or not fitting, (policy, fitting)
     for each in offered:
         assert desk.feasible(desk.edited(items, each, ""), policy) == set(each["nodes"])
+        present, found = (float(quantity.parse(each[key])) for key in ("from", "to"))
+        scale = 1024**3 if RESOURCES[resource] else 1
+        nearest = min(abs(amount * scale - present) for amount in fitting or [0])
+        assert abs(found - present) <= nearest, (policy, fitting, each)
+
+
+def _resized(resources: desk.Object, cpu: str, memory: str = "1Gi") -> desk.Object:
+    pod = clusters.pod("p", cpu)
+    pod["spec"]["containers"][0]["resources"] = {
+        "requests": {"cpu": cpu, "memory": memory},
+        **resources,
+    }
+    return pod
+
+
+def _second(pod: desk.Object, cpu: str) -> desk.Object:
+    container = {**copy.deepcopy(pod["spec"]["containers"][0]), "name": "d"}
+    container["resources"]["requests"]["cpu"] = cpu
+    pod["spec"]["containers"].append(container)
+    return pod
+
+
+PER_CORE = "reject when number(requests(memory)) / number(requests(cpu)) > 4000000000"
+NEAREST = [
+    pytest.param(
+        [clusters.node("n1", "4"), clusters.node("n2", "8"), clusters.pod("p", "9")],
+        "for pods reject when pod(requests(cpu) > 2)",
+        ["lower the cpu request of container c from 9 to 2"],
+        id="a number of `pod`",
+    ),
+    pytest.param(
+        [clusters.node("n1", "8"), clusters.pod("p", "5")],
+        "for pods where requests(cpu) > 4 reject when node(nodeName = n1)",
+        ["lower the cpu request of container c from 5 to 4"],
+        id="a number of the policy's scope",
+    ),
+    pytest.param(
+        [clusters.node("n1", "8"), clusters.pod("p", "2500m")],
+        "for pods reject when floor(requests(cpu)) < requests(cpu)",
+        ["lower the cpu request of container c from 2500m to 2"],
+        id="a condition that holds again and again",
+    ),
+    pytest.param(
+        [clusters.node("n1", "8"), _resized({}, "1", "6Gi")],
+        f"for pods {PER_CORE} missing allow",
+        [
+            "lower the memory request of container c from 6Gi to 3814Mi",
+            "raise the cpu request of container c from 1 to 1611m",
+        ],
+        id="a higher request is nearer than none",
+    ),
+    pytest.param(
+        [clusters.node("n1", "8"), _resized({"limits": {"memory": "8Gi"}}, "1")],
+        "for pods reject when limits(memory) > 4Gi missing reject",
+        ["lower the memory limit of container c from 8Gi to 4Gi"],
+        id="a limit",
+    ),
+    pytest.param(
+        [clusters.node("n1", "8"), _resized({}, "1")],
+        "for pods reject when limits(memory) > 4Gi missing reject",
+        ["set the memory limit of container c to 4Gi"],
+        id="a limit that is missing",
+    ),
+    pytest.param(
+        [clusters.node("n1", "8"), _resized({"limits": {"memory": "8Gi"}}, "1")],
+        "for pods reject when pod(limits(memory) > 4Gi)",
+        ["lower the memory limit of container c from 8Gi to 4Gi"],
+        id="a limit of `pod`",
+    ),
+    pytest.param(
+        [clusters.node("n1", "5"), _second(clusters.pod("p", "4"), "3")],
+        "",
+        [
+            "lower the cpu request of container c from 4 to 2",
+            "lower the cpu request of container d from 3 to 1",
+        ],
+        id="each of two containers",
+    ),
+]
+
+
+@pytest.mark.parametrize("items, body, expected", NEAREST)
+def test_the_nearest_request_or_limit(
+    items: list[desk.Object], body: str, expected: list[str]
+) -> None:
+    """Requests and limits that rules read in any form are offered, the nearest ones."""
+    policy = body and f"version 1\npolicy w {{ {body} }}\n"
+    report = desk.study_pod(items, policy)
+    assert report["triedAll"]
+    offered = [e["text"] for e in report["edits"] if e["kind"] in ("requests", "limits")]
+    assert offered == expected
 
 
 @pytest.mark.parametrize(

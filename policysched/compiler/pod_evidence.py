@@ -1,0 +1,63 @@
+"""The facts of a pod that decide whether a selector on pods matches: `pod app=web`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from policysched.cluster import pod_requests, pod_shape
+from policysched.compiler import pod_fields, pod_predicates
+from policysched.lang import amounts, checked_selector, comparisons, units
+
+
+def selector_parts(
+    selector: checked_selector.Selector, *, wanted: bool, shape: pod_shape.PodShape
+) -> Iterator[str]:
+    """Yield the facts of pods of a shape that make a selector match, or not as is `wanted`."""
+    if pod_predicates.lower(selector)(shape) is not wanted:
+        return
+    match selector:
+        case checked_selector.AllOf(operands=operands) | checked_selector.AnyOf(operands=operands):
+            for operand in operands:
+                yield from selector_parts(operand, wanted=wanted, shape=shape)
+        case checked_selector.Negation(operand=operand):
+            yield from selector_parts(operand, wanted=not wanted, shape=shape)
+        case checked_selector.LabelRequirement(key=key):
+            yield _pair("label", key, shape.labels)
+        case checked_selector.AnnotationRequirement(key=key):
+            yield _pair("annotation", key, shape.annotations)
+        case checked_selector.FieldRequirement(field=field):
+            values = pod_fields.values(shape, field)  # type: ignore[arg-type]  # fields of pods, as the checker grants
+            yield f"pod {field} {', '.join(filter(None, values)) or 'unset'}"
+        case checked_selector.NumberRequirement():
+            yield _comparison(selector, shape, wanted=wanted)
+        case _:
+            return
+
+
+def _pair(noun: str, key: str, having: Mapping[str, str]) -> str:
+    value = having.get(key)
+    if value is None:
+        return f"pod without {noun} {key}"
+    return f"pod {key}={value}" if noun == "label" else f"pod {noun} {key}={value}"
+
+
+def _comparison(
+    required: checked_selector.NumberRequirement, shape: pod_shape.PodShape, *, wanted: bool
+) -> str:
+    comparator = required.comparator if wanted else comparisons.NEGATED[required.comparator]
+    resource = required.resource
+    if resource is None:
+        return f"priority {shape.priority} {comparator} {required.value:.9g}"
+    name = resource if resource.isidentifier() else f'"{resource}"'
+    found: float | None = shape.requests.amounts.get(resource, 0)
+    if required.amount == "limits":
+        found = pod_requests.limit(shape.limits, resource)
+    if found is None:
+        return f"no limits({name})"
+    unit = units.of_resource(resource)
+    compared = f"{_text(found, unit)} {comparator} {_text(required.value, unit)}"
+    return f"{required.amount}({name}) {compared}"
+
+
+def _text(value: float, unit: units.Unit) -> str:
+    return amounts.precise_text(value / units.CORES_SCALE if unit == units.CORES else value, unit)

@@ -1,0 +1,60 @@
+"""The requirements of rules on the pod: `pod(…)`, `for pods where …`, pods that a rule repels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from policysched.explaining import obstacles, trials
+from policysched.lang import checked, checked_expr, checked_selector
+
+
+def find_by_rule(
+    tried: trials.Trials, known: obstacles.Obstacles
+) -> dict[str, tuple[checked_selector.Requirement, ...]]:
+    """Return for each rule in the way its requirements on the pod, if it has any."""
+    program = tried.decider.policy_set.program
+    if program is None:
+        return {}
+    whom = known.everyone()
+    policies = [policy for each in program.profiles for policy in each.policies]
+    found: dict[str, dict[checked_selector.Requirement, None]] = {}
+    for policy in policies:
+        for rule in policy.rules:
+            if rule.head.name in whom:
+                selectors = (*_selectors(policy, rule), *_disabling(policies, rule))
+                several = (leaf for selector in selectors for leaf in leaves(selector))
+                found.setdefault(rule.head.name, {}).update(dict.fromkeys(several))
+    return {name: tuple(several) for name, several in found.items() if several}
+
+
+def leaves(selector: checked_selector.Selector) -> Iterator[checked_selector.Requirement]:
+    """Yield the requirements of a selector."""
+    match selector:
+        case checked_selector.AllOf(operands=operands) | checked_selector.AnyOf(operands=operands):
+            for operand in operands:
+                yield from leaves(operand)
+        case checked_selector.Negation(operand=operand):
+            yield from leaves(operand)
+        case _:
+            yield selector
+
+
+def _selectors(
+    policy: checked.CheckedPolicy, rule: checked.Rule
+) -> Iterator[checked_selector.Selector]:
+    yield policy.scope.where
+    if isinstance(rule, checked.PodAffinityRule) and rule.anti and rule.pods.selector is not None:
+        yield rule.pods.selector  # placed pods repel the pods that it selects
+    for expr in checked.expressions(rule):
+        for each in checked_expr.walk(expr):
+            if isinstance(each, checked_expr.PodTest):
+                yield each.selector
+
+
+def _disabling(
+    policies: list[checked.CheckedPolicy], rule: checked.Rule
+) -> Iterator[checked_selector.Selector]:
+    """Yield the selectors of the pods for which other policies disable a rule."""
+    for policy in policies:
+        if any(each.rule == rule.head.name for each in policy.disables):
+            yield policy.scope.where
