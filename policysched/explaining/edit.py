@@ -72,6 +72,8 @@ def similar(word: str, known: Iterable[str]) -> list[str]:
     """Return names that `word` may be meant to be, the nearest first."""
     names = sorted(set(known) - {word})[:_MOST_NAMES]
     name = word.rpartition("/")[2]
-    same = [each for each in names if each.rpartition("/")[2] == name]
+    last_parts = {each.rpartition("/")[2] for each in names}
+    alike = {name, *difflib.get_close_matches(name, last_parts, _MOST_SIMILAR, _SIMILARITY)}
+    same = [each for each in names if each.rpartition("/")[2] in alike]
     near = difflib.get_close_matches(word, names, _MOST_SIMILAR, _SIMILARITY)
     return list(dict.fromkeys([*spelling.nearest(word, names), *near, *same]))[:_MOST_SIMILAR]

@@ -129,6 +129,8 @@ def labelled(
     tried: trials.Trials, alone: Sequence[str], key: str, value: str | None
 ) -> Iterator[edit.Edit]:
     """Yield the edits that help of a label of one of the nodes `alone`; None removes it."""
+    if value is not None and value.startswith("-"):
+        return  # values of labels begin with a letter or a digit
     having: defaultdict[str | None, list[str]] = defaultdict(list)
     for name in alone:
         having[tried.node(name).metadata.labels.get(key)].append(name)

@@ -67,7 +67,9 @@ def _node_selection(tried: trials.Trials, known: obstacles.Obstacles) -> Iterato
     required = node_affinity.required_during_scheduling_ignored_during_execution
     if required is None:
         return
-    for said, other in selector_edits.of_required(required, words):
+    for said, other in selector_edits.of_required(
+        required, words, selector_edits.node_names(tried)
+    ):
         changed = structs.replace(
             node_affinity, required_during_scheduling_ignored_during_execution=other
         )
@@ -198,6 +200,7 @@ def _spreads(tried: trials.Trials) -> Iterator[edit.Edit]:
     """Yield for each hard spread constraint the fields that let the pod fit."""
     pod = tried.info.pod
     constraints = pod.spec.topology_spread_constraints
+    words = selector_edits.vocabulary(tried)
     for at, constraint in enumerate(constraints):
         if constraint.when_unsatisfiable != "DoNotSchedule":
             continue
@@ -213,6 +216,13 @@ def _spreads(tried: trials.Trials) -> Iterator[edit.Edit]:
             return () if tried.is_over else tried.fits(edited)
 
         what = f"spec.topologySpreadConstraints[{at}] ({constraint.topology_key})"
+        for near in words.keys_like(constraint.topology_key):
+            nodes = fits({"topology_key": near})
+            if nodes:
+                before = constraint.topology_key
+                text = f"topologyKey of {what}: did you mean {near}? no node has the label {before}"
+                said = edit.Edit("pod", "topologySpread", what, before, near, text, edit.CORRECTS)
+                yield said.helping(nodes)
         yield from _relaxed(tried, constraint, what, fits)
 
 

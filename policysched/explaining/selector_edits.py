@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from msgspec import structs
 
@@ -20,6 +20,12 @@ def vocabulary(tried: trials.Trials) -> vocabularies.Vocabulary:
     """Return the labels of the nodes of the cluster."""
     nodes = tried.decider.cluster.cache.nodes.nodes
     return vocabularies.Vocabulary(node for node in nodes if node is not None)
+
+
+def node_names(tried: trials.Trials) -> frozenset[str]:
+    """Return the names of the nodes of the cluster."""
+    nodes = tried.decider.cluster.cache.nodes.nodes
+    return frozenset(node.name for node in nodes if node is not None)
 
 
 def of_node_selector(
@@ -50,12 +56,17 @@ def _other_value(words: vocabularies.Vocabulary, key: str, value: str, other: st
 
 
 def of_required(
-    required: objects.NodeSelector, words: vocabularies.Vocabulary
+    required: objects.NodeSelector, words: vocabularies.Vocabulary, known: Collection[str]
 ) -> Iterator[tuple[edit.Edit, objects.NodeSelector | None]]:
-    """Yield edits of one requirement each, and the affinity as it would be; None for without."""
+    """Yield edits of one requirement each, and the affinity as it would be; None for without.
+
+    `known` are the names of the nodes.
+    """
     for at, term in enumerate(required.node_selector_terms):
         for said, expressions in _of_expressions(term.match_expressions, words):
             yield said, _with_term(required, at, match_expressions=expressions)
+        for said, fields in _corrected_names(term.match_fields, known):
+            yield said, _with_term(required, at, match_fields=fields)
         for field, left in _without_each(term.match_fields):
             yield _dropped(field), _with_term(required, at, match_fields=left)
 
@@ -115,6 +126,28 @@ def _other_bounds(
             edit.Edit("pod", "nodeAffinity", _NODE_AFFINITY, was, now, text, edit.ADJUSTS_POD),
             after,
         )
+
+
+def _corrected_names(
+    fields: Sequence[objects.SelectorRequirement], known: Collection[str]
+) -> Iterator[tuple[edit.Edit, tuple[objects.SelectorRequirement, ...]]]:
+    for at, each in enumerate(fields):
+        unknown = [v for v in each.values if v not in known] if each.operator == "In" else []
+        for before, near in ((v, near) for v in unknown for near in edit.similar(v, known)):
+            values = tuple(near if v == before else v for v in each.values)
+            other = structs.replace(each, values=values)
+            was, now = expression_text(each), expression_text(other)
+            text = f"node affinity {was}: did you mean {near}? no node is called {before}"
+            said = edit.Edit("pod", "nodeAffinity", _NODE_AFFINITY, was, now, text, edit.CORRECTS)
+            yield said, (*fields[:at], other, *fields[at + 1 :])
+
+
+def bounds_near(operator: str, before: int, words: vocabularies.Vocabulary, key: str) -> list[int]:
+    """Return the bounds nearest to `before` at which a value of nodes is just within, or not."""
+    numbers = [int(value) for value in words.common_values(key) if _INT.fullmatch(value)]
+    within = -1 if operator == "Gt" else 1
+    bounds = {number + more for number in numbers for more in (0, within)} - {before}
+    return sorted(bounds, key=lambda bound: (abs(bound - before), bound))[:_MOST_BOUNDS]
 
 
 def _without_each(

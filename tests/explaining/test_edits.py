@@ -301,7 +301,11 @@ CASES = [
     pytest.param(
         [_node(gen="3"), clusters.pod("p")],
         _policy("nodeAffinity required gen Gt 5 as new"),
-        ["change the label gen of a node from 3 to 6", "leave out rule w/new (line 5)"],
+        [
+            "change the label gen of a node from 3 to 6",
+            "rule w/new (line 5): label gen Gt 5: compare with 2",
+            "leave out rule w/new (line 5)",
+        ],
         id="a label that is too small for a policy",
     ),
     pytest.param(
@@ -353,7 +357,10 @@ CASES = [
             ),
         ],
         "",
-        ["drop metadata.name In (n2) from the required node affinity"],
+        [
+            "node affinity metadata.name In (n2): did you mean n1? no node is called n2",
+            "drop metadata.name In (n2) from the required node affinity",
+        ],
         id="a node that is not there",
     ),
     pytest.param(

@@ -1,0 +1,45 @@
+"""One rule of a policy as another, or left out, and the pod decided by it."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from policysched.explaining import edit, trials
+from policysched.lang import checked
+
+
+def fits_with(
+    tried: trials.Trials, rule: checked.Rule, other: checked.Rule | None
+) -> tuple[str, ...]:
+    """Return the nodes on which the pod fits if a rule is another, or is not there."""
+    program = tried.decider.policy_set.program
+    if program is None or tried.is_over:
+        return ()
+    framework = tried.with_program(with_rule(program, rule, other))
+    return () if framework is None else tried.fits(framework=framework)
+
+
+def with_rule(
+    program: checked.CheckedProgram, rule: checked.Rule, other: checked.Rule | None
+) -> checked.CheckedProgram:
+    """Return a program in which one rule, wherever it stands, is another, or none."""
+
+    def policy(each: checked.CheckedPolicy) -> checked.CheckedPolicy:
+        rules = (other if known == rule else known for known in each.rules)
+        return dataclasses.replace(each, rules=tuple(each for each in rules if each is not None))
+
+    profiles = tuple(
+        dataclasses.replace(each, policies=tuple(map(policy, each.policies)))
+        for each in program.profiles
+    )
+    return dataclasses.replace(
+        program, policies=tuple(map(policy, program.policies)), profiles=profiles
+    )
+
+
+def edit_of(
+    rule: checked.Rule, kind: str, before: str, after: str, text: str, effort: int
+) -> edit.Edit:
+    """Return the edit of a rule, with its name and line in the text."""
+    place = f"rule {rule.head.name} (line {rule.head.span.line})"
+    return edit.Edit("policy", kind, rule.head.name, before, after, f"{place}: {text}", effort)
