@@ -167,6 +167,12 @@ def satisfying_value(operator: str, values: Sequence[str]) -> str | None:
             return None
 
 
+def values_to_try(operator: str, values: Sequence[str]) -> list[str | None]:
+    """Return values of a label of which one satisfies a requirement and another does not."""
+    present = ["true"] if operator == "DoesNotExist" else []
+    return list(dict.fromkeys((satisfying_value(operator, values), *values[:1], *present, None)))
+
+
 def _topology_keys(pod: objects.Pod) -> list[str]:
     """Return the labels that a node needs for required terms and constraints of the pod."""
     affinity = pod.spec.affinity or objects.Affinity()

@@ -11,7 +11,10 @@ from policysched.lang import checked, checked_expr, checked_selector
 def find_by_rule(
     tried: trials.Trials, known: obstacles.Obstacles
 ) -> dict[str, tuple[checked_selector.Requirement, ...]]:
-    """Return for each rule in the way its requirements on the pod, if it has any."""
+    """Return for each rule in the way its requirements on the pod, if it has any.
+
+    Of the pods that a policy is for only numbers count: labels say which pods they are.
+    """
     program = tried.decider.policy_set.program
     if program is None:
         return {}
@@ -21,9 +24,15 @@ def find_by_rule(
     for policy in policies:
         for rule in policy.rules:
             if rule.head.name in whom:
-                selectors = (*_selectors(policy, rule), *_disabling(policies, rule))
-                several = (leaf for selector in selectors for leaf in leaves(selector))
-                found.setdefault(rule.head.name, {}).update(dict.fromkeys(several))
+                scopes = (policy.scope.where, *_disabling(policies, rule))
+                numbers = (
+                    leaf
+                    for scope in scopes
+                    for leaf in leaves(scope)
+                    if isinstance(leaf, checked_selector.NumberRequirement)
+                )
+                several = (leaf for each in _selectors(policy, rule) for leaf in leaves(each))
+                found.setdefault(rule.head.name, {}).update(dict.fromkeys((*numbers, *several)))
     return {name: tuple(several) for name, several in found.items() if several}
 
 
@@ -42,9 +51,9 @@ def leaves(selector: checked_selector.Selector) -> Iterator[checked_selector.Req
 def _selectors(
     policy: checked.CheckedPolicy, rule: checked.Rule
 ) -> Iterator[checked_selector.Selector]:
-    yield policy.scope.where
-    if isinstance(rule, checked.PodAffinityRule) and rule.anti and rule.pods.selector is not None:
-        yield rule.pods.selector  # placed pods repel the pods that it selects
+    if isinstance(rule, checked.PodAffinityRule) and rule.anti:
+        # Placed pods repel the pods of the set.
+        yield policy.scope.where if rule.pods.selector is None else rule.pods.selector
     for expr in checked.expressions(rule):
         for each in checked_expr.walk(expr):
             if isinstance(each, checked_expr.PodTest):

@@ -86,8 +86,7 @@ def _other_nodes(
     """Yield labels and taints of nodes by which a rule rejects them no more."""
     match each:
         case checked_selector.LabelRequirement(key=key, operator=operator, values=values):
-            asked = node_edits.satisfying_value(operator, values)
-            for value in dict.fromkeys((asked, *values[:1], None)):
+            for value in node_edits.values_to_try(operator, values):
                 yield from node_edits.labelled(tried, alone, key, value)
         case checked_selector.TaintRequirement(pattern=pattern):
             yield from node_edits.untainted(tried, alone, pattern.key)

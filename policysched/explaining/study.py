@@ -20,6 +20,7 @@ from policysched.explaining import (
     ranking,
     release_edits,
     room_edits,
+    rule_pod_edits,
     trials,
 )
 from policysched.framework import explanation, score_table
@@ -98,6 +99,7 @@ def _what_would_help(tried: trials.Trials, found: explanation.Explanation) -> di
     known = obstacles.Obstacles.of(found, tried.framework.profile, tried.only_node)
     looking = (
         pod_edits.find,
+        rule_pod_edits.find,
         node_edits.find,
         room_edits.find,
         release_edits.find,
