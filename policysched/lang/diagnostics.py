@@ -164,7 +164,7 @@ LINT_CODES: dict[str, str] = {
     "PS505": "pods of DaemonSets, which a required node affinity keeps off their node",
     "PS506": "a hard rule that the cluster autoscaler does not see",
     "PS507": "pods whose schedulerName no profile has",
-    "PS508": "a toleration of taints that no node of the cluster has",
+    "PS508": "a taint that no node of the cluster has",
     "PS509": "a spread over more domains than the cluster has",
     "PS510": "a spread over a label that has one value on the nodes of the cluster",
     "PS511": "a required affinity to pods that the cluster does not have",

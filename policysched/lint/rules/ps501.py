@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from policysched.lang import checked, checked_selector, diagnostics
-from policysched.lint import cluster_facts, rule, selector_sets, subject
+from policysched.lint import cluster_facts, empty_nodes, rule, selector_sets, subject
 
 
 def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
@@ -18,6 +18,7 @@ def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
             continue  # PS201 and PS202 tell what no cluster can have
         if cluster.matching(*steps) == 0:
             yield _finding(about, cluster, policy, steps)
+    yield from empty_nodes.find(about, cluster)
 
 
 def _steps(policy: checked.CheckedPolicy) -> Iterator[checked_selector.Selector]:

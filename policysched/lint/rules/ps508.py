@@ -1,12 +1,12 @@
-"""PS508: a toleration of taints that no node of the cluster has."""
+"""PS508: a taint that no node of the cluster has."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from policysched.compiler import node_masks
-from policysched.lang import checked, diagnostics, spelling
-from policysched.lint import rule, subject
+from policysched.lang import checked, checked_selector, diagnostics, spelling
+from policysched.lint import cluster_facts, rule, selector_sets, subject
 
 
 def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
@@ -17,18 +17,42 @@ def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
     keys = {taint.key for taint in taints}
     for policy in about.program.policies:
         for each in policy.rules:
-            if not isinstance(each, checked.TolerateRule):
-                continue
-            for pattern in each.patterns:
+            for pattern in each.patterns if isinstance(each, checked.TolerateRule) else ():
                 if not any(node_masks.taint_matches(pattern, taint) for taint in taints):
-                    shown = " ".join(about.texts[pattern.span.file].slice(pattern.span).split())
-                    yield diagnostics.Diagnostic(
-                        "PS508",
-                        f"no node of {cluster.name} has a taint that `{shown}` tolerates",
-                        pattern.span,
-                        help=spelling.did_you_mean(pattern.key, keys)
-                        or "leave it out, unless nodes have the taint at other times",
-                    )
+                    yield _finding(about, cluster, pattern, keys, "that `{}` tolerates")
+    for pattern in _asked(about):
+        # A taint that nodes have at times is asked for as well; a near key is a slip.
+        if pattern.key not in keys and spelling.nearest(pattern.key, keys):
+            yield _finding(about, cluster, pattern, keys, "`{}`")
+
+
+def _asked(about: subject.Subject) -> Iterator[checked_selector.TaintPattern]:
+    """Yield the patterns of `tainted`, each place of the text once."""
+    tests = {
+        each.pattern.span: each.pattern
+        for occurrence in about.occurrences
+        if occurrence.about == "nodes"
+        for each in selector_sets.requirements(occurrence.selector)
+        if isinstance(each, checked_selector.TaintRequirement)
+    }
+    yield from tests.values()
+
+
+def _finding(
+    about: subject.Subject,
+    cluster: cluster_facts.ClusterFacts,
+    pattern: checked_selector.TaintPattern,
+    keys: set[str],
+    which: str,
+) -> diagnostics.Diagnostic:
+    shown = " ".join(about.texts[pattern.span.file].slice(pattern.span).split())
+    return diagnostics.Diagnostic(
+        "PS508",
+        f"no node of {cluster.name} has a taint {which.format(shown)}",
+        pattern.span,
+        help=spelling.did_you_mean(pattern.key, keys)
+        or "leave it out, unless nodes have the taint at other times",
+    )
 
 
 RULE = rule.Rule("PS508", diagnostics.Severity.INFO, _check)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from policysched.lang import checked, diagnostics
+from policysched.lang import checked, checked_selector, diagnostics, spelling
 from policysched.lint import cluster_facts, rule, selector_sets, subject
 
 
@@ -28,15 +28,17 @@ def _of(
     each: checked.PodAffinityRule,
 ) -> Iterator[diagnostics.Diagnostic]:
     selector = each.pods.selector
-    if selector is None or not selector_sets.never_match(selector, policy.scope.where):
-        return  # its own pods may be the first ones
+    if selector is None:
+        return
+    is_own = not selector_sets.never_match(selector, policy.scope.where)
     waiting = [shape.namespace for shape in cluster.shapes_of(policy)]
     if not waiting or selector_sets.never_match(selector):
         return  # PS504 and PS201 tell that
     without = sorted(
         namespace
         for namespace in set(waiting)
-        if not cluster.pods_meant(each.pods, policy, namespace)
+        if not (is_own and _is_among(namespace, each.pods))  # its own pods may be the first ones
+        and not cluster.pods_meant(each.pods, policy, namespace)
     )
     if without:
         yield diagnostics.Diagnostic(
@@ -45,8 +47,23 @@ def _of(
             f"as seen from namespace `{without[0]}`",
             each.head.span,
             notes=("pods are looked for in the pod's own namespace unless `namespaces` says more",),
-            help="correct the labels, or add `namespaces (…)`",
+            help=_namespace_hint(cluster, each.pods)
+            or "correct the labels, or add `namespaces (…)`",
         )
+
+
+def _is_among(namespace: str, pods: checked_selector.PodSet) -> bool:
+    """Return whether the pods of a namespace may be in the set."""
+    several = pods.namespaces
+    return several is None or several.selector is not None or namespace in several.names
+
+
+def _namespace_hint(cluster: cluster_facts.ClusterFacts, pods: checked_selector.PodSet) -> str:
+    """Return which namespace a name without any pods may be meant to be, "" for none."""
+    known = {shape.namespace for shape in cluster.pods_by_shape}
+    names = pods.namespaces.names if pods.namespaces is not None else ()
+    hints = (spelling.did_you_mean(name, known) for name in names if name not in known)
+    return next(filter(None, hints), "")
 
 
 RULE = rule.Rule("PS511", diagnostics.Severity.WARNING, _check)
