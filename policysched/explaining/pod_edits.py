@@ -10,6 +10,7 @@ from msgspec import structs
 
 from policysched.cluster import objects
 from policysched.explaining import (
+    affinity_edits,
     edit,
     obstacles,
     request_edits,
@@ -170,6 +171,15 @@ def _pod_affinity(tried: trials.Trials, known: obstacles.Obstacles) -> Iterator[
                     *terms[at + 1 :],
                 ),
             )
+            for corrected, other in (
+                affinity_edits.of_term(tried, term) if field == "pod_affinity" else ()
+            ):
+                several = (*terms[:at], other, *terms[at + 1 :])
+                near = structs.replace(
+                    held, required_during_scheduling_ignored_during_execution=several
+                )
+                edited = structs.replace(affinity, **{field: near})
+                yield Proposal(corrected, respecified(pod, affinity=edited))
             place = f"required {written} term {at + 1} (topologyKey {term.topology_key})"
             said = _dropped(written, f"spec.affinity.{written}", place, f"drop the {place}")
             edited = structs.replace(affinity, **{field: left})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
 
 from policysched.explaining import obstacles, trials
@@ -46,6 +47,22 @@ def leaves(selector: checked_selector.Selector) -> Iterator[checked_selector.Req
             yield from leaves(operand)
         case _:
             yield selector
+
+
+def with_requirement(
+    selector: checked_selector.Selector,
+    old: checked_selector.Requirement,
+    new: checked_selector.Requirement,
+) -> checked_selector.Selector:
+    """Return a selector with another requirement at the place of `old`."""
+    match selector:
+        case checked_selector.AllOf(operands=operands) | checked_selector.AnyOf(operands=operands):
+            several = tuple(with_requirement(each, old, new) for each in operands)
+            return dataclasses.replace(selector, operands=several)
+        case checked_selector.Negation(operand=operand):
+            return dataclasses.replace(selector, operand=with_requirement(operand, old, new))
+        case _:
+            return new if selector == old else selector
 
 
 def _selectors(

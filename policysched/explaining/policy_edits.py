@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Iterator, Mapping
 
 from policysched.explaining import (
+    affinity_edits,
     edit,
     node_edits,
     obstacles,
@@ -74,6 +75,7 @@ def _relaxed(
             nodes = known.only(rule.head.name)
             yield from node_edits.in_a_domain(tried, nodes, rule.topology_key)
             yield from _other_topology(tried, rule)
+            yield from affinity_edits.of_rule(tried, rule)
         case _:
             pass
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from policysched.compiler import label_numbers
 from policysched.compiler.rewrites import tree
@@ -173,30 +173,16 @@ def _taint_keys(tried: trials.Trials) -> frozenset[str]:
 
 
 def _with_requirement(rule: _NodeRule, old: _Requirement, new: _Requirement) -> checked.Rule:
-    def change(selector: checked_selector.Selector) -> checked_selector.Selector:
-        return new if selector == old else selector
-
     if isinstance(rule, checked.NodeAffinityRule):
-        return dataclasses.replace(rule, selector=_rebuilt(rule.selector, change))
+        return dataclasses.replace(
+            rule, selector=pod_requirements.with_requirement(rule.selector, old, new)
+        )
 
     def with_selector(each: checked_expr.TypedExpr) -> checked_expr.TypedExpr:
         if not isinstance(each, checked_expr.NodeTest):
             return each
-        return dataclasses.replace(each, selector=_rebuilt(each.selector, change))
+        return dataclasses.replace(
+            each, selector=pod_requirements.with_requirement(each.selector, old, new)
+        )
 
     return dataclasses.replace(rule, condition=tree.bottom_up(rule.condition, with_selector))
-
-
-def _rebuilt(
-    selector: checked_selector.Selector,
-    change: Callable[[checked_selector.Selector], checked_selector.Selector],
-) -> checked_selector.Selector:
-    """Return a selector with `change` applied to its requirements."""
-    match selector:
-        case checked_selector.AllOf(operands=operands) | checked_selector.AnyOf(operands=operands):
-            several = tuple(_rebuilt(each, change) for each in operands)
-            return dataclasses.replace(selector, operands=several)
-        case checked_selector.Negation(operand=operand):
-            return dataclasses.replace(selector, operand=_rebuilt(operand, change))
-        case _:
-            return change(selector)

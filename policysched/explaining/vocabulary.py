@@ -1,4 +1,4 @@
-"""The labels that nodes have."""
+"""The labels that nodes, or pods, have."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ _MOST_VALUES = 5
 
 
 class Vocabulary:
-    """Keys of labels and their values, by how many nodes have them."""
+    """Keys of labels and their values, by how many nodes or pods have them."""
 
-    def __init__(self, nodes: Iterable[objects.Node]) -> None:
-        """Count the labels of `nodes`."""
+    def __init__(self, having: Iterable[objects.Node | objects.Pod]) -> None:
+        """Count the labels of nodes or pods."""
         self._values: defaultdict[str, Counter[str]] = defaultdict(Counter)
-        for node in nodes:
-            for key, value in node.metadata.labels.items():
+        for each in having:
+            for key, value in each.metadata.labels.items():
                 self._values[key][value] += 1
 
     def keys_like(self, key: str) -> list[str]:
