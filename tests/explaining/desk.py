@@ -92,14 +92,14 @@ def edited(items: Sequence[Object], edit: Report, node: str, to: str | None = No
     after = edit["to"] if to is None else to
     if edit["target"] == "pod":
         (pod,) = (each for each in several if each["metadata"]["name"] == "p")
-        _edit_pod(pod["spec"], edit, after)
+        _edit_pod(pod["spec"], pod["metadata"]["labels"], edit, after)
     else:
         (found,) = (each for each in several if each["metadata"]["name"] == node)
         _edit_node(found, edit, after)
     return several
 
 
-def _edit_pod(spec: Object, edit: Report, after: str | None) -> None:
+def _edit_pod(spec: Object, labels: Object, edit: Report, after: str | None) -> None:
     match edit["kind"]:
         case "nodeSelector":
             key = edit["what"].removeprefix("spec.nodeSelector[").removesuffix("]")
@@ -113,6 +113,10 @@ def _edit_pod(spec: Object, edit: Report, after: str | None) -> None:
         case "requests":
             resource = edit["what"].partition("[")[2].removesuffix("]")
             spec["containers"][0]["resources"]["requests"][resource] = after
+        case "label":
+            key = edit["what"].removeprefix("metadata.labels[").removesuffix("]")
+            labels.pop(key, None)
+            labels |= {} if after is None else {key: after}
         case "hostPort":
             number = int(edit["from"].partition("/")[0])
             ports = spec["containers"][0]["ports"]

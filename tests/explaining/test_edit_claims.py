@@ -48,6 +48,9 @@ POLICIES = st.sampled_from(
         "reject when free(cpu) - requests(cpu) < 500m as spare",
         "reject when free(memory) < 2 * requests(memory) as half",
         "reject when not (free(memory) >= 3Gi) as small",
+        "reject when pod(requests(cpu) > 500m) as wide",
+        "reject when floor(requests(cpu)) < requests(cpu) as whole",
+        "reject when pod(tier != gold) or node(disk = hdd) as tier",
         "reject when node(disk = hdd) as slow",
         "reject when not node(disk Exists) as any",
         "reject when node(tainted(soft)) as soft",
@@ -218,7 +221,8 @@ def _one_step_less(items: Any, policy: str, metrics: Any, edit: desk.Report) -> 
     """Check that of an edit that is a number no smaller one is enough."""
     match edit["target"], edit["kind"]:
         case "pod", "requests" if "cpu" in edit["what"]:
-            more = f"{quantity.milli_value(edit['to']) + 1}m"
+            present, found = (quantity.milli_value(edit[key]) for key in ("from", "to"))
+            more = f"{found + (1 if found < present else -1)}m"
             assert not desk.feasible(desk.edited(items, edit, "", more), policy, metrics)
         case "pod", "requests":
             more = str(quantity.value(edit["to"]) + 1024 * 1024)
