@@ -298,6 +298,8 @@ def _until(
     clause = own.get("until", syntax_clause.ExprClause)
     if clause is None:
         return True, None
+    if check_until.report_date(clause, own.env):
+        return False, None
     until = check_exprs.ExprChecker(own.env, window).condition(clause.expr)
     if until is None or condition is None:
         return False, None

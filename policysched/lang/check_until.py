@@ -9,16 +9,42 @@ at none of the points holds nowhere.
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias
 
-from policysched.lang import checked, checked_expr, comparisons, constants, diagnostics
+from policysched.lang import (
+    checked,
+    checked_expr,
+    comparisons,
+    constants,
+    diagnostics,
+    fixes,
+    syntax_clause,
+)
 
 Typed = checked_expr.TypedExpr
 _Point: TypeAlias = Sequence[float]
 
+_DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _MAX_POINTS = 10_000
 """Conditions over more are not looked at."""
+
+
+def report_date(clause: syntax_clause.ExprClause, env: constants.Environment) -> bool:
+    """Report `until 2099-01-01`, the end of a rule; say whether it is a date."""
+    date = env.found.text(clause.expr.span).strip('"')
+    if not _DATE.fullmatch(date):
+        return False
+    expires = f'expires "{date}"'
+    env.found.error(
+        "PS102",
+        f"`until` takes a condition, `{date}` is a date",
+        clause.span,
+        help=f"write `{expires}`",
+        fix=fixes.replacement(clause.span, expires),
+    )
+    return True
 
 
 def check(when: Typed, until: Typed, env: constants.Environment) -> bool:

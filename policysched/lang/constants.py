@@ -144,9 +144,14 @@ def whole(
         meant = _nearest_whole(written, low, high)
         if value == int(value) and low <= value <= high and meant != written.removesuffix("%"):
             meant = str(int(value))
+        is_negative_weight = code == "PS301" and value < 0
         advice = f"write `{meant}`" if meant else ""
         fix = None
-        if meant:
+        if is_negative_weight:
+            advice = (
+                "weights are positive: write `prefer low` in a score, `not (…)` in a preference"
+            )
+        elif meant:
             fix = fixes.replacement(amount.span, meant)
         env.found.error(code, problem, amount.span, label=label, help=advice, fix=fix)
         return None

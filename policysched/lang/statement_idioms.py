@@ -85,7 +85,7 @@ STATEMENTS = (
         "a condition scores 100 if it is true, and else 0",
     ),
     _idiom(
-        r"\bscore\s+(\d+)\s+(?:when|if)\s+([^\n{}]+?)(?=\s*(?:$|\}))",
+        r"\bscore\s+(\d+)\s+(?:when|if)\s+((?:(?!\belse\b)[^\n{}])+?)(?=\s*(?:$|\}))",
         r"score \2 weight \1",
         "a condition scores 100 times its weight",
     ),

@@ -66,6 +66,16 @@ def test_applying_the_fixes_leaves_no_error(text: str) -> None:
             id="quotes",
         ),
         pytest.param(
+            "policy a { for pods score free(cpu) prefer high weight -5 }",
+            "weights are positive: write `prefer low` in a score, `not (…)` in a preference",
+            id="negative-weight",
+        ),
+        pytest.param(
+            "policy a { for pods reject when free(memory) < 512 }",
+            "write `512Mi` or `512Gi`",
+            id="bytes",
+        ),
+        pytest.param(
             "policy a { for pods nodeAffinity required a = b\nprefered c = d }",
             "write `nodeAffinity preferred`, each term is a statement of its own",
             id="strength",
