@@ -20,8 +20,6 @@ _CONDITIONS = (
     syntax_expr.ClusterTest,
     syntax_expr.Comparison,
 )
-_NO_VALUES = frozenset({"null", "nil", "none"})
-_NO_TAINT_KEYS = frozenset({*vocabulary.TAINT_EFFECTS, "Exists", "Equal", "all"})
 
 
 def report_comparison(env: constants.Environment, expr: syntax_expr.Comparison) -> bool:
@@ -129,7 +127,7 @@ def warn_of_absence(found: findings.Findings, requirement: syntax_expr.Requireme
     if requirement.operator not in operators:
         return
     value = requirement.values[0]
-    if value.quoted or value.text.lower() not in _NO_VALUES:
+    if value.quoted or value.text.lower() not in foreign_fields.NO_VALUES:
         return
     key = found.text(requirement.subject.span)
     meant = f"{key} {operators[requirement.operator]}"
@@ -147,7 +145,7 @@ def warn_of_absence(found: findings.Findings, requirement: syntax_expr.Requireme
 
 def warn_of_taint_key(found: findings.Findings, key: syntax_expr.Value) -> None:
     """Warn of `tolerate NoSchedule`, the key of a taint, unless it has quotes."""
-    if key.quoted or key.text not in _NO_TAINT_KEYS:
+    if key.quoted or key.text not in foreign_fields.NO_TAINT_KEYS:
         return
     is_effect = key.text in vocabulary.TAINT_EFFECTS
     effect = "NoSchedule" if key.text == "NoExecute" else key.text  # none grants NoExecute

@@ -28,6 +28,9 @@ _OURS: dict[vocabulary.Domain, dict[str, str]] = {
     "cluster": dict.fromkeys(("name", "metadata.name"), "clusterName"),
     "resource": {"metadata.name": "resourceName"},
 }
+NO_VALUES = frozenset({"null", "nil", "none"})
+NO_TAINT_KEYS = frozenset({*vocabulary.TAINT_EFFECTS, "Exists", "Equal", "all"})
+"""Words that are texts without quotes, and hardly ever meant as such."""
 _NAMESPACES = frozenset({"namespace", "metadata.namespace"})
 _OF_LABELS = re.compile(r"(?:metadata\.)?labels\.")
 _OF_ANNOTATIONS = re.compile(r"(?:metadata\.)?annotations\.")
@@ -102,5 +105,7 @@ def meaning_for_target(target: Literal["node", "cluster"], key: str) -> Meaning:
 
 
 def resembles_field(key: str) -> bool:
-    """Say whether a key without quotes means a field of some object."""
+    """Say whether a word without quotes reads like a field, an effect or no value."""
+    if key in NO_TAINT_KEYS or key.lower() in NO_VALUES:
+        return True
     return any(meaning(domain, key) is not None for domain in _OURS)
