@@ -189,12 +189,12 @@ def test_a_fix_joins_no_words(rule: str) -> None:
 
 def test_no_fix_of_the_mistakes_joins_words() -> None:
     """Nor do the fixes of the mistakes, without some of their characters and blanks."""
-    random = Random(18)
+    rng = Random(18)
     for mistake in mistakes.load_mistakes():
         text = mistake.written
         _assert_keeps_words(text)
-        start = random.randrange(len(text))
-        _assert_keeps_words(text[:start] + text[start + random.randint(1, 4) :])
+        start = rng.randrange(len(text))
+        _assert_keeps_words(text[:start] + text[start + rng.randint(1, 4) :])
         _assert_keeps_words(re.sub(r"(?<=\S) (?=[^\w\s])|(?<=[^\w\s]) (?=\S)", "", text))
 
 
