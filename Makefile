@@ -11,22 +11,28 @@ TROUBLES ?= 16
 PLAN ?= full
 INPUTS ?= 100000
 PROCESSES ?= 1000
+PARTS ?=
 # Of the tests: the same in every run, so that one fails because of a change; `default` shuffles.
 ORDER ?= 1
+# Processes that share the tests of `make quick`.
+WORKERS ?= auto
 
 BIN := .venv/bin
 READY := .venv/ready
 PIP_COMPILE := $(BIN)/pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras \
 	--no-header --no-emit-options --no-emit-index-url --no-emit-find-links --no-emit-trusted-host
 
-.PHONY: help demo test check format components conformance fresh fuzz fuzz-commands cluster \
-	cluster-down chaos soak \
-	bench plot update-locks clean
+CHECKS := check-format check-lint check-types check-imports check-spelling
+
+.PHONY: help demo quick test proof check $(CHECKS) format components conformance fresh \
+	fuzz fuzz-commands cluster cluster-down chaos soak bench plot update-locks clean
 
 help:
 	@echo "make demo          watch policies place pods on an embedded cluster"
-	@echo "make test          all checks and tests, against the real kube-apiserver too, in an order of"
-	@echo "                   tests by ORDER=$(ORDER) (a number; default: another every time)"
+	@echo "make quick         checks and the short tests, which need no Go, with WORKERS=$(WORKERS) processes"
+	@echo "make test          everything that guards a release, against the real components, in an"
+	@echo "                   order of tests by ORDER=$(ORDER) (a number; default: another every time)"
+	@echo "make proof         what takes hours, in PARTS='...' that go on where they were stopped"
 	@echo "make check         format, lint, types, import contracts, spelling"
 	@echo "make cluster       start a real local control plane with NODES=$(NODES) fake nodes"
 	@echo "make cluster-down  stop it"
@@ -52,14 +58,32 @@ help:
 demo: $(READY)
 	@$(BIN)/policysched demo
 
+quick: check
+	$(BIN)/pytest --quiet --numprocesses=$(WORKERS) --dist=worksteal --hypothesis-profile=quick \
+		--randomly-seed=$(ORDER) -m "not e2e and not slow"
+
 test: check components
 	$(BIN)/pytest --randomly-seed=$(ORDER)
 
+proof: components
+	@$(BIN)/python -m tests.proof $(if $(FRESH),--fresh) $(PARTS)
+
 check: $(READY)
+	@$(MAKE) --no-print-directory --jobs --output-sync=target $(CHECKS)
+
+check-format:
 	$(BIN)/ruff format --check .
+
+check-lint:
 	$(BIN)/ruff check .
+
+check-types:
 	$(BIN)/mypy
+
+check-imports:
 	$(BIN)/lint-imports
+
+check-spelling:
 	$(BIN)/codespell
 
 format: $(READY)

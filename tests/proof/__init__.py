@@ -1,0 +1,1 @@
+"""`make proof`: what takes too long for `make test`, in named parts."""

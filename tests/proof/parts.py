@@ -1,0 +1,42 @@
+"""The parts of `make proof`: each is a command of the Makefile with its numbers."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Final
+
+
+@dataclasses.dataclass(frozen=True)
+class Part:
+    """A part that runs alone, and in under two hours on two cores.
+
+    Attributes:
+        name: what `make proof PARTS=` and the table call it.
+        goals: the arguments of make.
+        purpose: what a pass says.
+    """
+
+    name: str
+    goals: tuple[str, ...]
+    purpose: str
+
+
+PARTS: Final = (
+    Part("tests", ("test",), "every test"),
+    Part("fresh", ("fresh", "SEEDS=20"), "tests that draw their cases, with 20 fresh seeds"),
+    Part("conformance", ("conformance", "CASES=20000"), "decisions equal to kube-scheduler's"),
+    Part(
+        "sequences",
+        ("conformance", "FAMILIES=sequences", "CASES=400"),
+        "placements one after the other equal to kube-scheduler's",
+    ),
+    Part(
+        "preemption",
+        ("conformance", "FAMILIES=preemption", "CASES=4000"),
+        "nominated nodes and victims equal to kube-scheduler's",
+    ),
+    Part("fuzz", ("fuzz", "ROUNDS=5"), "property tests with fresh examples"),
+    Part("commands", ("fuzz-commands",), "damaged input ends every command with one clear error"),
+    Part("chaos", ("chaos", "ROUNDS=20"), "no pod is lost or placed twice when things break"),
+    Part("soak", ("soak",), "memory does not grow"),
+)
