@@ -8,7 +8,7 @@ from typing import Any
 
 import hypothesis
 
-pytest_plugins = ["tests.realcluster.fixtures"]
+pytest_plugins = ["tests.cpu_time", "tests.realcluster.fixtures"]
 
 # Commands under test see no settings of the developer: no wishes about colours and widths, no
 # cluster, and no proxy between them and a server of a test.
@@ -45,5 +45,6 @@ _UNTIMED: dict[str, Any] = {
     "suppress_health_check": [hypothesis.HealthCheck.too_slow],
 }
 hypothesis.settings.register_profile("policysched", derandomize=True, **_UNTIMED)
+hypothesis.settings.register_profile("quick", derandomize=True, max_examples=10, **_UNTIMED)
 hypothesis.settings.register_profile("fuzz", print_blob=True, **_UNTIMED)
 hypothesis.settings.load_profile("policysched")

@@ -62,6 +62,7 @@ def test_a_checkout_finds_its_own_folders() -> None:
     assert [_resources.folder(name) for name in FOLDERS] == [ROOT / name for name in FOLDERS]
 
 
+@pytest.mark.slow
 def test_an_installed_wheel_finds_its_copies(wheel: pathlib.Path, tmp_path: pathlib.Path) -> None:
     """Installed from a wheel, the grammar comes from site-packages and the command starts."""
     installation = _install(wheel, tmp_path / "venv")
@@ -71,6 +72,7 @@ def test_an_installed_wheel_finds_its_copies(wheel: pathlib.Path, tmp_path: path
     assert installation.run("policysched", "--version").startswith("policysched ")
 
 
+@pytest.mark.slow
 def test_a_wheel_brings_the_plugin_of_kubectl(wheel: pathlib.Path, tmp_path: pathlib.Path) -> None:
     """kubectl finds plugins by the names of files on the PATH, and those that complete them."""
     installation = _install(wheel, tmp_path / "venv")
@@ -79,6 +81,7 @@ def test_a_wheel_brings_the_plugin_of_kubectl(wheel: pathlib.Path, tmp_path: pat
     assert (installation.folder / "bin" / "kubectl_complete-policysched").exists()
 
 
+@pytest.mark.slow
 def test_an_editable_install_finds_the_checkout(tmp_path: pathlib.Path) -> None:
     """Installed in editable mode, edits of the checkout's grammar act without another install."""
     editable = _build("build_editable", tmp_path)

@@ -81,6 +81,7 @@ def _trees() -> list[tuple[str, ast.AST]]:
     ]
 
 
+@pytest.mark.slow
 def test_nothing_is_drawn_without_a_seed() -> None:
     """A test that draws its cases has `seeds.drawn`, or a `random.Random` with a seed."""
     assert {(path, name) for path, tree in _trees() for name in _chances(tree)} == CHANCE.keys()

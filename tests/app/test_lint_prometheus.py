@@ -13,6 +13,7 @@ from policysched import errors
 from policysched.app import lint_prometheus
 from policysched.lang import checker, source
 from policysched.lint import linter, settings
+from tests import examples
 from tests.promapi import fake_prometheus as fake
 from tests.promapi import hostile
 
@@ -155,7 +156,9 @@ def test_what_a_server_does_not_offer_is_not_known() -> None:
 _ANSWERS = st.lists(hostile.bodies, min_size=1, max_size=8)
 
 
-@bounds(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@bounds(
+    max_examples=examples.scale(60), deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
 @given(_ANSWERS)
 def test_no_answer_breaks_lint(bodies: list[bytes]) -> None:
     """Whatever the endpoints answer, lint goes on, or says that the server cannot be asked."""

@@ -110,6 +110,7 @@ def _files(folder: pathlib.Path, url: str) -> list[str]:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["text", "json"])
 def test_servers_that_repeat_what_they_were_sent(
     form: str, echo: Echo, tmp_path: pathlib.Path

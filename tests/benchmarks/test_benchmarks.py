@@ -47,6 +47,7 @@ def test_samples_are_told_apart_by_purpose_and_library(tmp_path: pathlib.Path) -
     assert shares["plugins/node_name.py:NodeName.filter"] == ("30.0%", "30000")
 
 
+@pytest.mark.slow
 def test_explain_is_timed() -> None:
     """Both pods are explained on a dump that is made for it; no limit is set here."""
     words = ["explain", "--nodes", "30", "--pods", "2", "--repeat", "1"]
@@ -123,6 +124,7 @@ def test_no_room_for_the_output() -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_reload_misses_no_pod() -> None:
     """Both policies of a hundred rules are loaded while pods come, and all pods are placed."""
     words = ["reloads", "--nodes", "20", "--placed", "50", "--pending", "5", "--rounds", "1"]

@@ -110,6 +110,7 @@ def test_hooks_have_what_pre_commit_asks_for() -> None:
         assert hook.keys() <= known | {"pass_filenames", "args"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name, bad, exit_code",
     [
@@ -196,6 +197,7 @@ def _default(written: str) -> str:
     return str(ACTION["inputs"][found[1]]["default"]) if found else ""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name, bad, told",
     [
@@ -244,6 +246,7 @@ def _pull_request(project: pathlib.Path, policy: str, **environment: str) -> tup
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "policy, comment, exit_code, said",
     [
@@ -296,6 +299,7 @@ def test_snippets_use_what_there_is() -> None:
     assert rows == list(ACTION["inputs"])
 
 
+@pytest.mark.slow
 def test_the_script_for_gitlab_runs(project: pathlib.Path) -> None:
     """Its commands work as they stand there."""
     (project / "policies" / "tests").mkdir()

@@ -22,6 +22,7 @@ def _answers(command: str, *options: str, family: str) -> list[Any]:
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", cases.FAMILIES)
 def test_explain_says_what_kube_scheduler_says(family: str) -> None:
     """Every pending pod gets kube-scheduler's verdict on every node, its scores and its message."""
@@ -31,6 +32,7 @@ def test_explain_says_what_kube_scheduler_says(family: str) -> None:
         assert not list(compare.differences({"verdict": reports}, recorded)), case["name"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", cases.FAMILIES)
 def test_simulate_places_as_kube_scheduler_does(family: str, tmp_path: pathlib.Path) -> None:
     """The pending pods go to kube-scheduler's nodes, in its order, out of the same best ones."""

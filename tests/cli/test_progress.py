@@ -183,6 +183,7 @@ def test_a_command_that_draws_more_than_a_terminal_holds_ends() -> None:
     assert terminal.said == "x" * 200_000
 
 
+@pytest.mark.slow
 def test_an_interrupt_leaves_nothing_behind(start: Callable[..., Terminal]) -> None:
     """Ctrl-C ends the command with its usual exit code, and the bar is erased."""
     terminal = start("simulate", "--cluster", "-")

@@ -16,7 +16,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from policysched import clock as clocks
 from policysched.cluster import cache as caches
 from policysched.cluster import objects, pod_counts, pod_shape, selectors
-from tests import builders
+from tests import builders, examples
 
 NODES = st.sampled_from([f"n{i}" for i in range(5)])
 PODS = st.sampled_from([f"p{i}" for i in range(8)])
@@ -320,7 +320,9 @@ class CacheMachine(RuleBasedStateMachine):
 
 
 TestCacheMachine = CacheMachine.TestCase
-TestCacheMachine.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)
+TestCacheMachine.settings = settings(
+    max_examples=examples.scale(60), stateful_step_count=30, deadline=None
+)
 
 
 class TestAssumedPods:

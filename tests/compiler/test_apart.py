@@ -10,6 +10,7 @@ import numpy as np
 
 from policysched.cluster import pod_shape, snapshot, what_if
 from policysched.framework import cycle_state, interface, profile, runtime, status
+from tests import examples
 from tests.compiler import desk
 
 RULES = (
@@ -40,7 +41,7 @@ class RejectsTheRest:
         return status.NodeStatuses.where(everywhere, status.unschedulable(self.name, "passed"))
 
 
-@hypothesis.settings(max_examples=80)
+@hypothesis.settings(max_examples=examples.scale(80))
 @hypothesis.given(data=st.data())
 def test_many_nodes_are_judged_as_each_alone(data: st.DataObject) -> None:
     """Each answer is what the rules say when only the pods of that node have changed."""

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from policysched.cluster import metric_table
-from tests import builders
+from tests import builders, examples
 from tests.compiler import desk
 
 NAMES = ("n1", "n2", "n3", "n4")
@@ -63,7 +63,9 @@ hostile_samples = st.dictionaries(
 
 
 @pytest.mark.parametrize("way", WAYS)
-@hypothesis.settings(max_examples=40, suppress_health_check=[hypothesis.HealthCheck.too_slow])
+@hypothesis.settings(
+    max_examples=examples.scale(40), suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
 @hypothesis.given(
     st.lists(st.tuples(st.sampled_from(KEYS), hostile_samples), min_size=1, max_size=8)
 )

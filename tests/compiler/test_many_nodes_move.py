@@ -9,7 +9,7 @@ import hypothesis.strategies as st
 import numpy as np
 
 from policysched.framework import runtime, standings
-from tests import builders
+from tests import builders, examples
 from tests.compiler import desk
 
 _RACKS = 3
@@ -112,7 +112,9 @@ def _happen(world: _World, kept: runtime.Framework, number: int, event: _Event) 
             pass
 
 
-@hypothesis.settings(suppress_health_check=[hypothesis.HealthCheck.too_slow], max_examples=60)
+@hypothesis.settings(
+    suppress_health_check=[hypothesis.HealthCheck.too_slow], max_examples=examples.scale(60)
+)
 @hypothesis.given(
     st.lists(st.sampled_from(("", "1", "2", "3")), min_size=1, max_size=5),
     st.lists(_events, max_size=25),

@@ -16,11 +16,12 @@ from policysched.cluster import metric_table, objects, pod_shape, snapshot
 from policysched.compiler import compiler
 from policysched.framework import cycle_state, explanation, profile, runtime
 from policysched.lang import checked
+from tests import examples
 from tests.compiler import strategies
 from tests.reference import policy_filters, policy_pods, policy_scores, policy_world
 
 THOROUGH = hypothesis.settings(
-    max_examples=150, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+    max_examples=examples.scale(150), suppress_health_check=[hypothesis.HealthCheck.too_slow]
 )
 
 

@@ -12,6 +12,8 @@ from tests import seeds
 from tests.conformance import oracle_process, product, run
 from tests.conformance.generate import families
 
+pytestmark = pytest.mark.e2e
+
 CASES = int(os.environ.get("CONFORMANCE_CASES", "3000"))
 SEQUENCES = 20
 

@@ -12,6 +12,8 @@ import pytest
 
 from tests.conformance import cases, oracle_process
 
+pytestmark = pytest.mark.e2e
+
 _EVERY = 3
 """Which of the recorded cases are asked."""
 

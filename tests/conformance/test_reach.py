@@ -19,6 +19,7 @@ _CLUSTERS = 3000
 """As many as `make test` compares, of the seed above so that the answer is always the same."""
 
 
+@pytest.mark.e2e
 def test_every_documented_reason_is_reached() -> None:
     """Some cluster gets each listed plugin, code and reason; none gets one that is not listed."""
     listed = set(_ROW.findall(_PAGE.read_text("utf-8")))

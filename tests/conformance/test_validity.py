@@ -11,6 +11,8 @@ import pytest
 from tests.conformance import oracle_process
 from tests.conformance.generate import families
 
+pytestmark = pytest.mark.e2e
+
 _STRICT = [f for f in (*families.FAMILIES.values(), families.SEQUENCES) if not f.is_lenient]
 _SEED = 1
 _CLUSTERS = 25

@@ -42,12 +42,14 @@ def test_every_expression_is_promql(expression: str) -> None:
         assert 'job="policysched"' in str(found[0])
 
 
+@pytest.mark.e2e
 def test_prometheus_takes_the_alerts(tmp_path: pathlib.Path) -> None:
     """Also the linter of promtool has nothing to say."""
     said = _promtool("check", "rules", "--lint=all", "--lint-fatal", "alerts.yaml", folder=tmp_path)
     assert f"{len(queries.alerts())} rules found" in said
 
 
+@pytest.mark.e2e
 def test_alerts_fire_when_they_should(tmp_path: pathlib.Path) -> None:
     """Prometheus' own engine evaluates them over series of a day that went well, and of others."""
     shutil.copy(CASES, tmp_path)

@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from policysched import quantity
+from tests import examples
 from tests.cli import clusters
 from tests.explaining import desk
 
@@ -108,7 +109,9 @@ def _port(pod: desk.Object, wanted: bool) -> None:
         pod["spec"]["containers"][0]["ports"] = [{"hostPort": 80, "containerPort": 80}]
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(
+    max_examples=examples.scale(40), deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
 @given(world=worlds())
 def test_each_edit_lets_the_pod_fit_where_it_is_said(world: Any) -> None:
     """Made by hand, on a cluster of its own, it does; and one step less does not."""
@@ -138,7 +141,9 @@ def test_each_edit_lets_the_pod_fit_where_it_is_said(world: Any) -> None:
         _one_step_less(items, policy, metrics, edit)
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(
+    max_examples=examples.scale(40), deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
 @given(world=worlds())
 def test_each_pod_that_has_the_port_is_offered(world: Any) -> None:
     """Every pod without which the pod fits, if both want the same port."""
@@ -156,7 +161,9 @@ def test_each_pod_that_has_the_port_is_offered(world: Any) -> None:
         assert report["feasible"] or not (gained and is_missed)
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(
+    max_examples=examples.scale(40), deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
 @given(world=worlds())
 def test_each_taint_and_label_in_the_way_is_offered(world: Any) -> None:
     """Every taint, and the label `disk`, without which a node takes the pod."""

@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, given, settings
 
 from policysched import quantity
 from policysched.framework import node_evidence
+from tests import examples
 from tests.cli import clusters
 from tests.explaining import desk, test_edit_claims
 
@@ -219,7 +220,9 @@ def test_the_numbers_and_names_behind_a_rejection(
     assert {each["rule"] or each["plugin"]: each.get("evidence") for each in told} == evidence
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(
+    max_examples=examples.scale(25), deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
 @given(world=test_edit_claims.worlds())
 def test_no_rejection_goes_without(world: Any) -> None:
     """On random clusters there is evidence behind every reason; amounts add up."""

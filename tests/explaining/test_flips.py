@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from policysched.explaining import flips
 from policysched.framework import score_table
+from tests import examples
 from tests.cli import clusters
 from tests.explaining import desk
 
@@ -61,7 +62,9 @@ VALUES = st.tuples(
 )
 
 
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(
+    max_examples=examples.scale(20), deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
 @given(values=VALUES)
 def test_each_change_flips_the_winner_and_one_step_less_does_not(values: Any) -> None:
     """None of the best nodes stays among the best; before that, one of them does."""

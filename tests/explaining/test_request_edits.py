@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from policysched import quantity
 from policysched.explaining import amount_search
+from tests import examples
 from tests.cli import clusters
 from tests.explaining import desk
 
@@ -77,7 +78,9 @@ def _request(pod: desk.Object, resource: str, amount: int) -> None:
     requests[resource] = f"{amount}{RESOURCES[resource]}"
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(
+    max_examples=examples.scale(80), deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
 @given(world=worlds())
 def test_a_request_that_fits_is_offered(world: Any) -> None:
     """If a whole number as the request of one resource fits, an edit of that request is offered."""

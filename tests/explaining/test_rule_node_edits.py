@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests import examples
 from tests.cli import clusters
 from tests.explaining import desk
 
@@ -163,7 +164,9 @@ RULES = [
 ]
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(
+    max_examples=examples.scale(40), deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
 @given(
     ranks=st.lists(st.sampled_from([None, "x", "3", "0", "2", "7", "40"]), min_size=1, max_size=3),
     rule=st.sampled_from(RULES),

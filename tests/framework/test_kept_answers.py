@@ -8,6 +8,7 @@ import hypothesis
 import hypothesis.strategies as st
 import pytest
 
+from tests import examples
 from tests.framework import busy_cluster, busy_objects
 
 _EVENTS = tuple(busy_cluster.BusyCluster(0, busy_objects.COMMON, random.Random(0)).events)
@@ -20,7 +21,7 @@ _sequences = st.lists(st.tuples(st.sampled_from(_EVENTS), _generators), min_size
 )
 @hypothesis.settings(
     suppress_health_check=[hypothesis.HealthCheck.too_slow, hypothesis.HealthCheck.data_too_large],
-    max_examples=25,
+    max_examples=examples.scale(25),
 )
 @hypothesis.given(
     node_count=st.sampled_from((0, 3, 10, 60, 150)), first=_generators, events=_sequences

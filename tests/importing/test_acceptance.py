@@ -13,6 +13,7 @@ from hypothesis import strategies
 from policysched import errors
 from policysched.cli import main
 from policysched.importing import importer
+from tests import examples
 from tests.importing import deciding
 
 _PODS = """apiVersion: v1
@@ -314,7 +315,7 @@ def _converted(text: str) -> importer.Imported | errors.InputError:
         return error
 
 
-@hypothesis.settings(max_examples=60, deadline=None)
+@hypothesis.settings(max_examples=examples.scale(60), deadline=None)
 @hypothesis.given(strategies.lists(strategies.one_of(_pods, _legacy), min_size=1, max_size=3))
 @hypothesis.example(
     [{"kind": "Policy", "apiVersion": "v1", "predicates": [{"name": "\u202e\x9b"}]}]

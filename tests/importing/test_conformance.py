@@ -13,6 +13,8 @@ from tests.conformance import compare, oracle_process
 from tests.conformance.generate import families
 from tests.importing import deciding
 
+pytestmark = pytest.mark.e2e
+
 CASES = 5
 RATIO = {
     "type": "RequestedToCapacityRatio",

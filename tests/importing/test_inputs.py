@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from policysched import errors
+from tests import examples
 from tests.importing import deciding
 
 CONFIG = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
@@ -133,8 +134,9 @@ WORDS = st.sampled_from(
 )
 
 
+@pytest.mark.slow
 @given(key=WORDS, other=WORDS, value=WORDS)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples.scale(150), deadline=None)
 def test_no_word_is_taken_for_another_thing(key: str, other: str, value: str) -> None:
     """Labels, values, taints, topology keys and arguments may be words of the language."""
     selector = {"matchLabels": {key: value}}
@@ -275,7 +277,7 @@ HEADS = st.sampled_from(
         max_size=4,
     ),
 )
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples.scale(400), deadline=None)
 def test_whatever_stands_in_an_object_is_imported_told_or_refused(
     head: dict[str, Any], rest: dict[str, Any]
 ) -> None:

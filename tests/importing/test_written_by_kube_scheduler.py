@@ -5,6 +5,7 @@ from __future__ import annotations
 import pathlib
 import subprocess
 
+import pytest
 import yaml
 
 from policysched.app import config_reading
@@ -12,6 +13,8 @@ from tests.conformance.generate import families
 from tests.importing import deciding
 from tests.realcluster import components
 from tests.realcluster import control_plane as planes
+
+pytestmark = pytest.mark.e2e
 
 _LIMIT_SECONDS = 60
 

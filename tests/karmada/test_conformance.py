@@ -12,6 +12,8 @@ import pytest
 from tests import seeds
 from tests.karmada import cases, oracle_process, product
 
+pytestmark = pytest.mark.e2e
+
 CASES = int(os.environ.get("KARMADA_CASES", "250"))
 """Control planes; each has 8 bindings."""
 

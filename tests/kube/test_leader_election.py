@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from policysched import clock as clocks
 from policysched.kube import errors, fence, leader_election, lease
 from policysched.sim import virtual_time
-from tests import builders
+from tests import builders, examples
 from tests.kube import leases
 from tests.kube.asynchronous import asynchronous
 
@@ -423,7 +423,7 @@ class BadWorld:
         st.builds(Happening, st.floats(0.1, 6.0), st.integers(0, 2), HARMS), max_size=8
     ),
 )
-@hypothesis.settings(max_examples=40)
+@hypothesis.settings(max_examples=examples.scale(40))
 def test_no_two_lead_whatever_happens(offsets: list[float], happenings: list[Happening]) -> None:
     """All writes of a leader have ended before another one begins its first; and somebody leads."""
 

@@ -28,6 +28,7 @@ def _seeds() -> list[str]:
     return [text[:_MAX_SEED] for text in texts]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("batch", range(BATCHES))
 def test_no_mutated_text_raises(batch: int) -> None:
     """Whatever is in a text, the answer is a program or diagnostics that can be shown."""
@@ -43,6 +44,7 @@ def test_no_mutated_text_raises(batch: int) -> None:
             assert finding.code in rendering.render(finding, result.texts)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("batch", range(2))
 def test_what_can_be_formatted_is_formatted_soundly(batch: int) -> None:
     """A text without syntax errors has a proven canonical form, mutated or not."""

@@ -12,6 +12,7 @@ GRAMMAR = _resources.text("grammar", lark_frontend.GRAMMAR_FILE)
 POLICIES = sorted(_resources.folder("policies").glob("*.policy"))
 
 
+@pytest.mark.slow
 def test_the_shipped_table_is_that_of_the_grammar() -> None:
     """A stale table would be rebuilt at every start; `python -m policysched.lang.lark_frontend`."""
     shipped = json.loads(_resources.text("grammar", lark_frontend.TABLES_FILE))

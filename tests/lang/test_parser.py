@@ -154,6 +154,7 @@ def test_a_text_full_of_errors_ends_soon() -> None:
     assert len(result.diagnostics) == limits.MAX_DIAGNOSTICS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("texts", [1, 4])
 def test_the_number_of_words_is_limited(texts: int) -> None:
     """Over all texts together, before memory is spent on them: a MiB may have a million."""

@@ -128,6 +128,7 @@ def _sources(files: dict[str, str]) -> list[source.SourceText]:
     return [source.SourceText(name, text) for name, text in files.items()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FILES)
 def test_check_takes_every_proposal_in_a_program_with_everything(name: str) -> None:
     """At each word, with what belongs to the proposal; the statement may then be incomplete."""
@@ -139,6 +140,7 @@ def test_check_takes_every_proposal_in_a_program_with_everything(name: str) -> N
     ] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", sorted(path.name for path in _resources.folder("policies").glob("*.policy"))
 )

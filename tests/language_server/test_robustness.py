@@ -15,6 +15,7 @@ MUTATIONS = 200
 BATCHES = 4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("batch", range(BATCHES))
 def test_every_request_about_mutated_texts_is_answered(batch: int, tmp_path: pathlib.Path) -> None:
     """All there is to ask, at any place, of a file and of a manifest; answers can be sent."""

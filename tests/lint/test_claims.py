@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from policysched.cluster import objects
 from policysched.lang import checked, checked_expr, checked_selector, source
 from policysched.lint import linter, settings, taint_patterns
+from tests import examples
 from tests.lint import cases
 from tests.reference import policy_selectors, selector_sets
 
@@ -90,7 +91,7 @@ def program_of(text: str) -> checked.CheckedProgram:
     return program
 
 
-@bounds(deadline=None, max_examples=50)
+@bounds(deadline=None, max_examples=examples.scale(50))
 @given(
     st.lists(
         st.tuples(st.sampled_from(SCOPES), st.lists(RULES, min_size=1, max_size=3)),
@@ -117,7 +118,7 @@ def test_no_node_passes_what_ps213_reports(drawn: list[tuple[str, list[str]]]) -
         assert not [node for node in NODES if all(passes(rule, node) for rule in rules)], text
 
 
-@bounds(deadline=None, max_examples=50)
+@bounds(deadline=None, max_examples=examples.scale(50))
 @given(
     st.lists(SELECTORS.map(lambda text: f"nodeAffinity required {text}"), min_size=1, max_size=3)
 )
@@ -130,7 +131,7 @@ def test_ps213_misses_no_single_policy(rules: list[str]) -> None:
     assert bool(found(text, "PS213")) is leaves_none
 
 
-@bounds(deadline=None, max_examples=50)
+@bounds(deadline=None, max_examples=examples.scale(50))
 @given(st.lists(RULES, min_size=1, max_size=2), SELECTORS)
 def test_ps313_reports_preferences_without_effect(rules: list[str], preferred: str) -> None:
     """Of nodes that the rules leave, all match what is preferred, or none."""
@@ -145,7 +146,7 @@ def test_ps313_reports_preferences_without_effect(rules: list[str], preferred: s
         assert len(answers) <= 1, text
 
 
-@bounds(deadline=None, max_examples=50)
+@bounds(deadline=None, max_examples=examples.scale(50))
 @given(
     SELECTORS.map(lambda text: f"nodeAffinity required {text}"),
     SELECTORS.map(lambda text: f"nodeAffinity required {text}"),
@@ -193,7 +194,7 @@ WINDOWS = st.tuples(
 ).map(lambda parts: f"{parts[0]}{parts[1]}-{parts[2]}")
 
 
-@bounds(deadline=None, max_examples=40)
+@bounds(deadline=None, max_examples=examples.scale(40))
 @given(st.lists(WINDOWS, min_size=1, max_size=4))
 def test_ps805_says_always_exactly_if_it_is(windows: list[str]) -> None:
     """A `during` is said to hold at any time exactly if it does at every half hour of a week."""
@@ -258,7 +259,7 @@ TERMS = st.tuples(
 )
 
 
-@bounds(deadline=None, max_examples=60)
+@bounds(deadline=None, max_examples=examples.scale(60))
 @given(TERMS, TERMS, st.sampled_from(SCOPES))
 def test_ps212_reports_affinities_that_no_domain_meets(
     near: tuple[str, str], away: tuple[str, str], scope: str

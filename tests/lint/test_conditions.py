@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from policysched.lang import checked, checked_expr, checker, source
 from policysched.lint import conditions, fixing, ranges, settings
+from tests import examples
 from tests.lint import cases
 from tests.reference import condition_values as reference
 
@@ -81,7 +82,7 @@ def world(*exprs: checked_expr.TypedExpr) -> Iterator[reference.Values]:
             yield reference.Values(numbers, node, pod)
 
 
-@bounds(deadline=None, max_examples=50)
+@bounds(deadline=None, max_examples=examples.scale(50))
 @given(texts())
 def test_always_is_exact(text: str) -> None:
     """A condition is said to be always true, or never, exactly if it is so for all values."""
@@ -90,7 +91,7 @@ def test_always_is_exact(text: str) -> None:
     assert conditions.always(expr, metrics) is (answers.pop() if len(answers) == 1 else None)
 
 
-@bounds(deadline=None, max_examples=50)
+@bounds(deadline=None, max_examples=examples.scale(50))
 @given(texts(), texts())
 def test_implies_is_exact(first: str, second: str) -> None:
     """It says so exactly if the second holds wherever the first does."""
@@ -104,7 +105,7 @@ def test_implies_is_exact(first: str, second: str) -> None:
     assert conditions.implies([one], other, metrics) is holds
 
 
-@bounds(deadline=None, max_examples=50)
+@bounds(deadline=None, max_examples=examples.scale(50))
 @given(st.lists(st.sampled_from(ATOMS), min_size=2, max_size=4), st.sampled_from(["and", "or"]))
 def test_leaving_out_what_says_nothing_changes_nothing(atoms: list[str], word: str) -> None:
     """The fix of PS311 keeps what a condition answers for all values."""
@@ -136,7 +137,7 @@ NUMBERS = st.recursive(
 )
 
 
-@bounds(deadline=None, max_examples=50)
+@bounds(deadline=None, max_examples=examples.scale(50))
 @given(
     NUMBERS,
     st.lists(

@@ -12,6 +12,7 @@ from hypothesis import strategies
 from policysched.app import cluster_file, offline, policies
 from policysched.lang import source
 from policysched.planning import changes, metric_keys, planning, report, sides, world
+from tests import examples
 from tests.cli import clusters
 
 _NOW = datetime.datetime(2026, 3, 2, 10, tzinfo=datetime.UTC)
@@ -88,7 +89,7 @@ def _plan(
 
 _PHASES = (hypothesis.Phase.explicit, hypothesis.Phase.reuse, hypothesis.Phase.generate)
 """Plans take too long for shrinking to be worth it: the clusters are small already."""
-_generated = hypothesis.settings(max_examples=20, deadline=None, phases=_PHASES)
+_generated = hypothesis.settings(max_examples=examples.scale(20), deadline=None, phases=_PHASES)
 
 
 @_generated

@@ -14,6 +14,7 @@ from policysched.cluster import disruption_budgets, objects, pod_counts, pod_sha
 from policysched.framework import handles, profile, runtime
 from policysched.plugins import default_preemption, names, registry
 from policysched.plugins.kernels import victims
+from tests import examples
 from tests.plugins import strategies, worlds
 from tests.reference import preemption as reference
 from tests.reference.single_node import Answer
@@ -124,7 +125,7 @@ def _wire(budget: reference.Budget, name: str) -> disruption_budgets.PodDisrupti
 
 
 @pytest.mark.parametrize("focus", strategies.Focus)
-@hypothesis.settings(max_examples=25)
+@hypothesis.settings(max_examples=examples.scale(25))
 @hypothesis.given(data=st.data())
 def test_filters_and_victims_equal_the_reference(
     focus: strategies.Focus, data: st.DataObject

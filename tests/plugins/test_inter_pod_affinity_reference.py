@@ -7,7 +7,7 @@ import hypothesis.strategies as st
 
 from policysched.cluster import pod_shape
 from policysched.plugins import inter_pod_affinity
-from tests import builders
+from tests import builders, examples
 from tests.plugins import asking, strategies, worlds
 from tests.reference import inter_pod_affinity as reference
 
@@ -34,7 +34,7 @@ def check_filter(
         assert asking.answers(alone) == [answer]
 
 
-@hypothesis.settings(max_examples=120)
+@hypothesis.settings(max_examples=examples.scale(120))
 @hypothesis.given(st.data())
 def test_inter_pod_affinity_equals_the_reference(data: st.DataObject) -> None:
     """Filter and final scores are what walking all pods gives, with the same plugin throughout."""

@@ -19,7 +19,7 @@ from policysched.plugins import (
     taint_toleration,
 )
 from policysched.plugins.kernels import domain_verdicts, domains
-from tests import builders
+from tests import builders, examples
 from tests.plugins import strategies, worlds
 
 Told = tuple[Any, ...]
@@ -73,7 +73,7 @@ def place_or_change(
 
 @pytest.mark.parametrize("coarse", [0, 2, 16], ids=["all-coarse", "some-coarse", "as-it-is"])
 @pytest.mark.parametrize("focus", [strategies.Focus.AFFINITY, strategies.Focus.SPREAD])
-@hypothesis.settings(max_examples=30)
+@hypothesis.settings(max_examples=examples.scale(30))
 @hypothesis.given(data=st.data())
 def test_what_filter_keeps_is_what_it_says_anew(
     coarse: int, focus: strategies.Focus, data: st.DataObject

@@ -7,7 +7,7 @@ import hypothesis.strategies as st
 
 from policysched.cluster import objects, pod_shape
 from policysched.plugins import pod_topology_spread, spread_constraints
-from tests import builders
+from tests import builders, examples
 from tests.plugins import asking, strategies, worlds
 from tests.reference import pod_topology_spread as reference
 
@@ -44,7 +44,7 @@ def check_filter(
         assert asking.answers(alone) == [answer]
 
 
-@hypothesis.settings(max_examples=120)
+@hypothesis.settings(max_examples=examples.scale(120))
 @hypothesis.given(st.data())
 def test_pod_topology_spread_equals_the_reference(data: st.DataObject) -> None:
     """Filter and final scores are what counting node by node gives, with the same plugin."""

@@ -14,7 +14,7 @@ import pytest
 from policysched.app import policies
 from policysched.cluster import objects, pod_shape, snapshot
 from policysched.framework import handles, kept_totals, runtime, shape_answers, standings
-from tests import builders
+from tests import builders, examples
 from tests.plugins import strategies, worlds
 
 _NAME = "policysched"
@@ -79,7 +79,7 @@ def _told(framework: runtime.Framework, pod: pod_shape.PodInfo, snap: snapshot.S
 
 
 @pytest.mark.parametrize("few_rows", [0, shape_answers.FEW_ROWS], ids=["arrays", "numbers"])
-@hypothesis.settings(max_examples=30)
+@hypothesis.settings(max_examples=examples.scale(30))
 @hypothesis.given(data=st.data())
 def test_shared_answers_equal_fresh_ones(few_rows: int, data: st.DataObject) -> None:
     """Whatever comes, goes or changes between pods of several shapes that share requests or not."""

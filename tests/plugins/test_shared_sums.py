@@ -13,7 +13,7 @@ from policysched.cluster import owner_selectors, pod_shape, shape_projection, sn
 from policysched.framework import profile, runtime
 from policysched.plugins import inter_pod_affinity, pod_topology_spread
 from policysched.plugins.kernels import domains
-from tests import builders
+from tests import builders, examples
 from tests.plugins import strategies, worlds
 
 _PROJECTION = shape_projection.Projection()
@@ -51,7 +51,7 @@ def _twin(data: st.DataObject, of: pod_shape.PodInfo, number: int) -> builders.P
 
 
 @pytest.mark.parametrize("focus", [strategies.Focus.AFFINITY, strategies.Focus.SPREAD])
-@hypothesis.settings(max_examples=40)
+@hypothesis.settings(max_examples=examples.scale(40))
 @hypothesis.given(data=st.data())
 def test_shapes_that_differ_in_labels_are_told_what_new_plugins_say(
     focus: strategies.Focus, data: st.DataObject

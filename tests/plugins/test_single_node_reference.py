@@ -20,6 +20,7 @@ from policysched.plugins import (
     node_unschedulable,
     taint_toleration,
 )
+from tests import examples
 from tests.plugins import asking, strategies, worlds
 from tests.reference import cluster, single_node
 
@@ -134,7 +135,7 @@ def _check(
     return Check(asking.Kept(plugin, asking.state_for(pod)), point, expected)
 
 
-@hypothesis.settings(max_examples=80)
+@hypothesis.settings(max_examples=examples.scale(80))
 @hypothesis.given(st.data())
 def test_kept_answers_equal_the_reference_after_every_change(data: st.DataObject) -> None:
     """What a plugin said before, patched where its `reads` says so, is what it should say now."""

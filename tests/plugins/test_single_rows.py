@@ -13,7 +13,7 @@ from policysched.cluster import snapshot
 from policysched.framework import cycle_state
 from policysched.plugins import node_resources_balanced_allocation, node_resources_fit
 from policysched.plugins.kernels import allocation
-from tests import builders
+from tests import builders, examples
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -60,7 +60,7 @@ def worlds(
     ],
     ids=["least", "most", "ratio", "weighted"],
 )
-@settings(max_examples=30)
+@settings(max_examples=examples.scale(30))
 @given(world=worlds(_ANY))
 def test_room_in_one_node(
     plugin: node_resources_fit.NodeResourcesFit,
@@ -82,7 +82,7 @@ def test_room_in_one_node(
     [("cpu", "memory"), ("cpu", "memory", "example.com/gpu")],
     ids=["two resources", "three"],
 )
-@settings(max_examples=30)
+@settings(max_examples=examples.scale(30))
 @given(world=worlds(_USUAL))
 def test_balance_of_one_node(
     resources: Sequence[str], world: tuple[builders.Cluster, builders.PodBuilder]

@@ -11,7 +11,7 @@ import hypothesis.strategies as st
 
 from policysched.cluster import objects, pod_shape, storage_objects, volume_sources, what_if
 from policysched.plugins import node_volume_limits, volume_restrictions, volume_zone
-from tests import builders, storage_builders
+from tests import builders, examples, storage_builders
 from tests.plugins import asking, worlds
 from tests.reference import volumes as reference
 from tests.reference.cluster import Cluster
@@ -262,7 +262,7 @@ def answers(plugin: Any, pod: pod_shape.PodInfo, world: World) -> list[Answer]:
     return asking.alive(snap, asking.answers(plugin.filter(state, pod, snap.all_rows())))
 
 
-@hypothesis.settings(max_examples=150)
+@hypothesis.settings(max_examples=examples.scale(150))
 @hypothesis.given(st.data())
 def test_volume_plugins_equal_the_reference_after_every_change(data: st.DataObject) -> None:
     """What is counted stays right whatever comes, changes and goes."""
@@ -287,7 +287,7 @@ def test_volume_plugins_equal_the_reference_after_every_change(data: st.DataObje
         hypothesis.note(data.draw(changes(world)))
 
 
-@hypothesis.settings(max_examples=100)
+@hypothesis.settings(max_examples=examples.scale(100))
 @hypothesis.given(st.data())
 def test_what_if_pods_went(data: st.DataObject) -> None:
     """Every node is judged as if its own pods went and no others, and all is as before then."""

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from policysched.policytests import running, updating
+from tests import examples
 from tests.policytests import files
 
 DOCUMENT = {
@@ -73,7 +74,7 @@ def _changed(path: Path, value: Any) -> Any:
     return document
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples.scale(80), deadline=None)
 @given(
     path=st.sampled_from(PATHS),
     value=st.sampled_from(VALUES),

@@ -61,6 +61,7 @@ def _run(path: str, promtool: str | None) -> running.Run:
     return running.run([path], prometheus_bin=promtool)
 
 
+@pytest.mark.e2e
 def test_series_are_evaluated_by_prometheus(tmp_path: pathlib.Path, promtool: str) -> None:
     """Rates, a target that went away, nodes without series; values of `metrics` stand over them."""
     path = files.write(tmp_path, EXPECT, HEAD, POLICY)
@@ -69,6 +70,7 @@ def test_series_are_evaluated_by_prometheus(tmp_path: pathlib.Path, promtool: st
     assert [result.mismatches for result in done.results] == [(), (), ()]
 
 
+@pytest.mark.e2e
 @pytest.mark.parametrize(
     "more, node",
     [
@@ -89,6 +91,7 @@ def test_the_file_says_when(tmp_path: pathlib.Path, promtool: str, more: str, no
     assert [result.mismatches for result in done.results] == [()]
 
 
+@pytest.mark.e2e
 def test_a_wrong_expectation_fails(tmp_path: pathlib.Path, promtool: str) -> None:
     """What the series make of a node is compared like any value."""
     tests = "- {name: it, pod: web, expect: {rules: {quiet: {n2: {raw: 60%}}}}}\n"
@@ -97,6 +100,7 @@ def test_a_wrong_expectation_fails(tmp_path: pathlib.Path, promtool: str) -> Non
     assert (result.status, mismatch.expected, mismatch.actual) == ("fail", "60%", "0.5")
 
 
+@pytest.mark.e2e
 def test_nonsense_is_told_with_its_line(tmp_path: pathlib.Path, promtool: str) -> None:
     """promtool's own words, at the line of the series."""
     head = HEAD.replace("0+30x40", "0+30xmany")
@@ -127,6 +131,7 @@ def test_without_promtool_it_says_what_to_do(
     assert "--prometheus-bin" in said
 
 
+@pytest.mark.e2e
 def test_promtool_is_found_beside_prometheus(tmp_path: pathlib.Path, promtool: str) -> None:
     """The option takes promtool, its folder, or the Prometheus beside it."""
     path = files.write(tmp_path, EXPECT, HEAD, POLICY)

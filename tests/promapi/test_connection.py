@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from policysched.promapi import answers, connection, failures
 from policysched.promapi import settings as source_settings
+from tests import examples
 from tests.promapi import fake_prometheus as fake
 from tests.promapi import hostile
 from tests.realcluster import process
@@ -136,7 +137,7 @@ def answering() -> Any:
         yield server
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples.scale(150), deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     body=hostile.bodies, status=st.sampled_from([200, 200, 200, 204, 302, 400, 404, 422, 500, 503])
 )

@@ -10,6 +10,7 @@ import hypothesis
 import pytest
 from hypothesis import strategies as st
 
+from tests import examples
 from tests.kube.asynchronous import asynchronous
 from tests.promapi import fake_prometheus as fake
 from tests.promapi import hostile_world
@@ -168,6 +169,7 @@ _ANSWERS = st.one_of(
 )
 
 
+@pytest.mark.slow
 def test_no_pod_is_placed_by_a_value_that_is_not_there(server: fake.FakePrometheus) -> None:
     """After each answer a pod goes to a node that is best by the values that really came.
 
@@ -178,7 +180,9 @@ def test_no_pod_is_placed_by_a_value_that_is_not_there(server: fake.FakePromethe
     decided, by_value = 0, 0
 
     @hypothesis.settings(
-        max_examples=100, deadline=None, suppress_health_check=list(hypothesis.HealthCheck)
+        max_examples=examples.scale(100),
+        deadline=None,
+        suppress_health_check=list(hypothesis.HealthCheck),
     )
     @hypothesis.given(answers=st.lists(_ANSWERS, min_size=1, max_size=6))
     def holds(answers: list[Hostile]) -> None:

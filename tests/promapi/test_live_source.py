@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from policysched import errors
 from policysched.promapi import answers, failures, freshness
+from tests import examples
 from tests.kube.asynchronous import asynchronous
 from tests.promapi import hostile, worlds
 
@@ -592,7 +593,7 @@ async def test_the_start_waits_for_the_first_answers_of_sources_that_answer() ->
         assert waiting.done()
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples.scale(60))
 @given(bodies=st.lists(hostile.bodies, min_size=1, max_size=4))
 def test_no_answer_makes_up_a_sample(bodies: list[bytes]) -> None:
     """Whatever a server says, what arrives at the scheduler is finite, past, or missing."""

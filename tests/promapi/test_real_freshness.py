@@ -9,13 +9,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from policysched.promapi import freshness, promql_text
+from tests import examples
 from tests.promapi import promql_world as world
 from tests.realcluster import prometheus
 
 pytestmark = pytest.mark.e2e
 
 _FORM = settings(
-    max_examples=150,
+    max_examples=examples.scale(150),
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )

@@ -23,6 +23,7 @@ from policysched.promapi import (
 )
 from policysched.promapi import settings as source_settings
 from policysched.sim import virtual_time
+from tests import examples
 from tests.kube.asynchronous import asynchronous
 from tests.promapi import fake_prometheus as fake
 from tests.promapi import hostile, test_live_source, worlds
@@ -278,7 +279,7 @@ async def test_a_query_that_means_something_else_in_a_range_is_not_sent_as_one(
     assert "fills as samples come: the query has `@ start()` or `@ end()`" in caplog.text
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples.scale(60))
 @given(body=hostile.matrices)
 def test_no_range_answer_makes_up_a_sample(body: bytes) -> None:
     """Whatever a server says, windows hold what is finite and past, and go on with new samples."""

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import pathlib
 import subprocess
-from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.proof import __main__ as proof
 from tests.proof import parts, results
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 ONE = parts.Part("one", ("one",), "the first")
 TWO = parts.Part("two", ("two",), "the second")
@@ -33,7 +29,7 @@ class Commands:
 
 
 @pytest.fixture
-def path(tmp_path: pathlib.Path) -> Iterator[pathlib.Path]:
+def path(tmp_path: pathlib.Path) -> pathlib.Path:
     """A file of results that does not exist yet."""
     return tmp_path / "proof" / "results.json"
 

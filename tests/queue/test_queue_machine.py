@@ -8,7 +8,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from policysched.cluster import pod_shape
 from policysched.framework import events, queued_pod
-from tests import builders
+from tests import builders, examples
 from tests.queue import fakes
 
 NAMES = st.sampled_from([f"p{i}" for i in range(6)])
@@ -157,4 +157,6 @@ class QueueMachine(RuleBasedStateMachine):
 
 
 TestQueueMachine = QueueMachine.TestCase
-TestQueueMachine.settings = settings(max_examples=100, stateful_step_count=40, deadline=None)
+TestQueueMachine.settings = settings(
+    max_examples=examples.scale(100), stateful_step_count=40, deadline=None
+)

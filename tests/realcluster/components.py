@@ -140,6 +140,9 @@ KARMADA = Module(
 )
 MODULES = (KUBERNETES, PROMETHEUS, ORACLE, KARMADA_ORACLE, KARMADA)
 
+test_is_marked = True
+"""Whether the running test may have real components; True outside of tests."""
+
 
 def binary(program: str) -> pathlib.Path:
     """Return the path of a program such as `kube-apiserver`, built first where that is needed.
@@ -166,8 +169,11 @@ def build(module: Module) -> pathlib.Path:
     """Return the folder with the module's binaries, after building them if it is missing.
 
     Raises:
-        ComponentError: there is no suitable Go, or it failed.
+        ComponentError: there is no suitable Go, it failed, or the running test has no mark.
     """
+    programs = ", ".join(module.programs)
+    if not test_is_marked:
+        raise ComponentError(f"cannot build {programs} for a test that is not marked `e2e`")
     try:
         folder = cache_folder() / f"{module.name}-{module.key(go.version())}"
         if folder.is_dir():
@@ -176,7 +182,7 @@ def build(module: Module) -> pathlib.Path:
             if not folder.is_dir():  # another process may have built it in the meantime
                 _build_into(folder, module, go.install())
     except (go.GoError, OSError) as error:
-        raise ComponentError(f"cannot build {', '.join(module.programs)}: {error}") from error
+        raise ComponentError(f"cannot build {programs}: {error}") from error
     return folder
 
 

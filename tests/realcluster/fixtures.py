@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.realcluster import components, karmada
 from tests.realcluster import control_plane as control_planes
-from tests.realcluster import karmada
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,6 +17,12 @@ USERS = ("nobody", "scheduler")
 """Users of the shared control plane without rights; RBAC objects of a test may give them some."""
 
 _namespace_numbers = itertools.count()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Keep real components from tests without the mark, which `make quick` runs without Go."""
+    components.test_is_marked = item.get_closest_marker("e2e") is not None
 
 
 @pytest.fixture(scope="session")

@@ -59,6 +59,7 @@ def test_the_key_changes_with_the_pins_and_the_source(
     assert tiny_module.key("go1.26.0") == tiny_module.key("go1.26.0")
 
 
+@pytest.mark.e2e
 def test_a_build_is_done_once(
     tiny_module: components.Module,
     monkeypatch: pytest.MonkeyPatch,
@@ -76,6 +77,7 @@ def test_a_build_is_done_once(
     ]
 
 
+@pytest.mark.e2e
 def test_a_failed_build_is_one_error_and_leaves_nothing(tiny_module: components.Module) -> None:
     """The error names the program and holds what the compiler said; the cache stays empty."""
     (tiny_module.folder / "main.go").write_text("package main\n\nfunc main() { nonsense }\n")
@@ -84,6 +86,7 @@ def test_a_failed_build_is_one_error_and_leaves_nothing(tiny_module: components.
     assert [path for path in components.cache_folder().iterdir() if path.is_dir()] == []
 
 
+@pytest.mark.e2e
 def test_a_go_that_fails_is_one_error(
     tiny_module: components.Module, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -67,6 +67,7 @@ def test_that_never_ends(server):
 """
 
 
+@pytest.mark.slow
 def test_tests_that_are_ended_leave_no_server_behind(tmp_path: pathlib.Path) -> None:
     """SIGTERM ends them as Ctrl-C does, though servers are in sessions of their own."""
     (tmp_path / "test_ended.py").write_text(ENDED)

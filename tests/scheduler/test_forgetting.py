@@ -104,6 +104,7 @@ def _with_claim(number: int) -> builders.PodBuilder:
     return _plain(number).claim(f"claim-{number}").ephemeral("scratch")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "make",
     [_plain, _apart, _spread, _nowhere, _important, _with_claim],

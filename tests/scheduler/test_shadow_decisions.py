@@ -16,7 +16,7 @@ from policysched.cluster import objects, pod_shape
 from policysched.framework import cycle_state, handles, interface, runtime, shadow, status
 from policysched.lang import source
 from policysched.scheduler import shadow_decisions
-from tests import builders
+from tests import builders, examples
 from tests.compiler import strategies
 from tests.scheduler import fakes
 
@@ -268,7 +268,7 @@ policy now {
 """
 
 
-@hypothesis.settings(max_examples=60, deadline=None)
+@hypothesis.settings(max_examples=examples.scale(60), deadline=None)
 @hypothesis.given(
     st.lists(st.sampled_from(RULES), min_size=1, max_size=4, unique=True),
     st.lists(st.sampled_from(strategies.NODE_NAMES).flatmap(strategies.nodes), max_size=5),

@@ -12,7 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from policysched import clock as clocks
 from policysched.cluster import cache as caches
 from policysched.cluster import objects, pod_shape
-from tests import builders
+from tests import builders, examples
 from tests.scheduler import fakes
 
 NODES = st.sampled_from(["n0", "n1", "n2", "n3"])
@@ -174,4 +174,6 @@ def _picture(cache: caches.Cache) -> dict[str, tuple[object, ...]]:
 
 
 TestWatchMachine = WatchMachine.TestCase
-TestWatchMachine.settings = settings(max_examples=100, stateful_step_count=40, deadline=None)
+TestWatchMachine.settings = settings(
+    max_examples=examples.scale(100), stateful_step_count=40, deadline=None
+)

@@ -55,6 +55,7 @@ def read_all(arguments: list[str]) -> None:
         sys.stdout.write(json.dumps([name, code, said.getvalue()]) + "\n")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arguments", READERS.values(), ids=READERS)
 def test_a_bomb_is_one_error(arguments: tuple[str, ...], tmp_path: pathlib.Path) -> None:
     """Whatever reads it ends with a short error, soon, and has carried out nothing."""
@@ -68,6 +69,7 @@ def test_a_bomb_is_one_error(arguments: tuple[str, ...], tmp_path: pathlib.Path)
     assert [path.name for path in tmp_path.iterdir()] == ["bomb.yaml"]
 
 
+@pytest.mark.slow
 def test_a_kept_version_does_not_unpack_without_end() -> None:
     """A value of the history that somebody has made of a gigabyte of zeros is passed over."""
     packer = zlib.compressobj(9, wbits=zlib.MAX_WBITS | 16)

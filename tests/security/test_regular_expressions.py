@@ -10,6 +10,8 @@ import sys
 import types
 from typing import Any
 
+import pytest
+
 import policysched
 from tests.security import confined
 
@@ -52,6 +54,7 @@ def test_there_are_some() -> None:
     assert len(patterns()) >= 30
 
 
+@pytest.mark.slow
 def test_none_backtracks_for_long(tmp_path: pathlib.Path) -> None:
     """All of them together are done within the CPU time that a quadratic one would take alone."""
     done = confined.python("-c", _PROGRAM, folder=tmp_path)

@@ -173,6 +173,7 @@ def test_a_share_of_the_attempts_is_sampled(receiver: Receiver) -> None:
     assert set(receiver.paths) == {"/own/path"}
 
 
+@pytest.mark.slow
 def test_nobody_who_listens_costs_no_attempt() -> None:
     """A port without a server: each pod fares as without tracing, and the process can stop."""
     traced, untraced = _trace_busy_world("http://127.0.0.1:9", ALL), busy_world.play()
