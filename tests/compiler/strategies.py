@@ -412,7 +412,7 @@ def _spread_rule(draw: st.DrawFn, head: checked.RuleHead) -> checked.TopologySpr
         draw(pod_sets()),
         draw(st.sampled_from(TOPOLOGY_KEYS)),
         draw(st.integers(1, 2)),
-        draw(maybe(st.integers(1, 3))),
+        draw(st.integers(1, 3)),
         "DoNotSchedule" if weight is None else "ScheduleAnyway",
         draw(st.sampled_from(("Honor", "Ignore"))),
         draw(st.sampled_from(("Honor", "Ignore"))),

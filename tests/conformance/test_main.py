@@ -44,6 +44,7 @@ def test_a_file_that_is_no_case_ends_with_2(
     assert str(path) in capsys.readouterr().err
 
 
+@pytest.mark.e2e
 def test_families_are_those_that_were_named(capsys: pytest.CaptureFixture[str]) -> None:
     """Each is compared once, and the table has a row for it."""
     assert command.main(["--families", "taints,taints", "--cases", "1", "--jobs", "1"]) == 0

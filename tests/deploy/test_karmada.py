@@ -41,6 +41,7 @@ def _options(overlay: str) -> options.Options:
     return karmada_run.options_of(parser.parse_args(words))
 
 
+@pytest.mark.e2e
 @pytest.mark.parametrize(
     "overlay, name, lease",
     [
@@ -56,6 +57,7 @@ def test_an_overlay_says_whose_bindings_are_served(overlay: str, name: str, leas
     assert (said.election.resource_namespace, said.election.resource_name) == (NAMESPACE, lease)
 
 
+@pytest.mark.e2e
 @pytest.mark.parametrize("overlay", OVERLAYS)
 def test_the_container_can_do_little(overlay: str) -> None:
     """Not root, no capabilities, no writable root, no token of the host cluster."""
@@ -71,6 +73,7 @@ def test_the_container_can_do_little(overlay: str) -> None:
     }
 
 
+@pytest.mark.e2e
 @pytest.mark.parametrize("overlay", OVERLAYS)
 def test_probes_and_ports_are_where_it_listens(overlay: str) -> None:
     """What the kubelet asks is what `karmada run` serves there."""
@@ -85,6 +88,7 @@ def test_probes_and_ports_are_where_it_listens(overlay: str) -> None:
     assert {probe["port"] for probe in probes} == {"health"}
 
 
+@pytest.mark.e2e
 def test_cluster_policies_and_their_settings_are_mounted() -> None:
     """Files of ConfigMaps; a change of settings rolls out, one of policies does not."""
     objects = kubectl.rendered(WITH_POLICIES)

@@ -32,6 +32,7 @@ def test_folders_that_it_names_are_there(folder: str) -> None:
     assert (kubectl.DEPLOY.parent / folder / "kustomization.yaml").is_file()
 
 
+@pytest.mark.e2e
 def test_a_kustomization_over_an_overlay_takes_the_place_of_a_chart(tmp_path: pathlib.Path) -> None:
     """Image and replicas are those that it names; everything else is the overlay's."""
     overlay = os.path.relpath(kubectl.DEPLOY / "overlays", tmp_path)

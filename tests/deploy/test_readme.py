@@ -27,6 +27,7 @@ def test_roles_that_it_names_are_there(name: str) -> None:
     assert name in [role["metadata"]["name"] for role in roles]
 
 
+@pytest.mark.e2e
 def test_its_overlay_is_one(tmp_path: pathlib.Path) -> None:
     """kustomize takes it: image and policies are those that it says."""
     (text,) = re.findall(r"```yaml kustomization.yaml\n(.*?)```", TEXT, re.DOTALL)

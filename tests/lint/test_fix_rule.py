@@ -88,6 +88,24 @@ UNSAFE = {
     ),
     "a short unit": ("metric m: ratios = `x` node n\n", "Replace `ratios` by `ratio`"),
     "a comma": (pods("nodeAffinity required a = b, c = d"), "Replace `,` by `and`"),
+    "a requirement on the next line": (
+        pods("nodeAffinity required a = b\n  c = d"),
+        "Replace `c` by `and c`",
+    ),
+    "a label without a value": (
+        "policy p {\n  for pods\n  nodeAffinity required a = null\n}\n",
+        "Replace `a = null` by `a DoesNotExist`",
+    ),
+    "a kind that controls no pod": (
+        "policy p {\n  for pods where ownerKind = Deployment\n  reject when free(cpu) < 2\n}\n",
+        "Replace `Deployment` by `ReplicaSet`",
+    ),
+    "a date behind until": (
+        "metric m: ratio = `x` node n\n"
+        + pods('reject when m > 80% until "2099-01-01" missing allow'),
+        'Replace `until "2099-01-01"` by `expires "2099-01-01"`',
+    ),
+    "an open parenthesis": (pods("reject when (free(cpu) < 2"), "Insert `)`"),
     "a dangling comma": (pods("nodeAffinity required a = b,\n  tolerate x"), "Remove `,`"),
     "several values": (pods("nodeAffinity required a In b, c"), "Replace `In b, c` by `In (b, c)`"),
     "mixed connectives": (

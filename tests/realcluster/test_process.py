@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import pathlib
 import socket
 import subprocess
@@ -47,6 +48,7 @@ def test_a_port_on_which_another_program_listens_is_passed_over() -> None:
 
 
 ENDED = """
+import os
 import pathlib
 import pytest
 from tests.realcluster import process
@@ -73,7 +75,8 @@ def test_tests_that_are_ended_leave_no_server_behind(tmp_path: pathlib.Path) -> 
     (tmp_path / "test_ended.py").write_text(ENDED)
     options = ["-q", "-s", "-p", "tests.conftest", "-p", "no:cacheprovider"]
     command = [sys.executable, "-m", "pytest", *options, f"--rootdir={tmp_path}", str(tmp_path)]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as running:
+    own = {name: value for name, value in os.environ.items() if name != "PYTEST_ADDOPTS"}
+    with subprocess.Popen(command, cwd=ROOT, env=own, stdout=subprocess.PIPE, text=True) as running:
         pid, ticks = map(int, _line_of(running))
         running.terminate()
         running.communicate()

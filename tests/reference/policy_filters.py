@@ -247,6 +247,6 @@ def _spread(
     if domain is None:
         return NEVER
     counts = spread_counts(judge, profile, policy, rule, pod)
-    fewest = min(counts.values()) if len(counts) >= (rule.min_domains or 1) else 0
+    fewest = min(counts.values()) if len(counts) >= rule.min_domains else 0
     own = 1 if judge.in_set(rule.pods, policy, pod, pod) else 0
     return NOT_NOW if counts.get(domain, 0) + own - fewest > rule.max_skew else None
