@@ -1,7 +1,8 @@
 """A report of the tests that `make quick` should leave out: over two seconds of CPU, and no mark.
 
 The build does not fail for them: machines differ. CPU time of this process and of the processes
-that it waited for; what a test leaves running does not count.
+that it waited for; what a test leaves running does not count, nor does its teardown, which may be
+the end of a server that all tests used.
 """
 
 from __future__ import annotations
@@ -32,9 +33,9 @@ def pytest_runtest_setup(item: pytest.Item) -> Generator[None]:
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Put the time of a test into the report of its end, which comes from a worker."""
+    """Put the time of a test into its report, which comes from a worker."""
     report = yield
-    if call.when == "teardown":
+    if call.when == "call":
         used_seconds = _read_cpu_seconds() - item.stash[_START_SECONDS]
         report.user_properties.append((_PROPERTY, used_seconds))
     return report
