@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import msgspec
 
@@ -31,6 +31,14 @@ def find(document: plain_yaml.Document) -> list[Fault]:
     return sorted(told, key=lambda fault: fault[:2])
 
 
+def convert(value: Mapping[str, Any]) -> config.Config:
+    """Return the configuration of a value that fits the schema.
+
+    Not strict: by the schema, as by Kubernetes' own reading, `1.0` is an integer.
+    """
+    return msgspec.convert(value, config.Config, strict=False)
+
+
 def _on_a_line(text: str) -> str:
     """Return a text without what would break a line of a log, and cut; keys may be anything."""
     plain = control_characters.escape_unprintable(text)
@@ -44,7 +52,7 @@ _Problems: TypeAlias = Iterable[tuple[plain_yaml.Path, str]]
 def _semantic_faults(document: plain_yaml.Document, faulty: set[str]) -> Iterable[Fault]:
     """Yield what a schema cannot say, of the fields that fit it."""
     said = {key: value for key, value in document.value.items() if key not in faulty}
-    given = msgspec.convert(said, config.Config)
+    given = convert(said)
     for fields, check in _CHECKS.items():
         if faulty.isdisjoint(fields):
             for path, problem in check(given):

@@ -6,8 +6,6 @@ import copy
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-import msgspec
-
 from policysched import errors
 from policysched.app import config, config_faults, object_lists, plain_yaml
 
@@ -74,7 +72,7 @@ def _checked(text: str, where: str) -> plain_yaml.Document:
 
 
 def _converted(document: plain_yaml.Document) -> config.Config:
-    return msgspec.convert(document.value, config.Config)
+    return config_faults.convert(document.value)
 
 
 def _as_error(where: str, faults: list[config_faults.Fault]) -> errors.ConfigurationError:

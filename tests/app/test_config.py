@@ -17,6 +17,13 @@ def test_an_empty_configuration_has_the_defaults() -> None:
     assert config_reading.parse(HEAD, "c.yaml") == config.Config()
 
 
+def test_an_integer_may_have_a_decimal_point() -> None:
+    """`100.0` is an integer to the schema, as it is to Kubernetes."""
+    given = config_reading.parse(HEAD + "clientConnection: {qps: 50, burst: 100.0}\n", "c.yaml")
+    assert given.client_connection.burst == 100
+    assert isinstance(given.client_connection.burst, int)
+
+
 def test_everything_that_can_be_said() -> None:
     """All fields arrive where they belong."""
     text = HEAD + (
