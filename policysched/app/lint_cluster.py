@@ -14,7 +14,7 @@ from policysched.cluster import cache as caches
 from policysched.cluster import pod_shape
 from policysched.karmada.policies import binding_shapes, cluster_rows
 from policysched.lang import checked, checked_selector
-from policysched.lint import cluster_facts, selector_sets, subject
+from policysched.lint import cluster_facts, subject
 
 if TYPE_CHECKING:
     from policysched.app import live_cluster
@@ -101,6 +101,6 @@ def annotation_keys(program: checked.CheckedProgram) -> frozenset[str]:
         each.key
         for policy in (*program.policies, *program.cluster_policies)
         for occurrence in subject.of_policy(policy)
-        for each in selector_sets.requirements(occurrence.selector)
+        for each in checked_selector.walk_requirements(occurrence.selector)
         if isinstance(each, checked_selector.AnnotationRequirement)
     )

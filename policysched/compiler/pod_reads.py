@@ -14,7 +14,7 @@ def annotation_keys(policies: Iterable[checked.CheckedPolicy]) -> frozenset[str]
         requirement.key
         for policy in policies
         for selector in _pod_selectors(policy)
-        for requirement in _requirements(selector)
+        for requirement in checked_selector.walk_requirements(selector)
         if isinstance(requirement, checked_selector.AnnotationRequirement)
     )
 
@@ -27,7 +27,7 @@ def projection(policies: Iterable[checked.CheckedPolicy]) -> shape_projection.Pr
         for selector in _pod_selectors(policy):
             keys.update(
                 requirement.key
-                for requirement in _requirements(selector)
+                for requirement in checked_selector.walk_requirements(selector)
                 if isinstance(requirement, checked_selector.LabelRequirement)
             )
         for rule in policy.rules:
@@ -48,16 +48,3 @@ def _pod_selectors(policy: checked.CheckedPolicy) -> Iterator[checked_selector.S
                 parts = (e for expr in checked.expressions(rule) for e in checked_expr.walk(expr))
                 tests = (each for each in parts if isinstance(each, checked_expr.PodTest))
                 yield from (test.selector for test in tests)
-
-
-def _requirements(
-    selector: checked_selector.Selector,
-) -> Iterator[checked_selector.Requirement]:
-    match selector:
-        case checked_selector.AllOf(operands=operands) | checked_selector.AnyOf(operands=operands):
-            for operand in operands:
-                yield from _requirements(operand)
-        case checked_selector.Negation(operand=operand):
-            yield from _requirements(operand)
-        case _:
-            yield selector

@@ -119,7 +119,7 @@ def _other_sets(
 ) -> Iterator[tuple[_Correction, checked_selector.PodSet]]:
     labels: dict[str, str] = {}
     whole = checked_selector.EVERYTHING if pods.selector is None else pods.selector
-    for each in pod_requirements.leaves(whole):
+    for each in checked_selector.walk_requirements(whole):
         if not isinstance(each, checked_selector.LabelRequirement) or each.operator != "In":
             continue
         labels[each.key] = each.values[0]

@@ -29,24 +29,16 @@ def find_by_rule(
                 numbers = (
                     leaf
                     for scope in scopes
-                    for leaf in leaves(scope)
+                    for leaf in checked_selector.walk_requirements(scope)
                     if isinstance(leaf, checked_selector.NumberRequirement)
                 )
-                several = (leaf for each in _selectors(policy, rule) for leaf in leaves(each))
+                several = (
+                    leaf
+                    for each in _selectors(policy, rule)
+                    for leaf in checked_selector.walk_requirements(each)
+                )
                 found.setdefault(rule.head.name, {}).update(dict.fromkeys((*numbers, *several)))
     return {name: tuple(several) for name, several in found.items() if several}
-
-
-def leaves(selector: checked_selector.Selector) -> Iterator[checked_selector.Requirement]:
-    """Yield the requirements of a selector."""
-    match selector:
-        case checked_selector.AllOf(operands=operands) | checked_selector.AnyOf(operands=operands):
-            for operand in operands:
-                yield from leaves(operand)
-        case checked_selector.Negation(operand=operand):
-            yield from leaves(operand)
-        case _:
-            yield selector
 
 
 def with_requirement(

@@ -73,11 +73,11 @@ def _other_number(
 def _requirements(rule: _NodeRule) -> Iterator[_Requirement]:
     """Yield the requirements of a rule on nodes."""
     if isinstance(rule, checked.NodeAffinityRule):
-        yield from pod_requirements.leaves(rule.selector)
+        yield from checked_selector.walk_requirements(rule.selector)
         return
     for each in checked_expr.walk(rule.condition):
         if isinstance(each, checked_expr.NodeTest):
-            yield from pod_requirements.leaves(each.selector)
+            yield from checked_selector.walk_requirements(each.selector)
 
 
 def _other_nodes(

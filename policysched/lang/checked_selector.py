@@ -7,6 +7,7 @@ canonical scale of `policysched.lang.units`.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator
 from typing import Literal, TypeAlias
 
 from policysched.lang import source
@@ -153,6 +154,18 @@ clusters those of nodes with ClusterField; resources those of pods with Resource
 """
 
 EVERYTHING = AllOf(())
+
+
+def walk_requirements(selector: Selector) -> Iterator[Requirement]:
+    """Yield the requirements that a selector is made of, in the order of the text."""
+    match selector:
+        case AllOf(operands=operands) | AnyOf(operands=operands):
+            for operand in operands:
+                yield from walk_requirements(operand)
+        case Negation(operand=operand):
+            yield from walk_requirements(operand)
+        case _:
+            yield selector
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

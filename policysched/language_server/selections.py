@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from policysched.lang import checked, checked_selector, cluster_profile, source
 from policysched.language_server import programs
-from policysched.lint import scopes, selector_sets
+from policysched.lint import scopes
 from policysched.lint.rules import ps307
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def at(program: programs.Program, text: str, offset: int) -> Found | None:
     if program.about is None:
         return None
     for occurrence in program.about.occurrences:
-        for each in selector_sets.requirements(occurrence.selector):
+        for each in checked_selector.walk_requirements(occurrence.selector):
             if each.span.file == text and each.span.start <= offset < each.span.end:
                 return Found(each, occurrence.about)
     return None

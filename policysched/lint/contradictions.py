@@ -28,7 +28,8 @@ class Contradiction:
     def is_of_bounds(self) -> bool:
         """Whether bounds on a number are what leaves nothing."""
         parts = self.pair or (self.whole,)
-        return any(_is_bound(each) for part in parts for each in selector_sets.requirements(part))
+        requirements = (checked_selector.walk_requirements(part) for part in parts)
+        return any(map(_is_bound, itertools.chain.from_iterable(requirements)))
 
 
 def find(selector: checked_selector.Selector) -> Iterator[Contradiction]:

@@ -13,7 +13,7 @@ claimed.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 from policysched import int64
@@ -52,18 +52,6 @@ def match_everything(selector: checked_selector.Selector) -> bool:
     return never_match(checked_selector.Negation(selector))
 
 
-def requirements(selector: checked_selector.Selector) -> Iterator[checked_selector.Requirement]:
-    """Yield the requirements that a selector is made of, in the order of the text."""
-    match selector:
-        case checked_selector.AllOf(operands=operands) | checked_selector.AnyOf(operands=operands):
-            for operand in operands:
-                yield from requirements(operand)
-        case checked_selector.Negation(operand=operand):
-            yield from requirements(operand)
-        case _:
-            yield selector
-
-
 def witness(selector: checked_selector.Selector) -> Mapping[Variable, Value] | None:
     """Return values of one object that matches; None if no such object is known.
 
@@ -83,7 +71,7 @@ class _Space:
     def __init__(self, selectors: Iterable[checked_selector.Selector]) -> None:
         readers: dict[Variable, list[checked_selector.Requirement]] = {}
         for selector in selectors:
-            for each in requirements(selector):
+            for each in checked_selector.walk_requirements(selector):
                 readers.setdefault(_variable(each), []).append(each)
         self._values = {variable: _classes(each) for variable, each in readers.items()}
 

@@ -17,7 +17,7 @@ from policysched.lang import (
     source,
     syntax,
 )
-from policysched.lint import acting, contradictions, queries, selector_sets, thresholds
+from policysched.lint import acting, contradictions, queries, thresholds
 
 if TYPE_CHECKING:
     from policysched.lint import (
@@ -110,7 +110,7 @@ class Subject:
 
         Where parts of it come from elsewhere, that of its first requirement.
         """
-        spans = [each.span for each in selector_sets.requirements(selector)]
+        spans = [each.span for each in checked_selector.walk_requirements(selector)]
         if any(each.file != spans[0].file for each in spans):
             return spans[0]
         start = min(each.start for each in spans)

@@ -23,7 +23,7 @@ def _required_absences(
     operands = selector.operands if isinstance(selector, checked_selector.AllOf) else (selector,)
     by_key: dict[str, list[checked_selector.Selector]] = {}
     for operand in operands:
-        for each in selector_sets.requirements(operand):
+        for each in checked_selector.walk_requirements(operand):
             if isinstance(each, checked_selector.LabelRequirement):
                 by_key.setdefault(each.key, []).append(operand)
     for operand in operands:

@@ -38,7 +38,7 @@ def _refuses(selector: checked_selector.Selector, pattern: checked_selector.Tain
         isinstance(each, checked_selector.TaintRequirement)
         and taint_patterns.covers(each.pattern, pattern)
         and selector_sets.never_match(selector, each)
-        for each in selector_sets.requirements(selector)
+        for each in checked_selector.walk_requirements(selector)
     )
 
 

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from policysched.cluster import cluster_fields
 from policysched.lang import checked_selector, diagnostics, spelling
-from policysched.lint import cluster_facts, rule, selector_sets, subject
+from policysched.lint import cluster_facts, rule, subject
 
 
 def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
@@ -17,7 +17,7 @@ def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
     for occurrence in about.occurrences:
         if occurrence.about != "nodes":
             continue
-        for each in selector_sets.requirements(occurrence.selector):
+        for each in checked_selector.walk_requirements(occurrence.selector):
             if not isinstance(each, _Named) or each.operator != "In":
                 continue
             known = _known(each, cluster)

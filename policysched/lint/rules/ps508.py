@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from policysched.compiler import node_masks
 from policysched.lang import checked, checked_selector, diagnostics, spelling
-from policysched.lint import cluster_facts, rule, selector_sets, subject
+from policysched.lint import cluster_facts, rule, subject
 
 
 def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
@@ -32,7 +32,7 @@ def _asked(about: subject.Subject) -> Iterator[checked_selector.TaintPattern]:
         each.pattern.span: each.pattern
         for occurrence in about.occurrences
         if occurrence.about == "nodes"
-        for each in selector_sets.requirements(occurrence.selector)
+        for each in checked_selector.walk_requirements(occurrence.selector)
         if isinstance(each, checked_selector.TaintRequirement)
     }
     yield from tests.values()
