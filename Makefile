@@ -32,7 +32,7 @@ help:
 	@echo "make quick         checks and the short tests, which need no Go, with WORKERS=$(WORKERS) processes"
 	@echo "make test          everything that guards a release, against the real components, in an"
 	@echo "                   order of tests by ORDER=$(ORDER) (a number; default: another every time)"
-	@echo "make proof         what takes hours, in PARTS='...' that go on where they were stopped"
+	@echo "make proof         the long checks (hours) in PARTS='...'; parts that passed do not run again"
 	@echo "make check         format, lint, types, import contracts, spelling"
 	@echo "make cluster       start a real local control plane with NODES=$(NODES) fake nodes"
 	@echo "make cluster-down  stop it"

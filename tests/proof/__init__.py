@@ -1,1 +1,1 @@
-"""`make proof`: what takes too long for `make test`, in named parts."""
+"""`make proof`: the checks that are too long for `make test`, in named parts."""
