@@ -14,13 +14,15 @@ PROCESSES ?= 1000
 PARTS ?=
 # Of the tests: the same in every run, so that one fails because of a change; `default` shuffles.
 ORDER ?= 1
-# Processes that share the tests of `make quick`.
+# Processes that share the tests.
 WORKERS ?= auto
 
 BIN := .venv/bin
 READY := .venv/ready
 PIP_COMPILE := $(BIN)/pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras \
 	--no-header --no-emit-options --no-emit-index-url --no-emit-find-links --no-emit-trusted-host
+
+PYTEST = $(BIN)/pytest --quiet --numprocesses=$(WORKERS) --dist=worksteal --randomly-seed=$(ORDER)
 
 CHECKS := check-format check-lint check-types check-imports check-spelling
 
@@ -29,9 +31,10 @@ CHECKS := check-format check-lint check-types check-imports check-spelling
 
 help:
 	@echo "make demo          watch policies place pods on an embedded cluster"
-	@echo "make quick         checks and the short tests, which need no Go, with WORKERS=$(WORKERS) processes"
-	@echo "make test          everything that guards a release, against the real components, in an"
-	@echo "                   order of tests by ORDER=$(ORDER) (a number; default: another every time)"
+	@echo "make quick         checks and the short tests, which need no Go"
+	@echo "make test          everything that guards a release, against the real components"
+	@echo "                   (both with WORKERS=$(WORKERS) processes, in an order of tests by"
+	@echo "                   ORDER=$(ORDER): a number, or default for another every time)"
 	@echo "make proof         the long checks (hours) in PARTS='...'; parts that passed do not run again"
 	@echo "make check         format, lint, types, import contracts, spelling"
 	@echo "make cluster       start a real local control plane with NODES=$(NODES) fake nodes"
@@ -59,11 +62,10 @@ demo: $(READY)
 	@$(BIN)/policysched demo
 
 quick: check
-	$(BIN)/pytest --quiet --numprocesses=$(WORKERS) --dist=worksteal --hypothesis-profile=quick \
-		--randomly-seed=$(ORDER) -m "not e2e and not slow"
+	$(PYTEST) --hypothesis-profile=quick -m "not e2e and not slow"
 
 test: check components
-	$(BIN)/pytest --randomly-seed=$(ORDER)
+	$(PYTEST)
 
 proof: components
 	@$(BIN)/python -m tests.proof $(if $(FRESH),--fresh) $(PARTS)

@@ -1,13 +1,14 @@
 """`python -m tests.fuzzing`: damaged input through the commands, in process and as processes.
 
 python -m tests.fuzzing --inputs 100000 --seed 7
-python -m tests.fuzzing --inputs 1000 --seed 7 --processes 1000 --jobs 2
+python -m tests.fuzzing --inputs 1000 --seed 7 --processes 1000
 python -m tests.fuzzing --replay tests/fuzzing/found/a-case.json
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import pathlib
 import secrets
 import sys
@@ -40,7 +41,12 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.fuzzing")
     parser.add_argument("--inputs", type=int, default=1000, help="how many, in this process")
     parser.add_argument("--processes", type=int, default=0, help="how many as processes, too")
-    parser.add_argument("--jobs", type=int, default=1, help="processes that run them (default: 1)")
+    parser.add_argument(
+        "--jobs",
+        type=int,
+        default=os.cpu_count() or 1,
+        help="processes that run them (default: one for each core)",
+    )
     parser.add_argument("--seed", type=int, default=None, help="default: another every time")
     parser.add_argument("--replay", type=pathlib.Path, help="run one kept case")
     args = parser.parse_args(arguments)
