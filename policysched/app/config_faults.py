@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import msgspec
 
 from policysched import control_characters, errors, server_urls
-from policysched.app import config, config_plugins, config_schema, http_server, plain_yaml
+from policysched.app import addresses, config, config_plugins, config_schema, plain_yaml
 from policysched.app import election as elections
 from policysched.promapi import settings
 
@@ -120,7 +120,7 @@ def _serving(given: config.Config) -> _Problems:
         ("metricsAddress", serving.metrics_address),
     ):
         try:
-            http_server.address(text or "localhost:0")
+            addresses.parse_address(text or "localhost:0")
         except errors.UsageError as error:
             yield ("serving", field), f"`serving.{field}`: {error}"
     if serving.secure_address and serving.secure_address == serving.metrics_address:

@@ -15,7 +15,6 @@ import asyncio
 import contextlib
 import dataclasses
 import inspect
-import ipaddress
 import logging
 import os
 import socket
@@ -26,15 +25,14 @@ from typing import Any, NoReturn, Protocol, TypeAlias
 import orjson
 from aiohttp import web
 
-from policysched import errors, int64
-from policysched.app import connections
+from policysched import errors
+from policysched.app import addresses, connections
 
 _log = logging.getLogger(__name__)
 _silent = logging.getLogger(f"{__name__}.requests")
 """What cannot be parsed is answered and not logged: anybody can send it, tokens may stand in it."""
 _silent.disabled = True
 
-_MAX_PORT = 65535
 _MAX_LINE_BYTES = 8190
 _MAX_HEADERS = 64
 _IDLE_SECONDS = 60.0
@@ -47,18 +45,6 @@ _METHODS = ("GET", "HEAD")
 
 TEXT = "text/plain; charset=utf-8"
 JSON = "application/json"
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Address:
-    """Where to listen; port 0 lets the system choose one."""
-
-    host: str
-    port: int
-
-    def __str__(self) -> str:
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"{host}:{self.port}"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -140,30 +126,6 @@ class Posts:
     max_bytes: int = 0
 
 
-def address(text: str) -> Address:
-    """Return the address that `HOST:PORT` says; the host is an IP address or `localhost`.
-
-    Raises:
-        UsageError: it is no address.
-    """
-    host, colon, port = text.rpartition(":")
-    host = host.removeprefix("[").removesuffix("]")
-    number = int64.parse_digits(port)
-    if not colon or number is None or number > _MAX_PORT or not _is_host(host):
-        raise errors.UsageError(f"`{text}` is no address; write 127.0.0.1:9153 or [::1]:9153")
-    return Address("127.0.0.1" if host == "localhost" else host, number)
-
-
-def _is_host(text: str) -> bool:
-    if text == "localhost":
-        return True
-    try:
-        ipaddress.ip_address(text)
-    except ValueError:
-        return False
-    return True
-
-
 class HttpServer:
     """Serves pages by path.
 
@@ -173,7 +135,7 @@ class HttpServer:
 
     def __init__(
         self,
-        listen: Address,
+        listen: addresses.Address,
         pages: Mapping[str, MakePage],
         *,
         guard: Guard | None = None,
@@ -203,7 +165,7 @@ class HttpServer:
         self._connections: connections.Connections
         self._socket = _listening(listen)
         host, port, *_ = self._socket.getsockname()
-        self.bound = Address(host, port)
+        self.bound = addresses.Address(host, port)
 
     async def run(self) -> NoReturn:
         """Serve until cancelled."""
@@ -331,7 +293,7 @@ def _response(page: Page) -> web.Response:
     return web.Response(body=page.body, headers=headers, status=page.status)
 
 
-def _listening(listen: Address) -> socket.socket:
+def _listening(listen: addresses.Address) -> socket.socket:
     family = socket.AF_INET6 if ":" in listen.host else socket.AF_INET
     try:
         return socket.create_server((listen.host, listen.port), family=family)

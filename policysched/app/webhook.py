@@ -7,7 +7,7 @@ import dataclasses
 import logging
 
 from policysched import clock as clocks
-from policysched.app import admission, config, connections, http_server, logs, process
+from policysched.app import addresses, admission, config, connections, http_server, logs, process
 from policysched.app.serving import certificates, health
 
 _log = logging.getLogger("policysched")
@@ -35,7 +35,7 @@ class WebhookOptions:
         chosen: which ConfigMaps are looked at.
     """
 
-    address: http_server.Address
+    address: addresses.Address
     cert_file: str
     key_file: str
     configuration: config.Config

@@ -22,7 +22,7 @@ from policysched.cli import (
 )
 
 if TYPE_CHECKING:
-    from policysched.app import election_config, http_server
+    from policysched.app import addresses, election_config
     from policysched.app.karmada import options
     from policysched.karmada import work_queue
 
@@ -257,13 +257,13 @@ def _retry(args: argparse.Namespace) -> work_queue.RetryTimes:
     )
 
 
-def _address(option: str, text: str) -> http_server.Address | None:
-    from policysched.app import http_server  # noqa: PLC0415 - `--help` does without
+def _address(option: str, text: str) -> addresses.Address | None:
+    from policysched.app import addresses  # noqa: PLC0415 - `--help` does without
 
     if text in ("", _OFF):
         return None
     try:
-        return http_server.address(_ALL_OF_IPV4 + text if text.startswith(":") else text)
+        return addresses.parse_address(_ALL_OF_IPV4 + text if text.startswith(":") else text)
     except errors.UsageError as error:
         raise errors.UsageError(f"{option}: {error}") from error
 

@@ -78,9 +78,9 @@ def run(args: argparse.Namespace) -> int:
 
     from policysched import clock as clocks  # noqa: PLC0415 - as above
     from policysched.app import (  # noqa: PLC0415 - as above
+        addresses,
         admission,
         config_reading,
-        http_server,
         webhook,
     )
 
@@ -91,7 +91,7 @@ def run(args: argparse.Namespace) -> int:
         for name, value in offline_options.params(args.params or ()).items()
     ]
     options = webhook.WebhookOptions(
-        address=http_server.address(args.secure_address),
+        address=addresses.parse_address(args.secure_address),
         cert_file=args.cert_file,
         key_file=args.key_file,
         configuration=config_reading.effective(args.config, flags),

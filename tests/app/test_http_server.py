@@ -11,12 +11,12 @@ import pytest
 import trustme
 
 from policysched import errors
-from policysched.app import connections, http_server
+from policysched.app import addresses, connections, http_server
 from tests.kube.asynchronous import asynchronous
 from tests.realcluster import process
 
 FEW = connections.Limits(at_once=10)
-LOOPBACK = http_server.Address("127.0.0.1", 0)
+LOOPBACK = addresses.Address("127.0.0.1", 0)
 
 
 @pytest.mark.parametrize(
@@ -29,7 +29,7 @@ LOOPBACK = http_server.Address("127.0.0.1", 0)
 )
 def test_an_address_is_a_host_and_a_port(text: str, host: str, port: int) -> None:
     """IP addresses of both kinds, and the name that everybody writes."""
-    assert http_server.address(text) == http_server.Address(host, port)
+    assert addresses.parse_address(text) == addresses.Address(host, port)
 
 
 @pytest.mark.parametrize(
@@ -38,13 +38,13 @@ def test_an_address_is_a_host_and_a_port(text: str, host: str, port: int) -> Non
 def test_what_is_no_address_is_refused(text: str) -> None:
     """An empty host would listen everywhere, which nobody should get by a slip."""
     with pytest.raises(errors.UsageError, match="is no address"):
-        http_server.address(text)
+        addresses.parse_address(text)
 
 
 def test_an_address_is_written_as_it_is_read() -> None:
     """IPv6 addresses stand between brackets."""
     for text in ("127.0.0.1:9153", "[::1]:9153"):
-        assert str(http_server.address(text)) == text
+        assert str(addresses.parse_address(text)) == text
 
 
 @contextlib.asynccontextmanager
@@ -86,7 +86,7 @@ def test_a_port_that_is_taken_is_told() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", process.free_port()))
         taken.listen()
-        listen = http_server.Address("127.0.0.1", taken.getsockname()[1])
+        listen = addresses.Address("127.0.0.1", taken.getsockname()[1])
         with pytest.raises(errors.ConfigurationError, match="cannot listen there"):
             http_server.HttpServer(listen, {})
 

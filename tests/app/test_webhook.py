@@ -16,7 +16,7 @@ import pytest
 import trustme
 
 from policysched import clock as clocks
-from policysched.app import admission, config, http_server, webhook
+from policysched.app import addresses, admission, config, http_server, webhook
 from tests.app import test_admission
 from tests.kube.asynchronous import asynchronous
 from tests.realcluster import process
@@ -31,7 +31,7 @@ class Desk:
         certificate.cert_chain_pems[0].write_to_path(folder / "tls.crt")
         certificate.private_key_pem.write_to_path(folder / "tls.key")
         options = webhook.WebhookOptions(
-            address=http_server.Address("127.0.0.1", process.free_port()),
+            address=addresses.Address("127.0.0.1", process.free_port()),
             cert_file=str(folder / "tls.crt"),
             key_file=str(folder / "tls.key"),
             configuration=config.Config(),

@@ -7,7 +7,7 @@ import importlib.util
 
 import pytest
 
-from policysched.app import http_server
+from policysched.app import addresses
 from policysched.app.karmada import options
 from policysched.cli import karmada_run, main
 
@@ -22,8 +22,8 @@ def test_defaults_are_karmadas() -> None:
     """But for addresses, which are those of this machine alone."""
     said = karmada_run.options_of(_parsed())
     assert said == options.Options(
-        metrics_address=http_server.Address("127.0.0.1", 8080),
-        health_address=http_server.Address("127.0.0.1", 10351),
+        metrics_address=addresses.Address("127.0.0.1", 8080),
+        health_address=addresses.Address("127.0.0.1", 10351),
     )
     assert (said.qps, said.burst) == (40.0, 60)
     assert (said.retry.base_seconds, said.retry.max_seconds) == (0.005, 1000.0)
@@ -74,13 +74,13 @@ def test_without_the_extra_it_says_how_to_install_it(
 @pytest.mark.parametrize(
     "word, expected",
     [
-        (":8080", http_server.Address("0.0.0.0", 8080)),  # noqa: S104 - what is asked for
-        ("[::1]:80", http_server.Address("::1", 80)),
+        (":8080", addresses.Address("0.0.0.0", 8080)),  # noqa: S104 - what is asked for
+        ("[::1]:80", addresses.Address("::1", 80)),
         ("0", None),
         ("", None),
     ],
 )
-def test_addresses_are_written_as_in_go(word: str, expected: http_server.Address | None) -> None:
+def test_addresses_are_written_as_in_go(word: str, expected: addresses.Address | None) -> None:
     """A port alone is that of all addresses, 0 is for nowhere."""
     said = karmada_run.options_of(_parsed(f"--metrics-bind-address={word}"))
     assert said.metrics_address == expected

@@ -9,7 +9,7 @@ from policysched.app import config, election_config
 from policysched.karmada import work_queue
 
 if TYPE_CHECKING:
-    from policysched.app import http_server
+    from policysched.app import addresses
 
 LEASE_NAME = "karmada-scheduler"
 LEASE_NAMESPACE = "karmada-system"
@@ -75,8 +75,8 @@ class Options:
     burst: int = 60
     retry: work_queue.RetryTimes = dataclasses.field(default_factory=work_queue.RetryTimes)
     writes_at_once: int = 64
-    metrics_address: http_server.Address | None = None
-    health_address: http_server.Address | None = None
+    metrics_address: addresses.Address | None = None
+    health_address: addresses.Address | None = None
     configuration: config.Config = dataclasses.field(default_factory=config.Config)
     metrics_file: str | None = None
     estimators: EstimatorOptions | None = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from policysched.app import http_server
+from policysched.app import addresses, http_server
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
@@ -13,14 +13,14 @@ Pages: TypeAlias = dict[str, http_server.MakePage]
 
 
 def servers(
-    *of_addresses: tuple[http_server.Address | None, Pages],
+    *of_addresses: tuple[addresses.Address | None, Pages],
 ) -> list[Coroutine[Any, Any, None]]:
     """Return what serves the pages of each address; those of None are served nowhere.
 
     Raises:
         ConfigurationError: an address cannot be listened on.
     """
-    pages: dict[http_server.Address, Pages] = {}
+    pages: dict[addresses.Address, Pages] = {}
     for address, made in of_addresses:
         if address is not None:
             pages.setdefault(address, {}).update(made)

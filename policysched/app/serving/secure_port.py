@@ -6,7 +6,7 @@ import asyncio
 import logging
 
 from policysched import clock as clocks
-from policysched.app import config, http_server, wired
+from policysched.app import addresses, config, http_server, wired
 from policysched.app.serving import access, certificates, checks, debug_pages, health
 from policysched.kube import client, errors, reviews
 
@@ -47,13 +47,15 @@ def _in_the_clear(
     roots = {f"/{kind}" for kind in (health.LIVEZ, health.READYZ, health.HEALTHZ)}
     pages = {path: make for path, make in health_pages.items() if path in roots}
     pages |= {path: make for path, make in joined.pages.items() if path.startswith("/metrics")}
-    return http_server.HttpServer(http_server.address(joined.config.serving.metrics_address), pages)
+    return http_server.HttpServer(
+        addresses.parse_address(joined.config.serving.metrics_address), pages
+    )
 
 
 class _SecurePort:
     def __init__(self, joined: wired.Wired, pages: dict[str, http_server.MakePage]) -> None:
         serving = joined.config.serving
-        address = http_server.address(serving.secure_address)
+        address = addresses.parse_address(serving.secure_address)
         # Reviews must not wait for the lease, nor for what else the API server is asked.
         self._api = client.ApiClient(
             joined.connection, rng=joined.rng, max_connections=_REVIEW_CONNECTIONS
@@ -99,7 +101,7 @@ class _SecurePort:
 
 
 def _pair(
-    serving: config.ServingConfig, address: http_server.Address, clock: clocks.Clock
+    serving: config.ServingConfig, address: addresses.Address, clock: clocks.Clock
 ) -> certificates.FilePair | certificates.SelfSigned:
     if serving.cert_file:
         return certificates.FilePair(serving.cert_file, serving.key_file)

@@ -1,0 +1,46 @@
+"""Addresses to listen on: `127.0.0.1:9153`, `[::1]:9153`."""
+
+from __future__ import annotations
+
+import dataclasses
+import ipaddress
+
+from policysched import errors, int64
+
+_MAX_PORT = 65535
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Address:
+    """Where to listen; port 0 lets the system choose one."""
+
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{host}:{self.port}"
+
+
+def parse_address(text: str) -> Address:
+    """Return the address that `HOST:PORT` says; the host is an IP address or `localhost`.
+
+    Raises:
+        UsageError: it is no address.
+    """
+    host, colon, port = text.rpartition(":")
+    host = host.removeprefix("[").removesuffix("]")
+    number = int64.parse_digits(port)
+    if not colon or number is None or number > _MAX_PORT or not _is_host(host):
+        raise errors.UsageError(f"`{text}` is no address; write 127.0.0.1:9153 or [::1]:9153")
+    return Address("127.0.0.1" if host == "localhost" else host, number)
+
+
+def _is_host(text: str) -> bool:
+    if text == "localhost":
+        return True
+    try:
+        ipaddress.ip_address(text)
+    except ValueError:
+        return False
+    return True
