@@ -7,7 +7,6 @@ and nominated where that helps; victims stay.
 
 from __future__ import annotations
 
-import asyncio
 import dataclasses
 import gc
 import random
@@ -29,14 +28,6 @@ from policysched.scheduler import decisions, failure, measurements, scheduling_c
 NAME = "policysched"
 _DECISIONS_KEPT = 1000
 _HIGH_PRIORITY = 1000
-
-
-class _NoBinder:
-    """Stands where a binder must be; no pod is bound here."""
-
-    async def bind(self, pod: pod_shape.PodInfo, node_name: str) -> handles.BindError | None:
-        await asyncio.sleep(0)
-        return handles.BindError(f"{pod.key} is not to be bound to {node_name}")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -128,7 +119,7 @@ class Run:
         self.cache = caches.Cache(clock)
         policy_set = policies.load(setting.policies, {}, NAME)
         handle = handles.Handle(
-            _NoBinder(),
+            handles.NoBinder(),
             self.cache.owners,
             storage=self.cache.storage,
             budgets=self.cache.budgets,

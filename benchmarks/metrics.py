@@ -42,14 +42,6 @@ _PODS_KEPT = 20_000
 """Older pods end, so that the cluster stays as full as it is."""
 
 
-class _NoBinder:
-    """Stands where a binder must be; no pod is bound here."""
-
-    async def bind(self, pod: pod_shape.PodInfo, node_name: str) -> handles.BindError | None:
-        await asyncio.sleep(0)
-        return handles.BindError(f"{pod.key} is not to be bound to {node_name}")
-
-
 def _policy_text(*, placed_adds: bool) -> str:
     """Return node-load.policy with its scores beside all built-in ones, and a profile without."""
     text = (pathlib.Path("policies") / "node-load.policy").read_text(encoding="utf-8")
@@ -70,7 +62,7 @@ class Cluster:
         self.policy_set = policies.load([str(file)], {})
         self.cache = caches.Cache(clocks.SystemClock())
         made = policies.require(
-            policies.make(self.policy_set, handles.Handle(_NoBinder(), self.cache.owners))
+            policies.make(self.policy_set, handles.Handle(handles.NoBinder(), self.cache.owners))
         )
         self.cache.follow_metrics(made.metric_needs)
         self.frameworks = {

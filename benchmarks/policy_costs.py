@@ -10,7 +10,6 @@ median over turns. No API server, no queue: the cycle and the assuming of the po
 from __future__ import annotations
 
 import argparse
-import asyncio
 import cProfile
 import pathlib
 import pstats
@@ -41,14 +40,6 @@ _GOAL_RULES, _GOAL_NODES, _GOAL_AT_MOST = "rules-100", 5000, 1.3
 _METRICS = ("node_cpu", "node_memory", "node_disk_io", "node_disk_space", "node_network")
 
 
-class _NoBinder:
-    """Stands where a binder must be; no pod is bound here."""
-
-    async def bind(self, pod: pod_shape.PodInfo, node_name: str) -> handles.BindError | None:
-        await asyncio.sleep(0)
-        return handles.BindError(f"{pod.key} is not to be bound to {node_name}")
-
-
 class Cluster:
     """A cluster whose pods are placed by one set of rules."""
 
@@ -56,9 +47,7 @@ class Cluster:
         """Build everything up to the first cycle; `pods` are EQUAL or DIFFERENT."""
         paths = [] if rule_set == EMPTY else [str(FOLDER / f"{rule_set}.policy")]
         self._cache = caches.Cache(clocks.SystemClock())
-        made = policies.require(
-            policies.make(policies.load(paths, {}), handles.Handle(_NoBinder()))
-        )
+        made = policies.require(policies.make(policies.load(paths, {}), handles.Handle()))
         (prof,) = made.by_name.values()
         self._cache.follow_metrics(made.metric_needs)
         self._framework = runtime.Framework(prof, random.Random(1))

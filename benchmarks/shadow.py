@@ -41,11 +41,6 @@ policy next {
 _WORKLOADS = 50
 
 
-class _NoBinder:
-    async def bind(self, pod: pod_shape.PodInfo, node_name: str) -> handles.BindError | None:
-        return handles.BindError(f"{pod.key} is not to be bound to {node_name}")
-
-
 def _pod(number: int) -> dict[str, Any]:
     kind = number % _WORKLOADS
     requests = {"cpu": f"{50 + 10 * (kind % 5)}m", "memory": f"{64 + kind % 7}Mi"}
@@ -60,7 +55,7 @@ def measure(nodes: int, pods: int) -> tuple[list[float], list[float]]:
     made = policies.require(
         policies.make(
             policies.from_sources([source.SourceText("shadow.policy", _TEXT)], {}),
-            handles.Handle(_NoBinder(), cache.owners),
+            handles.Handle(handles.NoBinder(), cache.owners),
         )
     )
     ((name, prof),) = made.by_name.items()

@@ -35,14 +35,6 @@ _FEWEST_STEPS = math.floor(_MAX_AGE_SECONDS / _REFRESH_SECONDS) + 2
 """Of a window that is longer than the time between two refreshes, as all must be."""
 
 
-class _NoBinder:
-    """Stands where a binder must be; no pod is bound here."""
-
-    async def bind(self, pod: object, node_name: str) -> handles.BindError | None:
-        await asyncio.sleep(0)
-        return handles.BindError(f"{pod} is not to be bound to {node_name}")
-
-
 @dataclasses.dataclass(frozen=True)
 class Size:
     """How big answers are."""
@@ -101,7 +93,7 @@ class Cluster:
         (folder / "p.policy").write_text(size.policy, encoding="utf-8")
         self.policy_set = policies.load([str(folder / "p.policy")], {})
         self.cache = caches.Cache(clocks.SystemClock())
-        handle = handles.Handle(_NoBinder(), self.cache.owners)
+        handle = handles.Handle(handles.NoBinder(), self.cache.owners)
         made = policies.require(policies.make(self.policy_set, handle))
         self.cache.follow_metrics(made.metric_needs)
         self.needs = made.metric_needs

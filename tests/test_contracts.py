@@ -11,16 +11,11 @@ from policysched.plugins import registry
 PYPROJECT = pathlib.Path(__file__).parents[1] / "pyproject.toml"
 
 
-class _NoBinder:
-    async def bind(self, *_: object) -> None:
-        """Nothing is bound here."""
-
-
 def test_every_plugin_module_is_held_to_know_no_other() -> None:
     """A new plugin joins the contract, which cannot tell plugins from what they share."""
     contracts = tomllib.loads(PYPROJECT.read_text())["tool"]["importlinter"]["contracts"]
     held = next(c["modules"] for c in contracts if c["id"] == "plugins")
     built_in = registry.built_in()
-    handle = handles.Handle(binder=_NoBinder())
+    handle = handles.Handle()
     made = [built_in.create(name, None, handle) for name in built_in.names()]
     assert sorted(type(plugin).__module__ for plugin in made) == sorted(held)

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from policysched import errors
-from policysched.app import config, offline, policies, policy_sources
+from policysched.app import config, policies, policy_sources
 from policysched.app.reload import status_annotations as statuses
 from policysched.app.reload import versions
 from policysched.cluster import wire
@@ -185,7 +185,7 @@ class Admission:
         if isinstance(found, versions.Refusal):
             return _refused(found)
         try:
-            offline.require_profiles(found.policy_set)
+            policies.check_profiles(found.policy_set)
         except errors.InputError as error:
             return _refused(versions.refusal(found.hash, error))
         return Verdict(warnings=_warnings(found.policy_set.findings))

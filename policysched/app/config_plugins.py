@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from policysched.app import config, plain_yaml
-from policysched.framework import interface
+from policysched.framework import handles, interface
 from policysched.lang import spelling
 from policysched.plugins import registry
 
@@ -33,9 +33,7 @@ def problems(profiles: tuple[config.ProfileConfig, ...]) -> Iterator[tuple[plain
 def _made(
     built_in: registry.Registry, plugin: config.PluginConfig
 ) -> interface.Plugin | registry.PluginError:
-    from policysched.app import offline  # noqa: PLC0415 - `run` needs it for nothing else
-
-    return built_in.create(plugin.name, plugin.args, offline.handle_of_nobody())
+    return built_in.create(plugin.name, plugin.args, handles.Handle())
 
 
 def _names(profiles: tuple[config.ProfileConfig, ...]) -> Iterator[tuple[plain_yaml.Path, str]]:

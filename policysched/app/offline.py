@@ -84,7 +84,7 @@ class Basis:
         cluster = offline_cluster.empty(self.now)
         cache = cluster.cache
         handle = handles.Handle(
-            _NoBinder(), cache.owners, storage=cache.storage, budgets=cache.budgets, rng=rng
+            handles.NoBinder(), cache.owners, storage=cache.storage, budgets=cache.budgets, rng=rng
         )
         profiles = policies.require(policies.make(self.policies, handle))
         offline_cluster.fill(cluster, found, where, profiles.annotation_keys)
@@ -158,29 +158,6 @@ def _clusters(
     from policysched.app import live_cluster  # noqa: PLC0415 - brings HTTP, TLS and credentials
 
     return object_lists.Inputs(iter([live_cluster.read(named)]))
-
-
-def require_profiles(policy_set: policies.PolicySet) -> None:
-    """Make the profiles once, to see whether they can be.
-
-    Raises:
-        ConfigurationError: a profile could not start.
-    """
-    policies.require(policies.make(policy_set, handle_of_nobody()))
-
-
-def handle_of_nobody() -> handles.Handle:
-    """Return what plugins are made with to see whether they can be."""
-    return handles.Handle(_NoBinder())
-
-
-class _NoBinder:
-    """Stands where a binder must be: nothing is bound offline."""
-
-    async def bind(self, pod: pod_shape.PodInfo, node_name: str) -> handles.BindError | None:
-        """Refuse."""
-        del pod, node_name
-        return handles.BindError("there is no API server")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

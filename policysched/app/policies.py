@@ -377,6 +377,15 @@ def require(made: Profiles | list[plugin_sets.Fault]) -> Profiles:
     raise errors.ConfigurationError(first.where, problem + further)
 
 
+def check_profiles(policy_set: PolicySet) -> None:
+    """Make the profiles once, to see whether they can be made.
+
+    Raises:
+        ConfigurationError: a profile could not start.
+    """
+    require(make(policy_set, handles.Handle()))
+
+
 def describe(profiles: Profiles) -> Iterator[str]:
     """Yield lines about each profile: its policies, its plugins and rules with their weights."""
     for name, each in profiles.by_name.items():

@@ -45,10 +45,10 @@ def alone(args: argparse.Namespace, configuration: config.Config | None) -> int:
     """
     if configuration is None:
         raise errors.UsageError("name a PATH to check, or a configuration by --config")
-    from policysched.app import offline, policies  # noqa: PLC0415 - `--help` does without NumPy
+    from policysched.app import policies  # noqa: PLC0415 - `--help` does without NumPy
 
     policy_set = policies.load((), {}, None, _without_params(configuration))
-    offline.require_profiles(policy_set)
+    policies.check_profiles(policy_set)
     if args.output == output.JSON:
         nothing = {"files": [], "errors": 0, "warnings": 0, "diagnostics": []}
         output.write(output.as_json({"ok": True, "hash": None, **nothing}))

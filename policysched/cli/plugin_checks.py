@@ -34,10 +34,11 @@ def tried(
     """
     if result.program is None:
         return result
-    from policysched.app import offline, policies  # noqa: PLC0415 - only profiles need NumPy
+    from policysched.app import policies  # noqa: PLC0415 - only profiles need NumPy
+    from policysched.framework import handles  # noqa: PLC0415 - as above
 
     policy_set = policies.from_sources(texts, params, None, configuration)
-    made = policies.make(policy_set, offline.handle_of_nobody())
+    made = policies.make(policy_set, handles.Handle())
     if not isinstance(made, list):
         return result
     profiles = result.program.profiles

@@ -33,6 +33,15 @@ class Binder(Protocol):
         ...
 
 
+class NoBinder:
+    """Refuses every binding: there is no API server."""
+
+    async def bind(self, pod: pod_shape.PodInfo, node_name: str) -> BindError | None:
+        """Refuse."""
+        del pod, node_name
+        return BindError("there is no API server")
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class WriteError:
     """Why a volume or claim was not written, in the words of the API server."""
@@ -87,7 +96,7 @@ class Handle:
     left to chance; without it the same is chosen every time.
     """
 
-    binder: Binder
+    binder: Binder = dataclasses.field(default_factory=NoBinder)
     owners: owner_selectors.OwnerSelectors = dataclasses.field(
         default_factory=owner_selectors.OwnerSelectors
     )

@@ -12,7 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from policysched import errors
-from policysched.app import offline, plain_yaml, plugin_sets, policies
+from policysched.app import plain_yaml, plugin_sets, policies
+from policysched.framework import handles
 from policysched.importing import findings, policy_text
 from policysched.lang import checker, diagnostics, source, syntax
 
@@ -181,7 +182,7 @@ def _find_refusals(items: Sequence[policy_text.Item]) -> list[_Refusal]:
             for each in error.result.diagnostics
             if each.severity is diagnostics.Severity.ERROR
         ]
-    made = policies.make(policy_set, offline.handle_of_nobody())
+    made = policies.make(policy_set, handles.Handle())
     if not isinstance(made, list):
         return []
     refusal = _Located(items, checker.check([checked])).refusal_of_fault(made[0])

@@ -25,7 +25,7 @@ from policysched.app import (
 from policysched.cluster import cache as caches
 from policysched.cluster import objects, pod_shape, snapshot
 from policysched.compiler import needs
-from policysched.framework import runtime
+from policysched.framework import handles, runtime
 from policysched.lang import checked
 from policysched.planning import edits, sides
 
@@ -223,7 +223,7 @@ class World:
 
     def _made(self, policy_set: policies.PolicySet) -> policies.Profiles:
         handle = dataclasses.replace(
-            offline.handle_of_nobody(),
+            handles.Handle(),
             owners=self.cache.owners,
             storage=self.cache.storage,
             budgets=self.cache.budgets,

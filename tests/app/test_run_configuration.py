@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from policysched import clock as clocks
-from policysched.app import config, live_profiles, offline, policies, wiring
-from policysched.framework import shape_answers
+from policysched.app import config, live_profiles, policies, wiring
+from policysched.framework import handles, shape_answers
 from tests import builders
 from tests.e2e import scheduler_process
 from tests.realcluster import control_plane as control_planes
@@ -59,7 +59,7 @@ def test_profiles_keep_as_many_answers_as_they_are_told(shapes_kept: int) -> Non
         world.scheduler, None, world.clock, random.Random(1), shapes_kept=shapes_kept
     )
     policy_set = policies.load((), {}, "default-scheduler")
-    made = policies.require(policies.make(policy_set, offline.handle_of_nobody()))
+    made = policies.require(policies.make(policy_set, handles.Handle()))
     live.use(policy_set, made)
     assert [each.scheduler_name for each in live.in_use()] == ["default-scheduler"]
     framework = world.scheduler._frameworks["default-scheduler"]

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from policysched.cluster import disruption_budgets, objects, pod_shape, selectors
+from policysched.cluster import disruption_budgets, objects, selectors
 from policysched.framework import events, handles, interface, preemptions, profile, runtime, status
 from policysched.plugins import arguments, default_preemption, names, registry
 from policysched.plugins.kernels import victims
@@ -29,15 +29,7 @@ NODE = builders.make_node("n1").capacity(cpu="4", memory="8Gi", pods="10")
 PREEMPTOR = builders.make_pod("preemptor").requests(cpu="3").priority(100)
 
 
-class _NoBinder:
-    """Binds nothing."""
-
-    async def bind(self, pod: pod_shape.PodInfo, node_name: str) -> handles.BindError | None:
-        """Refuse."""
-        return handles.BindError(f"{pod.key} is not bound to {node_name}")
-
-
-HANDLE = handles.Handle(_NoBinder())
+HANDLE = handles.Handle()
 
 
 def on(

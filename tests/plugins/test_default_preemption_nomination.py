@@ -20,7 +20,7 @@ def test_among_equal_nodes_the_nominated_one_is_chosen(nominated: str, seed: int
     nodes = [builders.make_node(name).capacity(cpu="1", pods=5) for name in names]
     pods = [builders.make_pod(f"v-{name}").node(name).requests(cpu="1") for name in names]
     cluster = builders.make_cache(nodes, pods)
-    handle = handles.Handle(_NoBinder(), rng=None if seed is None else random.Random(seed))
+    handle = handles.Handle(rng=None if seed is None else random.Random(seed))
     plugins = (
         node_resources_fit.NodeResourcesFit.from_args({}),
         default_preemption.DefaultPreemption(handle),
@@ -34,9 +34,3 @@ def test_among_equal_nodes_the_nominated_one_is_chosen(nominated: str, seed: int
     made_room = framework.run_post_filter(result.state, pod, snap, result.diagnosis)
     assert made_room is not None
     assert made_room.nominated_node_name == nominated
-
-
-class _NoBinder:
-    async def bind(self, pod: object, node_name: str) -> handles.BindError | None:
-        """Bind nothing."""
-        return handles.BindError("nothing is bound here")

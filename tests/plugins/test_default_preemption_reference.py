@@ -30,15 +30,7 @@ PLUGINS = (
 )
 
 
-class _NoBinder:
-    """Binds nothing: decisions are all that is compared."""
-
-    async def bind(self, pod: pod_shape.PodInfo, node_name: str) -> handles.BindError | None:
-        """Refuse."""
-        return handles.BindError(f"{pod.key} is not bound to {node_name}")
-
-
-HANDLE = handles.Handle(_NoBinder())
+HANDLE = handles.Handle()
 STARTS = ("2026-01-05T11:00:00Z", "2026-01-05T11:30:00Z")
 PRIORITIES = st.sampled_from((-5, 0, 10, 10, 50))
 

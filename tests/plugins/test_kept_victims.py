@@ -15,12 +15,6 @@ _NODES = 6
 _STEPS = 60
 
 
-class _NoBinder:
-    async def bind(self, pod: object, node_name: str) -> handles.BindError | None:
-        """Bind nothing."""
-        return handles.BindError("nothing is bound here")
-
-
 class _World:
     """A full cluster that changes by chance, and two frameworks that look at it.
 
@@ -40,7 +34,9 @@ class _World:
             self.add_pod()
 
     def _framework(self, shapes_kept: int) -> runtime.Framework:
-        handle = handles.Handle(_NoBinder(), budgets=self.cache.budgets, rng=random.Random(1))
+        handle = handles.Handle(
+            handles.NoBinder(), budgets=self.cache.budgets, rng=random.Random(1)
+        )
         plugins = (
             node_unschedulable.NodeUnschedulable(),
             node_resources_fit.NodeResourcesFit(),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 from unittest import mock
 
@@ -27,17 +26,12 @@ _FOCUSES = (
 _ALL_POINTS = 6
 
 
-class _NoBinder:
-    async def bind(self, pod: pod_shape.PodInfo, node_name: str) -> handles.BindError | None:
-        """Bind nothing."""
-        await asyncio.sleep(0)
-        return handles.BindError(f"{pod.key} is not to be bound to {node_name}")
-
-
 def _framework(world: worlds.World, shapes_kept: int) -> runtime.Framework:
     """Return kube-scheduler's default profile."""
     cache = world.built.cache
-    handle = handles.Handle(_NoBinder(), cache.owners, storage=cache.storage, budgets=cache.budgets)
+    handle = handles.Handle(
+        handles.NoBinder(), cache.owners, storage=cache.storage, budgets=cache.budgets
+    )
     profiles = policies.require(policies.make(policies.load((), {}, _NAME), handle))
     return runtime.Framework(profiles.by_name[_NAME], None, shapes_kept=shapes_kept)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from policysched import _resources
 from policysched.app import explaining, policies
-from policysched.cluster import metric_table, objects, pod_shape
+from policysched.cluster import metric_table, objects
 from policysched.framework import handles, runtime
 from tests import builders
 
@@ -20,13 +20,6 @@ NodeLike = objects.Node | builders.NodeBuilder
 PodLike = objects.Pod | builders.PodBuilder
 Loads = Mapping[str, Mapping[str, float]]
 """Metric → node → value."""
-
-
-class _NoBinder:
-    async def bind(self, pod: pod_shape.PodInfo, node_name: str) -> handles.BindError | None:
-        """Refuse: nothing is bound here."""
-        del pod, node_name
-        return handles.BindError("there is no API server")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -63,13 +56,13 @@ class Answer:
 def framework(profile: str, *files: pathlib.Path) -> runtime.Framework:
     """Return the profile of that name that the files (default: all shipped ones) declare."""
     policy_set = policies.load([str(file) for file in files or (FOLDER,)], {})
-    made = policies.require(policies.make(policy_set, handles.Handle(_NoBinder())))
+    made = policies.require(policies.make(policy_set, handles.Handle()))
     return runtime.Framework(made.by_name[profile], None)
 
 
 def framework_of_no_policy() -> runtime.Framework:
     """Return what `run` uses when it is given no policy."""
-    made = policies.require(policies.make(policies.load([], {}), handles.Handle(_NoBinder())))
+    made = policies.require(policies.make(policies.load([], {}), handles.Handle()))
     return runtime.Framework(made.by_name["policysched"], None)
 
 

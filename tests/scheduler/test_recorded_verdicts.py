@@ -30,11 +30,6 @@ SEEDS = range(8)
 NODES, PODS = 30, 60
 
 
-class _NoBinder:
-    async def bind(self, pod: pod_shape.PodInfo, node_name: str) -> handles.BindError | None:
-        raise AssertionError(pod.key, node_name)
-
-
 def _cluster(rng: random.Random, clock: clocks.Clock) -> caches.Cache:
     cache = caches.Cache(clock)
     for number in range(NODES):
@@ -61,7 +56,7 @@ def test_records_say_what_explain_says(seed: int, tmp_path_factory: pytest.TempP
     made = policies.require(
         policies.make(
             policies.load([str(path)], {}, "policysched"),
-            handles.Handle(_NoBinder(), cache.owners),
+            handles.Handle(handles.NoBinder(), cache.owners),
         )
     )
     framework = runtime.Framework(made.by_name["policysched"], random.Random(seed))
