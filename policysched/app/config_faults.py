@@ -8,8 +8,14 @@ from typing import Any, TypeAlias
 import msgspec
 
 from policysched import control_characters, errors, server_urls
-from policysched.app import addresses, config, config_plugins, config_schema, plain_yaml
-from policysched.app import election as elections
+from policysched.app import (
+    addresses,
+    config,
+    config_plugins,
+    config_schema,
+    election_faults,
+    plain_yaml,
+)
 from policysched.promapi import settings
 
 Fault = config_schema.Fault
@@ -88,7 +94,7 @@ def _prometheus(given: config.Config) -> _Problems:
 
 
 def _leader_election(given: config.Config) -> _Problems:
-    for field, problem in elections.problems(given.leader_election):
+    for field, problem in election_faults.find_problems(given.leader_election):
         yield ("leaderElection", field), f"`leaderElection`: {problem}"
 
 

@@ -1,96 +1,27 @@
-"""`run --dry-run`: beside another scheduler, whose pods are decided, compared, and left to it.
-
-The process stands by for ever: it never leads, so that no part of it writes; and where one tried,
-the client of the API server would not let the write begin. Rights to list and watch are enough.
-"""
+"""What `run --dry-run` found, in forms for people and programs: log, metrics, page."""
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any, NoReturn
+from typing import Any
 
 from prometheus_client import core
 
-from policysched import clock as clocks
-from policysched.app import http_server, logs, wired
-from policysched.kube import fence
+from policysched.app import http_server, logs
 from policysched.scheduler import dry_run
 
 _log = logging.getLogger("policysched")
 
 PATH = "/debug/dry-run"
-LOOK_SECONDS = 10.0
-"""How often pods that wait are decided."""
-TELL_SECONDS = 60.0
-"""How often the log has a summary, as long as there is news."""
 _LINES = 10
 """Lines about single pods between two summaries."""
 _SHOWN = 100
 
 
-class NeverLeading:
-    """The elector of a process that decides for nobody."""
-
-    is_leading = False
-
-    def overdue_seconds(self) -> float:
-        """Nothing can be lost."""
-        return 0.0
-
-    async def acquire(self) -> None:
-        """Wait for ever."""
-        await asyncio.Event().wait()
-
-    async def renew(self) -> None:
-        """There is nothing to renew."""
-
-    async def release(self) -> None:
-        """Nothing was held."""
-
-
-def closed_fence(clock: clocks.Clock) -> fence.Fence:
-    """Return a fence that nobody opens."""
-    return fence.Fence(clock, last_writes_seconds=0.0)
-
-
-def add(joined: wired.Wired) -> None:
-    """Compare, where that is asked for, and tell."""
-    if not joined.options.dry_run:
-        return
-    scheduler = joined.scheduler
-    kept = joined.config.decisions.kept
-    compared = dry_run.DryRun(scheduler.cache, scheduler.framework, joined.clock, kept)
-    scheduler.events.pods.before_placed = compared.bound
-    report = DryRunReport(compared)
-    joined.own_metrics.add(report.collect)
-    joined.pages[PATH] = lambda _: report.page()
-    joined.background.append(_run(joined, compared, report))
-
-
-async def _run(joined: wired.Wired, compared: dry_run.DryRun, report: DryRunReport) -> NoReturn:
-    """Compare from when everything is known on."""
-    await joined.sync.wait(joined.profiles.in_use)
-    compared.is_on = True
-    names = ",".join(joined.profiles.current.by_name)
-    _log.info("dry run: nothing is written %s", logs.fields(profiles=names))
-    told_seconds = joined.clock.monotonic_seconds()
-    try:
-        while True:
-            for _ in compared.look_at(each.info for each in joined.scheduler.queue.pods()):
-                await asyncio.sleep(0)
-            if joined.clock.monotonic_seconds() - told_seconds >= TELL_SECONDS:
-                told_seconds = joined.clock.monotonic_seconds()
-                report.tell()
-            await asyncio.sleep(LOOK_SECONDS)
-    finally:
-        report.tell()
-
-
 class DryRunReport:
-    """What was compared, in forms for people and programs."""
+    """Reports what a dry run compared."""
 
     def __init__(self, compared: dry_run.DryRun) -> None:
         """Report of `compared`."""

@@ -27,29 +27,6 @@ DEFAULT_NAMESPACE = "kube-system"
 
 _NAME_OF_KUBE_SCHEDULER = "kube-scheduler"
 _LEASE_CONNECTIONS = 2
-_SHORTEST_LEASE_SECONDS = 1.0  # `leaseDurationSeconds` is a whole number, and not 0
-
-
-def problems(config: election_config.LeaderElectionConfig) -> Iterable[tuple[str, str]]:
-    """Yield what makes no sense: (field as it is written in a file, what is wrong with it)."""
-    by_field = {
-        "leaseDuration": durations.seconds(config.lease_duration),
-        "renewDeadline": durations.seconds(config.renew_deadline),
-        "retryPeriod": durations.seconds(config.retry_period),
-    }
-    for field, seconds in by_field.items():
-        if not seconds:
-            yield field, f"`{field}` is a duration of more than nothing, such as `15s` or `1m30s`"
-    lease, deadline, period = by_field.values()
-    if not lease or not deadline or not period:
-        return
-    if lease < _SHORTEST_LEASE_SECONDS:
-        yield "leaseDuration", "`leaseDuration` is at least `1s`"
-    if lease <= deadline:
-        yield "leaseDuration", "`leaseDuration` must be greater than `renewDeadline`"
-    if deadline <= leader_election.JITTER_FACTOR * period:
-        factor = leader_election.JITTER_FACTOR
-        yield "renewDeadline", f"`renewDeadline` must be greater than {factor} times `retryPeriod`"
 
 
 def times(config: election_config.LeaderElectionConfig) -> leader_election.Times:
@@ -59,6 +36,11 @@ def times(config: election_config.LeaderElectionConfig) -> leader_election.Times
         durations.seconds(config.renew_deadline) or 0.0,
         durations.seconds(config.retry_period) or 0.0,
     )
+
+
+def closed_fence(clock: clocks.Clock) -> fence.Fence:
+    """Return a fence that no term opens, for a process that never leads."""
+    return fence.Fence(clock, last_writes_seconds=0.0)
 
 
 def new_fence(

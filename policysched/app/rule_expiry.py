@@ -6,13 +6,8 @@ from collections.abc import Callable, Iterable, Iterator
 
 from prometheus_client import core
 
-from policysched.app import policies, wired
+from policysched.app import policies
 from policysched.lang import checked
-
-
-def add(joined: wired.Wired) -> None:
-    """Add the metric."""
-    joined.own_metrics.add(lambda: families(lambda: joined.profiles.policy_set))
 
 
 def _of_nodes(profile: checked.CheckedProfile) -> Iterable[checked.CheckedPolicy]:

@@ -14,8 +14,9 @@ from typing import Any, NoReturn
 from prometheus_client import core
 
 from policysched import clock as clocks
-from policysched.app import http_server, wired
+from policysched.app import http_server, recorders
 from policysched.framework import shadow
+from policysched.kube import event_series
 from policysched.scheduler import scheduler as schedulers
 from policysched.scheduler import shadow_decisions
 
@@ -32,15 +33,6 @@ _MAX_MESSAGE_CHARACTERS = 300
 Tell = Callable[[str], None]
 
 
-def add(joined: wired.Wired) -> None:
-    """Decide by shadow policies beside the scheduler of a process, and tell of them."""
-    decided = beside(joined.scheduler, joined.clock, lambda: joined.profiles.current.shadows)
-    report = ShadowReport(decided, _event_writer(joined))
-    joined.own_metrics.add(report.collect)
-    joined.pages[PATH] = lambda _: report.page()
-    joined.background.append(report.run())
-
-
 def beside(
     scheduler: schedulers.Scheduler,
     clock: clocks.Clock,
@@ -54,17 +46,9 @@ def beside(
     return decided
 
 
-def _event_writer(joined: wired.Wired) -> Tell:
-    """Return what writes events about the ConfigMap of the policies; nothing without one."""
-
-    def tell(note: str) -> None:
-        target = joined.config_map()
-        if target is None:
-            return
-        recorder = joined.writers.recorder
-        recorder.record_of_object(target.reference, "Normal", REASON, _ACTION, note)
-
-    return tell
+def record(recorder: recorders.Recorder, about: event_series.ObjectReference, note: str) -> None:
+    """Record an event with a line of the report."""
+    recorder.record_of_object(about, "Normal", REASON, _ACTION, note)
 
 
 class ShadowReport:

@@ -55,6 +55,26 @@ class Loop(Protocol):
         ...
 
 
+class NeverLeading:
+    """The elector of a process that never leads, as in a dry run."""
+
+    is_leading = False
+
+    def overdue_seconds(self) -> float:
+        """Nothing can be lost."""
+        return 0.0
+
+    async def acquire(self) -> None:
+        """Wait for ever."""
+        await asyncio.Event().wait()
+
+    async def renew(self) -> None:
+        """There is nothing to renew."""
+
+    async def release(self) -> None:
+        """Nothing was held."""
+
+
 class Unopposed:
     """The elector of a process that leads without asking anybody."""
 

@@ -19,7 +19,6 @@ import policysched
 from policysched import clock as clocks
 from policysched.app import (
     cluster_sync,
-    dry_run,
     election_config,
     heap,
     known_secrets,
@@ -31,9 +30,8 @@ from policysched.app import (
     policy_reloads,
     process,
     reflectors,
-    rule_expiry,
+    reports,
     run_options,
-    shadow_report,
     source_watch,
     terms,
     unserved,
@@ -164,14 +162,14 @@ class Service:
 
     def _fence(self) -> fence.Fence | None:
         if self._options.dry_run:
-            return dry_run.closed_fence(self._clock)
+            return elections.closed_fence(self._clock)
         return elections.new_fence(self._election, self._clock)
 
     def _elector(
         self, connection: kubeconfig.Connection, writes: fence.Fence | None
     ) -> contextlib.AbstractAsyncContextManager[terms.Elector]:
         if self._options.dry_run:
-            return contextlib.nullcontext(dry_run.NeverLeading())
+            return contextlib.nullcontext(terms.NeverLeading())
         return elections.elector(self._election, connection, writes, self._clock, self._rng)
 
     def _request_limit(self) -> rate_limit.TokenBucket | None:
@@ -376,8 +374,8 @@ _PARTS: tuple[Callable[[wired.Wired], None], ...] = (
     _watch_unserved,
     _tell_own_metrics,
     _tell_decisions,
-    shadow_report.add,
-    dry_run.add,
-    rule_expiry.add,
+    reports.add_shadow_report,
+    reports.add_dry_run,
+    reports.add_rule_expiry,
     secure_port.add,  # the last one: it serves the pages that the others have added
 )

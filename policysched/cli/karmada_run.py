@@ -220,7 +220,7 @@ def _is_server(address: str | None) -> bool:
 
 
 def _election(args: argparse.Namespace) -> election_config.LeaderElectionConfig:
-    from policysched.app import election, election_config  # noqa: PLC0415 - `--help` does without
+    from policysched.app import election_config, election_faults  # noqa: PLC0415 - `--help` does without
 
     config = election_config.LeaderElectionConfig(
         leader_elect=args.leader_elect,
@@ -232,7 +232,7 @@ def _election(args: argparse.Namespace) -> election_config.LeaderElectionConfig:
     )
     if config.leader_elect and not (config.resource_name and config.resource_namespace):
         raise errors.UsageError("the Lease needs a name and a namespace")
-    for _, problem in election.problems(config):
+    for _, problem in election_faults.find_problems(config):
         raise errors.UsageError(f"leader election: {problem}")
     return config
 

@@ -8,7 +8,7 @@ import logging
 import pytest
 
 from policysched import clock as clocks
-from policysched.app import dry_run, own_metrics
+from policysched.app import dry_run, election, own_metrics, terms
 from policysched.kube import errors
 from tests import builders
 from tests.app import page_forms
@@ -78,7 +78,7 @@ def test_the_page_has_the_latest_differences() -> None:
 def test_no_write_may_begin() -> None:
     """Whoever tries is refused before anything is sent."""
     clock = clocks.ManualClock(builders.EPOCH)
-    fence = dry_run.closed_fence(clock)
+    fence = election.closed_fence(clock)
     with pytest.raises(errors.FencedError):
         fence.write_seconds()
 
@@ -87,7 +87,7 @@ def test_it_never_leads() -> None:
     """So nothing that waits for the leader's turn begins."""
 
     async def scenario() -> None:
-        elector = dry_run.NeverLeading()
+        elector = terms.NeverLeading()
         assert elector.is_leading is False
         waiting = asyncio.ensure_future(elector.acquire())
         for _ in range(10):

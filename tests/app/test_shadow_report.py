@@ -10,7 +10,7 @@ from typing import cast
 import pytest
 from prometheus_client import registry
 
-from policysched.app import http_server, own_metrics, shadow_report, wired
+from policysched.app import http_server, own_metrics, reports, shadow_report, wired
 from policysched.cluster import objects
 from policysched.kube import config_maps
 from policysched.scheduler import shadow_decisions
@@ -152,7 +152,7 @@ def test_events_are_about_the_config_map_of_the_policies() -> None:
     """With its uid, by which `kubectl describe` finds them; without one there is the log alone."""
     meta = objects.ObjectMeta(name="policies", namespace="kube-system", uid="u1")
     joined = Joined(config_maps.ConfigMap(meta))
-    shadow_report._event_writer(cast("wired.Wired", joined))("a line")
+    reports._event_writer(cast("wired.Wired", joined))("a line")
     (about,) = joined.recorder.about
     assert (about.kind, about.namespace, about.name, about.uid) == (
         "ConfigMap",
@@ -162,7 +162,7 @@ def test_events_are_about_the_config_map_of_the_policies() -> None:
     )
     assert joined.recorder.events == [("Normal", "ShadowPolicyReport", "DecidingBeside", "a line")]
     joined = Joined(None)
-    shadow_report._event_writer(cast("wired.Wired", joined))("a line")
+    reports._event_writer(cast("wired.Wired", joined))("a line")
     assert joined.recorder.events == []
 
 

@@ -8,7 +8,7 @@ import msgspec
 
 from policysched import errors
 from policysched.app import live_cluster
-from policysched.app.karmada import control_plane_file, running
+from policysched.app.karmada import control_plane_file, control_plane_resources
 from policysched.karmada import sanity
 
 if TYPE_CHECKING:
@@ -25,7 +25,11 @@ def read(
         KubeError: it cannot be reached, refuses, takes too long, or knows no such resources.
         InputError: an object makes no sense.
     """
-    wanted = (running.CLUSTERS, running.BINDINGS, running.CLUSTER_BINDINGS)
+    wanted = (
+        control_plane_resources.CLUSTERS,
+        control_plane_resources.BINDINGS,
+        control_plane_resources.CLUSTER_BINDINGS,
+    )
     server, (clusters, bindings, global_bindings) = live_cluster.read_lists(plane, wanted, reading)
     kind = "ClusterResourceBinding"
     globally = [msgspec.structs.replace(each, kind=kind) for each in global_bindings]

@@ -23,6 +23,7 @@ from policysched.app import (
 )
 from policysched.app.karmada import (
     checks,
+    control_plane_resources,
     echoes,
     loop,
     options,
@@ -61,16 +62,13 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("policysched")
 
-CLUSTERS = resources.Resource(
-    "clusters", "/apis/cluster.karmada.io/v1alpha1/clusters", objects.Cluster
-)
-_WORK = "/apis/work.karmada.io/v1alpha2"
-BINDINGS = resources.Resource("resourcebindings", f"{_WORK}/resourcebindings", objects.Binding)
-CLUSTER_BINDINGS = resources.Resource(
-    "clusterresourcebindings", f"{_WORK}/clusterresourcebindings", objects.Binding
-)
 _READERS = {
-    resource.name: ["every decision"] for resource in (CLUSTERS, BINDINGS, CLUSTER_BINDINGS)
+    resource.name: ["every decision"]
+    for resource in (
+        control_plane_resources.CLUSTERS,
+        control_plane_resources.BINDINGS,
+        control_plane_resources.CLUSTER_BINDINGS,
+    )
 }
 
 _OTHER_CONNECTIONS = 8
@@ -275,9 +273,12 @@ class _Process:
         if self._estimators is not None:
             clusters = self._estimators.following(clusters)
         sinks: list[tuple[resources.Resource[Any], reflector.Sink[Any]]] = [
-            (CLUSTERS, clusters),
-            (BINDINGS, self._echoes.through(self._handlers.bindings)),
-            (CLUSTER_BINDINGS, self._echoes.through(self._handlers.cluster_bindings)),
+            (control_plane_resources.CLUSTERS, clusters),
+            (control_plane_resources.BINDINGS, self._echoes.through(self._handlers.bindings)),
+            (
+                control_plane_resources.CLUSTER_BINDINGS,
+                self._echoes.through(self._handlers.cluster_bindings),
+            ),
         ]
         return {
             resource.name: reflector.Reflector(api, resource, sink, rng=self._rng)
@@ -310,7 +311,11 @@ class _Process:
         goes_by = live_policies.Loop(self._algorithm, decisions, self._handlers, schedules)
         self._live = self._following.join(
             following.Surroundings(
-                connected.api, connected.elector, recorder, goes_by, watches[CLUSTERS.name].synced
+                connected.api,
+                connected.elector,
+                recorder,
+                goes_by,
+                watches[control_plane_resources.CLUSTERS.name].synced,
             )
         )
 

@@ -1,0 +1,85 @@
+"""Parts of `run` that report: shadow policies, dry runs, dates on which rules expire."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import NoReturn
+
+from policysched.app import dry_run as dry_run_reports
+from policysched.app import logs, rule_expiry, shadow_report, wired
+from policysched.scheduler import dry_run
+
+_log = logging.getLogger("policysched")
+
+_DECIDE_SECONDS = 10.0
+"""How often a dry run decides the pods that wait."""
+_SUMMARY_SECONDS = 60.0
+"""How often a dry run logs a summary, while there is news."""
+
+
+def add_shadow_report(joined: wired.Wired) -> None:
+    """Decide by shadow policies beside the scheduler, and report these decisions."""
+    decided = shadow_report.beside(
+        joined.scheduler, joined.clock, lambda: joined.profiles.current.shadows
+    )
+    report = shadow_report.ShadowReport(decided, _event_writer(joined))
+    joined.own_metrics.add(report.collect)
+    joined.pages[shadow_report.PATH] = lambda _: report.page()
+    joined.background.append(report.run())
+
+
+def _event_writer(joined: wired.Wired) -> Callable[[str], None]:
+    """Return a writer of events about the ConfigMap of the policies; it skips them without one."""
+
+    def record(note: str) -> None:
+        config_map = joined.config_map()
+        if config_map is not None:
+            shadow_report.record(joined.writers.recorder, config_map.reference, note)
+
+    return record
+
+
+def add_dry_run(joined: wired.Wired) -> None:
+    """Compare with another scheduler, if a dry run is asked for.
+
+    The process stands by forever: it never leads, so no part of it writes; if one tried, the
+    fence of the API client would stop it. Rights to list and watch are enough.
+    """
+    if not joined.options.dry_run:
+        return
+    scheduler = joined.scheduler
+    kept = joined.config.decisions.kept
+    compared = dry_run.DryRun(scheduler.cache, scheduler.framework, joined.clock, kept)
+    scheduler.events.pods.before_placed = compared.bound
+    report = dry_run_reports.DryRunReport(compared)
+    joined.own_metrics.add(report.collect)
+    joined.pages[dry_run_reports.PATH] = lambda _: report.page()
+    joined.background.append(_compare(joined, compared, report))
+
+
+async def _compare(
+    joined: wired.Wired, compared: dry_run.DryRun, report: dry_run_reports.DryRunReport
+) -> NoReturn:
+    """Compare once the cluster has been listed, and log summaries."""
+    await joined.sync.wait(joined.profiles.in_use)
+    compared.is_on = True
+    names = ",".join(joined.profiles.current.by_name)
+    _log.info("dry run: nothing is written %s", logs.fields(profiles=names))
+    reported_seconds = joined.clock.monotonic_seconds()
+    try:
+        while True:
+            for _ in compared.look_at(each.info for each in joined.scheduler.queue.pods()):
+                await asyncio.sleep(0)
+            if joined.clock.monotonic_seconds() - reported_seconds >= _SUMMARY_SECONDS:
+                reported_seconds = joined.clock.monotonic_seconds()
+                report.tell()
+            await asyncio.sleep(_DECIDE_SECONDS)
+    finally:
+        report.tell()
+
+
+def add_rule_expiry(joined: wired.Wired) -> None:
+    """Add the metric of expiring rules."""
+    joined.own_metrics.add(lambda: rule_expiry.families(lambda: joined.profiles.policy_set))
