@@ -14,7 +14,7 @@ import msgspec
 import promql_parser
 
 from policysched import errors
-from policysched.lang import checker
+from policysched.lang import checker, promql_tree
 from policysched.lint import prometheus_facts, queries
 from policysched.lint import subject as subjects
 from policysched.promapi import answers, connection, failures, inspection, promql_text, settings
@@ -148,7 +148,7 @@ class _Survey:
             if monotonic_seconds() >= deadline:
                 break
             found[each.query.text] = self._query(each.query.text)
-            parts = prometheus_facts.selectors(each.expr)
+            parts = promql_tree.selectors_of(each.expr)
             selectors[each.query.text] = tuple(self._selector(part) for part in parts)
         facts = prometheus_facts.PrometheusFacts(
             name=self._name,
@@ -245,7 +245,7 @@ class _Survey:
         rules: list[tuple[str, str]] = self._or([], self._inspector.recording_rules)
         for name, query in rules:
             try:
-                yield prometheus_facts.normal(promql_parser.parse(query)), name
+                yield promql_tree.normalise_query(promql_parser.parse(query)), name
             except ValueError:
                 continue  # newer syntax than the parser knows
 

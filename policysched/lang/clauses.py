@@ -15,41 +15,9 @@ from policysched.lang import (
     source,
     syntax_clause,
     syntax_expr,
+    syntax_words,
     timetable,
 )
-
-_ALWAYS = frozenset({"as", "during", "expires"})
-_POD_TERM = _ALWAYS | {
-    *("topologyKey", "namespaces", "namespaceSelector", "matchLabelKeys", "mismatchLabelKeys")
-}
-
-ALLOWED: dict[str, frozenset[str]] = {
-    "nodeAffinity required": _ALWAYS | {"message"},
-    "nodeAffinity preferred": _ALWAYS | {"weight"},
-    "podAffinity required": _POD_TERM | {"message"},
-    "podAffinity preferred": _POD_TERM | {"weight"},
-    "podAntiAffinity required": _POD_TERM | {"message"},
-    "podAntiAffinity preferred": _POD_TERM | {"weight"},
-    "topologySpread": _ALWAYS
-    | {
-        *("topologyKey", "maxSkew", "minDomains", "whenUnsatisfiable", "matchLabelKeys"),
-        *("nodeAffinityPolicy", "nodeTaintsPolicy", "weight", "message"),
-    },
-    "tolerate": _ALWAYS,
-    "reject": _ALWAYS | {"missing", "message", "over", "until"},
-    "score": _ALWAYS | {"weight", "prefer", "normalize", "missing", "over"},
-    "score strategy": _ALWAYS | {"weight"},
-    "metric": frozenset(
-        {
-            *("node", "cluster", "refresh", "maxAge", "missing", "between", "over", "placed"),
-            *("fallback", "source"),
-        }
-    ),
-    "clusterAffinity required": _ALWAYS | {"message"},
-    "clusterAffinity preferred": _ALWAYS | {"weight"},
-    "spreadConstraint": _ALWAYS | {"minGroups", "maxGroups"},
-}
-"""Statement, with its strength where that matters -> the clauses that it takes."""
 
 MAX_WEIGHT = 100
 MAX_MESSAGE = 256
@@ -62,7 +30,7 @@ class ClauseSet:
 
     Args:
         env: what names mean.
-        statement: a key of `ALLOWED`.
+        statement: a key of `syntax_words.ALLOWED_CLAUSES`.
         clauses: as written.
     """
 
@@ -75,7 +43,7 @@ class ClauseSet:
         self.env = env
         self._by_keyword: dict[str, syntax_clause.Clause] = {}
         for clause in clauses:
-            if clause.keyword not in ALLOWED[statement]:
+            if clause.keyword not in syntax_words.ALLOWED_CLAUSES[statement]:
                 _misplaced(env.found, statement, clause)
             elif (key := _key(statement, clause)) in self._by_keyword:
                 _repeated(env.found, clause, self._by_keyword[key])
@@ -204,7 +172,9 @@ def _misplaced(found: findings.Findings, statement: str, clause: syntax_clause.C
             fix=fixes.replacement(clause.span, ""),
         )
         return
-    homes = [name for name, words in ALLOWED.items() if clause.keyword in words]
+    homes = [
+        name for name, words in syntax_words.ALLOWED_CLAUSES.items() if clause.keyword in words
+    ]
     found.error(
         "PS108",
         f"`{clause.keyword}` does not belong to `{statement}`",

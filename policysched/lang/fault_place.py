@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from policysched.lang import clauses, scanner, source, spelling, syntax_words
+from policysched.lang import scanner, source, spelling, syntax_words
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -39,21 +39,23 @@ class FaultPlace:
         """The keywords that could stand there."""
         terminals = self.accepts & syntax_words.KEYWORDS.keys()
         words = [word for terminal in terminals for word in syntax_words.KEYWORDS[terminal]]
-        allowed = clauses.ALLOWED.get(self.statement)
+        allowed = syntax_words.ALLOWED_CLAUSES.get(self.statement)
         if allowed is None:
             return words
         return [word for word in words if word not in syntax_words.CLAUSE_WORDS or word in allowed]
 
     @property
     def statement(self) -> str:
-        """The statement that is being read, with its strength: a key of `clauses.ALLOWED`."""
+        """The statement that is being read, with its strength: a key of `ALLOWED_CLAUSES`."""
         if self.chunk.word == "metric":
             return "metric"
         starts = [start for start in self.scan.statements(self.chunk) if start < self.offset]
         members = self.scan.between(starts[-1], self.chunk.end)[:2] if starts else ()
         words = [each.text for each in members]
         with_strength = " ".join(words)
-        return with_strength if with_strength in clauses.ALLOWED else "".join(words[:1])
+        return (
+            with_strength if with_strength in syntax_words.ALLOWED_CLAUSES else "".join(words[:1])
+        )
 
     @property
     def suggestions(self) -> list[str]:

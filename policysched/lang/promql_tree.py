@@ -169,3 +169,24 @@ def _loser_of_call(expr: promql_parser.Call, label: str) -> promql_parser.Expr |
         if kind(arg) in {Kind.VECTOR, Kind.MATRIX}:
             return loser(arg, label)
     return expr
+
+
+def walk_query(expr: promql_parser.Expr) -> Iterator[promql_parser.Expr]:
+    """Yield an expression and all that it is made of, selectors of ranges too."""
+    yield expr
+    if isinstance(expr, promql_parser.MatrixSelector):
+        yield expr.vector_selector
+    for child in children(expr):
+        yield from walk_query(child)
+
+
+def selectors_of(expr: promql_parser.Expr) -> list[promql_parser.VectorSelector]:
+    """Return the selectors of a query, those of ranges too, in the order of the text."""
+    return [each for each in walk_query(expr) if isinstance(each, promql_parser.VectorSelector)]
+
+
+def normalise_query(expr: promql_parser.Expr) -> str:
+    """Return a text that is the same for queries that differ in blanks and outer brackets only."""
+    while isinstance(expr, promql_parser.ParenExpr):
+        expr = expr.expr
+    return str(expr.prettify())

@@ -8,7 +8,6 @@ from collections.abc import Iterable
 from policysched import control_characters
 from policysched.lang import (
     characters,
-    clauses,
     diagnostics,
     fault_place,
     fixes,
@@ -260,7 +259,7 @@ def _stray_strength(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | N
         return None
     near = spelling.nearest(found.text, syntax_words.STRENGTHS["STRENGTH"])
     keyword = place.statement.split(" ")[0]
-    if not near or f"{keyword} {near[0]}" not in clauses.ALLOWED:
+    if not near or f"{keyword} {near[0]}" not in syntax_words.ALLOWED_CLAUSES:
         return None
     return diagnostics.Diagnostic(
         "PS001",
@@ -331,7 +330,7 @@ def _clause_of_nothing(place: fault_place.FaultPlace) -> diagnostics.Diagnostic 
     if found is None or not place.at_statement_start or found.text not in syntax_words.CLAUSE_WORDS:
         return None
     homes = dict.fromkeys(
-        each.split(" ")[0] for each, of in clauses.ALLOWED.items() if found.text in of
+        each.split(" ")[0] for each, of in syntax_words.ALLOWED_CLAUSES.items() if found.text in of
     )
     listed = spelling.alternatives(f"`{each}`" for each in homes if each not in _OTHER_HOMES)
     return diagnostics.Diagnostic(

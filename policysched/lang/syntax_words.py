@@ -153,3 +153,36 @@ KEYWORDS: dict[str, tuple[str, ...]] = {
 """Every keyword terminal and the words that it stands for."""
 
 ALL_KEYWORDS = frozenset(word for words in KEYWORDS.values() for word in words)
+
+_ALWAYS = frozenset({"as", "during", "expires"})
+_POD_TERM = _ALWAYS | {
+    *("topologyKey", "namespaces", "namespaceSelector", "matchLabelKeys", "mismatchLabelKeys")
+}
+
+ALLOWED_CLAUSES: dict[str, frozenset[str]] = {
+    "nodeAffinity required": _ALWAYS | {"message"},
+    "nodeAffinity preferred": _ALWAYS | {"weight"},
+    "podAffinity required": _POD_TERM | {"message"},
+    "podAffinity preferred": _POD_TERM | {"weight"},
+    "podAntiAffinity required": _POD_TERM | {"message"},
+    "podAntiAffinity preferred": _POD_TERM | {"weight"},
+    "topologySpread": _ALWAYS
+    | {
+        *("topologyKey", "maxSkew", "minDomains", "whenUnsatisfiable", "matchLabelKeys"),
+        *("nodeAffinityPolicy", "nodeTaintsPolicy", "weight", "message"),
+    },
+    "tolerate": _ALWAYS,
+    "reject": _ALWAYS | {"missing", "message", "over", "until"},
+    "score": _ALWAYS | {"weight", "prefer", "normalize", "missing", "over"},
+    "score strategy": _ALWAYS | {"weight"},
+    "metric": frozenset(
+        {
+            *("node", "cluster", "refresh", "maxAge", "missing", "between", "over", "placed"),
+            *("fallback", "source"),
+        }
+    ),
+    "clusterAffinity required": _ALWAYS | {"message"},
+    "clusterAffinity preferred": _ALWAYS | {"weight"},
+    "spreadConstraint": _ALWAYS | {"minGroups", "maxGroups"},
+}
+"""Statement, with its strength where that matters -> the clauses that it takes."""

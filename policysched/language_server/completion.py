@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from policysched.lang import clauses, diagnostics, syntax_words, vocabulary
+from policysched.lang import diagnostics, syntax_words, vocabulary
 from policysched.language_server import completion_words, contexts, programs, proposals, word_docs
 
 _ONCE = frozenset({"description", "owner", "mode", "for"})
@@ -83,7 +83,7 @@ def _fits(context: contexts.Context, terminal: str, word: str) -> bool:
     """Return whether a word that the grammar takes here is of use here."""
     if not _is_of_item(context, terminal, word):
         return False
-    takes = clauses.ALLOWED.get(_clause_table(context))
+    takes = syntax_words.ALLOWED_CLAUSES.get(_clause_table(context))
     starts_statement = terminal in _STATEMENT_TERMINALS and word not in (takes or ())
     if starts_statement and context.before and not _is_part(context, word):
         return context.is_first_on_line or context.word() in ("{", "}")
@@ -117,7 +117,7 @@ def _is_part(context: contexts.Context, word: str) -> bool:
 
 
 def _rank(context: contexts.Context, word: str) -> int:
-    return 3 if word in clauses.ALLOWED.get(_clause_table(context), ()) else 4
+    return 3 if word in syntax_words.ALLOWED_CLAUSES.get(_clause_table(context), ()) else 4
 
 
 def _clause_table(context: contexts.Context) -> str:

@@ -7,7 +7,7 @@ import functools
 import re
 from typing import Literal, TypeAlias
 
-from policysched.lang import clauses, lark_frontend, scanner, syntax_words
+from policysched.lang import lark_frontend, scanner, syntax_words
 
 Domain: TypeAlias = Literal["node", "pod", "namespace", "cluster", "any"]
 _WORD = re.compile(r"[A-Za-z0-9_./-]*")
@@ -61,12 +61,12 @@ class Context:
 
     @property
     def statement(self) -> str:
-        """The statement, as `clauses.ALLOWED` names it; its keyword if it takes no clauses."""
+        """The statement, as `ALLOWED_CLAUSES` names it; its keyword if it takes no clauses."""
         if not self.before:
             return ""
         head = self.before[0].text
         second = self.before[1].text if len(self.before) > 1 else ""
-        if f"{head} {second}" in clauses.ALLOWED:
+        if f"{head} {second}" in syntax_words.ALLOWED_CLAUSES:
             return f"{head} {second}"
         return head
 

@@ -5,10 +5,6 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 
-import promql_parser
-
-from policysched.lint import queries
-
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Series:
@@ -72,7 +68,7 @@ class PrometheusFacts:
         name: what to call it.
         lookback_days: how far back it was asked for series.
         queries: by the text of the query; those that were not asked are left out.
-        selectors: by the text of the query, in the order of `queries.walk`.
+        selectors: by the text of the query, in the order of `promql_tree.walk_query`.
         scrape_seconds: by job, the time between two scrapes; the longest one of its targets.
         recordings: the expression of a recording rule, as `normal` writes it -> its name.
     """
@@ -83,15 +79,3 @@ class PrometheusFacts:
     selectors: Mapping[str, tuple[SelectorFacts, ...]] = dataclasses.field(default_factory=dict)
     scrape_seconds: Mapping[str, float] = dataclasses.field(default_factory=dict)
     recordings: Mapping[str, str] = dataclasses.field(default_factory=dict)
-
-
-def selectors(expr: promql_parser.Expr) -> list[promql_parser.VectorSelector]:
-    """Return the selectors of a query, those of ranges too, in the order of the text."""
-    return [each for each in queries.walk(expr) if isinstance(each, promql_parser.VectorSelector)]
-
-
-def normal(expr: promql_parser.Expr) -> str:
-    """Return a text that is the same for queries that differ in blanks and outer brackets only."""
-    while isinstance(expr, promql_parser.ParenExpr):
-        expr = expr.expr
-    return str(expr.prettify())

@@ -5,7 +5,6 @@ from __future__ import annotations
 import promql_parser
 
 from policysched.lang import promql_tree
-from policysched.lint import queries
 
 _SELECTING = frozenset({"topk", "bottomk", "limitk", "limit_ratio"})
 _WRITING = frozenset({"label_replace", "label_join"})
@@ -79,7 +78,9 @@ def _of_call(expr: promql_parser.Call) -> frozenset[str] | None:
 def pinned(expr: promql_parser.Expr) -> frozenset[str]:
     """Return labels that every selector of an expression asks to have one value."""
     selectors = [
-        each for each in queries.walk(expr) if isinstance(each, promql_parser.VectorSelector)
+        each
+        for each in promql_tree.walk_query(expr)
+        if isinstance(each, promql_parser.VectorSelector)
     ]
     found = [
         {
@@ -95,7 +96,7 @@ def pinned(expr: promql_parser.Expr) -> frozenset[str]:
 def sources(expr: promql_parser.Expr, label: str) -> frozenset[str]:
     """Return labels that `label` is written from: a value of theirs may well mean one of it."""
     found: set[str] = set()
-    for each in queries.walk(expr):
+    for each in promql_tree.walk_query(expr):
         if not isinstance(each, promql_parser.Call) or each.func.name not in _WRITING:
             continue
         written, *others = (arg.val for arg in each.args[1:])

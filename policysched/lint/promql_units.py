@@ -10,7 +10,6 @@ from __future__ import annotations
 import promql_parser
 
 from policysched.lang import promql_tree, units
-from policysched.lint import queries
 
 _NONE = units.NUMBER
 _BY_SUFFIX = {"_bytes": units.BYTES, "_seconds": units.SECONDS, "_ratio": _NONE}
@@ -80,7 +79,7 @@ def _of_call(expr: promql_parser.Call) -> units.Unit | None:
 
 def _of_histogram(expr: promql_parser.Expr) -> units.Unit | None:
     """Return the unit of what a histogram is of."""
-    for part in queries.walk(expr):
+    for part in promql_tree.walk_query(expr):
         if isinstance(part, promql_parser.VectorSelector):
             return _of_name((part.name or "").removesuffix("_bucket"))
     return None

@@ -47,7 +47,7 @@ class MetricQuery:
         named = _word(part)
         if named is None:
             return self.span
-        parts = [each for each in walk(self.expr) if _word(each) == named]
+        parts = [each for each in promql_tree.walk_query(self.expr) if _word(each) == named]
         words = [token for token in self.tokens if token.kind == "word" and token.text == named]
         if len(parts) != len(words):
             return self.span
@@ -65,15 +65,6 @@ def _word(part: promql_parser.Expr) -> str | None:
             return str(part.op)
         case _:
             return None
-
-
-def walk(expr: promql_parser.Expr) -> Iterator[promql_parser.Expr]:
-    """Yield an expression and all that it is made of, selectors of ranges too."""
-    yield expr
-    if isinstance(expr, promql_parser.MatrixSelector):
-        yield expr.vector_selector
-    for child in promql_tree.children(expr):
-        yield from walk(child)
 
 
 def of(

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import promql_parser
 
-from policysched.lang import diagnostics
+from policysched.lang import diagnostics, promql_tree
 from policysched.lint import promql_labels, queries, rule, subject
 
 
@@ -27,7 +27,7 @@ def _finding(each: queries.MetricQuery, more: list[str]) -> diagnostics.Diagnost
     label = each.metric.label
     aggregations = [
         part
-        for part in queries.walk(each.expr)
+        for part in promql_tree.walk_query(each.expr)
         if isinstance(part, promql_parser.AggregateExpr) and part.modifier is not None
     ]
     outer = aggregations[0] if aggregations else each.expr

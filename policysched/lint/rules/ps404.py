@@ -12,7 +12,7 @@ from policysched.lint import promql_labels, queries, rule, subject
 
 def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
     for each in about.metric_queries:
-        for part in queries.walk(each.expr):
+        for part in promql_tree.walk_query(each.expr):
             if isinstance(part, promql_parser.BinaryExpr) and str(part.op) != "or":
                 yield from _of(each, part)
 

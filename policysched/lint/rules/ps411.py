@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import promql_parser
 
-from policysched.lang import diagnostics
+from policysched.lang import diagnostics, promql_tree
 from policysched.lint import queries, rule, subject
 
 _LAST_SAMPLES = frozenset({"irate", "idelta", "last_over_time", "timestamp"})
@@ -15,7 +15,7 @@ _LAST_SAMPLES = frozenset({"irate", "idelta", "last_over_time", "timestamp"})
 
 def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
     for each in about.metric_queries:
-        for part in queries.walk(each.expr):
+        for part in promql_tree.walk_query(each.expr):
             if not isinstance(part, promql_parser.Call) or part.func.name in _LAST_SAMPLES:
                 continue
             for arg in part.args:

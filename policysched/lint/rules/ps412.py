@@ -15,7 +15,7 @@ _BUCKET_LABEL = "le"
 
 def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
     for each in about.metric_queries:
-        for part in queries.walk(each.expr):
+        for part in promql_tree.walk_query(each.expr):
             if isinstance(part, promql_parser.Call) and part.func.name in _FUNCTIONS:
                 losing = promql_tree.loser(part.args[-1], _BUCKET_LABEL)
                 if losing is not None and _is_classic(part.args[-1]):
@@ -26,7 +26,7 @@ def _is_classic(expr: promql_parser.Expr) -> bool:
     """Whether a histogram has its buckets as series; native ones need no label for that."""
     return any(
         isinstance(part, promql_parser.VectorSelector) and (part.name or "").endswith("_bucket")
-        for part in queries.walk(expr)
+        for part in promql_tree.walk_query(expr)
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import promql_parser
 
-from policysched.lang import diagnostics
+from policysched.lang import diagnostics, promql_tree
 from policysched.lint import known_selectors, queries, rule, subject
 
 _NEEDING_TWO = frozenset(
@@ -47,7 +47,7 @@ def _call_of(
     each: queries.MetricQuery, selector: promql_parser.VectorSelector
 ) -> promql_parser.Call | None:
     """Return the function that a selector's range is given to, if it needs two samples."""
-    for part in queries.walk(each.expr):
+    for part in promql_tree.walk_query(each.expr):
         if not isinstance(part, promql_parser.Call) or part.func.name not in _NEEDING_TWO:
             continue
         matrix = part.args[0]

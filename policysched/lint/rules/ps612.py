@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import promql_parser
 
-from policysched.lang import diagnostics
+from policysched.lang import diagnostics, promql_tree
 from policysched.lint import queries, rule, subject
 
 _FILTERS = frozenset({"==", "!=", "<", "<=", ">", ">=", "and", "unless"})
@@ -41,7 +41,7 @@ def _may_be_empty(each: queries.MetricQuery) -> bool:
     return any(
         (isinstance(part, promql_parser.BinaryExpr) and str(part.op) in _FILTERS)
         or (isinstance(part, promql_parser.Call) and part.func.name in _ABSENCE)
-        for part in queries.walk(each.expr)
+        for part in promql_tree.walk_query(each.expr)
     )
 
 
