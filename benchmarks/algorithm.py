@@ -16,7 +16,7 @@ from typing import TypeAlias
 
 from benchmarks import goals, in_process, options, real_framework, workload_files
 from policysched import errors
-from policysched.app import policies
+from policysched.profiles import policies
 from tests.realcluster import components
 
 _OURS = "policysched"

@@ -18,10 +18,11 @@ import msgspec
 
 from benchmarks import workload_files
 from policysched import clock as clocks
-from policysched.app import policies, process
+from policysched import process
 from policysched.cluster import cache as caches
 from policysched.cluster import objects, pod_shape
 from policysched.framework import handles, profile, queued_pod, runtime, waiting_pods
+from policysched.profiles import policies
 from policysched.queue import scheduling_queue
 from policysched.scheduler import decisions, failure, measurements, scheduling_cycle
 

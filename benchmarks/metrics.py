@@ -27,10 +27,11 @@ import msgspec
 
 from benchmarks import options, orphans
 from policysched import clock as clocks
-from policysched.app import policies, process
+from policysched import process
 from policysched.cluster import cache as caches
 from policysched.cluster import metric_table, metric_windows, objects, pod_shape
 from policysched.framework import handles, runtime
+from policysched.profiles import policies
 from policysched.promapi import live_source, settings, source
 from tests.e2e import metrics_scene
 from tests.realcluster import manifests, node_exporter, prometheus

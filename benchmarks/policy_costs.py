@@ -24,10 +24,11 @@ import msgspec
 
 from benchmarks import options
 from policysched import clock as clocks
-from policysched.app import policies, process
+from policysched import process
 from policysched.cluster import cache as caches
 from policysched.cluster import metric_table, objects, pod_shape
 from policysched.framework import handles, runtime
+from policysched.profiles import policies
 from tests.realcluster import manifests
 
 FOLDER = pathlib.Path(__file__).resolve().parent / "policies"

@@ -27,11 +27,13 @@ from typing import Protocol
 import msgspec
 
 from benchmarks import goals, options, policy_costs, stalls
-from policysched.app import config, live_profiles, policies, process
-from policysched.app.reload import reloader, state, versions
+from policysched import process
 from policysched.cluster import objects, pod_shape
+from policysched.config import config
 from policysched.framework import handles
 from policysched.lang import source
+from policysched.profiles import policies
+from policysched.reload import live_profiles, reloader, state, versions
 from tests.realcluster import manifests
 from tests.scheduler import fakes
 

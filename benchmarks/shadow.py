@@ -17,11 +17,12 @@ import msgspec
 
 from benchmarks import options
 from policysched import clock as clocks
-from policysched.app import policies, process
+from policysched import process
 from policysched.cluster import cache as caches
 from policysched.cluster import objects, pod_shape
 from policysched.framework import handles, runtime
 from policysched.lang import source
+from policysched.profiles import policies
 from tests.realcluster import manifests
 
 _TEXT = """

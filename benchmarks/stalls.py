@@ -22,10 +22,11 @@ import msgspec
 
 from benchmarks import metric_server, options, orphans
 from policysched import clock as clocks
-from policysched.app import policies, process
+from policysched import process
 from policysched.cluster import cache as caches
 from policysched.cluster import metric_table, metric_windows, objects
 from policysched.framework import handles
+from policysched.profiles import policies
 from policysched.promapi import live_source, settings, source
 from tests.e2e import metrics_scene
 

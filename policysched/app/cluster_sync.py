@@ -13,10 +13,10 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, Protocol
 
 from policysched import errors
-from policysched.app import needed_kinds
 from policysched.framework import profile
 from policysched.kube import errors as kube_errors
 from policysched.kube import resources
+from policysched.profiles import needed_kinds
 
 _log = logging.getLogger("policysched")
 

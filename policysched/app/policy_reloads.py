@@ -8,18 +8,21 @@ import random
 from collections.abc import Coroutine
 from typing import Any
 
-from policysched.app import config, recorders, terms, wired
-from policysched.app.reload import (
+from policysched.app import context
+from policysched.config import config
+from policysched.kube import client, config_maps
+from policysched.leadership import terms
+from policysched.observability import recorders
+from policysched.reload import (
     config_map_source,
     history_keeper,
     reloader,
+    reporting,
     starting,
     state,
     status_annotations,
-    telling,
     versions,
 )
-from policysched.kube import client, config_maps
 
 
 def first_state(
@@ -55,15 +58,15 @@ class Surroundings:
 
 
 def add_to(
-    joined: wired.Wired,
+    joined: context.Wired,
     start: starting.Start,
     source: starting.Source | None,
     recipe: versions.Recipe,
 ) -> None:
     """Follow `source`, tell people of it, and keep versions."""
     policies = joined.policies
-    joined.own_metrics.add(lambda: telling.of_policies(policies))
-    joined.pages[telling.PATH] = lambda _query: telling.page(policies)
+    joined.own_metrics.add(lambda: reporting.of_policies(policies))
+    joined.pages[reporting.PATH] = lambda _query: reporting.page(policies)
     if source is None:
         return
     if isinstance(source, config_map_source.ConfigMapSource):
@@ -125,7 +128,7 @@ def _keep_versions(around: Surroundings) -> None:
 def _tell_on(around: Surroundings, source: config_map_source.ConfigMapSource) -> None:
     """Tell of versions by events and annotations of the ConfigMap that they come from."""
     policies = around.state
-    told = telling.ConfigMapEvents(around.recorder, lambda: source.last, policies)
+    told = reporting.ConfigMapEvents(around.recorder, lambda: source.last, policies)
     status = status_annotations.StatusAnnotations(
         policies,
         source,

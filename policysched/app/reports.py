@@ -7,8 +7,10 @@ import logging
 from collections.abc import Callable
 from typing import NoReturn
 
-from policysched.app import dry_run as dry_run_reports
-from policysched.app import logs, rule_expiry, shadow_report, wired
+from policysched.app import context
+from policysched.observability import dry_run_report as dry_run_reports
+from policysched.observability import logs, shadow_report
+from policysched.reload import rule_expiry
 from policysched.scheduler import dry_run
 
 _log = logging.getLogger("policysched")
@@ -19,7 +21,7 @@ _SUMMARY_SECONDS = 60.0
 """How often a dry run logs a summary, while there is news."""
 
 
-def add_shadow_report(joined: wired.Wired) -> None:
+def add_shadow_report(joined: context.Wired) -> None:
     """Decide by shadow policies beside the scheduler, and report these decisions."""
     decided = shadow_report.beside(
         joined.scheduler, joined.clock, lambda: joined.profiles.current.shadows
@@ -30,7 +32,7 @@ def add_shadow_report(joined: wired.Wired) -> None:
     joined.background.append(report.run())
 
 
-def _event_writer(joined: wired.Wired) -> Callable[[str], None]:
+def _event_writer(joined: context.Wired) -> Callable[[str], None]:
     """Return a writer of events about the ConfigMap of the policies; it skips them without one."""
 
     def record(note: str) -> None:
@@ -41,7 +43,7 @@ def _event_writer(joined: wired.Wired) -> Callable[[str], None]:
     return record
 
 
-def add_dry_run(joined: wired.Wired) -> None:
+def add_dry_run(joined: context.Wired) -> None:
     """Compare with another scheduler, if a dry run is asked for.
 
     The process stands by forever: it never leads, so no part of it writes; if one tried, the
@@ -60,7 +62,7 @@ def add_dry_run(joined: wired.Wired) -> None:
 
 
 async def _compare(
-    joined: wired.Wired, compared: dry_run.DryRun, report: dry_run_reports.DryRunReport
+    joined: context.Wired, compared: dry_run.DryRun, report: dry_run_reports.DryRunReport
 ) -> NoReturn:
     """Compare once the cluster has been listed, and log summaries."""
     await joined.sync.wait(joined.profiles.in_use)
@@ -80,6 +82,6 @@ async def _compare(
         report.tell()
 
 
-def add_rule_expiry(joined: wired.Wired) -> None:
+def add_rule_expiry(joined: context.Wired) -> None:
     """Add the metric of expiring rules."""
     joined.own_metrics.add(lambda: rule_expiry.families(lambda: joined.profiles.policy_set))

@@ -7,8 +7,11 @@ import dataclasses
 import logging
 
 from policysched import clock as clocks
-from policysched.app import addresses, admission, config, connections, http_server, logs, process
-from policysched.app.serving import certificates, health
+from policysched import process
+from policysched.config import addresses, config
+from policysched.observability import logs
+from policysched.reload import admission
+from policysched.serving import certificates, connections, health, http_server
 
 _log = logging.getLogger("policysched")
 

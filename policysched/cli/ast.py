@@ -158,7 +158,7 @@ def _texts(path: str) -> Iterator[str]:
 def _document(path: str) -> object:
     import orjson  # noqa: PLC0415 - `--help` does without
 
-    from policysched.app import object_lists  # noqa: PLC0415 - only this form needs it
+    from policysched.inputs import object_lists  # noqa: PLC0415 - only this form needs it
 
     content = sys.stdin.buffer.read() if path == _STDIN else object_lists.read_bytes(path)
     try:

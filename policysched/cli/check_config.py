@@ -9,7 +9,7 @@ from policysched import errors
 from policysched.cli import output
 
 if TYPE_CHECKING:
-    from policysched.app import config
+    from policysched.config import config
     from policysched.lang import checker
 
 
@@ -19,7 +19,7 @@ def read(path: str) -> config.Config:
     Raises:
         ConfigurationError: it has faults; all are named.
     """
-    from policysched.app import config_reading  # noqa: PLC0415 - `--help` does without
+    from policysched.config import config_reading  # noqa: PLC0415 - `--help` does without
 
     return config_reading.read(path)
 
@@ -31,7 +31,7 @@ def params(configuration: config.Config) -> dict[str, str]:
 
 def judged(result: checker.CheckResult, configuration: config.Config) -> checker.CheckResult:
     """Return what a scheduler with this configuration makes of it: errors of lint count, too."""
-    from policysched.app import lint_gate  # noqa: PLC0415 - `--help` does without
+    from policysched.profiles import lint_gate  # noqa: PLC0415 - `--help` does without
 
     return lint_gate.of(configuration.policies.lint_errors)(result)
 
@@ -45,7 +45,7 @@ def alone(args: argparse.Namespace, configuration: config.Config | None) -> int:
     """
     if configuration is None:
         raise errors.UsageError("name a PATH to check, or a configuration by --config")
-    from policysched.app import policies  # noqa: PLC0415 - `--help` does without NumPy
+    from policysched.profiles import policies  # noqa: PLC0415 - `--help` does without NumPy
 
     policy_set = policies.load((), {}, None, _without_params(configuration))
     policies.check_profiles(policy_set)

@@ -9,7 +9,7 @@ from policysched import errors
 if TYPE_CHECKING:
     import argparse
 
-    from policysched.app import live_cluster
+    from policysched.inputs import live_cluster
 
 
 def add(group: argparse._ActionsContainer, file_help: str, default: str | None = None) -> None:
@@ -49,6 +49,6 @@ def chosen(args: argparse.Namespace) -> str | live_cluster.LiveCluster | None:
         return args.cluster  # type: ignore[no-any-return]  # argparse knows no types
     if args.cluster is not None:
         raise errors.UsageError("--cluster is a file; --live reads a running cluster: choose one")
-    from policysched.app import live_cluster  # noqa: PLC0415 - `--help` does without
+    from policysched.inputs import live_cluster  # noqa: PLC0415 - `--help` does without
 
     return live_cluster.LiveCluster(args.kubeconfig, args.context)

@@ -10,10 +10,11 @@ import random
 
 from policysched import clock as clocks
 from policysched import errors
-from policysched.app import explaining, policies
 from policysched.cli import demo_facts
 from policysched.cluster import objects, snapshot
 from policysched.framework import handles, runtime
+from policysched.offline import pod_report
+from policysched.profiles import policies
 from policysched.scheduler import decisions, ports
 from policysched.scheduler import scheduler as schedulers
 from policysched.sim import (
@@ -148,7 +149,7 @@ class Stage:
         if info is None:
             return
         name = decision.scheduler_name
-        report = explaining.report(self._frameworks[name], info, snap)
+        report = pod_report.report(self._frameworks[name], info, snap)
         found = demo_facts.decided(report, name, decision.node_name)
         if name in self._before_edit:
             best = self._before_edit[name].explain_pod(info, snap).best

@@ -30,7 +30,7 @@ from policysched.cli import (
 from policysched.lang import spelling
 
 if TYPE_CHECKING:
-    from policysched.app import offline
+    from policysched.offline import sessions
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -92,10 +92,10 @@ def run(args: argparse.Namespace) -> int:
         raise errors.UsageError("say which pods: --all, or NAMESPACE/NAME")
     if args.decisions is not None:
         return explain_decisions.run(args)
-    from policysched.app import offline  # noqa: PLC0415 - `--help` does without NumPy
+    from policysched.offline import sessions  # noqa: PLC0415 - `--help` does without NumPy
 
     with progress.reading("reading the input", [args.cluster]):
-        session = offline.Session(offline_options.inputs(args))
+        session = sessions.Session(offline_options.inputs(args))
     offline_options.tell_warnings(session)
     as_json = (args.output or (output.JSON if session.is_lines else output.HUMAN)) == output.JSON
     for decider in offline_options.deciders(session, args):
@@ -128,7 +128,7 @@ def _write(
 
 
 def _reports(
-    decider: offline.Decider, args: argparse.Namespace, *, as_json: bool
+    decider: sessions.Decider, args: argparse.Namespace, *, as_json: bool
 ) -> Iterator[explain_text.Report]:
     evidence_of = _evidence_of(args, as_json=as_json)
     if args.form != "pod":

@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator
 
-    from policysched.app import object_lists
-    from policysched.app.karmada import control_plane_file
+    from policysched.inputs import control_plane_file, object_lists
 
 _DESCRIPTION = """\
 Say where a ResourceBinding or ClusterResourceBinding of a Karmada control plane would go if it were
@@ -64,17 +63,21 @@ def run(args: argparse.Namespace) -> int:
     algorithm = karmada_options.algorithm(args, loaded.policies)
     for warning in karmada_options.warnings(args):
         output.note(warning)
-    from policysched.app.karmada import explaining  # noqa: PLC0415 - `--help` does without NumPy
     from policysched.karmada import snapshot  # noqa: PLC0415 - as above
+    from policysched.offline import binding_explaining  # noqa: PLC0415 - `--help` does without NumPy
 
     as_json = (args.output or (output.JSON if inputs.is_lines else output.HUMAN)) == output.JSON
     for plane in karmada_options.planes(inputs, args, loaded):
         if not inputs.is_lines:
             leaving.hold(plane)
         clusters = snapshot.of(plane.clusters, plane.bindings)
-        wanted = plane.bindings if args.all_bindings else [explaining.find(plane, args.binding)]
+        wanted = (
+            plane.bindings if args.all_bindings else [binding_explaining.find(plane, args.binding)]
+        )
         with progress.shown("explaining bindings", len(wanted), unless_printing=True) as bar:
-            reports = bar.track(explaining.report(algorithm, each, clusters) for each in wanted)
+            reports = bar.track(
+                binding_explaining.report(algorithm, each, clusters) for each in wanted
+            )
             _write(reports, as_json=as_json, is_lines=inputs.is_lines)
     return errors.EXIT_OK
 
@@ -86,8 +89,10 @@ def _inputs(args: argparse.Namespace) -> object_lists.Inputs[control_plane_file.
         UsageError: none is named.
         InputError: there is none.
     """
-    from policysched.app import object_lists  # noqa: PLC0415 - `--help` does without NumPy
-    from policysched.app.karmada import control_plane_file  # noqa: PLC0415 - as above
+    from policysched.inputs import (  # noqa: PLC0415 - `--help` does without NumPy
+        control_plane_file,
+        object_lists,
+    )
 
     named = cluster_options.chosen(args)
     if named is None:
@@ -96,7 +101,7 @@ def _inputs(args: argparse.Namespace) -> object_lists.Inputs[control_plane_file.
         )
     if isinstance(named, str):
         return control_plane_file.read_all(named)
-    from policysched.app.karmada import live_control_plane  # noqa: PLC0415 - brings HTTP
+    from policysched.inputs import live_control_plane  # noqa: PLC0415 - brings HTTP
 
     return object_lists.Inputs(iter([live_control_plane.read(named)]))
 

@@ -52,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
         UsageError: other options exclude this.
         InputError: there are no decisions to be had.
     """
-    from policysched.app.telling import decision_source  # noqa: PLC0415 - as for `explain`
+    from policysched.observability import decision_source  # noqa: PLC0415 - as for `explain`
 
     offline_options.refuse_empty(args, "decisions", *_ACCESS)
     _refuse_offline_options(args)

@@ -13,11 +13,10 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator
 
-    from policysched.app import object_lists
-    from policysched.app.karmada import control_plane_file
-    from policysched.app.karmada import policies as texts
+    from policysched.inputs import control_plane_file, object_lists
     from policysched.karmada import algorithm as algorithms
     from policysched.karmada.policies import cluster_policies
+    from policysched.profiles import cluster_profiles as texts
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -104,7 +103,7 @@ def policies(args: argparse.Namespace) -> texts.Loaded:
         InputError: a policy or a value of a metric is wrong.
         UsageError: an option makes no sense.
     """
-    from policysched.app.karmada import policies as texts  # noqa: PLC0415 - slow
+    from policysched.profiles import cluster_profiles as texts  # noqa: PLC0415 - slow
 
     offline_options.refuse_empty(args, "metrics", "scheduler_name")
     if args.cluster == "-" and "-" in (args.policies or ()):

@@ -12,7 +12,6 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from policysched import errors, server_urls
-from policysched.app import logs
 from policysched.cli import (
     karmada_options,
     karmada_run_estimators,
@@ -20,11 +19,12 @@ from policysched.cli import (
     offline_options,
     run_flags,
 )
+from policysched.observability import logs
 
 if TYPE_CHECKING:
-    from policysched.app import addresses, election_config
-    from policysched.app.karmada import options
+    from policysched.config import addresses, election_config
     from policysched.karmada import work_queue
+    from policysched.karmada_loop import options
 
 _log = logging.getLogger("policysched")
 
@@ -158,7 +158,7 @@ def run(args: argparse.Namespace) -> int:
     import asyncio  # noqa: PLC0415 - `--help` does without all of these
 
     from policysched import clock as clocks  # noqa: PLC0415 - as above
-    from policysched.app.karmada import running  # noqa: PLC0415 - as above
+    from policysched.app import karmada_service  # noqa: PLC0415 - as above
 
     offline_options.refuse_empty(args, "kubeconfig", "context", "master")
     said = options_of(args)
@@ -168,7 +168,7 @@ def run(args: argparse.Namespace) -> int:
     logs.configure(clock, level, form=args.log_format)
     for warning in warnings(args):
         _log.warning("%s", warning)
-    asyncio.run(running.Service(said, algorithm, clock).run())
+    asyncio.run(karmada_service.Service(said, algorithm, clock).run())
     return errors.EXIT_OK
 
 
@@ -178,8 +178,8 @@ def options_of(args: argparse.Namespace) -> options.Options:
     Raises:
         UsageError: one makes no sense.
     """
-    from policysched.app.karmada import options  # noqa: PLC0415 - `--help` does without
     from policysched.karmada import gates  # noqa: PLC0415 - as above
+    from policysched.karmada_loop import options  # noqa: PLC0415 - `--help` does without
 
     name = args.scheduler_name
     if len(name) > _MAX_NAME_CHARACTERS or not _NAME.fullmatch(name):
@@ -220,7 +220,7 @@ def _is_server(address: str | None) -> bool:
 
 
 def _election(args: argparse.Namespace) -> election_config.LeaderElectionConfig:
-    from policysched.app import election_config, election_faults  # noqa: PLC0415 - `--help` does without
+    from policysched.config import election_config, election_faults  # noqa: PLC0415 - `--help` does without
 
     config = election_config.LeaderElectionConfig(
         leader_elect=args.leader_elect,
@@ -238,7 +238,7 @@ def _election(args: argparse.Namespace) -> election_config.LeaderElectionConfig:
 
 
 def _retry(args: argparse.Namespace) -> work_queue.RetryTimes:
-    from policysched.app import durations  # noqa: PLC0415 - `--help` does without
+    from policysched.config import durations  # noqa: PLC0415 - `--help` does without
     from policysched.karmada import work_queue  # noqa: PLC0415 - as above
 
     base = durations.seconds(args.rate_limiter_base_delay)
@@ -258,7 +258,7 @@ def _retry(args: argparse.Namespace) -> work_queue.RetryTimes:
 
 
 def _address(option: str, text: str) -> addresses.Address | None:
-    from policysched.app import addresses  # noqa: PLC0415 - `--help` does without
+    from policysched.config import addresses  # noqa: PLC0415 - `--help` does without
 
     if text in ("", _OFF):
         return None

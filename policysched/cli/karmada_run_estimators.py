@@ -11,7 +11,7 @@ from policysched.cli import run_flags
 if TYPE_CHECKING:
     import argparse
 
-    from policysched.app.karmada import options
+    from policysched.karmada_loop import options
 
 _MAX_PORT = 65535
 
@@ -47,7 +47,7 @@ def options_of(args: argparse.Namespace) -> options.EstimatorOptions | None:
         UsageError: one makes no sense.
         InputError: what asks them is not installed.
     """
-    from policysched.app.karmada import options  # noqa: PLC0415 - `--help` does without
+    from policysched.karmada_loop import options  # noqa: PLC0415 - `--help` does without
 
     said = options.EstimatorOptions(
         timeout_seconds=_timeout_seconds(args.scheduler_estimator_timeout),
@@ -90,7 +90,7 @@ def warnings(args: argparse.Namespace) -> list[str]:
 
 
 def _timeout_seconds(text: str) -> float:
-    from policysched.app import durations  # noqa: PLC0415 - `--help` does without
+    from policysched.config import durations  # noqa: PLC0415 - `--help` does without
 
     seconds = 0.0 if text == "0" else durations.seconds(text)
     if seconds is None:

@@ -10,7 +10,7 @@ from policysched.cli import offline_options, run_flags
 if TYPE_CHECKING:
     import argparse
 
-    from policysched.app import config
+    from policysched.config import config
 
 _FIELDS = ("policies", "params", "prometheus")
 """What a configuration says to `karmada run`; all else is about pods, or an option here."""
@@ -42,7 +42,7 @@ def configuration(args: argparse.Namespace) -> config.Config:
         UsageError: an option makes no sense.
         InputError: the file cannot be read or is wrong.
     """
-    from policysched.app import config, config_reading  # noqa: PLC0415 - `--help` does without
+    from policysched.config import config, config_reading  # noqa: PLC0415 - `--help` does without
 
     offline_options.refuse_empty(args, "config", "metrics_file")
     if args.metrics_file and args.prometheus:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
-    from policysched.app.karmada import simulating
+    from policysched.offline import binding_simulating
 
 _DESCRIPTION = """\
 Say for each ResourceBinding and ClusterResourceBinding where it would go if it were scheduled now,
@@ -49,7 +49,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print where each binding goes."""
-    from policysched.app.karmada import control_plane_file, simulating  # noqa: PLC0415 - slow
+    from policysched.inputs import control_plane_file  # noqa: PLC0415 - slow
+    from policysched.offline import binding_simulating  # noqa: PLC0415 - slow
 
     loaded = karmada_options.policies(args)
     algorithm = karmada_options.algorithm(args, loaded.policies)
@@ -59,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
     as_json = (args.output or (output.JSON if inputs.is_lines else output.HUMAN)) == output.JSON
     for plane in karmada_options.planes(inputs, args, loaded):
         with progress.shown("placing bindings", len(plane.bindings)) as bar:
-            outcomes = list(bar.track(simulating.simulate(algorithm, plane)))
+            outcomes = list(bar.track(binding_simulating.simulate(algorithm, plane)))
         if as_json:
             output.write(output.as_json([outcome.as_json() for outcome in outcomes]))
         else:
@@ -70,7 +71,7 @@ def run(args: argparse.Namespace) -> int:
     return errors.EXIT_OK
 
 
-def _text(outcomes: Sequence[simulating.Outcome], decided: str) -> str:
+def _text(outcomes: Sequence[binding_simulating.Outcome], decided: str) -> str:
     """Return a line for each binding, how many are placed, and what decided."""
     if not outcomes:
         return "no bindings to schedule"
@@ -80,7 +81,7 @@ def _text(outcomes: Sequence[simulating.Outcome], decided: str) -> str:
     return "\n".join([_table(outcomes), "", styles.styled(summary, style), "", decided])
 
 
-def _table(outcomes: Sequence[simulating.Outcome]) -> str:
+def _table(outcomes: Sequence[binding_simulating.Outcome]) -> str:
     """Return a row for each binding; with its term of clusterAffinities if any has some."""
     terms = [each.decision.observed_affinity for each in outcomes]
     columns = {
@@ -96,11 +97,11 @@ def _table(outcomes: Sequence[simulating.Outcome]) -> str:
     return output.table(list(columns), rows, "", bad)
 
 
-def _targets(outcome: simulating.Outcome) -> str:
+def _targets(outcome: binding_simulating.Outcome) -> str:
     return ", ".join(
         f"{each.name}:{each.replicas}" if each.replicas else each.name for each in outcome.targets
     )
 
 
-def _why(outcome: simulating.Outcome) -> str:
+def _why(outcome: binding_simulating.Outcome) -> str:
     return outcome.failure.text if outcome.failure else ""

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import datetime
     from collections.abc import Mapping, Sequence
 
-    from policysched.app import live_cluster, policy_sources
+    from policysched.inputs import live_cluster, policy_sources
     from policysched.lang import checker, diagnostics, source
     from policysched.lint import cluster_facts, linter, prometheus_facts, settings
     from policysched.promapi import settings as prom_settings
@@ -158,7 +158,8 @@ def _source(args: argparse.Namespace) -> prom_settings.PrometheusSource | None:
     """
     if args.prometheus is None:
         return None
-    from policysched.app import lint_prometheus, lint_settings  # noqa: PLC0415 - brings HTTP
+    from policysched.inputs import lint_settings  # noqa: PLC0415 - brings HTTP
+    from policysched.offline import lint_prometheus  # noqa: PLC0415 - brings HTTP
 
     file = pathlib.Path(args.config) if args.config else None
     return lint_prometheus.source(
@@ -176,7 +177,7 @@ def _cluster(
     """Return the cluster to compare with, if one is named and the texts have no errors."""
     if asked.cluster is None:
         return None
-    from policysched.app import lint_cluster  # noqa: PLC0415 - brings NumPy
+    from policysched.offline import lint_cluster  # noqa: PLC0415 - brings NumPy
 
     with progress.shown("reading the cluster") as bar:
         program = asked.check(texts).program
@@ -195,7 +196,7 @@ def _prometheus(
     """Return what a Prometheus says about the queries, if one is named."""
     if asked.prometheus is None:
         return None
-    from policysched.app import lint_prometheus  # noqa: PLC0415 - brings HTTP
+    from policysched.offline import lint_prometheus  # noqa: PLC0415 - brings HTTP
 
     with progress.shown("asking Prometheus") as bar:
 
@@ -270,7 +271,7 @@ def _refuse_errors(asked: _Asked, texts: Sequence[source.SourceText]) -> int:
 
 def _settings(args: argparse.Namespace) -> tuple[settings.Settings, diagnostics.Severity]:
     """Return what is asked for by options, and what is not by the settings."""
-    from policysched.app import lint_settings  # noqa: PLC0415 - `--help` does without
+    from policysched.inputs import lint_settings  # noqa: PLC0415 - `--help` does without
     from policysched.lang import diagnostics  # noqa: PLC0415 - as above
 
     if args.config:
@@ -290,7 +291,7 @@ def _settings(args: argparse.Namespace) -> tuple[settings.Settings, diagnostics.
 
 
 def _codes(option: str | None, name: str) -> tuple[str, ...]:
-    from policysched.app import lint_settings  # noqa: PLC0415 - `--help` does without
+    from policysched.inputs import lint_settings  # noqa: PLC0415 - `--help` does without
 
     if option is None:
         return ()

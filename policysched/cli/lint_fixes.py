@@ -10,7 +10,7 @@ from policysched.cli import output, rewriting
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from policysched.app import policy_sources
+    from policysched.inputs import policy_sources
     from policysched.lang import source
 
 _HOW = "fixed"
@@ -57,6 +57,6 @@ def write(
 
 def _reread(file: policy_sources.PolicyFile, content: str) -> tuple[source.SourceText, ...]:
     """Return the texts of a new content: in a manifest they may stand elsewhere now."""
-    from policysched.app import policy_sources  # noqa: PLC0415 - `--help` does without
+    from policysched.inputs import policy_sources  # noqa: PLC0415 - `--help` does without
 
     return policy_sources.parsed(content, file.name).texts

@@ -179,8 +179,8 @@ def _drop(stream: TextIO) -> None:
 
 
 def _tell(problem: object) -> None:
-    from policysched.app import logs  # noqa: PLC0415 - most commands end without a problem
     from policysched.cli import output  # noqa: PLC0415 - as above
+    from policysched.observability import logs  # noqa: PLC0415 - most commands end without a problem
 
     try:
         output.complain(logs.SECRETS.clean(str(problem)))

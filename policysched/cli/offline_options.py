@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     import random
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
-    from policysched.app import metrics_file, offline
+    from policysched.inputs import metrics_file
+    from policysched.offline import sessions
 
 _ClusterT = TypeVar("_ClusterT")
 _PARAMS = re.compile(r",(?=[A-Za-z_]\w*=)")
@@ -90,13 +91,13 @@ def add_now(group: argparse._ActionsContainer, default: str | None = None) -> No
     )
 
 
-def inputs(args: argparse.Namespace) -> offline.Inputs:
+def inputs(args: argparse.Namespace) -> sessions.Inputs:
     """Return what the options ask for.
 
     Raises:
         UsageError: an option is missing or has no such form.
     """
-    from policysched.app import offline  # noqa: PLC0415 - `--help` does without NumPy
+    from policysched.offline import sessions  # noqa: PLC0415 - `--help` does without NumPy
 
     cluster = cluster_options.chosen(args)
     if cluster is None:
@@ -108,7 +109,7 @@ def inputs(args: argparse.Namespace) -> offline.Inputs:
         raise errors.UsageError("stdin is either the cluster or policies; name a file for one")
     if isinstance(cluster, str):
         _warn_of_much_yaml(cluster)
-    return offline.Inputs(
+    return sessions.Inputs(
         cluster=cluster,
         policies=tuple(args.policies or ()),
         params=params(args.params or ()),
@@ -140,7 +141,7 @@ def _warn_of_much_yaml(cluster: str) -> None:
             output.note(f"{megabytes:,.0f} MB of YAML; JSON (`-o json`) is read much faster")
 
 
-def tell_warnings(session: offline.Session) -> None:
+def tell_warnings(session: sessions.Session) -> None:
     """Tell what was found in the policies and is no error."""
     tell(session.warnings)
 
@@ -151,7 +152,7 @@ def tell(warnings: Sequence[str]) -> None:
         output.write_findings(warning, sys.stderr)
 
 
-def tell_unmeasured(session: offline.Session) -> None:
+def tell_unmeasured(session: sessions.Session) -> None:
     """Tell of metrics without any value: rules over them act as in an outage."""
     tell_names_unmeasured(session.unmeasured)
 
@@ -202,8 +203,8 @@ def warn_of_unknown(
 
 
 def deciders(
-    session: offline.Session, args: argparse.Namespace, rng: random.Random | None = None
-) -> Iterator[offline.Decider]:
+    session: sessions.Session, args: argparse.Namespace, rng: random.Random | None = None
+) -> Iterator[sessions.Decider]:
     """Yield the decider of each cluster; warn of unknown nodes in --metrics."""
     found = progress.each(session.deciders(rng), "reading the cluster", [args.cluster])
     return with_known_names(
@@ -214,7 +215,7 @@ def deciders(
     )
 
 
-def tell_left_out(decider: offline.Decider) -> None:
+def tell_left_out(decider: sessions.Decider) -> None:
     """Tell of pods that no profile serves."""
     left_out = decider.choice.left_out
     if left_out:

@@ -16,8 +16,7 @@ from policysched import errors
 from policysched.cli import cluster_options, offline_options, output, plan_sweep, progress
 
 if TYPE_CHECKING:
-    from policysched.app import metrics_file
-    from policysched.app.karmada import dump_file
+    from policysched.inputs import dump_file, metrics_file
     from policysched.planning import world
 
 _TEXT, _MARKDOWN = "text", "markdown"
@@ -181,7 +180,7 @@ def _basis(args: argparse.Namespace) -> tuple[world.Basis, metrics_file.MetricsF
 
 def _dump(args: argparse.Namespace) -> tuple[str, dump_file.Dump]:
     """Return what to decide on, and what to call it."""
-    from policysched.app.karmada import dump_file  # noqa: PLC0415 - as above
+    from policysched.inputs import dump_file  # noqa: PLC0415 - as above
 
     named = cluster_options.chosen(args)
     if named is None:
@@ -189,7 +188,7 @@ def _dump(args: argparse.Namespace) -> tuple[str, dump_file.Dump]:
             "--cluster is missing: a file, or `-` for stdin; --live reads a running cluster"
         )
     if not isinstance(named, str):
-        from policysched.app import live_cluster  # noqa: PLC0415 - with all that speaks HTTP
+        from policysched.inputs import live_cluster  # noqa: PLC0415 - with all that speaks HTTP
 
         server, found = live_cluster.read(named)
         return server, dump_file.Dump(found)
@@ -205,7 +204,7 @@ def _dump(args: argparse.Namespace) -> tuple[str, dump_file.Dump]:
 
 
 def _report(basis: world.Basis, dump: dump_file.Dump, where: str) -> dict[str, Any]:
-    from policysched.app import process  # noqa: PLC0415 - as above
+    from policysched import process  # noqa: PLC0415 - as above
     from policysched.planning import planning, report  # noqa: PLC0415 - as above
 
     with progress.shown("reading") as bar, process.without_collections():

@@ -10,7 +10,7 @@ from policysched import errors
 from policysched.cli import output, progress
 
 if TYPE_CHECKING:
-    from policysched.app import cluster_file
+    from policysched.inputs import cluster_file
     from policysched.planning import axes, sweep, world
 
 _ALL, _PENDING = "all", "pending"
@@ -75,7 +75,7 @@ def run(
     where: str,
 ) -> int:
     """Print the table, and draw it if asked to."""
-    from policysched.app import process  # noqa: PLC0415 - `--help` does without NumPy
+    from policysched import process  # noqa: PLC0415 - `--help` does without NumPy
     from policysched.planning import axes, plot, sweep  # noqa: PLC0415 - as above
 
     points = list(axes.points(varied))

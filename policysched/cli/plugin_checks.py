@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-    from policysched.app import config, plugin_sets
+    from policysched.config import config
     from policysched.lang import checker, diagnostics, source
+    from policysched.profiles import plugin_sets
 
 
 def installed(texts: Sequence[source.SourceText]) -> Collection[str] | None:
@@ -34,8 +35,8 @@ def tried(
     """
     if result.program is None:
         return result
-    from policysched.app import policies  # noqa: PLC0415 - only profiles need NumPy
     from policysched.framework import handles  # noqa: PLC0415 - as above
+    from policysched.profiles import policies  # noqa: PLC0415 - only profiles need NumPy
 
     policy_set = policies.from_sources(texts, params, None, configuration)
     made = policies.make(policy_set, handles.Handle())

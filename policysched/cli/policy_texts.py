@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterable
 
-    from policysched.app import policy_sources
+    from policysched.inputs import policy_sources
     from policysched.lang import source
 
 
@@ -30,7 +30,7 @@ def read(paths: Iterable[str]) -> list[source.SourceText]:
         InputError: a path cannot be read, holds no policy text, or stdin is not UTF-8.
         UsageError: a path is empty.
     """
-    from policysched.app import policy_sources  # noqa: PLC0415 - `--help` does without
+    from policysched.inputs import policy_sources  # noqa: PLC0415 - `--help` does without
 
     return policy_sources.read(paths)
 
@@ -42,6 +42,6 @@ def read_files(paths: Iterable[str]) -> list[policy_sources.PolicyFile]:
         InputError: as `read`.
         UsageError: as `read`.
     """
-    from policysched.app import policy_sources  # noqa: PLC0415 - `--help` does without
+    from policysched.inputs import policy_sources  # noqa: PLC0415 - `--help` does without
 
     return policy_sources.read_files(paths)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Mapping, Sequence
 
-    from policysched.app import policy_sources
+    from policysched.inputs import policy_sources
     from policysched.lang import diagnostics, source
 
 

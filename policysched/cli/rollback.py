@@ -10,7 +10,7 @@ from policysched import errors
 from policysched.cli import output
 
 if TYPE_CHECKING:
-    from policysched.app.reload import rollback
+    from policysched.reload import rollback
 
 _NAME = re.compile(r"[^/]+/[^/]+")
 _EPILOG = """\
@@ -72,8 +72,8 @@ async def _run(args: argparse.Namespace) -> None:
     import random  # noqa: PLC0415 - `--help` does without these
 
     from policysched import clock as clocks  # noqa: PLC0415 - as above
-    from policysched.app.reload import rollback  # noqa: PLC0415 - as above
     from policysched.kube import client, config_maps, kubeconfig  # noqa: PLC0415 - as above
+    from policysched.reload import rollback  # noqa: PLC0415 - as above
 
     connection = await kubeconfig.load(args.kubeconfig, args.context, clocks.SystemClock())
     async with client.ApiClient(connection, rng=random.Random()) as api:

@@ -6,8 +6,8 @@ import argparse
 import re
 
 from policysched import errors
-from policysched.app import logs
 from policysched.cli import offline_options, output, run_flags
+from policysched.observability import logs
 
 _SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
 _MAX_NAME_CHARACTERS = 253
@@ -62,14 +62,11 @@ def run(args: argparse.Namespace) -> int:
     import asyncio  # noqa: PLC0415 - `--help` does without all of these
 
     from policysched import clock as clocks  # noqa: PLC0415 - as above
-    from policysched.app import process  # noqa: PLC0415 - as above
+    from policysched import process  # noqa: PLC0415 - as above
 
     with process.without_collections():  # a twentieth of the start
-        from policysched.app import (  # noqa: PLC0415 - as above
-            config_printing,
-            config_reading,
-            wiring,
-        )
+        from policysched.app import scheduler_service  # noqa: PLC0415 - as above
+        from policysched.config import config_printing, config_reading  # noqa: PLC0415 - as above
 
     offline_options.refuse_empty(args, "kubeconfig", "context", "config", "metrics_file")
     _check_name(args.scheduler_name)
@@ -81,14 +78,14 @@ def run(args: argparse.Namespace) -> int:
         return errors.EXIT_OK
     clock = clocks.SystemClock()
     logs.configure(clock, configuration.logging.level, form=configuration.logging.format)
-    options = wiring.RunOptions(
+    options = scheduler_service.RunOptions(
         kubeconfig=args.kubeconfig,
         context=args.context,
         scheduler_name=args.scheduler_name,
         metrics_file=args.metrics_file,
         dry_run=args.dry_run,
     )
-    service = wiring.Service(options, configuration, clock)
+    service = scheduler_service.Service(options, configuration, clock)
     asyncio.run(service.run())
     return errors.EXIT_OK
 

@@ -11,11 +11,11 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from policysched import booleans, errors
-from policysched.app import logs
 from policysched.cli import offline_options
+from policysched.observability import logs
 
 if TYPE_CHECKING:
-    from policysched.app import config_reading
+    from policysched.config import config_reading
 
 
 def truth(text: str) -> bool:
@@ -224,7 +224,7 @@ def given(args: argparse.Namespace) -> list[config_reading.Flag]:
     Raises:
         UsageError: an option is empty, or its form is wrong.
     """
-    from policysched.app import config_reading  # noqa: PLC0415 - `--help` does without
+    from policysched.config import config_reading  # noqa: PLC0415 - `--help` does without
 
     found = given_about_policies(args)
     for name, switch in _gates(args.feature_gates or ()):
@@ -238,7 +238,7 @@ def given(args: argparse.Namespace) -> list[config_reading.Flag]:
 
 def given_about_policies(args: argparse.Namespace) -> list[config_reading.Flag]:
     """Return what the options say of policies, their params and their metrics; see `given`."""
-    from policysched.app import config_reading  # noqa: PLC0415 - `--help` does without
+    from policysched.config import config_reading  # noqa: PLC0415 - `--help` does without
     from policysched.promapi import settings  # noqa: PLC0415 - as above
 
     flag = config_reading.Flag
@@ -252,7 +252,7 @@ def given_about_policies(args: argparse.Namespace) -> list[config_reading.Flag]:
 
 
 def _said(args: argparse.Namespace, options: Iterable[Option]) -> list[config_reading.Flag]:
-    from policysched.app import config_reading  # noqa: PLC0415 - `--help` does without
+    from policysched.config import config_reading  # noqa: PLC0415 - `--help` does without
 
     found = []
     for option in options:
@@ -292,7 +292,7 @@ def _source(args: argparse.Namespace) -> list[config_reading.Flag]:
     Raises:
         UsageError: two sources are given.
     """
-    from policysched.app import config_reading  # noqa: PLC0415 - `--help` does without
+    from policysched.config import config_reading  # noqa: PLC0415 - `--help` does without
 
     if args.policies and args.policy_configmap:
         raise errors.UsageError("give either --policies or --policy-configmap")

@@ -19,7 +19,7 @@ from policysched.cli import explain_text, offline_options, output, progress, see
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from policysched.app import offline, simulating
+    from policysched.offline import sessions, simulating
 
 _CHANGES = ("otherNode", "newlySchedulable", "newlyUnschedulable")
 _SHOWN = 10
@@ -40,10 +40,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the placements."""
-    from policysched.app import offline, simulating  # noqa: PLC0415 - `--help` does without NumPy
+    from policysched.offline import sessions, simulating  # noqa: PLC0415 - `--help` does without NumPy
 
     with progress.reading("reading the input", [args.cluster]):
-        session = offline.Session(offline_options.inputs(args))
+        session = sessions.Session(offline_options.inputs(args))
     offline_options.tell_warnings(session)
     offline_options.tell_unmeasured(session)
     as_json = (args.output or (output.JSON if session.is_lines else output.HUMAN)) == output.JSON
@@ -81,7 +81,7 @@ class _Deciding:
 
     seed: int | None
     files: list[str]
-    decider: offline.Decider
+    decider: sessions.Decider
 
     def as_json(self) -> dict[str, object]:
         """Return it in the form of schemas/simulate.schema.json."""

@@ -7,8 +7,8 @@ import re
 from collections.abc import Sequence
 
 from policysched import errors
-from policysched.app import logs
 from policysched.cli import offline_options
+from policysched.observability import logs
 
 _NAME = re.compile(r"[a-z0-9.-]+/[a-z0-9.-]+")
 _LABEL = re.compile(r"([^=\s]+)=([^=\s]*)")
@@ -77,12 +77,9 @@ def run(args: argparse.Namespace) -> int:
     import asyncio  # noqa: PLC0415 - `--help` does without all of these
 
     from policysched import clock as clocks  # noqa: PLC0415 - as above
-    from policysched.app import (  # noqa: PLC0415 - as above
-        addresses,
-        admission,
-        config_reading,
-        webhook,
-    )
+    from policysched.app import webhook  # noqa: PLC0415 - as above
+    from policysched.config import addresses, config_reading  # noqa: PLC0415 - as above
+    from policysched.reload import admission  # noqa: PLC0415 - as above
 
     offline_options.refuse_empty(args, "cert_file", "key_file", "config", "scheduler_name")
     chosen = admission.Chosen(_names(args.policy_configmap or ()), _labels(args.label or ()))

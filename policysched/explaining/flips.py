@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from policysched.app import explaining_metrics
 from policysched.cluster import columns
 from policysched.compiler import readings
 from policysched.explaining import amounts_text, search, trials
 from policysched.framework import score_table
 from policysched.lang import amounts, units
+from policysched.offline import metric_evidence
 
 MAX_WEIGHT = 100
 """Of rules and plugins, as in the language."""
@@ -146,7 +146,7 @@ class Flips:
         """Return each metric that a rule on the pod reads; hysteresis remembers, so not those."""
         snap = self._trials.snapshot()
         plugins = self._trials.framework.profile.plugins
-        found = explaining_metrics.MetricReport(plugins, self._trials.info.shape, snap).readers()
+        found = metric_evidence.MetricReport(plugins, self._trials.info.shape, snap).readers()
         needs = self._trials.decider.profiles.metric_needs
         followed = {metric for each in needs.followers for metric in each.metrics}
         by_key = {each.metric.key: each for each in found if each.metric.key not in followed}

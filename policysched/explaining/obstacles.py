@@ -5,10 +5,10 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Collection, Iterable
 
-from policysched.app import explaining
 from policysched.compiler.rules import node_affinity, reject, topology_spread
 from policysched.framework import explanation, profile, status
 from policysched.lang import checked_expr
+from policysched.offline import pod_report
 from policysched.plugins import names
 
 
@@ -43,7 +43,7 @@ class Obstacles:
         """Return the rejections that an explanation tells of, those of one node if it is given."""
         failed = (each for each in found.verdicts if not each.first.is_success)
         meant = (each for each in failed if node is None or each.name == node)
-        answers = {each.name: explaining.failures_of(each) for each in meant}
+        answers = {each.name: pod_report.failures_of(each) for each in meant}
         hard = (p.head.name for p in prof.plugins if isinstance(p, topology_spread.HardSpread))
         following = frozenset((names.POD_TOPOLOGY_SPREAD, *hard))
         kept: dict[tuple[int, ...], frozenset[str]] = {}

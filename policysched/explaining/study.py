@@ -9,7 +9,6 @@ from collections.abc import Collection
 from typing import Any
 
 from policysched import clock as clocks
-from policysched.app import explaining, offline
 from policysched.explaining import (
     edit,
     flips,
@@ -24,6 +23,7 @@ from policysched.explaining import (
     trials,
 )
 from policysched.framework import explanation, score_table
+from policysched.offline import pod_report, sessions
 
 _MOST_EDITS = 40
 _MOST_ALIKE = 4
@@ -31,7 +31,7 @@ _MOST_ALIKE = 4
 
 
 def of_pod(
-    decider: offline.Decider,
+    decider: sessions.Decider,
     pod: str,
     clock: clocks.Clock,
     limits: trials.Limits | None = None,
@@ -48,7 +48,7 @@ def of_pod(
     """
     key = pod if "/" in pod else f"default/{pod}"
     placed = decider.cluster.placed.get(key)
-    info = explaining.find_pod(decider.cluster, pod)
+    info = pod_report.find_pod(decider.cluster, pod)
     tried = trials.Trials(decider, info, clock, limits, node)
     found = tried.framework.explain_pod(info, tried.snapshot())
     report = decider.report_on(tried.framework, found, evidence_of)
@@ -116,7 +116,7 @@ def _what_would_help(tried: trials.Trials, found: explanation.Explanation) -> di
         nodes, answers = nearest
         # Where PreFilter leaves nodes out, a plugin says of each of them why.
         told = [answer for answer in answers if obstacles.who(answer)] or answers
-        evidence = explaining.evidence_on(tried.framework, tried.info, tried.snapshot())
+        evidence = pod_report.evidence_on(tried.framework, tried.info, tried.snapshot())
         row = tried.snapshot().nodes.row_of[nodes[0]]
         reasons = [
             {"by": obstacles.who(answer), "reason": reason, **({"evidence": text} if text else {})}

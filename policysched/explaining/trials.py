@@ -13,10 +13,11 @@ from collections.abc import Iterator, Mapping, Sequence
 import msgspec
 
 from policysched import clock as clocks
-from policysched.app import offline, policies, profile_choice
 from policysched.cluster import metric_windows, objects, pod_shape, snapshot
 from policysched.framework import runtime
 from policysched.lang import checked
+from policysched.offline import sessions
+from policysched.profiles import policies, profile_choice
 
 PODS = "pods"
 """The resource that one place for a pod is."""
@@ -48,7 +49,7 @@ class Trials:
 
     def __init__(
         self,
-        decider: offline.Decider,
+        decider: sessions.Decider,
         info: pod_shape.PodInfo,
         clock: clocks.Clock,
         limits: Limits | None = None,

@@ -12,10 +12,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from policysched import errors
-from policysched.app import plain_yaml, plugin_sets, policies
 from policysched.framework import handles
 from policysched.importing import findings, policy_text
+from policysched.inputs import plain_yaml
 from policysched.lang import checker, diagnostics, source, syntax
+from policysched.profiles import plugin_sets, policies
 
 POLICY_NAME = "imported.policy"
 _NO_SCOPE = "the policy is left out, since it would select other pods"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 
 from policysched import errors
-from policysched.app import object_lists
 from policysched.importing import findings, flags, inputs
+from policysched.inputs import object_lists
 
 STDIN, STDIN_NAME = "-", "<stdin>"
 _FILES = ("config", "policy-config-file")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 
-from policysched.app import durations
+from policysched.config import durations
 from policysched.importing import (
     feature_gates,
     findings,

@@ -7,7 +7,7 @@ from typing import Any
 import yaml
 
 from policysched import errors
-from policysched.app import config_reading
+from policysched.config import config_reading
 
 ADVICE = "policysched works without it; docs/import.md says what becomes of each field"
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import msgspec
 
 from policysched import booleans, errors
-from policysched.app import config
+from policysched.config import config
 from policysched.importing import findings, outcome
 
 _SWITCHES: dict[str, bool] = msgspec.to_builtins(config.Features())

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import TypeVar
 
 from policysched import int64
-from policysched.app import plain_yaml
 from policysched.importing import findings
+from policysched.inputs import plain_yaml
 
 _T = TypeVar("_T")
 

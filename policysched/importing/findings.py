@@ -7,7 +7,7 @@ import enum
 from typing import Any
 
 from policysched import control_characters, errors
-from policysched.app import plain_yaml
+from policysched.inputs import plain_yaml
 
 
 class Severity(enum.StrEnum):

@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping
 from typing import TypeAlias
 
 from policysched import errors
-from policysched.app import plain_yaml
 from policysched.importing import (
     command_line,
     fields,
@@ -19,6 +18,7 @@ from policysched.importing import (
     tas_policy,
     workload,
 )
+from policysched.inputs import plain_yaml
 
 CONFIG, POLICY, TAS, WORKLOAD, COMMAND = (
     *("kube-scheduler-config", "legacy-policy", "tas-policy", "workload"),

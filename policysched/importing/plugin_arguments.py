@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from policysched import errors
-from policysched.app import plain_yaml
 from policysched.importing import fields, findings, plugin_facts, policy_text
+from policysched.inputs import plain_yaml
 from policysched.lang import numerals
 
 _KNOWN: dict[str, tuple[str, ...]] = {

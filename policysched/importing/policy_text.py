@@ -13,8 +13,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, TypeAlias, cast
 
 from policysched import control_characters
-from policysched.app import plain_yaml
 from policysched.importing import findings
+from policysched.inputs import plain_yaml
 from policysched.lang import (
     foreign_fields,
     formatter,

@@ -6,7 +6,7 @@ import ipaddress
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from policysched.app import durations
+from policysched.config import durations
 from policysched.importing import fields, findings, flags, outcome
 
 _ANY_HOST = "0.0.0.0"  # noqa: S104 - kube-scheduler's default, when one of the two is given

@@ -148,7 +148,7 @@ class _Connection(asyncio.BufferedProtocol):
     """One connection.
 
     Where a protocol brings no buffer, asyncio's TLS makes two of 256 KiB for each answer, which
-    costs more than all the rest of a call (`app/heap.py` says why they have pages of their own).
+    costs more than all the rest of a call (see `malloc_tuning.py`).
 
     Attributes:
         idle_since_seconds: by the clock of the loop.

@@ -21,7 +21,6 @@ from pygls.protocol import language_server
 
 import policysched
 from policysched import clock as clocks
-from policysched.app import logs
 from policysched.language_server import (
     completion,
     documents,
@@ -34,6 +33,7 @@ from policysched.language_server import (
     wire,
     workspace,
 )
+from policysched.observability import logs
 
 _LOG = logging.getLogger(__name__)
 _POLL_SECONDS = 1.0

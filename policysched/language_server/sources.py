@@ -7,10 +7,10 @@ import datetime
 import pathlib
 
 from policysched import errors
-from policysched.app import lint_cluster
-from policysched.app.karmada import dump_file
+from policysched.inputs import dump_file
 from policysched.language_server import options, vocabulary
 from policysched.lint import cluster_facts
+from policysched.offline import lint_cluster
 
 _KINDS = ("nodes", "pods", "namespaces")
 
@@ -70,7 +70,7 @@ def _cluster(wanted: options.Options, root: pathlib.Path) -> tuple[str, dump_fil
     if wanted.cluster:
         return wanted.cluster, dump_file.read(_path(wanted.cluster, root))
     if wanted.kubeconfig or wanted.context:
-        from policysched.app import live_cluster  # noqa: PLC0415 - brings HTTP, which files do without
+        from policysched.inputs import live_cluster  # noqa: PLC0415 - brings HTTP, which files do without
 
         named = wanted.kubeconfig and _path(wanted.kubeconfig, root)
         chosen = live_cluster.LiveCluster(named, wanted.context)

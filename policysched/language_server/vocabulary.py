@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from policysched.lang import parser, promql_tokens, syntax, syntax_clause, syntax_expr
 
 if TYPE_CHECKING:
-    from policysched.app.karmada import dump_file  # brings NumPy
+    from policysched.inputs import dump_file  # brings NumPy  # brings NumPy
     from policysched.karmada import objects
 
 Domain: TypeAlias = Literal["node", "pod", "namespace", "cluster"]

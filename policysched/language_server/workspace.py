@@ -8,10 +8,11 @@ from collections.abc import Iterator, Sequence
 
 from policysched import clock as clocks
 from policysched import errors
-from policysched.app import lint_cluster, lint_settings, policy_sources
+from policysched.inputs import lint_settings, policy_sources
 from policysched.lang import limits, parser, source, syntax
 from policysched.language_server import documents, options, positions, programs, sources
 from policysched.lint import settings
+from policysched.offline import lint_cluster
 from policysched.plugins import registry
 
 

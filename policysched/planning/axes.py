@@ -7,8 +7,8 @@ import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from policysched import errors
-from policysched.app import policies
 from policysched.lang import checked, spelling
+from policysched.profiles import policies
 
 MAX_POINTS = 100
 _PARAMS = "params."

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from policysched import clock as clocks
-from policysched.app.karmada import policies as policy_texts
 from policysched.karmada import (
     algorithm,
     decide,
@@ -29,11 +28,12 @@ from policysched.karmada import (
 from policysched.karmada.policies import cluster_policies
 from policysched.lang import cluster_profile
 from policysched.planning import causes, changes, cluster_edits, edits, world
+from policysched.profiles import cluster_profiles as policy_texts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from policysched.app.karmada import control_plane_file
+    from policysched.inputs import control_plane_file
     from policysched.lang import checked
     from policysched.planning import sides
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable
 
-from policysched.app import simulating
 from policysched.cluster import pod_shape, snapshot, what_if
+from policysched.offline import simulating
 from policysched.planning import causes, changes, deciding, world
 
 

@@ -8,9 +8,9 @@ from typing import Protocol
 
 import numpy as np
 
-from policysched.app import simulating
 from policysched.cluster import columns, pod_shape, snapshot, what_if
 from policysched.framework import interface, runtime, shadow, status, status_table
+from policysched.offline import simulating
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

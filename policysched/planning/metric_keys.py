@@ -6,8 +6,8 @@ import dataclasses
 from collections.abc import Mapping
 from typing import TypeVar, cast
 
-from policysched.app import policies
 from policysched.lang import checked, checked_expr, source
+from policysched.profiles import policies
 
 _T = TypeVar("_T")
 _SUFFIX = "@from"

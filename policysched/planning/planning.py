@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 
-from policysched.app import cluster_file, metrics_file
+from policysched.inputs import cluster_file, metrics_file
 from policysched.planning import changes, running, waiting, world
 
 

@@ -11,7 +11,7 @@ import os
 import subprocess
 
 from policysched import errors
-from policysched.app import policy_sources
+from policysched.inputs import policy_sources
 from policysched.lang import limits, source
 
 _SECONDS = 60

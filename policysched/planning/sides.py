@@ -8,9 +8,10 @@ import pathlib
 from collections.abc import Mapping, Sequence
 
 from policysched import errors
-from policysched.app import object_lists, policies, policy_sources, profile_notes
+from policysched.inputs import object_lists, policy_sources
 from policysched.lang import checked, checker, source, spelling
 from policysched.planning import metric_keys, revisions, wording
+from policysched.profiles import policies, profile_notes
 
 NONE = "none"
 """Names the side without any policy; a folder of that name is `./none`."""

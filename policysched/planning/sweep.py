@@ -10,10 +10,12 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from policysched.app import cluster_file, offline, policies, simulating
 from policysched.cluster import objects, what_if
+from policysched.inputs import cluster_file
 from policysched.lang import checked
+from policysched.offline import sessions, simulating
 from policysched.planning import axes, balance, deciding, running, world
+from policysched.profiles import policies
 
 _DAEMON_SET = "DaemonSet"
 
@@ -119,7 +121,7 @@ class Sweep:
             )
         return axes.weighted(policy_set, weights)
 
-    def _count_broken(self, now: offline.Decider, policy_set: policies.PolicySet) -> int:
+    def _count_broken(self, now: sessions.Decider, policy_set: policies.PolicySet) -> int:
         """Return how many pods run where hard rules would not let them; the same by equal rules."""
         rules = _hard_rules(policy_set)
         for known, count in self._broken:
@@ -151,7 +153,7 @@ def _is_score(rule: checked.Rule) -> bool:
     return getattr(rule, "weight", None) is not None
 
 
-def _may_stay(now: offline.Decider) -> Iterator[bool]:
+def _may_stay(now: sessions.Decider) -> Iterator[bool]:
     """Yield for each running pod that a profile serves whether its node takes it."""
     cache = now.cluster.cache
     known: dict[tuple[int, str], bool] = {}
@@ -172,7 +174,7 @@ def _may_stay(now: offline.Decider) -> Iterator[bool]:
 
 
 def _as_new(
-    found: cluster_file.ClusterObjects, now: offline.Decider
+    found: cluster_file.ClusterObjects, now: sessions.Decider
 ) -> cluster_file.ClusterObjects:
     """Return a cluster whose pods wait for a node, save those that are bound to theirs."""
     freed = {
@@ -190,7 +192,7 @@ def _is_daemon(pod: objects.Pod) -> bool:
     )
 
 
-def _place(decider: offline.Decider, preferred: Mapping[str, str]) -> dict[str, str]:
+def _place(decider: sessions.Decider, preferred: Mapping[str, str]) -> dict[str, str]:
     """Return where pods go, "" for nowhere; of equally good nodes the preferred one."""
     simulation = simulating.Simulation(decider.cluster.cache, {})
     nodes: dict[str, str] = {}

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from policysched.app import offline, simulating
 from policysched.cluster import pod_shape
+from policysched.offline import sessions, simulating
 from policysched.planning import changes, comparing, deciding, world
 
 
 def compare(
     where: world.World,
-    old: offline.Decider,
+    old: sessions.Decider,
     found: changes.Changes,
     advance: Callable[[int], None] = lambda _: None,
 ) -> None:

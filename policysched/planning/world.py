@@ -14,20 +14,15 @@ from typing import Final
 
 import msgspec
 
-from policysched.app import (
-    cluster_file,
-    metrics_file,
-    offline,
-    offline_cluster,
-    policies,
-    profile_choice,
-)
 from policysched.cluster import cache as caches
 from policysched.cluster import objects, pod_shape, snapshot
 from policysched.compiler import needs
 from policysched.framework import handles, runtime
+from policysched.inputs import cluster_file, metrics_file
 from policysched.lang import checked
+from policysched.offline import offline_cluster, sessions
 from policysched.planning import edits, sides
+from policysched.profiles import policies, profile_choice
 
 _VARIANTS_KEPT = 64
 
@@ -63,10 +58,10 @@ class Basis:
 
     def decider(
         self, side: sides.Side, found: cluster_file.ClusterObjects, where: str
-    ) -> offline.Decider:
+    ) -> sessions.Decider:
         """Return what decides by one side alone, on a cluster of its own; see `offline`."""
         samples = {each.key: self.samples.get(each.key, {}) for each in side.policies.metrics}
-        basis = offline.Basis(
+        basis = sessions.Basis(
             side.policies, self.now, samples, self.scheduler_name, self.leaves_out(side)
         )
         return basis.decider(found, where)

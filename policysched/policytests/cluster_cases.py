@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any, cast
 import msgspec
 
 from policysched import clock as clocks
-from policysched.app import explaining_metrics, metrics_file
 from policysched.compiler import shared_parts
 from policysched.framework import cycle_state
+from policysched.inputs import metrics_file
 from policysched.karmada import algorithm, explanation, objects, registry, snapshot
 from policysched.karmada.policies import cluster_policies
 from policysched.lang import checked, checked_selector
+from policysched.offline import metric_evidence
 from policysched.policytests import (
     cluster_expectations,
     evaluation,
@@ -109,7 +110,7 @@ def _rule_facts(
     policies: cluster_policies.ClusterPolicies,
 ) -> Iterator[evaluation.RuleFact]:
     """Yield the rules of the policy, if it is about the resource, and whether they have a say."""
-    measured = explaining_metrics.MetricReport(policies.rules, seen.pod.shape, seen.snap)
+    measured = metric_evidence.MetricReport(policies.rules, seen.pod.shape, seen.snap)
     lost = {
         f"{each['policy']}/{each['rule']}"
         for each in cast("Any", measured.as_json().get("rules", ()))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from policysched.app import cluster_file
 from policysched.cluster import objects, owner_objects, owner_selectors
+from policysched.inputs import cluster_file
 
 
 def pending(pod: objects.Pod) -> objects.Pod:

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from policysched import errors
-from policysched.app import offline, simulating
 from policysched.cluster import pod_shape
 from policysched.compiler import scope, shared_parts
 from policysched.compiler.kernels import arithmetic
 from policysched.compiler.rules import score
 from policysched.framework import cycle_state, runtime
 from policysched.lang import checked
+from policysched.offline import sessions, simulating
 from policysched.policytests import world
 
 
@@ -99,7 +99,7 @@ def evaluate(
     return Outcome(first, placements)
 
 
-def _decide(decider: offline.Decider, basis: offline.Basis, info: pod_shape.PodInfo) -> Decision:
+def _decide(decider: sessions.Decider, basis: sessions.Basis, info: pod_shape.PodInfo) -> Decision:
     framework = decider.choice.required(info)
     report = decider.report(framework, info)
     facts = list(_rule_facts(decider, basis, framework, info, report))
@@ -118,7 +118,7 @@ def _decide(decider: offline.Decider, basis: offline.Basis, info: pod_shape.PodI
     return Decision(report, selected, facts, points, _raw(decider, framework, info))
 
 
-def _profile(basis: offline.Basis, framework: runtime.Framework) -> checked.CheckedProfile | None:
+def _profile(basis: sessions.Basis, framework: runtime.Framework) -> checked.CheckedProfile | None:
     """Return the profile of the policies that is at work, None for one without policies."""
     program = basis.policies.program
     name = framework.profile.scheduler_name
@@ -128,15 +128,15 @@ def _profile(basis: offline.Basis, framework: runtime.Framework) -> checked.Chec
     return None
 
 
-def _in_force(basis: offline.Basis, framework: runtime.Framework) -> list[checked.CheckedPolicy]:
+def _in_force(basis: sessions.Basis, framework: runtime.Framework) -> list[checked.CheckedPolicy]:
     profile = _profile(basis, framework)
     every = profile.policies if profile else ()
     return [policy for policy in every if policy.mode == "enforce"]
 
 
 def _rule_facts(
-    decider: offline.Decider,
-    basis: offline.Basis,
+    decider: sessions.Decider,
+    basis: sessions.Basis,
     framework: runtime.Framework,
     info: pod_shape.PodInfo,
     report: dict[str, Any],
@@ -162,7 +162,7 @@ def _rule_facts(
 
 
 def _raw(
-    decider: offline.Decider, framework: runtime.Framework, info: pod_shape.PodInfo
+    decider: sessions.Decider, framework: runtime.Framework, info: pod_shape.PodInfo
 ) -> dict[str, dict[str, float]]:
     """Return what scores over numbers compute, in the canonical scale of their unit."""
     snap = decider.cluster.cache.snapshot()

@@ -17,10 +17,11 @@ from typing import Any, TypeAlias
 import yaml
 
 from policysched import errors
-from policysched.app import policies, policy_sources
+from policysched.inputs import policy_sources
 from policysched.lang import formatter, parser, source, tree_json, tree_text
 from policysched.policytests import evaluation, fuzz_worlds, world
 from policysched.policytests import suite as suites
+from policysched.profiles import policies
 
 Document: TypeAlias = dict[str, Any]
 _WHOLE = 100.0

@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Iterator
 
-from policysched.app import policy_sources
+from policysched.inputs import policy_sources
 from policysched.lang import checker, diagnostics, spelling
 from policysched.lint import linter, settings
 from policysched.policytests import expectations, world

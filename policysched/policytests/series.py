@@ -22,8 +22,8 @@ from collections.abc import Collection, Mapping, Sequence
 import yaml
 
 from policysched import errors
-from policysched.app import metrics_file
 from policysched.cluster import node_names, objects
+from policysched.inputs import metrics_file
 from policysched.lang import checked
 from policysched.policytests import suite as suites
 from policysched.promapi import answers, freshness, joining

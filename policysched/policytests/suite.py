@@ -15,7 +15,8 @@ import orjson
 
 from policysched import _resources, errors
 from policysched import clock as clocks
-from policysched.app import config_schema, object_lists, plain_yaml
+from policysched.config import config_schema
+from policysched.inputs import object_lists, plain_yaml
 from policysched.policytests import tolerance
 
 SUFFIXES = ("_test.yaml", "_test.yml")

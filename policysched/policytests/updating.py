@@ -14,7 +14,7 @@ from typing import Any
 import yaml
 
 from policysched import errors
-from policysched.app import plain_yaml
+from policysched.inputs import plain_yaml
 from policysched.policytests import expectations, running
 from policysched.policytests import suite as suites
 

@@ -13,19 +13,13 @@ from typing import Any
 import orjson
 
 from policysched import clock as clocks
-from policysched.app import (
-    cluster_file,
-    metrics_file,
-    object_lists,
-    offline,
-    plain_yaml,
-    policies,
-    policy_sources,
-)
 from policysched.cluster import objects
+from policysched.inputs import cluster_file, metrics_file, object_lists, plain_yaml, policy_sources
 from policysched.lang import checked, spelling
+from policysched.offline import sessions
 from policysched.policytests import copying, series, shorthand
 from policysched.policytests import suite as suites
+from policysched.profiles import policies
 
 _ANY_TIME = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
 """For policies that do not look at the clock."""
@@ -41,7 +35,7 @@ class Subject:
         found: the cluster, in which only the pods of the case are pending.
     """
 
-    basis: offline.Basis
+    basis: sessions.Basis
     found: cluster_file.ClusterObjects
 
 
@@ -251,7 +245,7 @@ class World:
         policy_set = self.policy_set(case)
         now = self.now(case)
         samples = self._samples(case, policy_set, now)
-        basis = offline.Basis(policy_set, now, samples, case.field("schedulerName"))
+        basis = sessions.Basis(policy_set, now, samples, case.field("schedulerName"))
         pod = self.pod(case)
         count = case.value.get("replicas")
         ours = [copying.pending(pod)] if count is None else copying.copies(pod, count)

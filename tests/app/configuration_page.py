@@ -9,8 +9,8 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from policysched.app import config_schema
 from policysched.cli import run_flags
+from policysched.config import config_schema
 
 TEXT = (pathlib.Path(__file__).resolve().parents[2] / "docs" / "configuration.md").read_text(
     encoding="utf-8"

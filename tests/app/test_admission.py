@@ -5,8 +5,9 @@ from typing import Any
 import orjson
 import pytest
 
-from policysched.app import admission, config, config_reading
+from policysched.config import config, config_reading
 from policysched.lang import content_hash, source
+from policysched.reload import admission
 
 GOOD = "version 1\npolicy web {\n  for pods\n  nodeAffinity required disk In (ssd)\n}\n"
 BROKEN = "version 1\npolicy web {\n  for pods\n  nodeAffinity required disk Inn (ssd)\n}\n"

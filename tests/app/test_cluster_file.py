@@ -12,8 +12,8 @@ import pytest
 import yaml
 
 from policysched import errors, quantity
-from policysched.app import cluster_file
 from policysched.cli import main
+from policysched.inputs import cluster_file
 
 NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"}}
 POD = {

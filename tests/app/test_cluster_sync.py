@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 
 from policysched import errors
-from policysched.app import cluster_sync, needed_kinds
+from policysched.app import cluster_sync
 from policysched.framework import profile
 from policysched.kube import errors as kube_errors
 from policysched.kube import resources
 from policysched.plugins import defaults
+from policysched.profiles import needed_kinds
 
 FORBIDDEN = kube_errors.ForbiddenError(403, "Forbidden", "no rights")
 OUTAGE = kube_errors.TransportError("connection refused", may_have_arrived=False)

@@ -5,8 +5,9 @@ import pathlib
 import pytest
 
 from policysched import errors
-from policysched.app import config, config_reading, election, election_config
+from policysched.config import config, config_reading, election_config
 from policysched.kube import leader_election
+from policysched.leadership import election
 from policysched.promapi import settings
 
 HEAD = "apiVersion: policysched.io/v1alpha1\nkind: PolicySchedulerConfiguration\n"

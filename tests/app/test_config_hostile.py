@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from policysched import errors
-from policysched.app import config, config_printing, config_reading
+from policysched.config import config, config_printing, config_reading
 
 WHOLE: dict[str, Any] = config_reading.HEAD | {
     "policies": {"configMap": "ns/name", "onBadStart": "lastGood", "history": "ns/h", "keep": 2},

@@ -7,8 +7,8 @@ import pathlib
 import pytest
 
 from policysched import errors
-from policysched.app import config, config_printing, config_reading
 from policysched.cli import main
+from policysched.config import config, config_printing, config_reading
 from policysched.promapi import settings
 
 HEAD = "apiVersion: policysched.io/v1alpha1\nkind: PolicySchedulerConfiguration\n"

@@ -11,8 +11,8 @@ import msgspec
 import pytest
 
 from policysched import errors
-from policysched.app import config, config_reading, config_schema
 from policysched.cli import main
+from policysched.config import config, config_reading, config_schema
 from tests.app import configuration_page
 
 GOOD = sorted(name for name in configuration_page.BLOCKS if name != "broken.yaml")

@@ -8,8 +8,9 @@ import logging
 import pytest
 
 from policysched import clock as clocks
-from policysched.app import dry_run, election, own_metrics, terms
 from policysched.kube import errors
+from policysched.leadership import election, terms
+from policysched.observability import dry_run_report, exporter
 from tests import builders
 from tests.app import page_forms
 from tests.scheduler import test_dry_run as scenes
@@ -34,7 +35,7 @@ def test_the_log_has_a_summary_and_each_difference_once(
 ) -> None:
     """Nothing is repeated while nothing changes."""
     caplog.set_level(logging.INFO, "policysched")
-    report = dry_run.DryRunReport(_beside().dry_run)
+    report = dry_run_report.DryRunReport(_beside().dry_run)
     report.tell()
     report.tell()
     first, last = (record.getMessage() for record in caplog.records)
@@ -45,14 +46,14 @@ def test_the_log_has_a_summary_and_each_difference_once(
 def test_before_anything_was_compared_there_is_no_share() -> None:
     """Nothing is divided by nothing."""
     beside = scenes.Beside("")
-    summary = dry_run.DryRunReport(beside.dry_run).summary()
+    summary = dry_run_report.DryRunReport(beside.dry_run).summary()
     assert summary == "agrees on 0 of 0 placed pods"
 
 
 def test_metrics_count_by_outcome() -> None:
     """Placed pods are counters, those that wait a gauge."""
-    own = own_metrics.OwnMetrics()
-    own.add(dry_run.DryRunReport(_beside().dry_run).collect)
+    own = exporter.OwnMetrics()
+    own.add(dry_run_report.DryRunReport(_beside().dry_run).collect)
 
     def value(name: str, **labels: str) -> float | None:
         return own.registry.get_sample_value(name, {"profile": worlds.NAME, **labels})
@@ -64,7 +65,7 @@ def test_metrics_count_by_outcome() -> None:
 
 def test_the_page_has_the_latest_differences() -> None:
     """With both nodes, and what makes the difference."""
-    page = page_forms.read("dry-run", dry_run.DryRunReport(_beside().dry_run).page().body)
+    page = page_forms.read("dry-run", dry_run_report.DryRunReport(_beside().dry_run).page().body)
     assert page["summary"] == SUMMARY
     assert page["waiting"] == {"bothPending": 1}
     (difference,) = page["differences"]

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from policysched.app import durations
+from policysched.config import durations
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,8 @@ import pytest
 import trustme
 
 from policysched import errors
-from policysched.app import addresses, connections, http_server
+from policysched.config import addresses
+from policysched.serving import connections, http_server
 from tests.kube.asynchronous import asynchronous
 from tests.realcluster import process
 

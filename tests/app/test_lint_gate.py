@@ -6,9 +6,9 @@ from typing import NoReturn
 
 import pytest
 
-from policysched.app import lint_gate
 from policysched.lang import checker, diagnostics, rendering, source
 from policysched.lint import linter, registry
+from policysched.profiles import lint_gate
 
 NEVER = "nodeAffinity required disk In (ssd) and disk DoesNotExist"
 DRIFTING = "nodeAffinity required disk != hdd"

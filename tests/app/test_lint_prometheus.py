@@ -10,9 +10,9 @@ from hypothesis import settings as bounds
 from hypothesis import strategies as st
 
 from policysched import errors
-from policysched.app import lint_prometheus
 from policysched.lang import checker, source
 from policysched.lint import linter, settings
+from policysched.offline import lint_prometheus
 from tests import examples
 from tests.promapi import fake_prometheus as fake
 from tests.promapi import hostile

@@ -9,8 +9,8 @@ import socket
 
 import pytest
 
-from policysched.app import cluster_file, live_cluster
 from policysched.cli import main
+from policysched.inputs import cluster_file, live_cluster
 from policysched.kube import errors, listing
 from tests.deploy import kubectl
 from tests.realcluster import control_plane as control_planes

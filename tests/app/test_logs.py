@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from policysched import clock as clocks
-from policysched.app import logs
+from policysched.observability import logs
 from tests import builders
 
 

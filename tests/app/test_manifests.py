@@ -11,7 +11,7 @@ import yaml
 from hypothesis import strategies as st
 
 from policysched import errors
-from policysched.app import manifests
+from policysched.inputs import manifests
 from policysched.lang import source
 
 POLICY = "version 1\n\npolicy web {\n  for pods where app = web\n}\n"

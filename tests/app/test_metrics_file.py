@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from policysched import errors
-from policysched.app import metrics_file
 from policysched.cluster import metric_table
+from policysched.inputs import metrics_file
 from policysched.lang import checked, checker, source
 from tests import builders
 

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 import pytest
 
 from policysched import errors
-from policysched.app import metrics_source
 from policysched.cluster import metric_table, objects
+from policysched.inputs import metrics_source
 from policysched.lang import checked, checker, source
 
 POLICY = "version 1\nmetric cpu: ratio = `cpu` node instance refresh 15s maxAge 2m\n"

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from policysched.app import needed_kinds
 from policysched.plugins import defaults, names
+from policysched.profiles import needed_kinds
 from tests.app import operations_page
 from tests.conformance.generate import families
 from tests.importing import deciding

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from policysched import errors
-from policysched.app import cluster_file, offline_cluster
 from policysched.cluster import storage_objects
+from policysched.inputs import cluster_file
+from policysched.offline import offline_cluster
 from tests import builders
 
 VOLUME = {

@@ -9,8 +9,10 @@ import re
 import pytest
 
 from policysched import clock as clocks
-from policysched.app import config, config_reading, election, election_config, terms, wiring
+from policysched.app import scheduler_service
 from policysched.cli import run
+from policysched.config import config, config_reading, election_config
+from policysched.leadership import election, terms
 from tests import builders
 from tests.app import operations_page
 
@@ -61,10 +63,10 @@ def test_limits_on_requests_are_those_of_the_configuration(tmp_path: pathlib.Pat
     clock = clocks.ManualClock(builders.EPOCH)
     file = tmp_path / "limits.yaml"
     file.write_text(operations_page.BLOCKS["limits.yaml"], encoding="utf-8")
-    options, configuration = wiring.RunOptions(), config_reading.read(str(file))
-    limit = wiring.Service(options, configuration, clock)._request_limit()
+    options, configuration = scheduler_service.RunOptions(), config_reading.read(str(file))
+    limit = scheduler_service.Service(options, configuration, clock)._request_limit()
     assert limit is not None
     waits = [limit.take() for _ in range(102)]
     assert waits[:100] == [0.0] * 100
     assert waits[100:] == pytest.approx([1 / 50, 2 / 50])
-    assert wiring.Service(options, config.Config(), clock)._request_limit() is None
+    assert scheduler_service.Service(options, config.Config(), clock)._request_limit() is None

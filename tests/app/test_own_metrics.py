@@ -11,21 +11,20 @@ from typing import Any
 import pytest
 from prometheus_client import core, parser
 
-from policysched.app import (
-    dry_run,
-    election,
-    election_config,
-    own_metrics,
-    rule_expiry,
+from policysched.compiler import compiler
+from policysched.config import election_config
+from policysched.kube import request_stats
+from policysched.leadership import election
+from policysched.observability import (
+    dry_run_report,
+    exporter,
+    request_metrics,
     shadow_report,
     source_watch,
     unserved,
 )
-from policysched.app.reload import state, telling
-from policysched.app.telling import request_metrics
-from policysched.compiler import compiler
-from policysched.kube import request_stats
 from policysched.promapi import failures, status
+from policysched.reload import reporting, rule_expiry, state
 from tests import builders
 from tests.app import kept_events
 from tests.app.telling import busy_world
@@ -53,7 +52,7 @@ def _stats() -> status.MetricStats:
     return stats
 
 
-def _samples(own: own_metrics.OwnMetrics) -> dict[str, float]:
+def _samples(own: exporter.OwnMetrics) -> dict[str, float]:
     """Return what the page says, as `name{labels}` → value, read by Prometheus' own rules."""
     page = own.page()
     assert page.content_type.startswith("text/plain; version=0.0.4")
@@ -74,11 +73,11 @@ def nodes() -> desk.Desk:
     return made
 
 
-def _own(scene: desk.Desk) -> own_metrics.OwnMetrics:
-    own = own_metrics.OwnMetrics()
+def _own(scene: desk.Desk) -> exporter.OwnMetrics:
+    own = exporter.OwnMetrics()
     program: compiler.CompiledProgram = scene.program
     readers = tuple(program.metric_parts.readers())
-    own.add(lambda: own_metrics.of_samples(readers, scene.cache.snapshot()))
+    own.add(lambda: exporter.of_samples(readers, scene.cache.snapshot()))
     return own
 
 
@@ -118,11 +117,11 @@ def test_added_load_is_told(nodes: desk.Desk) -> None:
 
 def test_queries_and_sources_are_told() -> None:
     """How many, how long they took, what was wrong with answers, which source is down."""
-    own = own_metrics.OwnMetrics()
+    own = exporter.OwnMetrics()
     stats = _stats()
-    own.add(lambda: own_metrics.of_queries([stats]))
+    own.add(lambda: exporter.of_queries([stats]))
     health = [status.SourceHealth("default", is_up=True), status.SourceHealth("b", is_up=False)]
-    own.add(lambda: own_metrics.of_sources(health))
+    own.add(lambda: exporter.of_sources(health))
     found = _samples(own)
     key = "metric=busy,source=default"
     assert found[f"policysched_metric_queries_total{{{key}}}"] == 7
@@ -174,19 +173,19 @@ def _of_parts(world: fakes.World) -> Iterator[Iterable[core.Metric]]:
     decided: Any = types.SimpleNamespace(tallies={}, follow=lambda: None)
     yield shadow_report.ShadowReport(decided, print).collect()
     compared: Any = types.SimpleNamespace(placed={}, waiting={}, seconds=0.0)
-    yield dry_run.DryRunReport(compared).collect()
+    yield dry_run_report.DryRunReport(compared).collect()
     elector: Any = types.SimpleNamespace(is_leading=True)
     yield election.status(election_config.LeaderElectionConfig(leader_elect=True), elector)
     policy_set: Any = types.SimpleNamespace(program=None)
     yield rule_expiry.families(lambda: policy_set)
     in_use = state.VersionInUse("hash", (), world.clock.now())
-    yield telling.of_policies(state.PolicyState("here", in_use))
+    yield reporting.of_policies(state.PolicyState("here", in_use))
 
 
 def test_the_docs_name_every_metric() -> None:
     """The table of docs/metrics.md has the names and labels that are served, and no others."""
     world = busy_world.play()
-    own = own_metrics.OwnMetrics()
+    own = exporter.OwnMetrics()
     readers = tuple(compiler.compile_program(desk.check(POLICY)).metric_parts.readers())
     own.follow(world.scheduler, lambda: readers, _Source())  # type: ignore[arg-type]  # it need not run
     served = {}

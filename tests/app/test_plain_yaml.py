@@ -8,7 +8,7 @@ import yaml
 from hypothesis import strategies as st
 
 from policysched import errors
-from policysched.app import plain_yaml, yaml_aliases
+from policysched.inputs import plain_yaml, yaml_aliases
 
 PLAIN_VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),

@@ -6,11 +6,12 @@ import pathlib
 import pytest
 
 from policysched import errors
-from policysched.app import config, plugin_sets, policies
 from policysched.cluster import pod_shape
+from policysched.config import config
 from policysched.framework import handles
 from policysched.lang import source
 from policysched.plugins import defaults
+from policysched.profiles import plugin_sets, policies
 
 
 class NoBinder:

@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from policysched import errors
-from policysched.app import policy_sources
+from policysched.inputs import policy_sources
 
 A = "version 1\n"
 B = "version 1\n# b\n"

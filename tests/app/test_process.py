@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from policysched.app import process
+from policysched import process
 
 _SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 

@@ -3,10 +3,10 @@ from __future__ import annotations
 import pytest
 
 from policysched import errors
-from policysched.app import profile_choice
 from policysched.cluster import pod_shape
 from policysched.framework import profile, runtime
 from policysched.plugins import scheduling_gates
+from policysched.profiles import profile_choice
 from tests import builders
 
 

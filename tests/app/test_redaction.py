@@ -8,7 +8,7 @@ import pathlib
 
 import pytest
 
-from policysched.app import redaction
+from policysched.observability import redaction
 from tests.security import confined
 
 SEED = "s33d-OF-secrets.4711"

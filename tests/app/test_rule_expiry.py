@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import datetime
 
-from policysched.app import own_metrics, policies, rule_expiry
 from policysched.lang import source
+from policysched.observability import exporter
+from policysched.profiles import policies
+from policysched.reload import rule_expiry
 
 TEXT = """
 policy web {
@@ -35,6 +37,6 @@ def test_each_rule_that_expires_has_its_time() -> None:
 
 def test_without_policies_there_is_nothing() -> None:
     """An empty family is on the page all the same."""
-    own = own_metrics.OwnMetrics()
+    own = exporter.OwnMetrics()
     own.add(lambda: rule_expiry.families(lambda: policies.load((), {})))
     assert b"policysched_rule_expires_timestamp_seconds" in own.page().body

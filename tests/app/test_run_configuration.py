@@ -10,8 +10,11 @@ from typing import Any
 import pytest
 
 from policysched import clock as clocks
-from policysched.app import config, live_profiles, policies, wiring
+from policysched.app import scheduler_service
+from policysched.config import config
 from policysched.framework import handles, shape_answers
+from policysched.profiles import policies
+from policysched.reload import live_profiles
 from tests import builders
 from tests.e2e import scheduler_process
 from tests.realcluster import control_plane as control_planes
@@ -29,7 +32,9 @@ ALL_OFF = config.Features(
 def _settings(**fields: Any) -> Any:
     configuration = config.Config(**fields)
     clock = clocks.ManualClock(builders.EPOCH)
-    return wiring.Service(wiring.RunOptions(), configuration, clock)._settings()
+    return scheduler_service.Service(
+        scheduler_service.RunOptions(), configuration, clock
+    )._settings()
 
 
 def test_queue_and_bindings_go_by_the_configuration() -> None:

@@ -10,10 +10,12 @@ from typing import cast
 import pytest
 from prometheus_client import registry
 
-from policysched.app import http_server, own_metrics, reports, shadow_report, wired
+from policysched.app import context, reports
 from policysched.cluster import objects
 from policysched.kube import config_maps
+from policysched.observability import exporter, shadow_report
 from policysched.scheduler import shadow_decisions
+from policysched.serving import http_server
 from tests import builders
 from tests.app import kept_events, page_forms
 from tests.scheduler import test_shadow_decisions as scenes
@@ -67,7 +69,7 @@ def test_it_is_told_again_only_when_something_was_decided() -> None:
 def test_counters_are_there_from_the_start() -> None:
     """Every outcome has a series, so that a rate can be taken of the first one."""
     world = _world()
-    own = own_metrics.OwnMetrics()
+    own = exporter.OwnMetrics()
     own.add(shadow_report.ShadowReport(world.shadows, print).collect)
     labels = {"profile": scenes.NAME, "policy": "next"}
     assert _value(own.registry, "policysched_shadow_decisions_total", labels) == 0
@@ -152,7 +154,7 @@ def test_events_are_about_the_config_map_of_the_policies() -> None:
     """With its uid, by which `kubectl describe` finds them; without one there is the log alone."""
     meta = objects.ObjectMeta(name="policies", namespace="kube-system", uid="u1")
     joined = Joined(config_maps.ConfigMap(meta))
-    reports._event_writer(cast("wired.Wired", joined))("a line")
+    reports._event_writer(cast("context.Wired", joined))("a line")
     (about,) = joined.recorder.about
     assert (about.kind, about.namespace, about.name, about.uid) == (
         "ConfigMap",
@@ -162,7 +164,7 @@ def test_events_are_about_the_config_map_of_the_policies() -> None:
     )
     assert joined.recorder.events == [("Normal", "ShadowPolicyReport", "DecidingBeside", "a line")]
     joined = Joined(None)
-    reports._event_writer(cast("wired.Wired", joined))("a line")
+    reports._event_writer(cast("context.Wired", joined))("a line")
     assert joined.recorder.events == []
 
 

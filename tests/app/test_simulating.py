@@ -6,10 +6,11 @@ import random
 
 import pytest
 
-from policysched.app import offline_cluster, profile_choice, simulating
 from policysched.cluster import pod_shape, snapshot
 from policysched.framework import cycle_state, handles, interface, profile, runtime, status
+from policysched.offline import offline_cluster, simulating
 from policysched.plugins import default_preemption, node_resources_fit, priority_sort
+from policysched.profiles import profile_choice
 from tests import builders
 
 

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from policysched.app import terms
+from policysched.leadership import terms
 from tests.scheduler import fakes
 
 

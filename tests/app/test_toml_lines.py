@@ -5,7 +5,7 @@ from __future__ import annotations
 import tomllib
 from typing import Any
 
-from policysched.app import toml_lines
+from policysched.inputs import toml_lines
 
 TEXT = '''\
 # comment with [brackets] and a = b

@@ -9,8 +9,8 @@ import logging
 
 import pytest
 
-from policysched.app import unserved
 from policysched.cluster import objects
+from policysched.observability import unserved
 from tests import builders
 from tests.scheduler import fakes
 

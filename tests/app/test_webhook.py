@@ -16,7 +16,10 @@ import pytest
 import trustme
 
 from policysched import clock as clocks
-from policysched.app import addresses, admission, config, http_server, webhook
+from policysched.app import webhook
+from policysched.config import addresses, config
+from policysched.reload import admission
+from policysched.serving import http_server
 from tests.app import test_admission
 from tests.kube.asynchronous import asynchronous
 from tests.realcluster import process

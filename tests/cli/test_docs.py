@@ -8,8 +8,8 @@ import shlex
 
 import pytest
 
-from policysched.app import config, config_reading
 from policysched.cli import main
+from policysched.config import config, config_reading
 
 PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs" / "commands.md"
 _FENCE = re.compile(r"^```(\w+) ?([\w.]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)

@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 
-from policysched.app import explaining_metrics
+from policysched.offline import metric_evidence
 from tests import builders
 from tests.compiler import desk
 
@@ -52,7 +52,7 @@ class _Scene:
         framework = self.desk.frameworks[profile]
         info = self.desk.shapes.info(desk.pod().build())
         snap = self.desk.cache.snapshot()
-        report = explaining_metrics.MetricReport(framework.profile.plugins, info.shape, snap)
+        report = metric_evidence.MetricReport(framework.profile.plugins, info.shape, snap)
         (verdict,) = (v for v in self.desk.explain(desk.pod(), profile).verdicts if v.name == node)
         row = snap.nodes.row_of[node]
         return [report.detail(failure.rule, row) for failure in verdict.all_failures]

@@ -18,9 +18,9 @@ from unittest import mock
 
 import orjson
 
-from policysched.app import offline, simulating
 from policysched.cluster import pod_shape
 from policysched.framework import messages, runtime
+from policysched.offline import sessions, simulating
 from policysched.plugins import default_preemption, defaults
 from policysched.plugins.kernels import victims
 from tests import builders
@@ -60,12 +60,12 @@ class Product:
     def _cluster(self) -> pathlib.Path:
         return self.folder / "cluster.json"
 
-    def _decider(self, config: Manifest, disabled: tuple[str, ...] = ()) -> offline.Decider:
+    def _decider(self, config: Manifest, disabled: tuple[str, ...] = ()) -> sessions.Decider:
         """Return what decides about the cluster; ties are broken by name."""
         policy = self.folder / "profile.policy"
         policy.write_text(policy_text(config, disabled), encoding="utf-8")
-        inputs = offline.Inputs(str(self._cluster), NOW, (str(policy),), scheduler_name=PROFILE)
-        return next(offline.Session(inputs).deciders())
+        inputs = sessions.Inputs(str(self._cluster), NOW, (str(policy),), scheduler_name=PROFILE)
+        return next(sessions.Session(inputs).deciders())
 
 
 @contextlib.contextmanager
@@ -95,7 +95,7 @@ def policy_text(config: Manifest, disabled: tuple[str, ...] = ()) -> str:
     return f"version 1\n\nprofile {PROFILE} {{\n{body}\n}}\n"
 
 
-def _preempt(decider: offline.Decider, info: pod_shape.PodInfo) -> Manifest:
+def _preempt(decider: sessions.Decider, info: pod_shape.PodInfo) -> Manifest:
     """Return where room would be made if the pod were the only one to be scheduled, gates apart."""
     framework = decider.choice.required(info)
     answer: Manifest = {"pod": info.key, "nominated": None, "victims": [], "candidates": {}}
@@ -110,7 +110,7 @@ def _preempt(decider: offline.Decider, info: pod_shape.PodInfo) -> Manifest:
 def _room(
     framework: runtime.Framework,
     info: pod_shape.PodInfo,
-    decider: offline.Decider,
+    decider: sessions.Decider,
     result: runtime.ScheduleResult,
 ) -> Manifest:
     diagnosis = result.diagnosis

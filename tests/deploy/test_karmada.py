@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from policysched.app.karmada import options
 from policysched.cli import karmada_run
+from policysched.karmada_loop import options
 from tests.deploy import kubectl
 from tests.realcluster import api_client
 from tests.realcluster import control_plane as control_planes

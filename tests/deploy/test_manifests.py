@@ -10,8 +10,9 @@ import pytest
 import yaml
 
 import policysched
-from policysched.app import config_reading, policies
 from policysched.cli import webhook
+from policysched.config import config_reading
+from policysched.profiles import policies
 from tests.deploy import kubectl, rights
 
 

@@ -12,8 +12,8 @@ import trustme
 from grpclib import const, exceptions
 
 from policysched import errors
-from policysched.estimators import connection
 from policysched.karmada import estimator_messages
+from policysched.karmada_loop import estimator_connection
 from tests.estimators import servers
 from tests.kube import asynchronous
 
@@ -25,7 +25,9 @@ HEADERS = b"\x00\x00\x01\x01\x04\x00\x00\x00\x01\x88"
 LIMIT_SECONDS = 30.0
 
 
-async def _call(made: connection.Connection, limit_seconds: float = LIMIT_SECONDS) -> bytes:
+async def _call(
+    made: estimator_connection.Connection, limit_seconds: float = LIMIT_SECONDS
+) -> bytes:
     return await made.call(METHOD, b"question", {"object": "kind=x, name=a/b"}, limit_seconds)
 
 
@@ -34,7 +36,7 @@ async def test_a_call_brings_bytes_and_metadata_and_takes_bytes() -> None:
     """Several calls go over one connection."""
     service = servers.counting(7)
     async with servers.grpc(service) as port:
-        made = connection.Connection(servers.HOST, port, None)
+        made = estimator_connection.Connection(servers.HOST, port, None)
         await made.open(LIMIT_SECONDS)
         answers = await asyncio.gather(*(_call(made) for _ in range(20)))
         made.close()
@@ -53,11 +55,11 @@ async def test_it_connects_again_when_the_connection_is_cut() -> None:
         return servers.answer_of(1)
 
     async with servers.grpc(servers.Service(answer)) as port:
-        made = connection.Connection(servers.HOST, port, None)
+        made = estimator_connection.Connection(servers.HOST, port, None)
         call = asyncio.create_task(_call(made))
         await asked.wait()
         (await made._channel.__connect__()).connection._transport.abort()
-        with pytest.raises(connection.CallError, match="Connection lost"):
+        with pytest.raises(estimator_connection.CallError, match="Connection lost"):
             await call
         answered.set()
         assert await _call(made) == servers.answer_of(1)
@@ -74,9 +76,9 @@ async def test_the_next_call_leaves_a_connection_that_brings_nothing() -> None:
         return servers.answer_of(3)
 
     async with servers.grpc(servers.Service(answer)) as port:
-        made = connection.Connection(servers.HOST, port, None)
+        made = estimator_connection.Connection(servers.HOST, port, None)
         before = made._channel
-        with pytest.raises(connection.CallError, match="no answer in time"):
+        with pytest.raises(estimator_connection.CallError, match="no answer in time"):
             await _call(made, 0.2)
         answered.set()
         assert await _call(made) == servers.answer_of(3)
@@ -103,8 +105,8 @@ async def test_a_refusal_is_an_error_with_its_reason(
         raise exceptions.GRPCError(status, message)
 
     async with servers.grpc(servers.Service(answer)) as port:
-        made = connection.Connection(servers.HOST, port, None)
-        with pytest.raises(connection.CallError) as raised:
+        made = estimator_connection.Connection(servers.HOST, port, None)
+        with pytest.raises(estimator_connection.CallError) as raised:
             await _call(made)
         made.close()
     text = str(raised.value)
@@ -145,8 +147,8 @@ async def test_what_is_no_server_of_grpc_is_an_error(
     """Whatever it says: the call ends in time, and no traceback is written."""
     caplog.set_level(logging.INFO)
     async with servers.raw(*parts, ends=ends) as port:
-        made = connection.Connection(servers.HOST, port, None)
-        with pytest.raises(connection.CallError):
+        made = estimator_connection.Connection(servers.HOST, port, None)
+        with pytest.raises(estimator_connection.CallError):
             await _call(made, 0.5)
         made.close()
         await asyncio.sleep(0)
@@ -164,7 +166,7 @@ def _server_tls(authority: trustme.CA, *, asks: bool, host: str = "127.0.0.1") -
 
 
 @pytest.fixture
-def tls(tmp_path: pathlib.Path) -> tuple[trustme.CA, connection.Tls]:
+def tls(tmp_path: pathlib.Path) -> tuple[trustme.CA, estimator_connection.Tls]:
     """An authority, and what its files say to us."""
     authority = trustme.CA()
     issued = authority.issue_cert("policysched")
@@ -173,15 +175,17 @@ def tls(tmp_path: pathlib.Path) -> tuple[trustme.CA, connection.Tls]:
     for name, pem in zip(names, pems, strict=True):
         pem.write_to_path(tmp_path / name)
     ca_file, cert_file, key_file = (str(tmp_path / name) for name in names)
-    return authority, connection.Tls(ca_file, cert_file, key_file)
+    return authority, estimator_connection.Tls(ca_file, cert_file, key_file)
 
 
 @asynchronous.asynchronous
-async def test_both_sides_show_certificates(tls: tuple[trustme.CA, connection.Tls]) -> None:
+async def test_both_sides_show_certificates(
+    tls: tuple[trustme.CA, estimator_connection.Tls],
+) -> None:
     """A server that asks for one gets ours, and we believe one that our authority vouches for."""
     authority, ours = tls
     async with servers.grpc(servers.counting(5), _server_tls(authority, asks=True)) as port:
-        made = connection.Connection(servers.HOST, port, ours.context())
+        made = estimator_connection.Connection(servers.HOST, port, ours.context())
         assert await _call(made) == servers.answer_of(5)
         made.close()
 
@@ -198,7 +202,7 @@ async def test_both_sides_show_certificates(tls: tuple[trustme.CA, connection.Tl
 )
 @asynchronous.asynchronous
 async def test_who_is_believed(
-    tls: tuple[trustme.CA, connection.Tls],
+    tls: tuple[trustme.CA, estimator_connection.Tls],
     host: str,
     is_known: bool,
     is_verified: bool,
@@ -206,29 +210,32 @@ async def test_who_is_believed(
 ) -> None:
     """A server whose name is vouched for, or any where nobody has to be."""
     authority, ours = tls
-    said = connection.Tls(ca_file=ours.ca_file, is_verified=is_verified)
+    said = estimator_connection.Tls(ca_file=ours.ca_file, is_verified=is_verified)
     serving = _server_tls(authority if is_known else trustme.CA(), asks=False, host=host)
     async with servers.grpc(servers.counting(5), serving) as port:
-        made = connection.Connection(servers.HOST, port, said.context())
+        made = estimator_connection.Connection(servers.HOST, port, said.context())
         if is_answered:
             assert await _call(made) == servers.answer_of(5)
         else:
-            with pytest.raises(connection.CallError, match="certificate verify failed"):
+            with pytest.raises(estimator_connection.CallError, match="certificate verify failed"):
                 await _call(made)
         made.close()
 
 
 def test_encryption_is_on_where_somebody_vouches_or_nobody_has_to() -> None:
     """As in karmada-scheduler: a certificate of our own alone does not turn it on."""
-    assert connection.Tls().context() is None
-    assert connection.Tls(cert_file="tls.crt", key_file="tls.key").context() is None
-    assert connection.Tls(is_verified=False).context() is not None
+    assert estimator_connection.Tls().context() is None
+    assert estimator_connection.Tls(cert_file="tls.crt", key_file="tls.key").context() is None
+    assert estimator_connection.Tls(is_verified=False).context() is not None
 
 
 @pytest.mark.parametrize("broken", ["ca_file", "cert_file", "key_file"])
 @pytest.mark.parametrize("text", [None, "", "no certificate"], ids=["missing", "empty", "text"])
 def test_a_file_that_cannot_be_used_is_named(
-    tls: tuple[trustme.CA, connection.Tls], tmp_path: pathlib.Path, broken: str, text: str | None
+    tls: tuple[trustme.CA, estimator_connection.Tls],
+    tmp_path: pathlib.Path,
+    broken: str,
+    text: str | None,
 ) -> None:
     """When it starts, not when it first connects."""
     _, ours = tls

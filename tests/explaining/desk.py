@@ -13,9 +13,11 @@ import jsonschema
 
 from policysched import _resources
 from policysched import clock as clocks
-from policysched.app import cluster_file, metrics_file, offline, policies
 from policysched.explaining import study, trials
+from policysched.inputs import cluster_file, metrics_file
 from policysched.lang import source
+from policysched.offline import sessions
+from policysched.profiles import policies
 from tests import builders
 from tests.cli import clusters
 
@@ -31,14 +33,14 @@ _UNSCHEDULABLE = "node.kubernetes.io/unschedulable"
 
 def decider(
     items: Sequence[Object], policy: str = "", metrics: dict[str, dict[str, Any]] | None = None
-) -> offline.Decider:
+) -> sessions.Decider:
     """Return what decides the pods of a cluster of `items`."""
     policy_set = _policy_set(policy)
     samples = metrics_file.parse(
         json.dumps(metrics or {}), "metrics", policy_set.metrics, builders.EPOCH
     ).samples
     found = cluster_file.parse(json.dumps(clusters.list_of(*items)).encode(), "cluster")
-    return offline.Basis(policy_set, builders.EPOCH, samples).decider(found, "cluster")
+    return sessions.Basis(policy_set, builders.EPOCH, samples).decider(found, "cluster")
 
 
 @functools.lru_cache(maxsize=8)  # a drawn world is decided many times by the same policies

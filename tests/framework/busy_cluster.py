@@ -18,7 +18,6 @@ import numpy as np
 
 from policysched import clock as clocks
 from policysched import errors
-from policysched.app import policies
 from policysched.cluster import (
     metric_table,
     objects,
@@ -37,6 +36,7 @@ from policysched.framework import (
     status,
 )
 from policysched.lang import source
+from policysched.profiles import policies
 from tests import builders, storage_builders
 from tests.framework import busy_objects, busy_policies
 from tests.plugins import volume_worlds

@@ -9,7 +9,7 @@ import shlex
 from collections.abc import Callable
 from typing import Any
 
-from policysched.app import plain_yaml
+from policysched.inputs import plain_yaml
 from tests.fuzzing import cases, mutation, seeds
 
 Case = cases.Case

@@ -8,8 +8,7 @@ from typing import Any
 import msgspec
 from msgspec import inspect
 
-from policysched.app import cluster_file
-from policysched.app.karmada import control_plane_file
+from policysched.inputs import cluster_file, control_plane_file
 
 _TIME = "2026-01-01T00:00:00Z"
 _TEXTS = {

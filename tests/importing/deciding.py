@@ -8,9 +8,9 @@ from typing import Any
 import orjson
 import yaml
 
-from policysched.app import offline
 from policysched.importing import findings, importer, inputs
 from policysched.lang import checker, source
+from policysched.offline import sessions
 from tests import builders
 
 Manifest = dict[str, Any]
@@ -73,14 +73,14 @@ def verdicts(
     if metrics is not None:
         (folder / "metrics.json").write_bytes(orjson.dumps(metrics))
         samples = str(folder / "metrics.json")
-    given = offline.Inputs(
+    given = sessions.Inputs(
         str(folder / "cluster.json"),
         NOW,
         texts,
         metrics=samples,
         scheduler_name=scheduler_name,
     )
-    return list(next(offline.Session(given).deciders()).explain_all())
+    return list(next(sessions.Session(given).deciders()).explain_all())
 
 
 def node(name: str, labels: dict[str, str] | None = None, **allocatable: str) -> Manifest:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
-from policysched.app import config_reading
+from policysched.config import config_reading
 from policysched.importing import importer
 from tests.importing import deciding
 

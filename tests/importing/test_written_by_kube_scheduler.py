@@ -8,7 +8,7 @@ import subprocess
 import pytest
 import yaml
 
-from policysched.app import config_reading
+from policysched.config import config_reading
 from tests.conformance.generate import families
 from tests.importing import deciding
 from tests.realcluster import components

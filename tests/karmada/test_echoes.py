@@ -1,4 +1,4 @@
-"""`app/karmada/echoes.py`: a further write waits for the watch, and not for ever."""
+"""`karmada_loop/acknowledgements.py`: a further write waits for the watch, and not for ever."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
-from policysched.app.karmada import echoes
 from policysched.karmada import objects
+from policysched.karmada_loop import acknowledgements
 from tests.karmada import twins
 from tests.realcluster import karmada
 
@@ -65,7 +65,7 @@ def test_it_waits_for_what_was_written(
     """Another version, and another binding of that version, are not what was waited for."""
 
     async def wait() -> None:
-        shown = echoes.Echoes()
+        shown = acknowledgements.Echoes()
         sink = shown.through(_Sink())
         with shown.of(_binding("0")) as echo:
             waiting = asyncio.create_task(echo.wait_for("2"))
@@ -82,7 +82,7 @@ def test_what_was_shown_before_the_answer_came_counts() -> None:
     """The watch may be faster than the answer to the write."""
 
     async def wait() -> None:
-        shown = echoes.Echoes()
+        shown = acknowledgements.Echoes()
         with shown.of(_binding("0")) as echo:
             sink = shown.through(_Sink())
             sink.upsert(_binding("2"))
@@ -96,8 +96,8 @@ def test_a_watch_that_shows_nothing_is_waited_for_less_and_less(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """It may be cut; when it shows something again it is waited for again."""
-    monkeypatch.setattr(echoes, "LIMIT_SECONDS", 0.08)
-    monkeypatch.setattr(echoes, "LEAST_SECONDS", 0.01)
+    monkeypatch.setattr(acknowledgements, "LIMIT_SECONDS", 0.08)
+    monkeypatch.setattr(acknowledgements, "LEAST_SECONDS", 0.01)
     limits = []
     timeout = asyncio.timeout
 
@@ -108,7 +108,7 @@ def test_a_watch_that_shows_nothing_is_waited_for_less_and_less(
     monkeypatch.setattr(asyncio, "timeout", noted)
 
     async def wait() -> None:
-        shown = echoes.Echoes()
+        shown = acknowledgements.Echoes()
         for is_shown in (False, False, False, False, True, True, False):
             with shown.of(_binding("0")) as echo:
                 if is_shown:
@@ -121,11 +121,11 @@ def test_a_watch_that_shows_nothing_is_waited_for_less_and_less(
 
 def test_those_who_wait_in_vain_at_once_count_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """A short silence does not take all patience, however many were waiting."""
-    monkeypatch.setattr(echoes, "LIMIT_SECONDS", 0.02)
-    monkeypatch.setattr(echoes, "LEAST_SECONDS", 0.001)
+    monkeypatch.setattr(acknowledgements, "LIMIT_SECONDS", 0.02)
+    monkeypatch.setattr(acknowledgements, "LEAST_SECONDS", 0.001)
 
     async def wait() -> float:
-        shown = echoes.Echoes()
+        shown = acknowledgements.Echoes()
         with contextlib.ExitStack() as stack:
             waiting = [stack.enter_context(shown.of(_binding("0", f"app{n}"))) for n in range(9)]
             await asyncio.gather(*(echo.wait_for("2") for echo in waiting))
@@ -137,7 +137,7 @@ def test_those_who_wait_in_vain_at_once_count_as_one(monkeypatch: pytest.MonkeyP
 def test_the_sink_is_told_everything() -> None:
     """Whether somebody waits for it or not."""
     sink = _Sink()
-    shown = echoes.Echoes()
+    shown = acknowledgements.Echoes()
     listening = shown.through(sink)
     listening.replace([_binding("1")])
     listening.upsert(_binding("2"))

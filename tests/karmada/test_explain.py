@@ -11,9 +11,10 @@ import jsonschema
 import pytest
 
 from policysched import _resources
-from policysched.app.karmada import control_plane_file, explaining
 from policysched.cli import main
+from policysched.inputs import control_plane_file
 from policysched.karmada import algorithm, decide, errors, registry, snapshot, webster
+from policysched.offline import binding_explaining
 from tests.conformance.generate import draw
 from tests.karmada import cases, policy_texts
 from tests.karmada import test_cluster_policies as building
@@ -37,7 +38,7 @@ def _reports(
         policies = building._policies(policy_texts.policies(d), policy_texts.values(d, names))
     made = algorithm.Algorithm(registry.chosen(registry.built_in(), ["*"]), policies=policies)
     return [
-        (decide.decide(made, binding, known), explaining.report(made, binding, known))
+        (decide.decide(made, binding, known), binding_explaining.report(made, binding, known))
         for binding in plane.bindings
     ]
 

@@ -11,21 +11,21 @@ import msgspec
 import pytest
 
 from policysched import errors
-from policysched.app import policies as policy_sets
-from policysched.app.karmada import live_policies
-from policysched.app.karmada import policies as cluster_texts
 from policysched.cluster import metric_table
 from policysched.karmada import errors as failures
 from policysched.karmada import objects, triggers, verdicts
 from policysched.karmada.policies import cluster_rows, openings
+from policysched.karmada_loop import live_policies
 from policysched.lang import source
+from policysched.profiles import cluster_profiles as cluster_texts
+from policysched.profiles import policies as policy_sets
 from tests.karmada import test_scheduling
 from tests.kube.asynchronous import asynchronous
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Mapping
 
-    from policysched.app import metrics_source
+    from policysched.inputs import metrics_source
     from policysched.lang import checked
 
 METRIC = "metric busy: ratio = `x` cluster cluster refresh 15s maxAge 1m missing allow\n"

@@ -1,4 +1,4 @@
-"""`app/karmada/loop.py` and what /livez says of it, with writes that end when the test says so."""
+"""`karmada_loop/loop.py` and what /livez says of it, with writes that end when the test says so."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 
-from policysched.app import http_server, terms
-from policysched.app.karmada import checks, loop
+from policysched.app import karmada_health_checks
+from policysched.karmada_loop import loop
+from policysched.leadership import terms
+from policysched.serving import http_server
 from tests.karmada import test_scheduling
 from tests.kube import asynchronous
 
@@ -17,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from policysched.app import cluster_sync
-    from policysched.app.karmada import writing
     from policysched.karmada import scheduling
+    from policysched.karmada_loop import writing
 
 AT_ONCE = 2
 
@@ -60,8 +62,8 @@ class Scene:
             asyncio.Event(),
             writes_at_once=AT_ONCE,
         )
-        self._pages = checks.of_process(
-            checks.Checked(
+        self._pages = karmada_health_checks.of_process(
+            karmada_health_checks.Checked(
                 terms.Unopposed(),
                 cast("cluster_sync.Sync", _Listed()),
                 (),
@@ -136,7 +138,7 @@ async def test_livez_fails_when_bindings_wait_and_none_is_looked_at() -> None:
     scene.loop.pause()
     async with scene.running():
         assert scene.problem() == ""
-        assert scene.problem(checks.STUCK_SECONDS - 1.0) == ""
+        assert scene.problem(karmada_health_checks.STUCK_SECONDS - 1.0) == ""
         assert "none has been looked at" in scene.problem(1.0)
         scene.loop.resume()
         await scene.turns()
@@ -149,7 +151,7 @@ async def test_livez_fails_when_writes_do_not_end() -> None:
     scene = Scene()
     async with scene.running():
         assert scene.problem() == ""
-        assert scene.problem(checks.STUCK_WRITES_SECONDS - 1.0) == ""
+        assert scene.problem(karmada_health_checks.STUCK_WRITES_SECONDS - 1.0) == ""
         assert "none of these writes has ended" in scene.problem(1.0)
 
 
@@ -170,4 +172,4 @@ async def test_livez_is_fine_where_nothing_is_to_be_done(reason: str) -> None:
         if reason != "stands by":
             await stack.enter_async_context(scene.running())
         assert scene.problem() == ""
-        assert scene.problem(10 * checks.STUCK_WRITES_SECONDS) == ""
+        assert scene.problem(10 * karmada_health_checks.STUCK_WRITES_SECONDS) == ""

@@ -1,4 +1,4 @@
-"""`app/karmada/pace.py`: decisions wait for events, as long as these get on."""
+"""`karmada_loop/backpressure.py`: decisions wait for events, as long as these get on."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import dataclasses
 import pytest
 
 from policysched import clock as clocks
-from policysched.app.karmada import pace
+from policysched.karmada_loop import backpressure
 from tests import builders
 
 
@@ -22,7 +22,7 @@ class Telling:
 
     def __post_init__(self) -> None:
         """Begin with nothing that waits."""
-        self.pace = pace.Pace(lambda: self.waiting, self.clock)
+        self.pace = backpressure.Pace(lambda: self.waiting, self.clock)
 
     def is_held_back(self, waiting: int, after_seconds: float = 0.0) -> bool:
         """Say whether decisions wait while so many events do."""
@@ -32,7 +32,8 @@ class Telling:
 
 
 @pytest.mark.parametrize(
-    "waiting, is_held_back", [(0, False), (pace.LIMIT, False), (pace.LIMIT + 1, True)]
+    "waiting, is_held_back",
+    [(0, False), (backpressure.LIMIT, False), (backpressure.LIMIT + 1, True)],
 )
 def test_decisions_wait_while_many_events_do(waiting: int, *, is_held_back: bool) -> None:
     """Up to the limit nothing waits."""
@@ -42,15 +43,17 @@ def test_decisions_wait_while_many_events_do(waiting: int, *, is_held_back: bool
 def test_decisions_wait_as_long_as_events_get_on() -> None:
     """However long it takes."""
     telling = Telling()
-    for waiting in range(pace.LIMIT + 20, pace.LIMIT, -1):
-        assert telling.is_held_back(waiting, after_seconds=0.9 * pace.PATIENCE_SECONDS)
-    assert not telling.is_held_back(pace.LIMIT, after_seconds=0.1)
+    for waiting in range(backpressure.LIMIT + 20, backpressure.LIMIT, -1):
+        assert telling.is_held_back(waiting, after_seconds=0.9 * backpressure.PATIENCE_SECONDS)
+    assert not telling.is_held_back(backpressure.LIMIT, after_seconds=0.1)
 
 
 def test_events_that_do_not_get_on_hold_nothing_back() -> None:
     """Events that nobody takes keep no workload from being placed."""
     telling = Telling()
-    assert telling.is_held_back(pace.LIMIT + 5)
-    assert not telling.is_held_back(pace.LIMIT + 5, after_seconds=pace.PATIENCE_SECONDS)
-    assert not telling.is_held_back(pace.LIMIT + 50, after_seconds=60.0)
-    assert telling.is_held_back(pace.LIMIT + 1)  # they get on again
+    assert telling.is_held_back(backpressure.LIMIT + 5)
+    assert not telling.is_held_back(
+        backpressure.LIMIT + 5, after_seconds=backpressure.PATIENCE_SECONDS
+    )
+    assert not telling.is_held_back(backpressure.LIMIT + 50, after_seconds=60.0)
+    assert telling.is_held_back(backpressure.LIMIT + 1)  # they get on again

@@ -7,9 +7,9 @@ import importlib.util
 
 import pytest
 
-from policysched.app import addresses
-from policysched.app.karmada import options
 from policysched.cli import karmada_run, main
+from policysched.config import addresses
+from policysched.karmada_loop import options
 
 
 def _parsed(*words: str) -> argparse.Namespace:

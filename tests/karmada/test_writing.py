@@ -1,4 +1,4 @@
-"""`app/karmada/writing.py`: what it writes when others write, too."""
+"""`karmada_loop/writing.py`: what it writes when others write, too."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 import msgspec
 import pytest
 
-from policysched.app.karmada import echoes, writing
+from policysched.karmada_loop import acknowledgements, writing
 from tests.karmada import test_scheduling
 from tests.kube import asynchronous
 
@@ -41,7 +41,7 @@ class Scene:
         (self.attempt,) = self.world.attempts()
         self.written: dict[str, Any] = {}
         self._shown = shown
-        self._echoes = echoes.Echoes()
+        self._echoes = acknowledgements.Echoes()
         self.sink = self._echoes.through(self.world.handlers.bindings)
 
     async def carry_out(self) -> None:

@@ -16,9 +16,9 @@ import pathlib
 
 import msgspec
 
-from policysched.app import lint_cluster
 from policysched.lang import checker, diagnostics, source
 from policysched.lint import cluster_facts, linter, prometheus_facts, settings, subject
+from policysched.offline import lint_cluster
 
 FOLDER = pathlib.Path(__file__).parent / "rules"
 CLUSTER = pathlib.Path(__file__).parent / "cluster.yaml"

@@ -7,9 +7,9 @@ import pathlib
 
 import pytest
 
-from policysched.app import lint_cluster
 from policysched.lang import checker, source
 from policysched.lint import across_clusters, linter, prometheus_facts, settings, subject
+from policysched.offline import lint_cluster
 from tests.lint import cases
 
 PLANE = pathlib.Path(__file__).parent / "plane.yaml"

@@ -6,8 +6,8 @@ import pathlib
 
 import pytest
 
-from policysched.app import lint_cluster
 from policysched.lint import linter, settings
+from policysched.offline import lint_cluster
 from tests.cli import clusters
 from tests.lint import cases
 

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from policysched import clock as clocks
-from policysched.app import lint_prometheus
 from policysched.lang import checker, source
 from policysched.lint import linter, settings
+from policysched.offline import lint_prometheus
 from tests.lint import cases
 from tests.promapi import exporter as exporters
 from tests.realcluster import prometheus

@@ -4,10 +4,10 @@ import datetime
 import pathlib
 import random
 
-from policysched.app import lint_cluster
 from policysched.cluster import objects
 from policysched.lang import checker, source
 from policysched.lint import cluster_facts, linter, settings
+from policysched.offline import lint_cluster
 from tests import seeds
 
 CLUSTER = pathlib.Path(__file__).parent / "vocabulary.yaml"

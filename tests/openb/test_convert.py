@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from benchmarks.openb import convert, report
-from policysched.app import cluster_file
+from policysched.inputs import cluster_file
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 NODES = """\

@@ -9,9 +9,11 @@ from typing import Any
 import hypothesis
 from hypothesis import strategies
 
-from policysched.app import cluster_file, offline, policies
+from policysched.inputs import cluster_file
 from policysched.lang import source
+from policysched.offline import sessions
 from policysched.planning import changes, metric_keys, planning, report, sides, world
+from policysched.profiles import policies
 from tests import examples
 from tests.cli import clusters
 
@@ -208,5 +210,5 @@ def _is_pending(item: clusters.Object) -> bool:
     return item["kind"] == "Pod" and "nodeName" not in item["spec"]
 
 
-def _decider(side: sides.Side, items: list[clusters.Object]) -> offline.Decider:
-    return offline.Basis(side.policies, _NOW).decider(_objects(items), "cluster")
+def _decider(side: sides.Side, items: list[clusters.Object]) -> sessions.Decider:
+    return sessions.Basis(side.policies, _NOW).decider(_objects(items), "cluster")

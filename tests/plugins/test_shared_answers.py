@@ -10,9 +10,9 @@ import hypothesis.strategies as st
 import msgspec
 import pytest
 
-from policysched.app import policies
 from policysched.cluster import objects, pod_shape, snapshot
 from policysched.framework import handles, kept_totals, runtime, shape_answers, standings
+from policysched.profiles import policies
 from tests import builders, examples
 from tests.plugins import strategies, worlds
 

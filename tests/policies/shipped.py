@@ -8,9 +8,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from policysched import _resources
-from policysched.app import explaining, policies
 from policysched.cluster import metric_table, objects
 from policysched.framework import handles, runtime
+from policysched.offline import pod_report
+from policysched.profiles import policies
 from tests import builders
 
 FOLDER = _resources.folder("policies")
@@ -91,4 +92,4 @@ def explain(
         samples = {node: metric_table.Sample(value, now) for node, value in by_node.items()}
         cluster.cache.metrics.refresh(metric, samples)
     snap = cluster.cache.snapshot()
-    return Answer(explaining.report(decider, cluster.info(pod), snap))
+    return Answer(pod_report.report(decider, cluster.info(pod), snap))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import jsonschema
 import pytest
 
-from policysched.app import plain_yaml
+from policysched.inputs import plain_yaml
 from policysched.policytests import cluster_expectations, expectations, running
 from policysched.policytests import suite as suites
 from tests.policies import shipped

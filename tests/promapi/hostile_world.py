@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 
 from policysched import clock as clocks
-from policysched.app import policies
 from policysched.cluster import objects, snapshot
 from policysched.framework import handles, runtime
 from policysched.lang import source
+from policysched.profiles import policies
 from policysched.promapi import connection, live_source, settings, status
 from policysched.promapi import source as sources
 from policysched.scheduler import decisions, ports

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from policysched import errors
-from policysched.app import config_reading
+from policysched.config import config_reading
 from policysched.promapi import failures, settings
 
 PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs" / "metrics.md"

@@ -7,10 +7,10 @@ import random
 import pytest
 
 from policysched import clock as clocks
-from policysched.app import policies
 from policysched.cluster import cache as caches
 from policysched.cluster import pod_shape
 from policysched.framework import handles, queued_pod, runtime, status
+from policysched.profiles import policies
 from policysched.scheduler import decisions, measurements
 from tests import builders
 

@@ -11,10 +11,10 @@ import hypothesis
 import hypothesis.strategies as st
 import pytest
 
-from policysched.app import policies
 from policysched.cluster import objects, pod_shape
 from policysched.framework import cycle_state, handles, interface, runtime, shadow, status
 from policysched.lang import source
+from policysched.profiles import policies
 from policysched.scheduler import shadow_decisions
 from tests import builders, examples
 from tests.compiler import strategies

@@ -12,9 +12,9 @@ import zlib
 
 import pytest
 
-from policysched.app.reload import history
 from policysched.cli import main
 from policysched.kube import config_maps
+from policysched.reload import history
 from tests.security import confined
 
 _LAUGHS = ["a: &a [x, x, x, x, x, x, x, x, x, x]"]

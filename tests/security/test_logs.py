@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from policysched import clock as clocks
-from policysched.app import logs
+from policysched.observability import logs
 from tests import builders
 
 _ANY = st.text(st.characters(exclude_categories=["Cs"]))

@@ -32,7 +32,7 @@ def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
 
 
 def built_in_weight(profile: checked.CheckedProfile) -> int:
-    """Return the weight of the plugins that score in a profile, as app/plugin_sets.py has it."""
+    """Return the weight of the plugins that score in a profile, see profiles/plugin_sets.py."""
     weights = {} if profile.disable_all_scores else dict(BUILTIN_WEIGHTS)
     weights |= {each.name: each.weight for each in profile.plugins if each.weight is not None}
     off = {*profile.disabled, *profile.disabled_scores}

@@ -7,9 +7,9 @@ import random
 import msgspec
 import pytest
 
-from policysched.app.reload import config_map_source, versions
 from policysched.cluster import objects
 from policysched.kube import config_maps
+from policysched.reload import config_map_source, versions
 from tests.kube.asynchronous import asynchronous
 from tests.kube.fake_server import FakeServer, json_body, status
 

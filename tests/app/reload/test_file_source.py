@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 import pytest
 
 from policysched import errors
-from policysched.app.reload import file_source, versions
+from policysched.reload import file_source, versions
 from tests.kube.asynchronous import asynchronous
 
 Step = Callable[[], object]

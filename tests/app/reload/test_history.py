@@ -9,8 +9,8 @@ import hypothesis
 import pytest
 from hypothesis import strategies
 
-from policysched.app.reload import history
 from policysched.lang import source
+from policysched.reload import history
 from tests import builders
 
 SECOND = datetime.timedelta(seconds=1)

@@ -10,10 +10,10 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from policysched.app.reload import history, history_keeper
-from policysched.app.reload import state as states
 from policysched.kube import errors
 from policysched.lang import source
+from policysched.reload import history, history_keeper
+from policysched.reload import state as states
 from tests import builders
 from tests.app.reload import memory_store
 from tests.kube.asynchronous import asynchronous

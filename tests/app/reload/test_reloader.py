@@ -13,16 +13,18 @@ from typing import NoReturn
 import pytest
 
 from policysched import errors
-from policysched.app import config, live_profiles, metrics_source, policies
-from policysched.app.reload import reloader, versions
-from policysched.app.reload import state as states
 from policysched.cluster import pod_shape
+from policysched.config import config
 from policysched.framework import handles, runtime, status
+from policysched.inputs import metrics_source
 from policysched.lang import checker, content_hash, source
 from policysched.plugins import pod_topology_spread
+from policysched.profiles import policies
 from policysched.promapi import live_source, settings
 from policysched.promapi import source as prom_source
 from policysched.promapi import status as status_of_metrics
+from policysched.reload import live_profiles, reloader, versions
+from policysched.reload import state as states
 from tests import builders
 from tests.kube.asynchronous import asynchronous
 from tests.scheduler import fakes

@@ -8,9 +8,9 @@ import msgspec
 import pytest
 
 from policysched import errors
-from policysched.app.reload import history, rollback, status_annotations
 from policysched.kube import errors as kube_errors
 from policysched.lang import content_hash, source
+from policysched.reload import history, rollback, status_annotations
 from tests import builders
 from tests.app.reload import memory_store
 from tests.kube.asynchronous import asynchronous

@@ -14,10 +14,11 @@ import msgspec
 import pytest
 
 from policysched import errors
-from policysched.app import config, policies
-from policysched.app.reload import history, starting, versions
+from policysched.config import config
 from policysched.kube import errors as kube_errors
 from policysched.lang import content_hash, source
+from policysched.profiles import policies
+from policysched.reload import history, starting, versions
 from tests import builders
 from tests.app.reload import memory_store
 from tests.kube.asynchronous import asynchronous

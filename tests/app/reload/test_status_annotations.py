@@ -10,9 +10,9 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from policysched.app.reload import state as states
-from policysched.app.reload import status_annotations, versions
 from policysched.kube import config_maps, errors
+from policysched.reload import state as states
+from policysched.reload import status_annotations, versions
 from tests import builders
 from tests.app.reload import memory_store
 from tests.kube.asynchronous import asynchronous

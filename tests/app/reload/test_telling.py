@@ -6,12 +6,12 @@ import prometheus_client
 import pytest
 from prometheus_client import exposition, parser
 
-from policysched.app import own_metrics
-from policysched.app.reload import state as states
-from policysched.app.reload import telling, versions
 from policysched.cluster import objects
 from policysched.kube import config_maps, event_series
 from policysched.lang import source
+from policysched.observability import exporter
+from policysched.reload import reporting, versions
+from policysched.reload import state as states
 from tests import builders
 from tests.app import kept_events, page_forms
 
@@ -25,10 +25,10 @@ def _state() -> states.PolicyState:
 
 
 def _metrics(state: states.PolicyState) -> dict[str, float]:
-    own = own_metrics.OwnMetrics()
+    own = exporter.OwnMetrics()
     registry = prometheus_client.CollectorRegistry()
     own.registry = registry
-    own.add(lambda: telling.of_policies(state))
+    own.add(lambda: reporting.of_policies(state))
     text = exposition.generate_latest(registry).decode()
     return {
         sample.name + "".join(f"[{value}]" for value in sample.labels.values()): sample.value
@@ -61,9 +61,9 @@ def test_metrics() -> None:
 def test_the_page_has_the_texts_and_the_errors() -> None:
     """What decides, and what was to decide."""
     state = _state()
-    assert page_forms.read("policies", telling.page(state).body)["refused"] is None
+    assert page_forms.read("policies", reporting.page(state).body)["refused"] is None
     state.refuse(REFUSAL, builders.EPOCH)
-    said = page_forms.read("policies", telling.page(state).body)
+    said = page_forms.read("policies", reporting.page(state).body)
     assert said == {
         "origin": "here",
         "hash": "900d",
@@ -120,7 +120,7 @@ def test_the_page_has_the_texts_and_the_errors() -> None:
 def test_events(told: states.Told, event_type: str, reason: str, note: str) -> None:
     """They are about the ConfigMap."""
     recorder = kept_events.KeptEvents()
-    events = telling.ConfigMapEvents(recorder, lambda: config_maps.ConfigMap(META), _state())
+    events = reporting.ConfigMapEvents(recorder, lambda: config_maps.ConfigMap(META), _state())
     events.tell(told)
     assert recorder.events == [(event_type, reason, "Reloading", note)]
     assert recorder.about == [
@@ -132,7 +132,7 @@ def test_without_a_config_map_there_is_no_event() -> None:
     """There has never been one."""
     recorder = kept_events.KeptEvents()
     told = states.Told(states.Outcome.REFUSED, "")
-    telling.ConfigMapEvents(recorder, lambda: None, _state()).tell(told)
+    reporting.ConfigMapEvents(recorder, lambda: None, _state()).tell(told)
     assert recorder.events == []
 
 
@@ -152,12 +152,12 @@ def test_an_event_tells_what_an_author_should_know() -> None:
     """The first warning; the log and the page have all of them."""
     recorder = kept_events.KeptEvents()
     state = _state()
-    events = telling.ConfigMapEvents(recorder, lambda: config_maps.ConfigMap(META), state)
+    events = reporting.ConfigMapEvents(recorder, lambda: config_maps.ConfigMap(META), state)
     state.listeners.append(events.tell)
     state.loaded(states.VersionInUse("11e7", (), builders.EPOCH, ("a:1:1: PS804: old", "b")))
     (event,) = recorder.events
     assert event[3] == "version 11e7 is in use, with a warning: a:1:1: PS804: old (and 1 more)"
-    assert page_forms.read("policies", telling.page(state).body)["warnings"] == [
+    assert page_forms.read("policies", reporting.page(state).body)["warnings"] == [
         "a:1:1: PS804: old",
         "b",
     ]

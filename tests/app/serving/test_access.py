@@ -7,9 +7,8 @@ import orjson
 import pytest
 
 from policysched import clock as clocks
-from policysched.app import http_server
-from policysched.app.serving import access
 from policysched.kube import errors, reviews
+from policysched.serving import access, http_server
 from tests import builders
 from tests.kube.asynchronous import asynchronous
 

@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives import serialization
 
 from policysched import clock as clocks
 from policysched import errors
-from policysched.app.serving import certificates
+from policysched.serving import certificates
 
 
 @pytest.fixture

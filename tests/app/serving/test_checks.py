@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from policysched import clock as clocks
-from policysched.app import cluster_sync, http_server
-from policysched.app.serving import checks
+from policysched.app import cluster_sync, health_checks
+from policysched.serving import http_server
 from tests import builders
 
 
@@ -61,7 +61,7 @@ class Process:
             stopping=self.stopping,
             config=SimpleNamespace(parallel_binds=4),
         )
-        self._pages = checks.of_scheduler(joined).pages()
+        self._pages = health_checks.of_scheduler(joined).pages()
 
     def begin(self) -> None:
         """List everything; scheduling begins."""

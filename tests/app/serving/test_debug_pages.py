@@ -3,8 +3,8 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from policysched.app import config_reading, http_server
-from policysched.app.serving import debug_pages
+from policysched.config import config_reading
+from policysched.serving import debug_pages, http_server
 from tests.app import page_forms
 from tests.kube.asynchronous import asynchronous
 

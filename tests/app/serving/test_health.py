@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from policysched.app import http_server
-from policysched.app.serving import health
+from policysched.serving import health, http_server
 
 
 class Switch:

@@ -12,9 +12,10 @@ import pytest
 
 from policysched import clock as clocks
 from policysched import errors
-from policysched.app import config, http_server
-from policysched.app.serving import secure_port
+from policysched.app import secure_port
+from policysched.config import config
 from policysched.kube import credentials, kubeconfig, reviews
+from policysched.serving import http_server
 from tests.kube import fake_server
 from tests.kube.asynchronous import asynchronous
 from tests.realcluster import process

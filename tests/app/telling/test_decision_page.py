@@ -9,8 +9,8 @@ import orjson
 import pytest
 
 from policysched import _resources
-from policysched.app import http_server
-from policysched.app.telling import decision_page
+from policysched.observability import decision_page
+from policysched.serving import http_server
 from tests.app.telling import busy_world
 
 SCHEMA = orjson.loads(_resources.text("schemas", "decisions.schema.json"))

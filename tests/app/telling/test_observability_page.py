@@ -12,8 +12,8 @@ import sys
 import pytest
 
 from policysched import clock as clocks
-from policysched.app import config, config_reading, logs
-from policysched.app.telling import decision_page, tracing
+from policysched.config import config, config_reading
+from policysched.observability import decision_page, logs, tracing
 from tests import builders
 
 PAGE = (pathlib.Path(__file__).resolve().parents[3] / "docs" / "observability.md").read_text(

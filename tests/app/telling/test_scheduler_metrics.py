@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from prometheus_client import CollectorRegistry, core, exposition, parser, registry
 
-from policysched.app.telling import scheduler_metrics
+from policysched.observability import scheduler_metrics
 from policysched.scheduler import scheduler as schedulers
 from tests.app.telling import busy_world
 

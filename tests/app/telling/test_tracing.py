@@ -16,8 +16,8 @@ from opentelemetry.proto.collector.trace.v1 import trace_service_pb2
 from opentelemetry.proto.trace.v1 import trace_pb2
 
 from policysched import errors
-from policysched.app import config
-from policysched.app.telling import tracing
+from policysched.config import config
+from policysched.observability import tracing
 from tests.app.telling import busy_world
 from tests.realcluster import process
 from tests.scheduler import fakes
@@ -206,7 +206,8 @@ def test_without_the_extra_it_says_what_to_install(monkeypatch: pytest.MonkeyPat
 def test_it_costs_no_import_while_it_is_off() -> None:
     """The SDK stays out of a process that traces nothing."""
     code = (
-        "import sys; import policysched.app.wiring; import policysched.app.telling.tracing;"
+        "import sys; import policysched.app.scheduler_service;"
+        "import policysched.observability.tracing;"
         "sys.exit(any(name.startswith('opentelemetry') for name in sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", code], check=False)

@@ -1,0 +1,70 @@
+"""What /livez and /readyz of a running scheduler check."""
+
+from __future__ import annotations
+
+from policysched import clock as clocks
+from policysched.app import context
+from policysched.serving import health
+
+_OVERDUE_SECONDS = 20.0
+"""So long a leader may be late in noticing that it lost its lease (kube-scheduler's server.go)."""
+_STUCK_SECONDS = 120.0
+"""No cycle takes nearly as long; what waits for the API server is not counted."""
+
+
+def of_scheduler(joined: context.Wired) -> health.Health:
+    """Return the checks of a process; it is asked only once it runs."""
+    live: dict[str, health.Check] = {
+        "leaderElection": lambda: _election(joined),
+        "scheduling": _Progress(joined, joined.clock).check,
+    }
+    ready: dict[str, health.Check] = {
+        "leaderElection": lambda: _election(joined),
+        "informer-sync": lambda: joined.sync.problem(joined.profiles.in_use()),
+        "policies": lambda: "" if joined.profiles.current.by_name else "there are no profiles",
+        "shutdown": lambda: "the process is about to end" if joined.stopping.is_set() else "",
+    }
+    return health.Health(live, ready)
+
+
+def _election(joined: context.Wired) -> str:
+    """Fail where the election hangs: the others think that nobody leads, this process that it does.
+
+    Standing by is fine.
+    """
+    if joined.elector.overdue_seconds() > _OVERDUE_SECONDS:
+        return "the lease has run out, and the election has not noticed"
+    return ""
+
+
+class _Progress:
+    """Whether pods that could be tried are tried.
+
+    A cycle that does not end needs no check: nothing answers then, not even `ping`.
+    """
+
+    def __init__(self, joined: context.Wired, clock: clocks.Clock) -> None:
+        self._joined = joined
+        self._clock = clock
+        self._attempts = -1
+        self._since_seconds = 0.0
+
+    def check(self) -> str:
+        attempts = sum(self._joined.scheduler.counters.attempts.values())
+        now_seconds = self._clock.monotonic_seconds()
+        if attempts != self._attempts or not self._has_work():
+            self._attempts, self._since_seconds = attempts, now_seconds
+        if now_seconds - self._since_seconds >= _STUCK_SECONDS:
+            return "pods are ready to be scheduled, and none has been tried for minutes"
+        return ""
+
+    def _has_work(self) -> bool:
+        joined = self._joined
+        return (
+            joined.elector.is_leading
+            and not joined.stopping.is_set()
+            and joined.sync.is_ready
+            and joined.reflectors.pods.synced.is_set()
+            and joined.scheduler.queue.pending_pods().get("active", 0) > 0
+            and joined.scheduler.bindings_in_flight < joined.config.parallel_binds
+        )

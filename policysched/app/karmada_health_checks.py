@@ -1,0 +1,100 @@
+"""What /healthz, /livez and /readyz of `karmada run` check."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Final
+
+from policysched.serving import health
+
+if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import Iterable
+
+    from policysched import clock as clocks
+    from policysched.app import cluster_sync
+    from policysched.karmada import work_queue
+    from policysched.karmada_loop import loop
+    from policysched.leadership import terms
+
+_OVERDUE_SECONDS: Final = 20.0
+STUCK_SECONDS: Final = 120.0
+"""As for pods (`app/health_checks.py`)."""
+
+STUCK_WRITES_SECONDS: Final = 600.0
+"""Each write is given up after three attempts; an API server that asks for long pauses in between
+makes that six minutes at most."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Checked:
+    """What the checks look at.
+
+    Attributes:
+        elector: says whether this process leads.
+        sync: says whether everything has been listed.
+        names: of what is watched.
+        stopping: set when the process is about to end.
+        schedules: the loop.
+        queue: what waits for it.
+        clock: tells how long.
+    """
+
+    elector: terms.Elector
+    sync: cluster_sync.Sync
+    names: Iterable[str]
+    stopping: asyncio.Event
+    schedules: loop.Loop
+    queue: work_queue.WorkQueue
+    clock: clocks.Clock
+
+
+def of_process(checked: Checked) -> health.Health:
+    """Return the checks of a process."""
+
+    def election() -> str:
+        if checked.elector.overdue_seconds() > _OVERDUE_SECONDS:
+            return "the lease has run out, and the election has not noticed"
+        return ""
+
+    return health.Health(
+        {"leaderElection": election, "scheduling": _Progress(checked).check},
+        {
+            "leaderElection": election,
+            "informer-sync": lambda: checked.sync.problem_of(checked.names),
+            "shutdown": lambda: "the process is about to end" if checked.stopping.is_set() else "",
+        },
+    )
+
+
+class _Progress:
+    """Whether bindings that wait are looked at, as far as nothing holds them back.
+
+    A decision that does not end needs no check: nothing answers then, not even `ping`.
+    """
+
+    def __init__(self, checked: Checked) -> None:
+        self._checked = checked
+        self._steps = -1
+        self._since_seconds = 0.0
+
+    def check(self) -> str:
+        schedules = self._checked.schedules
+        now_seconds = self._checked.clock.monotonic_seconds()
+        if schedules.steps != self._steps or not self._has_work():
+            self._steps, self._since_seconds = schedules.steps, now_seconds
+        limit_seconds = STUCK_WRITES_SECONDS if schedules.is_full else STUCK_SECONDS
+        if now_seconds - self._since_seconds < limit_seconds:
+            return ""
+        if schedules.is_full:
+            return "bindings are being written, and none of these writes has ended for minutes"
+        return "bindings are ready to be scheduled, and none has been looked at for minutes"
+
+    def _has_work(self) -> bool:
+        checked = self._checked
+        return (
+            checked.schedules.is_running
+            and not checked.stopping.is_set()
+            and not checked.schedules.is_held_back()
+            and len(checked.queue) > 0
+        )

@@ -1,0 +1,177 @@
+"""The part of `karmada run` that follows cluster policies and their metrics."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+from typing import TYPE_CHECKING
+
+from policysched import process
+from policysched.app import policy_reloads
+from policysched.inputs import metrics_source
+from policysched.karmada.policies import cluster_rows
+from policysched.karmada_loop import live_policies
+from policysched.kube import config_maps
+from policysched.observability import exporter, source_watch
+from policysched.profiles import cluster_profiles
+from policysched.promapi import live_source, source
+from policysched.reload import reloader, reporting, rule_expiry, starting, versions
+
+if TYPE_CHECKING:
+    import random
+    from collections.abc import Callable, Coroutine, Iterable
+
+    from prometheus_client import core
+
+    from policysched import clock as clocks
+    from policysched.karmada.policies import cluster_policies
+    from policysched.karmada_loop import options
+    from policysched.kube import client
+    from policysched.leadership import terms
+    from policysched.observability import recorders
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What following needs of the process around it.
+
+    Attributes:
+        api: the Karmada API server.
+        elector: only the leader writes.
+        recorder: of events.
+        loop: goes by the policies.
+        clusters_synced: set once all clusters have been listed.
+    """
+
+    api: client.ApiClient
+    elector: terms.Elector
+    recorder: recorders.Recorder
+    loop: live_policies.Loop
+    clusters_synced: asyncio.Event
+
+
+class Following:
+    """Finds the first version, and follows others.
+
+    Attributes:
+        background: what runs until the process ends, once `join` was called.
+        collectors: tell of it in metrics.
+    """
+
+    def __init__(self, said: options.Options, clock: clocks.Clock, rng: random.Random) -> None:
+        """Read policies and values of metrics, as far as they are files.
+
+        Raises:
+            InputError: something cannot be read or is wrong.
+        """
+        self._options = said
+        self._clock = clock
+        self._rng = rng
+        self._rows = cluster_rows.ClusterRows(clock)
+        self._recipe = versions.Recipe(said.configuration, said.scheduler_name, clock)
+        self._starting = starting.Starting(said.configuration.policies, self._recipe)
+        self._source_watch = source_watch.SourceWatch()
+        self._followed: starting.Source | None = None
+        self._metrics: metrics_source.MetricsSource | None = None
+        self._start = self._starting.local()
+        if self._start is not None:
+            self._begin_metrics(self._start)
+        self.background: list[Coroutine[None, None, None]] = []
+        self.collectors: list[Callable[[], Iterable[core.Metric]]] = []
+
+    async def begin(self, api: client.ApiClient, stopping: asyncio.Event) -> bool:
+        """Ask the API server where files do not say it; False where the process is to end first.
+
+        Raises:
+            InputError: there is no good version.
+            KubeError: what is kept of former ones cannot be read.
+        """
+        self._followed = self._starting.source(api, self._rng)
+        if self._start is None and self._followed is not None:
+            kept = config_maps.ConfigMaps(api)
+            self._start = await process.unless(
+                stopping, self._starting.remote(self._followed, kept)
+            )
+            if self._start is not None:
+                self._begin_metrics(self._start)
+        return self._start is not None
+
+    @property
+    def described(self) -> dict[str, str]:
+        """Where the policies come from, and which version it is, for the log."""
+        start, followed = self._start, self._followed
+        return {
+            "policies": followed.origin if followed else "none",
+            "hash": start.checked.hash if start else "none",
+        }
+
+    def join(self, around: Surroundings) -> live_policies.LivePolicies:
+        """Return what hands policies to the loop, with the first version.
+
+        Raises:
+            RuntimeError: `begin` has found none.
+            ConfigurationError: a metric cannot be had.
+        """
+        start, followed = self._start, self._followed
+        if start is None or followed is None:
+            raise RuntimeError("there is no version to begin with")
+        live = live_policies.LivePolicies(around.loop, self._metrics, self._clock, self._rows)
+        live.use(start.checked.policy_set, self._made(start.checked))
+        state = policy_reloads.first_state(start, followed, self._clock.now())
+        reloads = reloader.Reloader(
+            self._recipe, state, live, self._made, self._clock, known=start.offer
+        )
+        clusters = live_policies.Clusters(around.clusters_synced, around.loop.handlers.store)
+        self.background += [live.follow_metrics(clusters), live.retry()]
+        parts = policy_reloads.Surroundings(
+            self._options.configuration.policies,
+            state,
+            around.api,
+            around.elector,
+            around.recorder,
+            self._rng,
+            self.background,
+        )
+        policy_reloads.follow(parts, start, followed, reloads)
+        self._source_watch.recorder = around.recorder
+        self.collectors.append(lambda: reporting.of_policies(state))
+        self._tell_of(live, around.loop)
+        return live
+
+    def _tell_of(self, live: live_policies.LivePolicies, loop: live_policies.Loop) -> None:
+        def of_samples() -> Iterable[core.Metric]:
+            rows = live.rows.at(loop.handlers.store.clusters_now())
+            return exporter.of_ages(live.metric_readers(), rows, "clusters")
+
+        def of_expiry() -> Iterable[core.Metric]:
+            return rule_expiry.families(
+                lambda: live.policy_set, lambda profile: profile.cluster_policies
+            )
+
+        self.collectors += [of_samples, of_expiry]
+        metrics = self._metrics
+        if metrics is not None:
+            self.collectors += [
+                lambda: exporter.of_sources(metrics.health()),
+                lambda: exporter.of_queries(metrics.stats()),
+            ]
+
+    def _made(self, checked: versions.Checked) -> cluster_policies.ClusterPolicies | None:
+        name = self._options.scheduler_name
+        return cluster_profiles.of_set(checked.policy_set, name, self._clock, self._rows)
+
+    def _begin_metrics(self, start: starting.Start) -> None:
+        """Make what brings samples.
+
+        Raises:
+            InputError: a file of values cannot be read or is wrong.
+            ConfigurationError: a metric names a source that there is not.
+        """
+        found = self._made(start.checked)
+        declared = found.metrics if found else ()
+        servers = self._options.configuration.prometheus
+        if self._options.metrics_file is not None:
+            self._metrics = metrics_source.FileSource(self._options.metrics_file, declared)
+        elif servers:
+            around = source.Surroundings(self._clock, self._rng, observer=self._source_watch)
+            self._metrics = live_source.LiveSource(servers, declared, around)

@@ -1,0 +1,401 @@
+"""The scheduler of `karmada run`: watches, decisions, writes and pages joined, started, stopped."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import dataclasses
+import logging
+import random
+import urllib.parse
+from typing import TYPE_CHECKING, Any
+
+import policysched
+from policysched import malloc_tuning, process
+from policysched.app import cluster_sync, karmada_health_checks
+from policysched.inputs import control_plane_resources
+from policysched.karmada import (
+    event_handlers,
+    measurements,
+    objects,
+    priority_queue,
+    scheduling,
+    store,
+    work_queue,
+)
+from policysched.karmada_loop import (
+    acknowledgements,
+    backpressure,
+    event_recording,
+    loop,
+    metrics,
+    options,
+    writing,
+)
+from policysched.kube import (
+    client,
+    event_forms,
+    event_recorder,
+    kubeconfig,
+    rate_limit,
+    reflector,
+    resources,
+)
+from policysched.leadership import election, terms
+from policysched.observability import exporter, known_secrets, logs, request_metrics
+from policysched.serving import shared_pages
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Coroutine, Iterable
+
+    from policysched import clock as clocks
+    from policysched.app import karmada_policies
+    from policysched.karmada import algorithm
+    from policysched.karmada_loop import estimators, live_policies
+
+_log = logging.getLogger("policysched")
+
+_READERS = {
+    resource.name: ["every decision"]
+    for resource in (
+        control_plane_resources.CLUSTERS,
+        control_plane_resources.BINDINGS,
+        control_plane_resources.CLUSTER_BINDINGS,
+    )
+}
+
+_OTHER_CONNECTIONS = 8
+_EVENT_CONNECTIONS = event_recorder.LANES + 1
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Connected:
+    """The connections of a process; events have one of their own, and so a limit of their own."""
+
+    to: kubeconfig.Connection
+    api: client.ApiClient
+    events: client.ApiClient
+    elector: terms.Elector
+
+
+class Service:
+    """One scheduler process of a Karmada control plane."""
+
+    def __init__(
+        self, said: options.Options, how: algorithm.Algorithm, clock: clocks.Clock
+    ) -> None:
+        """Prepare to decide by `how`; read policies, as far as they are files.
+
+        Raises:
+            InputError: a policy or a value of a metric cannot be read or is wrong.
+        """
+        self._options = said
+        self._clock = clock
+        self._rng = random.Random()
+        self._measured = measurements.Measurements(clock)
+        self._algorithm = dataclasses.replace(how, observer=self._measured)
+        self._following = _following(said, clock, self._rng)
+
+    async def run(self) -> None:
+        """Schedule until the process is asked to stop.
+
+        Raises:
+            InputError: the kubeconfig cannot be used, an address cannot be listened on, a
+                certificate for estimators cannot be used, or there is no good version of the
+                policies.
+            RemoteError: a credential could not be had.
+        """
+        malloc_tuning.keep_buffers_out()
+        process.collect_rarely()
+        stopping = process.stop_on_signals()
+        said = self._options
+        loading = kubeconfig.load(said.kubeconfig, said.context, self._clock)
+        connection = await process.unless(stopping, loading)
+        if connection is None:
+            return
+        if said.master is not None:
+            connection = dataclasses.replace(connection, server=said.master.rstrip("/"))
+        servers = said.configuration.prometheus
+        logs.SECRETS.add(known_secrets.of_process(connection.credentials, servers))
+        following = self._following
+        async with self._connected(connection) as connected:
+            if following is not None and not await following.begin(connected.api, stopping):
+                return
+            self._tell_start(connection)
+            await _Process(
+                said, self._algorithm, self._measured, self._clock, self._rng, following
+            ).run(connected, stopping)
+        _log.info("stopped")
+
+    def _tell_start(self, connection: kubeconfig.Connection) -> None:
+        policies = {} if self._following is None else self._following.described
+        _log.info(
+            "starting %s",
+            logs.fields(
+                version=policysched.__version__,
+                server=connection.server,
+                scheduler=self._options.scheduler_name,
+                plugins=",".join(plugin.name for plugin in self._algorithm.plugins),
+                **policies,
+            ),
+        )
+
+    @contextlib.asynccontextmanager
+    async def _connected(self, connection: kubeconfig.Connection) -> AsyncIterator[_Connected]:
+        said, rng = self._options, self._rng
+        writes = election.new_fence(said.election, self._clock)
+        async with (
+            client.ApiClient(
+                connection,
+                rng=rng,
+                max_connections=said.writes_at_once + _OTHER_CONNECTIONS,
+                limit=self._limit(),
+                fence=writes,
+            ) as api,
+            client.ApiClient(
+                connection,
+                rng=rng,
+                max_connections=_EVENT_CONNECTIONS,
+                limit=self._limit(),
+                fence=writes,
+            ) as events,
+            election.elector(said.election, connection, writes, self._clock, rng) as elector,
+        ):
+            yield _Connected(connection, api, events, elector)
+
+    def _limit(self) -> rate_limit.TokenBucket | None:
+        if self._options.qps is None:
+            return None
+        return rate_limit.TokenBucket(self._options.qps, self._options.burst, self._clock)
+
+
+def _following(
+    said: options.Options, clock: clocks.Clock, rng: random.Random
+) -> karmada_policies.Following | None:
+    if not said.has_policies:
+        return None
+    from policysched.app import karmada_policies  # noqa: PLC0415 - a process without needs none
+
+    return karmada_policies.Following(said, clock, rng)
+
+
+def _estimators(
+    said: options.Options, api: client.ApiClient, rng: random.Random
+) -> estimators.Estimators | None:
+    if said.estimators is None:
+        return None
+    from policysched.karmada_loop import estimators  # noqa: PLC0415 - gRPC is an extra
+
+    return estimators.Estimators(said.estimators, api, rng)
+
+
+class _Process:
+    """Everything that runs, once there is a connection."""
+
+    def __init__(
+        self,
+        said: options.Options,
+        how: algorithm.Algorithm,
+        measured: measurements.Measurements,
+        clock: clocks.Clock,
+        rng: random.Random,
+        followed: karmada_policies.Following | None,
+    ) -> None:
+        self._following = followed
+        self._live: live_policies.LivePolicies | None = None
+        self._estimators: estimators.Estimators | None = None
+        self._options = said
+        self._algorithm = how
+        self._measured = measured
+        self._clock = clock
+        self._rng = rng
+        self._awake = asyncio.Event()
+        self._echoes = acknowledgements.Echoes()
+        known = store.Store()
+        self._handlers = event_handlers.EventHandlers(
+            known, self._queue(known), said.scheduler_name, on_change=self._awake.set
+        )
+        self._handlers.stand_by()
+
+    def _queue(self, known: store.Store) -> work_queue.WorkQueue:
+        said, clock, on_ready = self._options, self._clock, self._awake.set
+        if said.by_priority:
+            return priority_queue.PriorityQueue(clock, known.priority_of, on_ready=on_ready)
+        bucket = rate_limit.TokenBucket(said.retry.per_second, said.retry.burst, clock)
+        return work_queue.WorkQueue(clock, bucket, said.retry, on_ready=on_ready)
+
+    async def run(self, connected: _Connected, stopping: asyncio.Event) -> None:
+        self._estimators = _estimators(self._options, connected.api, self._rng)
+        watches = self._watches(connected.api)
+        sync = cluster_sync.Sync(watches.values(), "binding")
+        recorder = event_recorder.ApiEventRecorder(
+            connected.events, self._clock, form=event_forms.CoreV1(self._options.scheduler_name)
+        )
+        decisions = self._decisions(recorder)
+        schedules = self._loop(connected, decisions, recorder)
+        self._follow_policies(connected, watches, recorder, decisions, schedules)
+        leading = self._terms(connected, watches, schedules)
+        followed = self._following.background if self._following is not None else []
+        try:
+            health = self._health(connected, sync, stopping, schedules)
+            servers = list(self._servers(connected, health))
+        except BaseException:
+            for each in followed:
+                each.close()  # else Python complains that nobody has awaited it
+            raise
+        background: list[Coroutine[Any, Any, None]] = [
+            *servers,
+            *followed,
+            *(watch.run() for watch in watches.values()),
+            recorder.run(),
+            malloc_tuning.keep_small(),
+            self._schedule(sync, leading),
+            *([] if self._estimators is None else [self._estimators.run()]),
+        ]
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(each) for each in background]
+            await stopping.wait()
+            _log.info("stopping")
+            await leading.end(lambda: event_recording.flush(recorder))
+            for task in tasks:
+                task.cancel()
+        await leading.hand_over()
+
+    def _watches(self, api: client.ApiClient) -> dict[str, reflector.Reflector[Any]]:
+        clusters: reflector.Sink[objects.Cluster] = self._handlers.clusters
+        if self._estimators is not None:
+            clusters = self._estimators.following(clusters)
+        sinks: list[tuple[resources.Resource[Any], reflector.Sink[Any]]] = [
+            (control_plane_resources.CLUSTERS, clusters),
+            (control_plane_resources.BINDINGS, self._echoes.through(self._handlers.bindings)),
+            (
+                control_plane_resources.CLUSTER_BINDINGS,
+                self._echoes.through(self._handlers.cluster_bindings),
+            ),
+        ]
+        return {
+            resource.name: reflector.Reflector(api, resource, sink, rng=self._rng)
+            for resource, sink in sinks
+        }
+
+    def _decisions(self, recorder: event_recorder.ApiEventRecorder) -> scheduling.Scheduling:
+        return scheduling.Scheduling(
+            self._algorithm,
+            self._handlers,
+            event_recording.BindingRecorder(recorder),
+            self._clock,
+            self._measured,
+            asks_estimators=self._estimators is not None,
+        )
+
+    def _follow_policies(
+        self,
+        connected: _Connected,
+        watches: dict[str, reflector.Reflector[Any]],
+        recorder: event_recorder.ApiEventRecorder,
+        decisions: scheduling.Scheduling,
+        schedules: loop.Loop,
+    ) -> None:
+        """Let decisions go by cluster policies, if there are any to be followed."""
+        if self._following is None:
+            return
+        from policysched.app import karmada_policies  # noqa: PLC0415 - see above
+        from policysched.karmada_loop import live_policies  # noqa: PLC0415 - see above
+
+        goes_by = live_policies.Loop(self._algorithm, decisions, self._handlers, schedules)
+        self._live = self._following.join(
+            karmada_policies.Surroundings(
+                connected.api,
+                connected.elector,
+                recorder,
+                goes_by,
+                watches[control_plane_resources.CLUSTERS.name].synced,
+            )
+        )
+
+    def _loop(
+        self,
+        connected: _Connected,
+        decisions: scheduling.Scheduling,
+        recorder: event_recorder.ApiEventRecorder,
+    ) -> loop.Loop:
+        schedules = loop.Loop(
+            decisions,
+            self._handlers,
+            writing.Writer(connected.api, decisions, self._echoes, self._clock),
+            self._clock,
+            self._awake,
+            writes_at_once=self._options.writes_at_once,
+        )
+        schedules.is_held_back = backpressure.Pace(
+            lambda: recorder.waiting, self._clock
+        ).is_held_back
+        if self._estimators is not None:
+            schedules.ask = self._estimators.ask
+        return schedules
+
+    def _terms(
+        self,
+        connected: _Connected,
+        watches: dict[str, reflector.Reflector[Any]],
+        schedules: loop.Loop,
+    ) -> terms.Terms:
+        if not self._options.election.leader_elect:
+            return terms.Terms(connected.elector, schedules)
+
+        async def refresh() -> None:
+            """The former leader may have written what the watch has not shown yet."""
+            await asyncio.gather(*(watch.refresh() for watch in watches.values()))
+
+        return terms.Terms(
+            connected.elector,
+            schedules,
+            refresh=refresh,
+            last_writes_seconds=election.times(self._options.election).last_writes_seconds,
+        )
+
+    async def _schedule(self, sync: cluster_sync.Sync, leading: terms.Terms) -> None:
+        """Schedule bindings whenever this process leads, once everything has been listed."""
+        await sync.wait_for(lambda: _READERS)
+        if self._live is not None:
+            await self._live.wait_for_metrics()
+        if self._estimators is not None:
+            await self._estimators.all_tried()
+        process.settle_memory()
+        known = self._handlers.store
+        _log.info(
+            "synced %s", logs.fields(clusters=len(known.clusters), bindings=len(known.bindings))
+        )
+        await leading.run()
+
+    def _health(
+        self,
+        connected: _Connected,
+        sync: cluster_sync.Sync,
+        stopping: asyncio.Event,
+        schedules: loop.Loop,
+    ) -> shared_pages.Pages:
+        queue = self._handlers.queue
+        checked = karmada_health_checks.Checked(
+            connected.elector, sync, tuple(_READERS), stopping, schedules, queue, self._clock
+        )
+        return karmada_health_checks.of_process(checked).pages()
+
+    def _servers(
+        self, connected: _Connected, health: shared_pages.Pages
+    ) -> Iterable[Coroutine[Any, Any, None]]:
+        """Return what serves the pages; ConfigurationError where it cannot listen there."""
+        own = exporter.OwnMetrics()
+        own.add(lambda: metrics.metrics(self._measured, self._handlers))
+        own.add(metrics.build_info)
+        for collect in self._following.collectors if self._following is not None else ():
+            own.add(collect)
+        if self._estimators is not None:
+            own.add(self._estimators.metrics)
+        own.add(lambda: election.status(self._options.election, connected.elector))
+        host = urllib.parse.urlsplit(connected.to.server).netloc
+        own.add(lambda: request_metrics.collect(connected.api.stats, host))
+        said = self._options
+        return shared_pages.servers(
+            (said.health_address, health), (said.metrics_address, {exporter.PATH: own.page})
+        )

@@ -1,0 +1,382 @@
+"""The scheduler of `run`: `kube`, `scheduler`, profiles and metrics joined, started and stopped.
+
+Service()   reads what is on this machine; what is wrong there ends the process
+run         connects, joins everything (`_join`), adds the parts (`_PARTS`), starts it all
+_PARTS      each takes the `Wired`, and adds background work, pages or listeners to it
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import math
+import random
+import urllib.parse
+from collections.abc import Callable, Sequence
+
+import policysched
+from policysched import clock as clocks
+from policysched import malloc_tuning, process
+from policysched.app import (
+    cluster_sync,
+    context,
+    policy_reloads,
+    reflectors,
+    reports,
+    secure_port,
+    writers,
+)
+from policysched.config import config as configs
+from policysched.config import election_config, run_options
+from policysched.framework import shape_answers
+from policysched.inputs import metrics_source
+from policysched.kube import client, config_maps, fence, kubeconfig, rate_limit
+from policysched.lang import checked
+from policysched.leadership import election as elections
+from policysched.leadership import terms
+from policysched.observability import (
+    decision_page,
+    exporter,
+    known_secrets,
+    logs,
+    request_metrics,
+    source_watch,
+    tracing,
+    unserved,
+)
+from policysched.profiles import policies
+from policysched.promapi import source
+from policysched.queue import scheduling_queue
+from policysched.reload import live_profiles, starting, versions
+from policysched.reload import state as states
+from policysched.scheduler import scheduler as schedulers
+
+_log = logging.getLogger("policysched")
+
+RunOptions = run_options.RunOptions
+
+_OTHER_CONNECTIONS = 32
+"""Connections besides those of bindings: watches, events, status."""
+
+
+class Service:
+    """One scheduler process: everything that is read before the API server is asked."""
+
+    def __init__(
+        self, options: RunOptions, configuration: configs.Config, clock: clocks.Clock
+    ) -> None:
+        """Read policies and metrics, as far as they are files.
+
+        Raises:
+            InputError: something cannot be read or is wrong.
+        """
+        self._options = options
+        self._clock = clock
+        self._rng = random.Random()
+        self._config = configuration
+        self._election = configuration.leader_election
+        if options.dry_run:
+            self._election = election_config.LeaderElectionConfig()
+        self._own_metrics = exporter.OwnMetrics()
+        self._source_watch = source_watch.SourceWatch()
+        self._recipe = versions.Recipe(configuration, options.scheduler_name, clock)
+        self._starting = starting.Starting(configuration.policies, self._recipe)
+        self._metrics: metrics_source.MetricsSource | None = None
+        self._start = self._starting.local()
+        if self._start is not None:
+            self._metrics = self._metrics_source(self._start.checked.policy_set.metrics)
+
+    def _metrics_source(
+        self, declared: Sequence[checked.CheckedMetric]
+    ) -> metrics_source.MetricsSource | None:
+        options = self._options
+        if options.metrics_file is not None:
+            return metrics_source.FileSource(options.metrics_file, declared)
+        servers = self._config.prometheus
+        if servers:
+            from policysched.promapi import live_source  # noqa: PLC0415 - brings its own HTTP client
+
+            watch = self._source_watch
+            around = source.Surroundings(self._clock, self._rng, observer=watch)
+            return live_source.LiveSource(servers, declared, around)
+        return None
+
+    async def run(self) -> None:
+        """Schedule until the process is asked to stop.
+
+        Raises:
+            InputError: the kubeconfig or a plugin cannot be used.
+            RemoteError: a credential could not be had.
+        """
+        malloc_tuning.keep_buffers_out()
+        process.collect_rarely()
+        stopping = process.stop_on_signals()
+        loading = kubeconfig.load(self._options.kubeconfig, self._options.context, self._clock)
+        connection = await process.unless(stopping, loading)
+        if connection is None:
+            return
+        connections = self._config.parallel_binds + _OTHER_CONNECTIONS
+        writes = self._fence()
+        async with (
+            client.ApiClient(
+                connection,
+                rng=self._rng,
+                max_connections=connections,
+                limit=self._request_limit(),
+                fence=writes,
+            ) as api,
+            self._elector(connection, writes) as elector,
+        ):
+            await self._run(connection, api, elector, stopping)
+        _log.info("stopped")
+
+    async def _run(
+        self,
+        connection: kubeconfig.Connection,
+        api: client.ApiClient,
+        elector: terms.Elector,
+        stopping: asyncio.Event,
+    ) -> None:
+        followed = self._starting.source(api, self._rng)
+        start = self._start
+        if start is None and followed is not None:
+            kept = config_maps.ConfigMaps(api)
+            start = await process.unless(stopping, self._starting.remote(followed, kept))
+            if start is not None:
+                self._metrics = self._metrics_source(start.checked.policy_set.metrics)
+        if start is None:
+            return
+        _log.info(
+            "starting %s",
+            logs.fields(
+                version=policysched.__version__,
+                server=connection.server,
+                policies=followed.origin if followed else "none",
+                hash=start.checked.hash or "none",
+            ),
+        )
+        state = policy_reloads.first_state(start, followed, self._clock.now())
+        joined = self._join(connection, api, elector, stopping, start.checked, state)
+        policy_reloads.add_to(joined, start, followed, self._recipe)
+        await self._serve(joined)
+
+    def _fence(self) -> fence.Fence | None:
+        if self._options.dry_run:
+            return elections.closed_fence(self._clock)
+        return elections.new_fence(self._election, self._clock)
+
+    def _elector(
+        self, connection: kubeconfig.Connection, writes: fence.Fence | None
+    ) -> contextlib.AbstractAsyncContextManager[terms.Elector]:
+        if self._options.dry_run:
+            return contextlib.nullcontext(terms.NeverLeading())
+        return elections.elector(self._election, connection, writes, self._clock, self._rng)
+
+    def _request_limit(self) -> rate_limit.TokenBucket | None:
+        limits = self._config.client_connection
+        if limits.qps is None:
+            return None
+        burst = limits.burst or math.ceil(2 * limits.qps)
+        return rate_limit.TokenBucket(limits.qps, burst, self._clock)
+
+    def _join(
+        self,
+        connection: kubeconfig.Connection,
+        api: client.ApiClient,
+        elector: terms.Elector,
+        stopping: asyncio.Event,
+        first: versions.Checked,
+        state: states.PolicyState,
+    ) -> context.Wired:
+        """Return everything of this process, with its first profiles.
+
+        Raises:
+            ConfigurationError: a plugin or a metric cannot be had.
+        """
+        clock, rng = self._clock, self._rng
+        written = writers.ApiWriters(api, clock)
+        scheduler = schedulers.Scheduler({}, written.outside(), clock, settings=self._settings())
+        made = policies.require(
+            policies.make(first.policy_set, written.handle(scheduler, rng), first.compiled)
+        )
+        for line in policies.describe(made):
+            _log.info("%s", line)
+        watches = reflectors.Reflectors(api, scheduler, rng)
+        sync = cluster_sync.ClusterSync(watches)
+        kept = shape_answers.MAX_SHAPES if self._config.features.opportunistic_batching else 0
+        profiles = live_profiles.LiveProfiles(
+            scheduler, self._metrics, clock, rng, shapes_kept=kept, require=sync.require
+        )
+        profiles.use(first.policy_set, made)
+        if not self._options.dry_run:
+            self._source_watch.recorder = written.recorder
+        return context.Wired(
+            options=self._options,
+            config=self._config,
+            election=self._election,
+            clock=clock,
+            rng=rng,
+            connection=connection,
+            api=api,
+            elector=elector,
+            writers=written,
+            scheduler=scheduler,
+            reflectors=watches,
+            sync=sync,
+            profiles=profiles,
+            policies=state,
+            metrics=self._metrics,
+            own_metrics=self._own_metrics,
+            stopping=stopping,
+        )
+
+    async def _serve(self, joined: context.Wired) -> None:
+        _add_parts(joined)
+        leading = _terms(joined)
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(each) for each in joined.background]
+            tasks.append(group.create_task(_schedule(joined, leading)))
+            await joined.stopping.wait()
+            _log.info("stopping")
+            await leading.end(joined.writers.flush)
+            for task in tasks:
+                task.cancel()
+        await leading.hand_over()
+
+    def _settings(self) -> schedulers.SchedulerSettings:
+        return schedulers.SchedulerSettings(
+            queue=scheduling_queue.QueueSettings(
+                initial_backoff_seconds=self._config.pod_initial_backoff_seconds,
+                max_backoff_seconds=self._config.pod_max_backoff_seconds,
+                max_unschedulable_seconds=self._config.pod_max_in_unschedulable_pods_seconds,
+                pops_from_backoff=self._config.features.scheduler_pop_from_backoff_q,
+                asks_hints=self._config.features.scheduler_queueing_hints,
+            ),
+            max_bindings_in_flight=self._config.parallel_binds,
+            decisions_kept=self._config.decisions.kept,
+        )
+
+
+def _add_parts(joined: context.Wired) -> None:
+    """Let each part add to the process.
+
+    Raises:
+        ConfigurationError: one cannot, such as by an address that is taken; nothing has begun.
+    """
+    try:
+        for add_part in _PARTS:
+            add_part(joined)
+    except BaseException:
+        for each in joined.background:
+            each.close()  # else Python complains that nobody has awaited it
+        raise
+
+
+def _terms(joined: context.Wired) -> terms.Terms:
+    """Return the terms of this process: one that never ends where nobody is elected."""
+    if not joined.election.leader_elect:
+        return terms.Terms(joined.elector, joined.scheduler)
+    return terms.Terms(
+        joined.elector,
+        joined.scheduler,
+        refresh=joined.reflectors.pods.refresh,
+        last_writes_seconds=elections.times(joined.election).last_writes_seconds,
+    )
+
+
+async def _schedule(joined: context.Wired, leading: terms.Terms) -> None:
+    """Schedule pods whenever this process leads, once everything has been listed."""
+    started_seconds = joined.clock.monotonic_seconds()
+    await joined.sync.wait(joined.profiles.in_use)
+    await joined.profiles.wait_for_metrics()
+    process.settle_memory()
+    seconds = joined.clock.monotonic_seconds() - started_seconds
+    cache = joined.scheduler.cache
+    _log.info(
+        "synced %s",
+        logs.fields(nodes=cache.nodes.alive_count, pods=cache.pod_count, seconds=f"{seconds:.1f}"),
+    )
+    await leading.run()
+
+
+# --- parts ---------------------------------------------------------------------------------------
+
+
+def _hide_secrets(joined: context.Wired) -> None:
+    logs.SECRETS.add(
+        known_secrets.of_process(joined.connection.credentials, joined.config.prometheus)
+    )
+
+
+def _follow_cluster(joined: context.Wired) -> None:
+    """Watch, and write what is decided."""
+    joined.background += [each.run() for each in joined.reflectors]
+    joined.background += joined.writers.background()
+
+
+def _tidy_up(joined: context.Wired) -> None:
+    """Take no more memory than is needed."""
+    joined.background.append(malloc_tuning.keep_small())
+
+
+def _follow_time(joined: context.Wired) -> None:
+    """Try pods again when time alone changes verdicts."""
+    joined.background.append(joined.profiles.retry_by_time())
+    joined.background.append(joined.profiles.look_at_metrics())
+
+
+def _follow_metrics(joined: context.Wired) -> None:
+    """Bring samples of metrics to the cache."""
+    if joined.metrics is not None:
+        nodes = reflectors.ClusterNodes(joined.scheduler.cache, joined.reflectors.nodes.synced)
+        handlers = joined.scheduler.events
+        joined.background.append(
+            joined.metrics.run(handlers.refresh_metrics, nodes, handlers.backfill_metrics)
+        )
+
+
+def _watch_unserved(joined: context.Wired) -> None:
+    """Tell of pods that nobody schedules."""
+    watch = unserved.UnservedWatch(
+        joined.scheduler.events.pods.unserved,
+        joined.clock,
+        lambda: joined.profiles.current.by_name,
+        speaks=lambda: joined.elector.is_leading,
+    )
+    joined.own_metrics.add(watch.collect)
+    joined.background.append(watch.run(joined.reflectors.pods.synced))
+
+
+def _tell_own_metrics(joined: context.Wired) -> None:
+    own = joined.own_metrics
+    own.follow(joined.scheduler, joined.profiles.metric_readers, joined.metrics)
+    own.add(lambda: elections.status(joined.election, joined.elector))
+    host = urllib.parse.urlsplit(joined.connection.server).netloc
+    own.add(lambda: request_metrics.collect(joined.api.stats, host))
+    joined.pages[exporter.PATH] = own.page
+
+
+def _tell_decisions(joined: context.Wired) -> None:
+    log, kept = joined.scheduler.decisions, joined.config.decisions.kept
+    joined.pages[decision_page.PATH] = decision_page.DecisionPage(log, kept).page
+    tracer = tracing.of_config(joined.config.tracing, joined.clock, joined.rng)
+    if tracer is not None:
+        log.end_listeners.append(tracer.on_end)
+        joined.background.append(tracer.run())
+
+
+_PARTS: tuple[Callable[[context.Wired], None], ...] = (
+    _hide_secrets,
+    _follow_cluster,
+    _tidy_up,
+    _follow_time,
+    _follow_metrics,
+    _watch_unserved,
+    _tell_own_metrics,
+    _tell_decisions,
+    reports.add_shadow_report,
+    reports.add_dry_run,
+    reports.add_rule_expiry,
+    secure_port.add,  # the last one: it serves the pages that the others have added
+)

@@ -1,0 +1,109 @@
+"""The secure port of `run`: everything that the process tells, to who may see it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+
+from policysched import clock as clocks
+from policysched.app import context, health_checks
+from policysched.config import addresses, config
+from policysched.kube import client, errors, reviews
+from policysched.serving import access, certificates, debug_pages, health, http_server
+
+_log = logging.getLogger(__name__)
+
+_REVIEW_CONNECTIONS = 4
+_AUTHORITY_SECONDS = 60.0
+"""How late a new authority of client certificates is known."""
+
+
+def add(joined: context.Wired) -> None:
+    """Serve the pages of all parts, as far as addresses are configured; the last part to be added.
+
+    Raises:
+        ConfigurationError: an address cannot be listened on, or the certificate cannot be used.
+    """
+    serving = joined.config.serving
+    health_pages = health_checks.of_scheduler(joined).pages()
+    if serving.metrics_address:
+        joined.background.append(_in_the_clear(joined, health_pages).run())
+    if serving.secure_address:
+        joined.background.append(_SecurePort(joined, _pages(joined) | health_pages).run())
+
+
+def _pages(joined: context.Wired) -> dict[str, http_server.MakePage]:
+    """Return the pages of all parts; where nobody is asked for rights, nobody looks inside."""
+    if joined.config.serving.authorization.enabled:
+        return joined.pages | debug_pages.pages(joined.config, joined.pages)
+    return {
+        path: make for path, make in joined.pages.items() if not path.startswith(debug_pages.ROOT)
+    }
+
+
+def _in_the_clear(
+    joined: context.Wired, health_pages: dict[str, http_server.MakePage]
+) -> http_server.HttpServer:
+    """Return the server of what everybody may know who can reach it."""
+    roots = {f"/{kind}" for kind in (health.LIVEZ, health.READYZ, health.HEALTHZ)}
+    pages = {path: make for path, make in health_pages.items() if path in roots}
+    pages |= {path: make for path, make in joined.pages.items() if path.startswith("/metrics")}
+    return http_server.HttpServer(
+        addresses.parse_address(joined.config.serving.metrics_address), pages
+    )
+
+
+class _SecurePort:
+    def __init__(self, joined: context.Wired, pages: dict[str, http_server.MakePage]) -> None:
+        serving = joined.config.serving
+        address = addresses.parse_address(serving.secure_address)
+        # Reviews must not wait for the lease, nor for what else the API server is asked.
+        self._api = client.ApiClient(
+            joined.connection, rng=joined.rng, max_connections=_REVIEW_CONNECTIONS
+        )
+        self._reviewer = reviews.Reviewer(self._api)
+        self._takes_certificates = serving.authentication.enabled and serving.authorization.enabled
+        self._certificates = certificates.Certificates(
+            _pair(serving, address, joined.clock), joined.clock
+        )
+        guard = None
+        if serving.authorization.enabled:
+            guard = access.Access(
+                self._reviewer,
+                joined.clock,
+                is_anonymous=not serving.authentication.enabled,
+                always_allowed=serving.authorization.always_allow_paths,
+                token_seconds=serving.authentication.cache_seconds,
+                answer_seconds=serving.authorization.cache_seconds,
+            )
+        else:
+            _log.warning("authorization is off: who can reach the secure port may see its pages")
+        self._server = http_server.HttpServer(address, pages, guard=guard, tls=self._certificates)
+
+    async def run(self) -> None:
+        async with self._api, asyncio.TaskGroup() as group:
+            group.create_task(self._server.run())
+            if self._takes_certificates:
+                group.create_task(self._follow_authority())
+
+    async def _follow_authority(self) -> None:
+        """Take certificates that the cluster's authority signs, whichever that is at the time."""
+        told = ""
+        while True:
+            try:
+                self._certificates.trust(await self._reviewer.client_authority())
+                told = ""
+            except errors.KubeError as error:
+                kind = type(error).__name__
+                if kind != told:
+                    told = kind
+                    _log.warning("client certificates are checked as before: %s", error)
+            await asyncio.sleep(_AUTHORITY_SECONDS)
+
+
+def _pair(
+    serving: config.ServingConfig, address: addresses.Address, clock: clocks.Clock
+) -> certificates.FilePair | certificates.SelfSigned:
+    if serving.cert_file:
+        return certificates.FilePair(serving.cert_file, serving.key_file)
+    return certificates.SelfSigned(certificates.own_names(address.host), clock)

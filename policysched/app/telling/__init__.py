@@ -1,1 +1,0 @@
-"""What a running scheduler tells about its work: metrics, decisions, traces."""

@@ -1,0 +1,1 @@
+"""The configuration file and the flags over it: reading, checking, printing."""

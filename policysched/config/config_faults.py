@@ -1,0 +1,150 @@
+"""What is wrong with a configuration: what its schema forbids, and what makes no sense."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeAlias
+
+import msgspec
+
+from policysched import control_characters, errors, server_urls
+from policysched.config import addresses, config, config_plugins, config_schema, election_faults
+from policysched.inputs import plain_yaml
+from policysched.promapi import settings
+
+Fault = config_schema.Fault
+
+_MAX_CHARACTERS = 1000
+
+
+def find(document: plain_yaml.Document) -> list[Fault]:
+    """Return everything that is wrong with a configuration, by line.
+
+    What a field that does not fit the schema says together with others is not judged: it would be
+    told twice.
+    """
+    violations = config_schema.violations(document.value)
+    faults = [fault for error in violations for fault in config_schema.faults(error, document)]
+    if isinstance(document.value, dict):
+        faults += _semantic_faults(document, config_schema.faulty_fields(violations))
+    told = [fault._replace(problem=_on_a_line(fault.problem)) for fault in faults]
+    return sorted(told, key=lambda fault: fault[:2])
+
+
+def convert(value: Mapping[str, Any]) -> config.Config:
+    """Return the configuration of a value that fits the schema.
+
+    Not strict: by the schema, as by Kubernetes' own reading, `1.0` is an integer.
+    """
+    return msgspec.convert(value, config.Config, strict=False)
+
+
+def _on_a_line(text: str) -> str:
+    """Return a text without what would break a line of a log, and cut; keys may be anything."""
+    plain = control_characters.escape_unprintable(text)
+    return plain if len(plain) <= _MAX_CHARACTERS else f"{plain[:_MAX_CHARACTERS]}…"
+
+
+_Problems: TypeAlias = Iterable[tuple[plain_yaml.Path, str]]
+"""Each with the path of the value that is wrong."""
+
+
+def _semantic_faults(document: plain_yaml.Document, faulty: set[str]) -> Iterable[Fault]:
+    """Yield what a schema cannot say, of the fields that fit it."""
+    said = {key: value for key, value in document.value.items() if key not in faulty}
+    given = convert(said)
+    for fields, check in _CHECKS.items():
+        if faulty.isdisjoint(fields):
+            for path, problem in check(given):
+                yield Fault(document.line(path), problem, path)
+
+
+def _profiles(given: config.Config) -> _Problems:
+    names: set[str] = set()
+    for index, profile in enumerate(given.profiles):
+        name = profile.scheduler_name
+        if name in names:
+            path = ("profiles", index, "schedulerName")
+            yield path, f"the profile `{name}` is there twice"
+        names.add(name)
+    yield from config_plugins.problems(given.profiles)
+
+
+def _backoff(given: config.Config) -> _Problems:
+    longest = given.pod_max_backoff_seconds
+    if longest >= given.pod_initial_backoff_seconds:
+        return
+    problem = "`podMaxBackoffSeconds` is less than `podInitialBackoffSeconds`"
+    if longest == config.Config().pod_max_backoff_seconds:  # nobody has to have written it
+        yield ("podInitialBackoffSeconds",), f"{problem}: it is {longest:g} unless it is given"
+    else:
+        yield ("podMaxBackoffSeconds",), problem
+
+
+def _prometheus(given: config.Config) -> _Problems:
+    for name, source in given.prometheus.items():
+        if problem := settings.problem(source):
+            yield ("prometheus", name), f"`prometheus.{name}`: {problem}"
+
+
+def _leader_election(given: config.Config) -> _Problems:
+    for field, problem in election_faults.find_problems(given.leader_election):
+        yield ("leaderElection", field), f"`leaderElection`: {problem}"
+
+
+def _client_connection(given: config.Config) -> _Problems:
+    connection = given.client_connection
+    if connection.burst is not None and connection.qps is None:
+        yield ("clientConnection", "burst"), "`clientConnection.burst` has no meaning without `qps`"
+
+
+def _policies(given: config.Config) -> _Problems:
+    policies = given.policies
+    if policies.paths and policies.config_map:
+        yield ("policies", "configMap"), "`policies` has `paths` or `configMap`, not both"
+    if policies.on_bad_start == "lastGood" and not policies.history_config_map:
+        problem = "`policies.onBadStart: lastGood` needs `history`, which keeps former versions"
+        yield ("policies", "onBadStart"), problem
+    if policies.config_map and policies.history_config_map == policies.config_map:
+        problem = "`policies.history` must be another ConfigMap than `policies.configMap`"
+        yield ("policies", "history"), problem
+
+
+def _serving(given: config.Config) -> _Problems:
+    serving = given.serving
+    if bool(serving.cert_file) != bool(serving.key_file):
+        there, missing = ("certFile", "keyFile") if serving.cert_file else ("keyFile", "certFile")
+        yield ("serving", there), f"`serving.{there}` needs `{missing}`"
+    for field, text in (
+        ("secureAddress", serving.secure_address),
+        ("metricsAddress", serving.metrics_address),
+    ):
+        try:
+            addresses.parse_address(text or "localhost:0")
+        except errors.UsageError as error:
+            yield ("serving", field), f"`serving.{field}`: {error}"
+    if serving.secure_address and serving.secure_address == serving.metrics_address:
+        problem = "`serving.metricsAddress` must be another address than `serving.secureAddress`"
+        yield ("serving", "metricsAddress"), problem
+
+
+def _tracing(given: config.Config) -> _Problems:
+    endpoint = given.tracing.endpoint
+    parts = server_urls.split(endpoint)
+    is_url = parts is not None and "@" not in parts.netloc  # it would be printed with a password
+    if endpoint and not is_url:
+        advice = "write http://HOST:4318 or https://HOST, without a user"
+        yield ("tracing", "endpoint"), f"`tracing.endpoint` is no URL of a collector; {advice}"
+
+
+_CHECKS: Mapping[tuple[str, ...], Callable[[config.Config], _Problems]] = {
+    ("profiles",): _profiles,
+    ("podInitialBackoffSeconds", "podMaxBackoffSeconds"): _backoff,
+    ("prometheus",): _prometheus,
+    ("leaderElection",): _leader_election,
+    ("clientConnection",): _client_connection,
+    ("policies",): _policies,
+    ("serving",): _serving,
+    ("tracing",): _tracing,
+}
+"""Checks by the fields that they are about."""

@@ -1,0 +1,49 @@
+"""Plugins that a configuration names: whether they exist, and take their arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from policysched.config import config
+from policysched.framework import handles, interface
+from policysched.inputs import plain_yaml
+from policysched.lang import spelling
+from policysched.plugins import registry
+
+
+def problems(profiles: tuple[config.ProfileConfig, ...]) -> Iterator[tuple[plain_yaml.Path, str]]:
+    """Yield what is wrong, with the path of the name or of the arguments.
+
+    Plugins of other packages are not made here: they say what they think when `run` makes them.
+    """
+    installed = registry.with_entry_points()
+    for path, name in _names(profiles):
+        if name not in installed.names():
+            advice = spelling.did_you_mean(name, installed.names())
+            yield path, f"there is no plugin `{name}`" + (f" ({advice})" if advice else "")
+    built_in = registry.built_in()
+    for index, profile in enumerate(profiles):
+        for number, plugin in enumerate(profile.plugins):
+            if plugin.args and plugin.name in built_in.names():
+                made = _made(built_in, plugin)
+                if isinstance(made, registry.PluginError):
+                    path = ("profiles", index, "plugins", number, "args")
+                    yield path, f"{plugin.name}: {made.problem}"
+
+
+def _made(
+    built_in: registry.Registry, plugin: config.PluginConfig
+) -> interface.Plugin | registry.PluginError:
+    return built_in.create(plugin.name, plugin.args, handles.Handle())
+
+
+def _names(profiles: tuple[config.ProfileConfig, ...]) -> Iterator[tuple[plain_yaml.Path, str]]:
+    for index, profile in enumerate(profiles):
+        for number, plugin in enumerate(profile.plugins):
+            yield ("profiles", index, "plugins", number, "name"), plugin.name
+        for field, names in (
+            ("disabled", profile.disabled),
+            ("disabledScores", profile.disabled_scores),
+        ):
+            for number, name in enumerate(names):
+                yield ("profiles", index, field, number), name

@@ -1,0 +1,48 @@
+"""A configuration as a text that can be read again, without what is secret."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+import yaml
+
+from policysched.config import config, config_reading
+
+HIDDEN = "(hidden)"
+"""What stands for a secret. It is a value like any other, so the text still fits the schema."""
+
+_SECRET_TEXTS = ("bearerToken", "password")
+_SECRET_VALUES = ("headers", "queryParams")
+"""Mappings whose values may be secret: X-Scope-OrgID is not, an API key is."""
+
+
+def as_yaml(given: config.Config) -> str:
+    """Return all fields that have a value, in the order of docs/configuration.md."""
+    fields = config_reading.HEAD | _without_none(msgspec.to_builtins(given))
+    fields["prometheus"] = {
+        name: _without_secrets(server) for name, server in fields["prometheus"].items()
+    }
+    return yaml.safe_dump(fields, sort_keys=False, allow_unicode=True)
+
+
+def _without_none(value: Any) -> Any:  # noqa: ANN401 - a plain value of any kind
+    if isinstance(value, Mapping):
+        return {key: _without_none(inner) for key, inner in value.items() if inner is not None}
+    if isinstance(value, list | tuple):
+        return [_without_none(inner) for inner in value]
+    return value
+
+
+def _without_secrets(server: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings of a Prometheus with HIDDEN for what may be secret."""
+    shown: dict[str, Any] = {}
+    for key, value in server.items():
+        if key in _SECRET_TEXTS:
+            shown[key] = HIDDEN
+        elif key in _SECRET_VALUES:
+            shown[key] = dict.fromkeys(value, HIDDEN)
+        else:
+            shown[key] = _without_secrets(value) if isinstance(value, Mapping) else value
+    return shown

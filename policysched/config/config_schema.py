@@ -1,0 +1,132 @@
+"""What the schema of configurations forbids, in words for who wrote the file."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import Any, NamedTuple
+
+import jsonschema
+import orjson
+
+from policysched import _resources
+from policysched.inputs import plain_yaml
+from policysched.lang import spelling
+
+_FEW_NAMES = 10
+
+
+class Fault(NamedTuple):
+    """What is wrong on a line; `path` is that of the value, or of the mapping around it."""
+
+    line: int
+    problem: str
+    path: plain_yaml.Path
+
+
+Violation = jsonschema.ValidationError
+
+
+@functools.cache
+def schema() -> dict[str, Any]:
+    """Return schemas/config.schema.json."""
+    found: dict[str, Any] = orjson.loads(_resources.text("schemas", "config.schema.json"))
+    return found
+
+
+def violations(value: plain_yaml.Value) -> list[Violation]:
+    """Return every place at which a configuration does not fit the schema."""
+    return list(jsonschema.Draft202012Validator(schema()).iter_errors(value))
+
+
+def faulty_fields(found: Iterable[Violation]) -> set[str]:
+    """Return the fields of the document in which something violates the schema."""
+    faulty: set[str] = set()
+    for error in found:
+        if error.absolute_path:
+            faulty.add(str(error.absolute_path[0]))
+        elif error.validator == "additionalProperties":
+            faulty.update(_unknown(error))
+    return faulty
+
+
+def faults(
+    error: Violation, document: plain_yaml.Document, whole: str = "the configuration"
+) -> Iterable[Fault]:
+    """Yield what a violation means, one fault for each unknown field; `whole` is the document."""
+    path = tuple(error.absolute_path)
+    name = f"`{_dotted(path)}`" if path else whole
+    if error.validator == "additionalProperties":
+        for key in _unknown(error):
+            problem = f"{name} has no field `{key}`{_advice(key, error)}"
+            yield Fault(document.line((*path, key)), problem, (*path, key))
+        return
+    in_words = _WORDS.get(str(error.validator))
+    said = f"{name} {in_words(error)}" if in_words else f"{name}: {error.message}"
+    if error.validator == "pattern" and "title" not in _schema_of(error):  # of the key of a mapping
+        said = f"`{error.instance}` is no name; use letters, digits, `_` and `-`"
+    yield Fault(document.line(path), said, path)
+
+
+def _schema_of(error: Violation) -> Mapping[str, Any]:
+    found: Any = error.schema
+    return found if isinstance(found, Mapping) else {}
+
+
+def _unknown(error: Violation) -> list[str]:
+    instance: Any = error.instance
+    return [key for key in instance if key not in _schema_of(error)["properties"]]
+
+
+def _advice(key: str, error: Violation) -> str:
+    known: Collection[str] = _schema_of(error)["properties"]
+    advice = spelling.did_you_mean(key, known)
+    if not advice and len(known) <= _FEW_NAMES:
+        advice = "there are " + ", ".join(f"`{name}`" for name in known)
+    return f" ({advice})" if advice else ""
+
+
+def _lacks(error: Violation) -> str:
+    instance, expected = error.instance, error.validator_value
+    missing = [f"`{key}`" for key in _listed(expected) if key not in _listed(instance)]
+    return f"lacks {spelling.alternatives(missing)}"
+
+
+def _twice(error: Violation) -> str:
+    listed = _listed(error.instance)
+    return f"has `{next(each for each in listed if listed.count(each) > 1)}` twice"
+
+
+def _listed(value: Any) -> list[Any]:  # noqa: ANN401 - a list of a schema, or keys of a mapping
+    return list(value)
+
+
+def _type(error: Violation) -> str:
+    expected: Any = error.validator_value
+    words = {"object": "a mapping", "array": "a list", "integer": "a whole number"}
+    listed = [expected] if isinstance(expected, str) else expected
+    return "must be " + spelling.alternatives(words.get(name, f"a {name}") for name in listed)
+
+
+_WORDS: Mapping[str, Callable[[Violation], str]] = {
+    "type": _type,
+    "required": _lacks,
+    "uniqueItems": _twice,
+    "const": lambda error: f"must be `{error.validator_value}`",
+    "enum": lambda error: (
+        f"is {spelling.alternatives(f'`{one}`' for one in _listed(error.validator_value))}"
+    ),
+    "minimum": lambda error: f"must be at least {error.validator_value}",
+    "maximum": lambda error: f"must be at most {error.validator_value}",
+    "exclusiveMinimum": lambda error: f"must be more than {error.validator_value}",
+    "minLength": lambda _: "is empty",
+    "maxLength": lambda error: f"has more than {error.validator_value} characters",
+    "pattern": lambda error: f"must be {_schema_of(error).get('title')}",
+}
+"""What follows the name of a field, by keyword of the schema; values may be secret."""
+
+
+def _dotted(path: plain_yaml.Path) -> str:
+    """Return a path as `profiles[0].plugins`."""
+    text = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in path)
+    return text.removeprefix(".")

@@ -1,0 +1,35 @@
+"""Times of `leaderElection` that make no sense; the limits are those of client-go.
+
+Source: `tools/leaderelection`, NewLeaderElector.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from policysched.config import durations, election_config
+from policysched.kube import leader_election
+
+_SHORTEST_LEASE_SECONDS = 1.0  # `leaseDurationSeconds` is a whole number, and not 0
+
+
+def find_problems(config: election_config.LeaderElectionConfig) -> Iterable[tuple[str, str]]:
+    """Yield what makes no sense: (field as it is written in a file, what is wrong with it)."""
+    by_field = {
+        "leaseDuration": durations.seconds(config.lease_duration),
+        "renewDeadline": durations.seconds(config.renew_deadline),
+        "retryPeriod": durations.seconds(config.retry_period),
+    }
+    for field, seconds in by_field.items():
+        if not seconds:
+            yield field, f"`{field}` is a duration of more than nothing, such as `15s` or `1m30s`"
+    lease, deadline, period = by_field.values()
+    if not lease or not deadline or not period:
+        return
+    if lease < _SHORTEST_LEASE_SECONDS:
+        yield "leaseDuration", "`leaseDuration` is at least `1s`"
+    if lease <= deadline:
+        yield "leaseDuration", "`leaseDuration` must be greater than `renewDeadline`"
+    if deadline <= leader_election.JITTER_FACTOR * period:
+        factor = leader_election.JITTER_FACTOR
+        yield "renewDeadline", f"`renewDeadline` must be greater than {factor} times `retryPeriod`"

@@ -1,1 +1,0 @@
-"""Calls to karmada-scheduler-estimator over gRPC; the only package that knows grpclib."""

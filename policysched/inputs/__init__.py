@@ -1,0 +1,1 @@
+"""Inputs of commands: policy sources, manifests, cluster files, running clusters, metrics."""

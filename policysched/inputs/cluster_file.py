@@ -1,0 +1,163 @@
+"""A cluster in a file: what `kubectl get nodes,pods,… -o json` or `-o yaml` prints.
+
+That is a v1 List of objects of any kinds, or one object; a YAML text may hold several documents.
+Objects of kinds that scheduling does not read are skipped. JSON is decoded straight into typed
+objects; YAML takes some twenty times as long.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from collections.abc import Collection, Iterable
+from typing import TypeAlias
+
+from policysched import errors
+from policysched.cluster import (
+    disruption_budgets,
+    objects,
+    owner_objects,
+    owner_selectors,
+    storage_objects,
+)
+from policysched.inputs import object_faults, object_lists
+
+Known: TypeAlias = (
+    objects.Node
+    | objects.Pod
+    | objects.Namespace
+    | owner_objects.Service
+    | owner_objects.Workload
+    | storage_objects.StorageObject
+    | disruption_budgets.PodDisruptionBudget
+)
+"""Everything that scheduling reads."""
+_OWNER_KINDS = {kind.value[1]: kind for kind in owner_selectors.OwnerKind}
+_KINDS: dict[str, tuple[str, type[Known]]] = {
+    "Namespace": ("v1", objects.Namespace),
+    "Node": ("v1", objects.Node),
+    "Pod": ("v1", objects.Pod),
+    "PodDisruptionBudget": ("policy/v1", disruption_budgets.PodDisruptionBudget),
+    **{kind.__name__: (api, kind) for kind, api in storage_objects.API_VERSIONS.items()},
+    **{
+        name: (kind.value[0], owner_objects.WIRE_TYPES[kind]) for name, kind in _OWNER_KINDS.items()
+    },
+}
+"""Kind → (apiVersion, type)."""
+_NAMESPACED = (
+    objects.Pod,
+    owner_objects.Service,
+    owner_objects.Workload,
+    disruption_budgets.PodDisruptionBudget,
+    *storage_objects.NAMESPACED,
+)
+
+FORM = object_lists.Form(
+    {kind: api_version for kind, (api_version, _) in _KINDS.items()},
+    "a cluster file is what `kubectl get nodes,pods -A -o json` prints",
+)
+_KARMADA_GROUPS = ("cluster.karmada.io/", "work.karmada.io/")
+Owner: TypeAlias = tuple[owner_selectors.OwnerKind, owner_objects.Service | owner_objects.Workload]
+
+
+@dataclasses.dataclass(slots=True)
+class ClusterObjects:
+    """The objects of a cluster file, in its order.
+
+    Attributes:
+        owners: services and controllers, whose selectors default spread constraints take.
+        storage: volumes, claims, classes and the like.
+        budgets: how many pods preemption may evict.
+        skipped: how many objects of each kind were left out.
+    """
+
+    nodes: list[objects.Node] = dataclasses.field(default_factory=list)
+    pods: list[objects.Pod] = dataclasses.field(default_factory=list)
+    namespaces: list[objects.Namespace] = dataclasses.field(default_factory=list)
+    owners: list[Owner] = dataclasses.field(default_factory=list)
+    storage: list[storage_objects.StorageObject] = dataclasses.field(default_factory=list)
+    budgets: list[disruption_budgets.PodDisruptionBudget] = dataclasses.field(default_factory=list)
+    skipped: Counter[str] = dataclasses.field(default_factory=Counter)
+
+
+def read(path: str) -> ClusterObjects:
+    """Return the cluster in the file `path`.
+
+    Raises:
+        InputError: the file cannot be read, or is no cluster file.
+    """
+    return parse(object_lists.read_bytes(path), path)
+
+
+def read_all(path: str) -> object_lists.Inputs[ClusterObjects]:
+    """Return the cluster in a file, or those on standard input; see `object_lists.read_all`.
+
+    Raises:
+        InputError: there is no input, or, from `places`, a file or line that is no cluster.
+    """
+    return object_lists.read_all(path, FORM, collect)
+
+
+def parse(content: bytes, where: str, *, is_line: bool = False) -> ClusterObjects:
+    """Return the cluster that `content` describes; `where` names it in errors.
+
+    Raises:
+        InputError: it is no cluster file.
+    """
+    return collect(object_lists.split(content, where, FORM, is_line=is_line), where)
+
+
+def collect(
+    placed: Iterable[object_lists.Placed], where: str, *, may_be_empty: bool = False
+) -> ClusterObjects:
+    """Return the cluster that these objects make.
+
+    Raises:
+        InputError: one makes no sense, or there is no node and no pod where there has to be.
+    """
+    found = ClusterObjects()
+    for place, kind, source in placed:
+        _add(found, kind, source, place)
+    is_empty = not (found.nodes or found.pods or found.namespaces)
+    if found.skipped and is_empty and not may_be_empty:
+        raise _no_cluster(found.skipped, where)
+    return found
+
+
+def _no_cluster(skipped: Collection[str], where: str) -> errors.InputError:
+    """Return the error of a file with other kinds alone, which may be a dump of Karmada."""
+    problem = f"has no Node and no Pod, only {', '.join(sorted(skipped))}"
+    if any(kind.partition(".")[2].startswith(_KARMADA_GROUPS) for kind in skipped):
+        advice = "for bindings of Karmada write `policysched explain binding`, "
+        advice += "or `policysched karmada simulate`"
+        return errors.InputError(where, problem, help=advice)
+    return FORM.error(where, problem)
+
+
+def _add(found: ClusterObjects, kind: str, source: object_lists.Source, place: str) -> None:
+    if kind not in _KINDS:
+        found.skipped[kind] += 1
+        return
+    wanted = _KINDS[kind][1]
+    decoded = object_lists.in_namespace(
+        object_lists.decode(source, wanted, kind, place),
+        is_namespaced=issubclass(wanted, _NAMESPACED),
+    )
+    match decoded:
+        case objects.Node():
+            named = f"{place} (Node {decoded.name})"
+            object_faults.require_none(object_faults.of_node(decoded), named)
+            found.nodes.append(decoded)
+        case objects.Pod():
+            object_faults.require_none(
+                object_faults.of_pod(decoded), f"{place} (Pod {decoded.key})"
+            )
+            found.pods.append(decoded)
+        case objects.Namespace():
+            found.namespaces.append(decoded)
+        case owner_objects.Service() | owner_objects.Workload():
+            found.owners.append((_OWNER_KINDS[kind], decoded))
+        case disruption_budgets.PodDisruptionBudget():
+            found.budgets.append(decoded)
+        case _:
+            found.storage.append(decoded)

@@ -1,0 +1,51 @@
+"""What Karmada's webhooks refuse in clusters and bindings, but a file may hold all the same."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from policysched.inputs import object_faults
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from policysched.karmada import objects
+
+
+def of_cluster(cluster: objects.Cluster) -> Iterator[object_faults.ObjectFault]:
+    """Yield what is wrong with a member cluster."""
+    yield from object_faults.of_taints("spec.taints", cluster.spec.taints)
+    summary = cluster.status.resource_summary
+    if summary is not None:
+        path = "status.resourceSummary"
+        yield from object_faults.of_amounts(f"{path}.allocatable", summary.allocatable)
+        yield from object_faults.of_amounts(f"{path}.allocating", summary.allocating)
+        yield from object_faults.of_amounts(f"{path}.allocated", summary.allocated)
+
+
+def of_binding(binding: objects.Binding) -> Iterator[object_faults.ObjectFault]:
+    """Yield what is wrong with a binding."""
+    spec = binding.spec
+    yield from object_faults.of_count("spec.replicas", spec.replicas)
+    yield from _of_requirements("spec.replicaRequirements", spec.replica_requirements)
+    for number, component in enumerate(spec.components):
+        path = f"spec.components[{number}]"
+        yield from object_faults.of_count(f"{path}.replicas", component.replicas)
+        requirements = component.replica_requirements
+        yield from _of_requirements(f"{path}.replicaRequirements", requirements)
+    for number, target in enumerate(spec.clusters):
+        yield from object_faults.of_count(f"spec.clusters[{number}].replicas", target.replicas)
+    if spec.placement is not None:
+        path = "spec.placement.clusterTolerations"
+        yield from object_faults.of_tolerations(path, spec.placement.cluster_tolerations)
+
+
+def _of_requirements(
+    path: str, found: objects.ReplicaRequirements | None
+) -> Iterator[object_faults.ObjectFault]:
+    if found is None:
+        return
+    yield from object_faults.of_amounts(f"{path}.resourceRequest", found.resource_request)
+    if found.node_claim is not None:
+        path = f"{path}.nodeClaim.tolerations"
+        yield from object_faults.of_tolerations(path, found.node_claim.tolerations)

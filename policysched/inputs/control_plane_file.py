@@ -1,0 +1,100 @@
+"""A Karmada control plane in a file: clusters and bindings, as `kubectl get … -o json` prints."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from policysched import errors
+from policysched.inputs import control_plane_faults, object_faults, object_lists
+from policysched.karmada import objects, sanity
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_CLUSTER, _CLUSTER_BINDING = "Cluster", "ClusterResourceBinding"
+KINDS: dict[str, tuple[str, type[objects.Cluster | objects.Binding]]] = {
+    _CLUSTER: ("cluster.karmada.io/v1alpha1", objects.Cluster),
+    "ResourceBinding": ("work.karmada.io/v1alpha2", objects.Binding),
+    _CLUSTER_BINDING: ("work.karmada.io/v1alpha2", objects.Binding),
+}
+FORM = object_lists.Form(
+    {kind: api_version for kind, (api_version, _) in KINDS.items()},
+    "a file of a control plane is what `kubectl get clusters,resourcebindings,"
+    "clusterresourcebindings -A -o json` prints at the Karmada API server",
+)
+
+
+@dataclasses.dataclass(slots=True)
+class ControlPlane:
+    """The objects of a file, in its order.
+
+    Attributes:
+        skipped: how many objects of each other kind were left out.
+    """
+
+    clusters: list[objects.Cluster] = dataclasses.field(default_factory=list)
+    bindings: list[objects.Binding] = dataclasses.field(default_factory=list)
+    skipped: Counter[str] = dataclasses.field(default_factory=Counter)
+
+
+def read_all(path: str) -> object_lists.Inputs[ControlPlane]:
+    """Return the control plane in a file, or those on standard input where `path` is `-`.
+
+    Raises:
+        InputError: there is no input, or, from `places`, a file or line that is none.
+    """
+    return object_lists.read_all(path, FORM, collect)
+
+
+def collect(placed: Iterable[object_lists.Placed], where: str) -> ControlPlane:
+    """Return the control plane that these objects make.
+
+    Raises:
+        InputError: one makes no sense, or there is no cluster and no binding.
+    """
+    found = ControlPlane()
+    names: set[tuple[str, str]] = set()
+    for place, kind, source in placed:
+        if kind not in KINDS:
+            _refuse_other_version(place, kind)
+            found.skipped[kind] += 1
+            continue
+        decoded = object_lists.in_namespace(
+            object_lists.decode(source, KINDS[kind][1], kind, place),
+            is_namespaced=kind == "ResourceBinding",
+        )
+        name = f"{decoded.metadata.namespace}/{decoded.metadata.name}".removeprefix("/")
+        if (kind, name) in names:
+            raise FORM.error(place, f"has the name of another {kind}: `{name}`")
+        names.add((kind, name))
+        problem = sanity.problem(decoded)
+        named = f"{place} ({kind} {name})"
+        if problem:
+            raise errors.InputError(named, problem)
+        if isinstance(decoded, objects.Cluster):
+            object_faults.require_none(control_plane_faults.of_cluster(decoded), named)
+            found.clusters.append(decoded)
+        else:
+            object_faults.require_none(control_plane_faults.of_binding(decoded), named)
+            found.bindings.append(msgspec.structs.replace(decoded, kind=kind))
+    if found.skipped and not names:
+        kinds = ", ".join(sorted(found.skipped))
+        raise FORM.error(where, f"has no Cluster and no binding, only {kinds}")
+    return found
+
+
+def _refuse_other_version(place: str, kind: str) -> None:
+    """Refuse a kind of ours in a version that is not read, which would be left out in silence."""
+    name, _, version = kind.partition(".")
+    if name not in KINDS:
+        return
+    group, _, number = KINDS[name][0].partition("/")
+    if version.partition("/")[0] == group:
+        problem = f"is a {name} of `{version}`, of which only {number} is read"
+        raise errors.InputError(
+            place, problem, help=f"kubectl get {name.lower()}s.{number}.{group}"
+        )

@@ -1,0 +1,61 @@
+"""A file with what a cluster has, what a Karmada control plane has, or both."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING
+
+from policysched.inputs import cluster_file, control_plane_file, object_lists
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_FORM = object_lists.Form(
+    {**cluster_file.FORM.api_versions, **control_plane_file.FORM.api_versions},
+    cluster_file.FORM.help,
+)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Dump:
+    """The objects of a file.
+
+    Attributes:
+        cluster: nodes, pods and what else matters to them.
+        plane: member clusters and bindings.
+    """
+
+    cluster: cluster_file.ClusterObjects
+    plane: control_plane_file.ControlPlane = dataclasses.field(
+        default_factory=control_plane_file.ControlPlane
+    )
+
+
+def read(path: str) -> Dump:
+    """Return what the file `path` has.
+
+    Raises:
+        InputError: it cannot be read, or has nothing of both.
+    """
+    return _collect(object_lists.split(object_lists.read_bytes(path), path, _FORM), path)
+
+
+def read_all(path: str) -> object_lists.Inputs[Dump]:
+    """Return what a file has, or standard input where `path` is `-`.
+
+    Raises:
+        InputError: there is no input, or, from `places`, a file or line that has nothing of both.
+    """
+    return object_lists.read_all(path, _FORM, _collect)
+
+
+def _collect(placed: Iterable[object_lists.Placed], where: str) -> Dump:
+    of_cluster: list[object_lists.Placed] = []
+    of_plane: list[object_lists.Placed] = []
+    for each in placed:
+        (of_plane if each[1] in control_plane_file.KINDS else of_cluster).append(each)
+    cluster = cluster_file.collect(of_cluster, where, may_be_empty=bool(of_plane))
+    plane = control_plane_file.ControlPlane()
+    if of_plane:
+        plane = control_plane_file.collect(of_plane, where)
+    return Dump(cluster, plane)

@@ -1,0 +1,230 @@
+"""Settings of `policysched lint`: `.policysched.toml`, or `[tool.policysched.lint]` of a project.
+
+The nearest one of the folder and those around it counts; `.policysched.toml` goes first.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import math
+import pathlib
+import re
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from policysched import errors
+from policysched.lang import diagnostics, spelling
+from policysched.lint import settings, thresholds
+
+_OWN = ".policysched.toml"
+_PROJECT = "pyproject.toml"
+_OWN_ROOT = ("lint",)
+_PROJECT_ROOT = ("tool", "policysched", "lint")
+_SYNTAX_ERROR = re.compile(
+    r"(?P<problem>.*) \(at (?:line (?P<line>\d+), column (?P<column>\d+)|end of document)\)"
+)
+_KEYS = ("select", "ignore", "fail-level", "per-path", "levels", "thresholds", "prometheus")
+
+
+def find(folder: pathlib.Path) -> tuple[settings.Settings, diagnostics.Severity | None]:
+    """Return the settings that count in a folder, and the level at which findings fail.
+
+    Raises:
+        InputError: a file cannot be read, or says what is no setting.
+    """
+    for each in _around(folder):
+        own, project = each / _OWN, each / _PROJECT
+        if _is_file(own):
+            return read(own)
+        if _is_file(project) and _section(project) is not None:
+            return read(project)
+    return settings.Settings(), None
+
+
+def read(file: pathlib.Path) -> tuple[settings.Settings, diagnostics.Severity | None]:
+    """Return the settings in a file.
+
+    Raises:
+        InputError: it cannot be read, or says what is no setting.
+    """
+    table = _section(file) or {}
+    with _placed(file):
+        return _parsed(table)
+
+
+def prometheus(file: pathlib.Path | None, folder: pathlib.Path) -> Mapping[str, Any]:
+    """Return the table `prometheus` of a settings file, or of those that count in a folder.
+
+    Raises:
+        InputError: as above.
+    """
+    files = (
+        [file] if file else [each / name for each in _around(folder) for name in (_OWN, _PROJECT)]
+    )
+    for each in files:
+        section = _section(each) if file or _is_file(each) else None
+        if section is not None or (each.name == _OWN and _is_file(each)):
+            with _placed(each):
+                return _table(section or {}, "prometheus")
+    return {}
+
+
+def _is_file(path: pathlib.Path) -> bool:
+    """Return whether there is such a file.
+
+    Raises:
+        InputError: its folder cannot be entered.
+    """
+    try:
+        return path.is_file()
+    except OSError as error:
+        raise errors.InputError(str(path), f"cannot be read: {error.strerror}") from error
+
+
+def _around(folder: pathlib.Path) -> tuple[pathlib.Path, ...]:
+    return (folder, *folder.parents)
+
+
+@contextlib.contextmanager
+def _placed(file: pathlib.Path) -> Iterator[None]:
+    """Add to errors, which name a setting, the file and the line that it stands on."""
+    try:
+        yield
+    except errors.InputError as error:
+        place = _place(file, (*_root(file), error.where))
+        raise errors.InputError(
+            f"{place}: {error.where}" if error.where else place, error.problem, help=error.help
+        ) from None
+
+
+def _place(file: pathlib.Path, path: Sequence[str]) -> str:
+    """Return the file and the line of a key, or of the nearest table around it."""
+    from policysched.inputs import toml_lines  # noqa: PLC0415 - only errors need lines
+
+    lines = {".".join(keys): line for keys, line in toml_lines.of(_text(file)).items()}
+    dotted = ".".join(path)
+    while dotted and dotted not in lines:
+        dotted = dotted.rpartition(".")[0]
+    return f"{file}:{lines[dotted]}" if dotted else str(file)
+
+
+def _root(file: pathlib.Path) -> tuple[str, ...]:
+    return _PROJECT_ROOT if file.name == _PROJECT else _OWN_ROOT
+
+
+def _text(file: pathlib.Path) -> str:
+    """Return the content of a file.
+
+    Raises:
+        InputError: it cannot be read.
+    """
+    try:
+        return file.read_text(encoding="utf-8")
+    except OSError as error:
+        raise errors.InputError(str(file), f"cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise errors.InputError(str(file), "is not UTF-8 text") from error
+
+
+def _section(file: pathlib.Path) -> Mapping[str, Any] | None:
+    try:
+        found: Any = tomllib.loads(_text(file))
+    except tomllib.TOMLDecodeError as error:
+        place, problem = _syntax_error(file, error)
+        raise errors.InputError(place, f"not TOML: {problem}") from error
+    if file.name != _PROJECT:
+        for key in found.keys() - {_OWN_ROOT[0]}:
+            advice = f"settings are in the table `[{_OWN_ROOT[0]}]`"
+            raise errors.InputError(_place(file, [key]), f"`{key}` is no setting", help=advice)
+    for key in _root(file):
+        found = found.get(key) if isinstance(found, dict) else None
+    if found is not None and not isinstance(found, dict):
+        raise errors.InputError(
+            _place(file, _root(file)), f"`{'.'.join(_root(file))}` is not a table"
+        )
+    return found
+
+
+def _syntax_error(file: pathlib.Path, error: tomllib.TOMLDecodeError) -> tuple[str, str]:
+    """Return the place and the problem, both of which `tomllib` puts into its message."""
+    match = _SYNTAX_ERROR.fullmatch(str(error))
+    problem = match["problem"] if match else str(error)
+    problem = problem[0].lower() + problem[1:]
+    if match is None or match["line"] is None:
+        return f"{file}:{len(_text(file).splitlines())}", f"{problem} at the end"
+    return f"{file}:{match['line']}:{match['column']}", problem
+
+
+def _parsed(table: Mapping[str, Any]) -> tuple[settings.Settings, diagnostics.Severity | None]:
+    for key in table:
+        if key not in _KEYS:
+            advice = spelling.did_you_mean(key, _KEYS) or f"it has {', '.join(_KEYS)}"
+            raise errors.InputError(key, f"`{key}` is no setting of lint", help=advice)
+    per_path = _table(table, "per-path")
+    levels = _table(table, "levels")
+    fail = table.get("fail-level")
+    chosen = settings.Settings(
+        select=codes(table.get("select", []), "select"),
+        ignore=codes(table.get("ignore", []), "ignore"),
+        per_path={
+            pattern: codes(value, f"per-path.{pattern}") for pattern, value in per_path.items()
+        },
+        levels={
+            codes([prefix], f"levels.{prefix}")[0]: level(value, f"levels.{prefix}")
+            for prefix, value in levels.items()
+        },
+        thresholds=_thresholds(_table(table, "thresholds")),
+    )
+    return chosen, None if fail is None else level(fail, "fail-level")
+
+
+def _table(table: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    value = table.get(key, {})
+    if not isinstance(value, dict):
+        raise errors.InputError(key, "is not a table")
+    return value
+
+
+def _thresholds(table: Mapping[str, Any]) -> thresholds.Thresholds:
+    known = {
+        field.name.replace("_", "-"): field.name for field in dataclasses.fields(thresholds.DEFAULT)
+    }
+    given: dict[str, float] = {}
+    for key, value in table.items():
+        where = f"thresholds.{key}"
+        if key not in known:
+            advice = spelling.did_you_mean(key, known) or f"there are {', '.join(known)}"
+            raise errors.InputError(where, f"`{key}` is no threshold", help=advice)
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not is_number or not 0 < value < math.inf:
+            raise errors.InputError(where, "is not a number above 0")
+        given[known[key]] = float(value)
+    return thresholds.Thresholds(**given)
+
+
+def codes(value: object, where: str) -> tuple[str, ...]:
+    """Return beginnings of codes.
+
+    Raises:
+        InputError: it is no list of such, or one of them is the beginning of no code.
+    """
+    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+        raise errors.InputError(where, "is not a list of codes such as `PS203` or `PS4`")
+    known = [*diagnostics.CODES, *diagnostics.LINT_CODES]
+    for each in value:
+        if not each or not any(code.startswith(each) for code in known):
+            raise errors.InputError(where, f"no rule has a code that begins with `{each}`")
+    return tuple(value)
+
+
+def level(value: object, where: str) -> diagnostics.Severity:
+    """Return a severity.
+
+    Raises:
+        InputError: it is none.
+    """
+    if value not in list(diagnostics.Severity):
+        raise errors.InputError(where, f"`{value}` is not `error`, `warning` or `info`")
+    return diagnostics.Severity(str(value))

@@ -1,0 +1,142 @@
+"""A running cluster, read once: what a cluster file would say of it at this moment."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import random
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from policysched import clock as clocks
+from policysched.inputs import cluster_file
+from policysched.kube import client, decoding, errors, kubeconfig, listing, resources
+
+LIMIT_SECONDS = 300.0
+"""How long all of it may take; 100,000 pods take about half a minute."""
+
+_POLICY = client.CallPolicy(timeout_seconds=30.0, max_attempts=3)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class LiveCluster:
+    """Which cluster, as kubectl finds it.
+
+    Attributes:
+        kubeconfig: a file, or several joined by `:`; None for `KUBECONFIG`, the service account of
+            the pod that we run in, or `~/.kube/config`.
+        context: of the kubeconfig, None for the current one.
+    """
+
+    kubeconfig: str | None = None
+    context: str | None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Reading:
+    """How to read.
+
+    Attributes:
+        clock: decides when credentials are renewed.
+        kinds: the resources to read, named as in an RBAC rule; None for all that decisions read.
+        limit_seconds: how long all of it may take.
+        told: is told how many objects of a resource have come.
+    """
+
+    clock: clocks.Clock = dataclasses.field(default_factory=clocks.SystemClock)
+    kinds: Collection[str] | None = None
+    limit_seconds: float = LIMIT_SECONDS
+    told: listing.Told | None = None
+
+
+def read(
+    cluster: LiveCluster, reading: Reading | None = None
+) -> tuple[str, cluster_file.ClusterObjects]:
+    """Return the address of the API server and what it has; pods that have ended are left out.
+
+    Each kind is read as of one moment, the kinds one after the other.
+
+    Raises:
+        KubeconfigError: where the cluster is, or who we are, cannot be read.
+        KubeError: the cluster cannot be reached, refuses, or takes too long.
+    """
+    return asyncio.run(_read(cluster, reading or Reading()))
+
+
+def read_lists(
+    cluster: LiveCluster, wanted: Sequence[resources.Resource[Any]], reading: Reading | None = None
+) -> tuple[str, list[list[Any]]]:
+    """Return the address of the API server, and the objects of each of the resources.
+
+    Raises:
+        KubeconfigError: where the cluster is, or who we are, cannot be read.
+        KubeError: the cluster cannot be reached, refuses, or takes too long.
+    """
+    return asyncio.run(_read_lists(cluster, wanted, reading or Reading()))
+
+
+async def _read(cluster: LiveCluster, reading: Reading) -> tuple[str, cluster_file.ClusterObjects]:
+    found = cluster_file.ClusterObjects()
+    wanted = _wanted(reading.kinds)
+    server, lists = await _read_lists(cluster, wanted, reading)
+    for resource, items in zip(wanted, lists, strict=True):
+        _add(found, resource, items)
+    return server, found
+
+
+async def _read_lists(
+    cluster: LiveCluster, wanted: Sequence[resources.Resource[Any]], reading: Reading
+) -> tuple[str, list[list[Any]]]:
+    connection = await kubeconfig.load(cluster.kubeconfig, cluster.context, reading.clock)
+    try:
+        async with (
+            asyncio.timeout(reading.limit_seconds),
+            client.ApiClient(connection, rng=random.Random()) as api,
+        ):
+            lists = [await _items(api, resource, reading.told) for resource in wanted]
+    except TimeoutError:
+        problem = f"could not be read within {reading.limit_seconds:g} s"
+        raise errors.KubeError(f"{connection.server}: {problem}") from None
+    except errors.ApiError as error:
+        raise errors.KubeError(f"{connection.server}: {error}") from error
+    return connection.server, lists
+
+
+async def _items(
+    api: client.ApiClient, resource: resources.Resource[Any], told: listing.Told | None
+) -> list[Any]:
+    decoder = decoding.Decoder(resource.kind)
+    page = await listing.whole(api, resource, decoder, policy=_POLICY, told=told)
+    return page.items
+
+
+def _wanted(kinds: Collection[str] | None) -> list[resources.Resource[Any]]:
+    """Return the resources: nodes first, so that most pods find the node that they are on."""
+    known: list[resources.Resource[Any]] = [
+        resources.NODES,
+        resources.NAMESPACES,
+        *resources.OWNERS.values(),
+        *resources.STORAGE.values(),
+        resources.BUDGETS,
+        resources.PODS,
+    ]
+    return [each for each in known if kinds is None or each.name in kinds]
+
+
+def _add(
+    found: cluster_file.ClusterObjects, resource: resources.Resource[Any], items: list[Any]
+) -> None:
+    """Put objects where a cluster file would have them."""
+    owner = next((kind for kind, each in resources.OWNERS.items() if each is resource), None)
+    if resource is resources.NODES:
+        found.nodes += items
+    elif resource is resources.PODS:
+        found.pods += items
+    elif resource is resources.NAMESPACES:
+        found.namespaces += items
+    elif resource is resources.BUDGETS:
+        found.budgets += items
+    elif owner is not None:
+        found.owners += [(owner, item) for item in items]
+    else:
+        found.storage += items

@@ -1,0 +1,41 @@
+"""A running Karmada control plane, read once: what a file of it would say at this moment."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from policysched import errors
+from policysched.inputs import control_plane_file, control_plane_resources, live_cluster
+from policysched.karmada import sanity
+
+if TYPE_CHECKING:
+    from policysched.karmada import objects
+
+
+def read(
+    plane: live_cluster.LiveCluster, reading: live_cluster.Reading | None = None
+) -> tuple[str, control_plane_file.ControlPlane]:
+    """Return the address of the Karmada API server, and its clusters and bindings.
+
+    Raises:
+        KubeconfigError: where it is, or who we are, cannot be read.
+        KubeError: it cannot be reached, refuses, takes too long, or knows no such resources.
+        InputError: an object makes no sense.
+    """
+    wanted = (
+        control_plane_resources.CLUSTERS,
+        control_plane_resources.BINDINGS,
+        control_plane_resources.CLUSTER_BINDINGS,
+    )
+    server, (clusters, bindings, global_bindings) = live_cluster.read_lists(plane, wanted, reading)
+    kind = "ClusterResourceBinding"
+    globally = [msgspec.structs.replace(each, kind=kind) for each in global_bindings]
+    found = control_plane_file.ControlPlane(clusters, [*bindings, *globally])
+    known: list[objects.Cluster | objects.Binding] = [*found.clusters, *found.bindings]
+    for each in known:
+        problem = sanity.problem(each)
+        if problem:
+            raise errors.InputError(f"{server} ({each.metadata.name})", problem)
+    return server, found

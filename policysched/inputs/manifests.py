@@ -1,0 +1,306 @@
+"""ConfigMap manifests: their policies, where these stand, and edits that leave the rest alone.
+
+A manifest is YAML or JSON: one object, Lists, several documents, as `helm template` and `kustomize
+build` print them. A text that is a literal block (`key: |`) can be edited, for its lines are lines
+of the file; of one that is folded or quoted only the places are known.
+"""
+
+from __future__ import annotations
+
+import bisect
+import dataclasses
+import difflib
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from policysched import errors
+from policysched.inputs import plain_yaml, yaml_scalars
+from policysched.lang import limits, source
+
+_POLICY_SUFFIX = ".policy"
+_LISTS = ("List", "ConfigMapList")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _ConfigMap:
+    """A ConfigMap in a manifest.
+
+    Attributes:
+        value: it.
+        number: which document of the text it is in, from 0.
+        path: where in the document.
+        document: with the places of its values.
+    """
+
+    value: Mapping[str, Any]
+    number: int
+    path: plain_yaml.Path
+    document: plain_yaml.Document
+
+    @property
+    def name(self) -> str:
+        """`namespace/name`; kubectl takes a missing namespace for `default`."""
+        metadata = self.value.get("metadata")
+        metadata = metadata if isinstance(metadata, Mapping) else {}
+        return f"{metadata.get('namespace') or 'default'}/{metadata.get('name') or 'unnamed'}"
+
+    @property
+    def keys(self) -> list[str]:
+        """The keys that are policies; others are somebody else's."""
+        data = self.value.get("data")
+        return [key for key in data if _is_policy(key)] if isinstance(data, Mapping) else []
+
+    @property
+    def binary_keys(self) -> list[str]:
+        """The policies that are no text."""
+        data = self.value.get("binaryData")
+        return sorted(key for key in data if _is_policy(key)) if isinstance(data, Mapping) else []
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Key:
+    """A policy text in a manifest: which key of which ConfigMap."""
+
+    config_map: _ConfigMap
+    key: str
+
+    @property
+    def text(self) -> str:
+        text: str = self.config_map.value["data"][self.key]
+        return text
+
+
+def read(text: str, where: str) -> list[source.SourceText]:
+    """Return the policies of all ConfigMaps in a manifest, each with its place in it.
+
+    Args:
+        text: the manifest.
+        where: its path.
+
+    Raises:
+        InputError: it is no YAML, or has no policies.
+    """
+    line_starts = _line_starts(text)
+    return [
+        source.SourceText(name, _unmarked(found.text), _origin(found, where, text, line_starts))
+        for name, found in _keys(text, where).items()
+    ]
+
+
+def rewritten(text: str, where: str, changes: Sequence[tuple[source.SourceText, str]]) -> str:
+    """Return a manifest with other policies in it and nothing else changed.
+
+    Args:
+        text: the manifest.
+        where: its path.
+        changes: texts that `read` has returned, and what they are to be. How a text ends is up to
+            the manifest (`|-`, `|+`).
+
+    Raises:
+        InputError: a text is no literal block, stands for another text too, or would not come out
+            as wanted.
+    """
+    lines = text.split("\n")
+    for old, new in sorted(changes, key=lambda change: -_first_line(change[0], where)):
+        first = _first_line(old, where) - 1
+        shown = _lines(old.text)
+        block = lines[first : first + len(shown)]
+        indent = old.origin.indent if old.origin is not None else None
+        lines[first : first + len(shown)] = _block(block, shown, _lines(new), " " * (indent or 0))
+    result = "\n".join(lines)
+    _require_only(changes, text, result, where)
+    return result
+
+
+# --- reading -------------------------------------------------------------------------------------
+
+
+def _keys(text: str, where: str) -> dict[str, _Key]:
+    """Return the policies by name: the path, the ConfigMap if there are several, the key."""
+    maps = [
+        found
+        for number, document in enumerate(plain_yaml.load_all(text, where, with_lines=True))
+        for found in _config_maps(number, document)
+    ]
+    with_policies = [each for each in maps if each.keys or each.binary_keys]
+    if not maps:
+        advice = f"policies are in ConfigMaps or `{_POLICY_SUFFIX}` files"
+        raise errors.InputError(where, "holds no ConfigMap", help=advice)
+    if not with_policies:
+        which = "the ConfigMap has no key" if len(maps) == 1 else "no ConfigMap has a key"
+        raise errors.InputError(where, f"{which} that ends in `{_POLICY_SUFFIX}`")
+    found: dict[str, _Key] = {}
+    for each in with_policies:
+        folder = where if len(with_policies) == 1 else f"{where}/{each.name}"
+        for key in _text_keys(each, where):
+            name = f"{folder}/{key}"
+            if name in found:
+                raise errors.InputError(name, "this key of this ConfigMap is there twice")
+            found[name] = _Key(each, key)
+    return found
+
+
+def _config_maps(number: int, document: plain_yaml.Document) -> Iterator[_ConfigMap]:
+    """Yield the ConfigMaps of a document: it, or items of the List that it is."""
+    value = document.value
+    objects: list[tuple[plain_yaml.Path, plain_yaml.Value]] = [((), value)]
+    if isinstance(value, Mapping) and value.get("kind") in _LISTS:
+        items = value.get("items")
+        objects = [(("items", n), item) for n, item in enumerate(_items(items))]
+    for path, each in objects:
+        if isinstance(each, Mapping) and each.get("kind") == "ConfigMap":
+            yield _ConfigMap(each, number, path, document)
+
+
+def _items(items: plain_yaml.Value) -> list[plain_yaml.Value]:
+    return items if isinstance(items, list) else []
+
+
+def _text_keys(config_map: _ConfigMap, where: str) -> list[str]:
+    """Return the keys of policies, all of which must be text: without one it is another version."""
+    for key in config_map.binary_keys:
+        line = config_map.document.line((*config_map.path, "binaryData", key))
+        raise errors.InputError(
+            f"{where}:{line}",
+            f"the key `{key}` of the ConfigMap is in `binaryData`, so it is not UTF-8 text",
+            help="write the policy as text into `data`",
+        )
+    for key in config_map.keys:
+        if not isinstance(config_map.value["data"][key], str):
+            line = config_map.document.line((*config_map.path, "data", key))
+            problem = f"the key `{key}` of the ConfigMap is not text"
+            raise errors.InputError(f"{where}:{line}", problem)
+    return config_map.keys
+
+
+def _is_policy(key: str) -> bool:
+    return key.endswith(_POLICY_SUFFIX)
+
+
+def _unmarked(text: str) -> str:
+    return text.removeprefix("\ufeff")
+
+
+# --- places --------------------------------------------------------------------------------------
+
+
+def _origin(found: _Key, where: str, text: str, line_starts: list[int]) -> source.Origin:
+    """Return where a text stands."""
+    path = (*found.config_map.path, "data", found.key)
+    document = found.config_map.document
+    origin = _place(document.scalars[path], found.text, where, text, line_starts)
+    return dataclasses.replace(origin, is_aliased=document.is_aliased(path))
+
+
+def _place(
+    scalar: yaml_scalars.Scalar, value: str, where: str, text: str, line_starts: list[int]
+) -> source.Origin:
+    """Return where a scalar of a manifest stands."""
+    line = bisect.bisect_right(line_starts, scalar.start)
+    is_too_long = len(value) > limits.MAX_TEXT_BYTES  # it is refused, so its places do not matter
+    if is_too_long or value.startswith("\ufeff"):  # with a mark columns would be wrong by one
+        return source.Origin(where, line, None)
+    indent = _indent_of_literal(scalar, value, text, line, line_starts)
+    if indent is not None:
+        return source.Origin(where, line + 1, indent)
+    runs = []
+    for offset, index in yaml_scalars.runs(text, scalar, value):
+        at = bisect.bisect_right(line_starts, index)
+        runs.append((offset, at, index - line_starts[at - 1] + 1))
+    return source.Origin(where, line, None, tuple(runs))
+
+
+def _indent_of_literal(
+    scalar: yaml_scalars.Scalar, value: str, text: str, line: int, line_starts: list[int]
+) -> int | None:
+    """Return by how much the lines of a literal block are indented, None if it is none.
+
+    Found by comparing them, for the indentation may be said or be that of the first line.
+    """
+    shown = _lines(value)
+    first = next((index for index, each in enumerate(shown) if each), None)
+    if scalar.style != "|" or first is None or line >= len(line_starts):
+        return None
+    block = [each.rstrip("\r") for each in text[line_starts[line] : scalar.end].split("\n")]
+    if len(block) < len(shown) or not block[first].endswith(shown[first]):
+        return None
+    indent = len(block[first]) - len(shown[first])
+    is_literal = all(
+        each[:indent].strip(" ") == "" and each[indent:] == line_shown
+        for each, line_shown in zip(block, shown, strict=False)
+    )
+    return indent if is_literal else None
+
+
+def _line_starts(text: str) -> list[int]:
+    return [0, *(match.end() for match in re.finditer("\n", text))]
+
+
+# --- writing -------------------------------------------------------------------------------------
+
+
+def _first_line(text: source.SourceText, where: str) -> int:
+    """Return the 1-based line of the file at which a literal block begins.
+
+    Raises:
+        InputError: the text is something else, or stands for another text too.
+    """
+    if text.origin is None or text.origin.indent is None:
+        line = text.origin.line if text.origin is not None else 1
+        raise errors.InputError(
+            f"{where}:{line}",
+            f"the key `{text.key}` is no literal block, so it is not edited here",
+            help=f"write it as `{text.key}: |` and the policy below, indented",
+        )
+    if text.origin.is_aliased:
+        raise errors.InputError(
+            f"{where}:{text.origin.line - 1}",
+            f"an alias repeats the key `{text.key}`, so it is not edited here",
+            help="write the text out in place of the alias",
+        )
+    return text.origin.line
+
+
+def _lines(text: str) -> list[str]:
+    return text.rstrip("\n").split("\n")
+
+
+def _block(block: list[str], old: list[str], new: list[str], indent: str) -> list[str]:
+    """Return the lines of a literal block in the file; those that stay, stay as they are."""
+    line_end = "\r" if block[0].endswith("\r") else ""
+    result: list[str] = []
+    matcher = difflib.SequenceMatcher(None, old, new, autojunk=False)
+    for what, start, end, new_start, new_end in matcher.get_opcodes():
+        if what == "equal":
+            result += block[start:end]
+        else:
+            result += [
+                (indent + line if line else "") + line_end for line in new[new_start:new_end]
+            ]
+    return result
+
+
+def _require_only(
+    changes: Sequence[tuple[source.SourceText, str]], before: str, after: str, where: str
+) -> None:
+    """Refuse a result that says anything else than the manifest did, but for the changes.
+
+    Raises:
+        InputError: it does.
+    """
+    expected = [document.value for document in plain_yaml.load_all(before, where)]
+    keys = _keys(before, where)
+    for old, new in changes:
+        found = keys[old.name]
+        value: Any = expected[found.config_map.number]
+        for step in found.config_map.path:
+            value = value[step]
+        value["data"][found.key] = old.fitted(new)
+    try:
+        got = [document.value for document in plain_yaml.load_all(after, where)]
+    except errors.InputError:
+        got = []
+    if got != expected:
+        problem = "the edited policies would not be read back from this manifest as they are"
+        raise errors.InputError(where, problem, help="edit the manifest by hand")

@@ -1,0 +1,236 @@
+"""Metric values from a file, instead of Prometheus: for `--metrics` and `run --metrics-file`.
+
+    cpu_busy:   {node-1: 91%, node-2: 0.4, node-3: _, node-4: stale}
+    net_in:     {node-1: 10Mi}
+
+A mapping from metric (as the policies declare it) to node to value, in YAML or JSON; it may stand
+under a key `metrics`, as in a policy test. A value is written as in a policy (`91%`, `10Mi`,
+`500m`, `1h`), or as the plain number that the query would give. `_` is a node without a sample,
+`stale` one whose sample is too old, and a node that is not named has no sample either.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import json
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import SupportsFloat, TypeAlias
+
+from policysched import errors
+from policysched.cluster import metric_table
+from policysched.inputs import object_lists, plain_yaml
+from policysched.lang import checked, numerals, spelling, units
+
+Samples: TypeAlias = dict[str, dict[str, metric_table.Sample]]
+"""Key of the metric → node → sample."""
+
+_MISSING = (None, "_", "missing")
+_STALE = "stale"
+_WRAPPER = "metrics"
+_HELP = "write `metric: {node: value}`, with values such as 91%, 10Mi, 0.5, _ or stale"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class MetricsFile:
+    """What a file says.
+
+    Attributes:
+        path: the file.
+        named: all nodes and clusters that it names, also those without a sample, by the target of
+            the metric, `node` or `cluster`.
+    """
+
+    path: str
+    samples: Samples
+    named: Mapping[str, frozenset[str]]
+
+
+def read(
+    path: str, declared: Iterable[checked.CheckedMetric], measured_at: datetime.datetime
+) -> Samples:
+    """Return the samples of `read_file`."""
+    return read_file(path, declared, measured_at).samples
+
+
+def read_file(
+    path: str, declared: Iterable[checked.CheckedMetric], measured_at: datetime.datetime
+) -> MetricsFile:
+    """Return the samples in the file `path`, taken to be measured at `measured_at`, and its names.
+
+    Raises:
+        InputError: the file cannot be read, names a metric that no policy declares, or holds a
+            value that the metric's unit does not have.
+    """
+    try:
+        text = object_lists.read_bytes(path).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise errors.InputError(path, "is not UTF-8 text") from error
+    return parse(text, path, tuple(declared), measured_at)
+
+
+def parse(
+    text: str,
+    where: str,
+    declared: Sequence[checked.CheckedMetric],
+    measured_at: datetime.datetime,
+) -> MetricsFile:
+    """Return what a text says; `where` names it in errors. See `read_file`."""
+    tables = _json_tables(text)
+    if tables is not None:
+        try:
+            samples = from_tables(tables, lambda _: where, declared, measured_at)
+            return MetricsFile(where, samples, _named(tables, declared))
+        except errors.InputError:
+            pass  # said below, with the line
+    document = plain_yaml.load(text, where)
+    tables, path = _tables(document, where)
+    samples = from_tables(
+        tables, lambda key: f"{where}:{document.line((*path, *key))}", declared, measured_at
+    )
+    return MetricsFile(where, samples, _named(tables, declared))
+
+
+def _named(
+    tables: Mapping[str, plain_yaml.Value], declared: Sequence[checked.CheckedMetric]
+) -> dict[str, frozenset[str]]:
+    """Return the names in tables, by the target of the metric."""
+    named: dict[str, frozenset[str]] = {}
+    for metric in declared:
+        nodes = tables.get(metric.name)
+        if isinstance(nodes, Mapping):
+            named[metric.target] = named.get(metric.target, frozenset()) | nodes.keys()
+    return named
+
+
+def from_tables(
+    tables: Mapping[str, plain_yaml.Value],
+    place_of: Callable[[plain_yaml.Path], str],
+    declared: Iterable[checked.CheckedMetric],
+    measured_at: datetime.datetime,
+) -> Samples:
+    """Return the samples in a mapping from metric to node to value; see `read`.
+
+    `place_of` returns where the value at a path within `tables` stands.
+    """
+    by_name: dict[str, list[checked.CheckedMetric]] = {}
+    for metric in declared:
+        by_name.setdefault(metric.name, []).append(metric)
+    samples: Samples = {}
+    for name, nodes in tables.items():
+        place = place_of((name,))
+        if not isinstance(nodes, Mapping):
+            raise errors.InputError(place, f"`{name}` is no mapping from node to value", help=_HELP)
+        for metric in by_name.get(name) or _unknown(name, by_name, place):
+            samples[metric.key] = {}
+            for node, value in nodes.items():
+                place = place_of((name, node))
+                sample = _sample(value, metric, measured_at.timestamp(), place)
+                if sample is not None:
+                    samples[metric.key][node] = sample
+    return samples
+
+
+def _json_tables(text: str) -> Mapping[str, plain_yaml.Value] | None:
+    """Return what a text says if it is JSON, which is read much faster; None if it is not."""
+    if not text.startswith("{"):
+        return None
+    try:
+        value = json.loads(text, object_pairs_hook=_without_twins, parse_constant=_no_constant)
+    except (ValueError, RecursionError):
+        return None
+    tables = value[_WRAPPER] if list(value) == [_WRAPPER] else value
+    return tables if isinstance(tables, Mapping) else None
+
+
+def _without_twins(pairs: list[tuple[str, plain_yaml.Value]]) -> dict[str, plain_yaml.Value]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError
+    return found
+
+
+def _no_constant(name: str) -> float:
+    raise ValueError(name)
+
+
+def _tables(
+    document: plain_yaml.Document, where: str
+) -> tuple[Mapping[str, plain_yaml.Value], plain_yaml.Path]:
+    value = {} if document.value is None else document.value
+    path: plain_yaml.Path = ()
+    if isinstance(value, Mapping) and list(value) == [_WRAPPER]:
+        value, path = value[_WRAPPER], (_WRAPPER,)
+    if not isinstance(value, Mapping):
+        raise errors.InputError(where, "is no mapping from metric to node to value", help=_HELP)
+    return value, path
+
+
+def _unknown(name: str, declared: Mapping[str, object], place: str) -> list[checked.CheckedMetric]:
+    advice = spelling.did_you_mean(name, declared) or (
+        f"they declare {spelling.alternatives(f'`{d}`' for d in declared)}"
+        if declared
+        else "they declare none"
+    )
+    raise errors.InputError(place, f"no policy declares a metric `{name}`", help=advice)
+
+
+def _sample(
+    value: plain_yaml.Value, metric: checked.CheckedMetric, measured_at_seconds: float, place: str
+) -> metric_table.Sample | None:
+    if value in _MISSING:
+        return None
+    if value == _STALE:
+        too_old = measured_at_seconds - metric.max_age_seconds - 1
+        return metric_table.Sample(0.0, too_old)
+    number = _number(value, metric)
+    if number is None or _is_negative_share(number, metric):
+        problem = f"`{value}` is no value of `{metric.name}`, which is measured in {metric.unit}"
+        raise errors.InputError(place, problem, help=_EXAMPLES.get(metric.unit, _HELP))
+    return metric_table.Sample(number, measured_at_seconds)
+
+
+_EXAMPLES = {
+    units.RATIO: "write 0.91 or 91%",
+    units.BYTES: "write 10Gi, or the plain number of bytes",
+    units.BYTES_PER_SECOND: "write 10Mi, or the plain number of bytes per second",
+    units.CORES: "write 500m or 0.5",
+    units.SECONDS: "write 1h30m, or the plain number of seconds",
+}
+
+
+def _number(value: plain_yaml.Value, metric: checked.CheckedMetric) -> float | None:
+    """Return a value in the scale in which the query gives it; None if it is none of the unit."""
+    unit = metric.unit
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return _plain(value, metric)
+    literal = numerals.parse(value) if isinstance(value, str) else None
+    if literal is None:
+        return None
+    if literal.plain is not None:
+        return _plain(literal.plain, metric)
+    canonical = literal.as_unit(unit)
+    if canonical is None:
+        return None
+    return canonical / units.CORES_SCALE if unit == units.CORES else canonical
+
+
+def _is_negative_share(number: float, metric: checked.CheckedMetric) -> bool:
+    """Return whether a ratio is below 0 although `between` does not allow it."""
+    return metric.unit == units.RATIO and number < min(metric.low or 0.0, 0.0)
+
+
+def _plain(number: SupportsFloat, metric: checked.CheckedMetric) -> float | None:
+    """Return a plain number; a ratio over 1 that the metric cannot have lacks its `%`."""
+    try:
+        value = float(number)
+    except OverflowError:
+        return None
+    if not math.isfinite(value):
+        return None
+    if metric.unit != units.RATIO or abs(value) <= 1:
+        return value
+    if metric.low is None or metric.high is None:
+        return None
+    return value if metric.low <= value <= metric.high else None

@@ -1,0 +1,364 @@
+"""Lists of Kubernetes objects: what `kubectl get … -o json` or `-o yaml` prints, file or stdin.
+
+That is a v1 List of objects of any kinds, or one object; a YAML text may hold several documents.
+JSON is decoded straight into typed objects; YAML takes some twenty times as long.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import pathlib
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar
+
+import msgspec
+import orjson
+
+from policysched import errors
+from policysched.cluster import objects, wire
+from policysched.inputs import plain_yaml
+
+STDIN = "-"
+_STDIN_NAME = "<stdin>"
+_BEGINNING = re.compile(rb'\s*\{\s*"apiVersion":\s*"([\w./-]+)",\s*"kind":\s*"(\w+)"', re.ASCII)
+"""How kubectl, which sorts fields, begins an object."""
+_RANGE = "out of range"
+_TOO_DEEP = "is nested too deeply"
+_NOT_SPACE = re.compile(rb"\S")
+_MSGSPEC_PATH = re.compile(r"(?P<problem>.*?)(?: - at `\$\.?(?P<path>.*)`)?")
+
+
+class Known(Protocol):
+    """An object that scheduling reads."""
+
+    @property
+    def metadata(self) -> objects.ObjectMeta:
+        """Its metadata."""
+        ...
+
+
+class _Header(msgspec.Struct):
+    """What every object begins with."""
+
+    kind: Any = None
+    apiVersion: Any = None  # noqa: N815 - the name on the wire
+    items: list[msgspec.Raw] | None = None
+
+
+class _Name(msgspec.Struct):
+    name: Any = None
+    namespace: Any = None
+
+
+class _Named(msgspec.Struct):
+    metadata: _Name | None = None
+
+
+_ListT = TypeVar("_ListT")
+_KnownT = TypeVar("_KnownT", bound=Known)
+Source: TypeAlias = msgspec.Raw | dict[str, Any]
+"""An object that is not decoded yet: JSON text, or values read from YAML."""
+Placed: TypeAlias = tuple[str, str, Source]
+"""(place for errors, kind, object); the kind of another API group carries its group."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Form:
+    """What a list is to hold.
+
+    Attributes:
+        api_versions: of kinds that are read; other kinds are those of other API groups.
+        help: what errors say about how to get such a list.
+    """
+
+    api_versions: Mapping[str, str]
+    help: str
+
+    def error(self, where: str, problem: str) -> errors.InputError:
+        """Return the error of something that is no such list."""
+        return errors.InputError(where, problem, help=self.help)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Inputs(Generic[_ListT]):
+    """What an option such as `--cluster` names.
+
+    Attributes:
+        places: where each list comes from, and what was read; read one at a time.
+        is_lines: whether they are JSON lines, each to be answered by a line.
+    """
+
+    places: Iterator[tuple[str, _ListT]]
+    is_lines: bool = False
+
+
+# --- files and stdin -----------------------------------------------------------------------------
+
+
+def read_bytes(path: str) -> bytes:
+    """Return the content of a file.
+
+    Raises:
+        InputError: it cannot be read.
+    """
+    try:
+        return pathlib.Path(path).read_bytes()
+    except OSError as error:
+        raise errors.InputError(path, f"cannot be read: {error.strerror}") from error
+
+
+def exists(path: pathlib.Path) -> bool:
+    """Return whether there is such a file or folder.
+
+    Raises:
+        InputError: a folder on the way cannot be entered.
+    """
+    try:
+        return path.exists()
+    except OSError as error:
+        raise errors.InputError(str(path), f"cannot be read: {error.strerror}") from error
+
+
+def read_all(
+    path: str, form: Form, collect: Callable[[Iterable[Placed], str], _ListT]
+) -> Inputs[_ListT]:
+    """Return the list in a file, or those on standard input where `path` is `-`.
+
+    Standard input holds JSON lines, one List a line; what kubectl prints (JSON over many lines, or
+    YAML) is taken as one list. Empty lines are skipped and nothing is read ahead.
+
+    Args:
+        path: of the file.
+        form: what a list is to hold.
+        collect: makes of its objects, and the name of its place, what is wanted.
+
+    Raises:
+        InputError: there is no input, or, from `places`, a file or line that is no list.
+    """
+    if path != STDIN:
+        return Inputs(iter([(path, collect(split(read_bytes(path), path, form), path))]))
+    stdin = sys.stdin.buffer
+    numbered = ((n, line) for n, line in enumerate(stdin, start=1) if line.strip())
+    try:
+        first = next(numbered, None)
+    except OSError as error:
+        raise errors.InputError(_STDIN_NAME, f"cannot be read: {error.strerror}") from error
+    if first is None:
+        raise form.error(_STDIN_NAME, "is empty")
+    if _begins_document(first[1]):
+        placed = split(first[1] + stdin.read(), _STDIN_NAME, form)
+        return Inputs(iter([(_STDIN_NAME, collect(placed, _STDIN_NAME))]))
+    lines = ((f"{_STDIN_NAME}:{n}", line) for n, line in itertools.chain((first,), numbered))
+    read = ((at, collect(split(line, at, form, is_line=True), at)) for at, line in lines)
+    return Inputs(read, is_lines=True)
+
+
+def _begins_document(line: bytes) -> bool:
+    """Whether a first line is that of a text over many lines, not a JSON line."""
+    text = line.strip()
+    return text in (b"{", b"---") or re.match(rb"(#|[A-Za-z]+:(\s|$))", text) is not None
+
+
+# --- lists ---------------------------------------------------------------------------------------
+
+
+def split(content: bytes, where: str, form: Form, *, is_line: bool = False) -> Iterable[Placed]:
+    """Return the objects that `content` lists; `where` names it in errors.
+
+    Raises:
+        InputError: it is no list of objects; also while iterating.
+    """
+    content = content.removeprefix(b"\xef\xbb\xbf")
+    first = _NOT_SPACE.search(content)  # without a copy of all of it
+    if first is None:
+        raise form.error(where, "is empty")
+    is_json = is_line or first[0] in (b"{", b"[")
+    return _json_objects(content, where, form) if is_json else _yaml_objects(content, where, form)
+
+
+def _json_objects(content: bytes, where: str, form: Form) -> Iterable[Placed]:
+    try:
+        header = msgspec.json.decode(content, type=_Header)
+    except wire.UNREADABLE as error:
+        raise _not_a_list(content, where, form) from error
+    if header.items is None:
+        if header.kind == "List":
+            return []
+        return [(where, _kind(header, where, form), msgspec.Raw(content))]
+    return _json_items(header.items, where, form, _item_kind(header, where, form))
+
+
+def _json_items(
+    items: Iterable[msgspec.Raw], where: str, form: Form, default_kind: str
+) -> Iterator[Placed]:
+    kinds: dict[bytes, str] = {}
+    for index, raw in enumerate(items):
+        place = f"{where}: items[{index}]"
+        known = _BEGINNING.match(memoryview(raw))
+        if known is None:
+            yield _json_item(raw, place, form, default_kind)
+            continue
+        beginning = known[0]  # spares reading all of it twice
+        if beginning not in kinds:
+            header = _Header(known[2].decode(), known[1].decode())
+            kinds[beginning] = _kind(header, place, form, default_kind)
+        yield place, kinds[beginning], raw
+
+
+def _json_item(raw: msgspec.Raw, place: str, form: Form, default_kind: str) -> Placed:
+    try:
+        header = msgspec.json.decode(raw, type=_Header)
+    except wire.UNREADABLE as error:
+        raise errors.InputError(place, "is not a Kubernetes object") from error
+    return place, _kind(header, place, form, default_kind), raw
+
+
+def _yaml_objects(content: bytes, where: str, form: Form) -> Iterable[Placed]:
+    try:
+        text = content.decode()
+    except UnicodeDecodeError as error:
+        raise form.error(where, "is not UTF-8 text") from error
+    is_empty = True
+    for document in plain_yaml.load_all(text, where, has_octals=True):
+        is_empty = False
+        header = _yaml_header(document.value, where, form)
+        items = document.value.get("items")
+        if not isinstance(items, list):
+            yield where, _kind(header, where, form), document.value
+            continue
+        default_kind = _item_kind(header, where, form)
+        for index, item in enumerate(items):
+            place = f"{where}: items[{index}]"
+            yield place, _kind(_yaml_header(item, place, form), place, form, default_kind), item
+    if is_empty:  # comments, or `null`
+        raise form.error(where, "is empty")
+
+
+def _yaml_header(value: object, place: str, form: Form) -> _Header:
+    if not isinstance(value, dict):
+        raise form.error(place, "is not a Kubernetes object")
+    return _Header(value.get("kind"), value.get("apiVersion"))
+
+
+def _not_a_list(content: bytes, where: str, form: Form) -> errors.InputError:
+    """Return the error of JSON that is malformed, or well-formed but no object."""
+    try:
+        orjson.loads(content)
+    except orjson.JSONDecodeError as syntax:
+        place = where if ":" in where else f"{where}:{syntax.lineno}:{syntax.colno}"
+        return form.error(place, f"not JSON: {syntax.msg}")
+    return form.error(where, "is not a Kubernetes object")
+
+
+def _item_kind(header: _Header, where: str, form: Form) -> str:
+    """Return the kind that items of a typed list (`PodList`) leave out, "" in a `List`."""
+    kind = _kind_word(header, where, form)
+    if not kind.endswith("List"):
+        raise form.error(where, f"is a `{kind}` and no List")
+    return kind.removesuffix("List")
+
+
+def _kind(header: _Header, place: str, form: Form, default: str = "") -> str:
+    """Return the kind; one of another API group than ours carries its group."""
+    kind = default if header.kind is None and default else _kind_word(header, place, form)
+    expected = form.api_versions.get(kind, "v1")
+    return kind if header.apiVersion in (None, expected) else f"{kind}.{header.apiVersion}"
+
+
+def _kind_word(header: _Header, place: str, form: Form) -> str:
+    if not isinstance(header.kind, str) or not header.kind:
+        raise form.error(place, "has no `kind`")
+    return header.kind
+
+
+# --- decoding ------------------------------------------------------------------------------------
+
+
+def decode(source: Source, wanted: type[_KnownT], kind: str, place: str) -> _KnownT:
+    """Return the object; null fields are absent ones, as the API takes them.
+
+    Raises:
+        InputError: it has no name, or a field of a wrong type.
+    """
+    try:
+        decoded = _decode(source, wanted, kind, place)
+    except UnicodeDecodeError as error:
+        raise errors.InputError(place, "is not UTF-8 text") from error
+    except RecursionError as error:
+        raise errors.InputError(place, _TOO_DEEP) from error
+    if not decoded.metadata.name:
+        raise errors.InputError(place, f"a {kind} without metadata.name")
+    return decoded
+
+
+def _decode(source: Source, wanted: type[_KnownT], kind: str, place: str) -> _KnownT:
+    try:
+        return _decode_strictly(source, wanted)
+    except msgspec.ValidationError as error:
+        return _decode_without_nulls(source, wanted, f"{place} ({kind} {_name(source)})", error)
+
+
+def _decode_strictly(source: Source, wanted: type[_KnownT]) -> _KnownT:
+    if isinstance(source, msgspec.Raw):
+        return msgspec.json.decode(source, type=wanted)
+    return msgspec.convert(source, wanted)
+
+
+def _decode_without_nulls(
+    source: Source, wanted: type[_KnownT], place: str, strict_error: msgspec.ValidationError
+) -> _KnownT:
+    """Return the object without its nulls; `strict_error` is the one of decoding it with them."""
+    try:
+        value = msgspec.json.decode(source) if isinstance(source, msgspec.Raw) else source
+    except msgspec.ValidationError as error:  # of a number, and without the names of its fields
+        raise _wrong_field(place, strict_error if _RANGE in str(strict_error) else error) from error
+    try:
+        return msgspec.convert(_without_nulls(value), wanted)
+    except msgspec.ValidationError as error:
+        raise _wrong_field(place, error) from error
+
+
+def _wrong_field(place: str, error: msgspec.ValidationError) -> errors.InputError:
+    match = _MSGSPEC_PATH.fullmatch(str(error))
+    field, problem = (match["path"], match["problem"]) if match else (None, str(error))
+    where = f"{place}: {field}" if field and not field.startswith("[") else place
+    advice = "write a number of at most 64 bits" if _RANGE in problem else ""
+    return errors.InputError(where, problem[0].lower() + problem[1:], help=advice)
+
+
+def _without_nulls(value: object) -> object:
+    if isinstance(value, dict):
+        return {key: _without_nulls(v) for key, v in value.items() if v is not None}
+    if isinstance(value, list):
+        return [_without_nulls(v) for v in value if v is not None]
+    return value
+
+
+def _name(source: Source) -> str:
+    """Return the name of an object that could not be decoded, as far as it has one."""
+    try:
+        if isinstance(source, msgspec.Raw):
+            metadata = msgspec.json.decode(source, type=_Named).metadata
+        else:
+            metadata = msgspec.convert(source, _Named).metadata
+    except (msgspec.ValidationError, UnicodeDecodeError, RecursionError):
+        return "without a name"
+    if metadata is None or not metadata.name:
+        return "without a name"
+    return f"{metadata.namespace}/{metadata.name}" if metadata.namespace else str(metadata.name)
+
+
+def in_namespace(decoded: _KnownT, *, is_namespaced: bool) -> _KnownT:
+    """Return the object in its namespace, which manifests leave out where they mean `default`.
+
+    Objects of kinds without a namespace are in none, whatever a manifest says.
+    """
+    wanted = (decoded.metadata.namespace or "default") if is_namespaced else ""
+    if decoded.metadata.namespace == wanted:
+        return decoded
+    metadata = msgspec.structs.replace(decoded.metadata, namespace=wanted)
+    replaced: _KnownT = msgspec.structs.replace(decoded, metadata=metadata)  # type: ignore[type-var]  # every known object is a struct
+    return replaced

@@ -1,0 +1,298 @@
+"""YAML as configuration and manifests use it: plain values, read without trusting the author.
+
+PyYAML's own loaders recurse in C while they compose a document, so that a deeply nested text ends
+the process, and aliases let a small text stand for a huge value. Here values are built from the
+parser's flat stream of events, with limits on nesting and on what aliases stand for; tags and merge
+keys are refused. A plain scalar is a number only where all versions of YAML agree: `yes`, `12:30`,
+`1e3`, `017` and dates stay text. In Kubernetes objects `017` is 15, as kubectl reads it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import re
+from collections.abc import Iterator
+from typing import Any, TypeAlias
+
+import yaml
+
+from policysched import errors
+from policysched.inputs import yaml_aliases, yaml_scalars
+
+MAX_DEPTH = 100
+"""Deeper than any Kubernetes object."""
+
+Value: TypeAlias = Any
+"""None, bool, int, float, str, list or dict with str keys, nested."""
+
+Path: TypeAlias = yaml_aliases.Path
+
+_CONSTANTS: dict[str, Value] = {
+    "": None,
+    "~": None,
+    "null": None,
+    "Null": None,
+    "NULL": None,
+    "true": True,
+    "True": True,
+    "TRUE": True,
+    "false": False,
+    "False": False,
+    "FALSE": False,
+}
+_INT = re.compile(r"[-+]?(?:0|[1-9]\d{0,40})")
+_OCTAL = re.compile(r"[-+]?0[0-7]{1,40}")
+"""An integer of YAML 1.1, as the reader of Kubernetes takes it (sigs.k8s.io/yaml)."""
+_FLOAT = re.compile(r"[-+]?(?:0|[1-9]\d*)\.\d+(?:[eE][-+]\d+)?")
+_MERGE_KEY = "<<"
+_START_EVENTS = (yaml.MappingStartEvent, yaml.SequenceStartEvent)
+_END_EVENTS = (yaml.MappingEndEvent, yaml.SequenceEndEvent)
+_NOWHERE = yaml_scalars.Scalar(0, 0, "")
+_PARSER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+"""libyaml's parser where PyYAML was built with it."""
+
+
+@dataclasses.dataclass(slots=True)
+class Document:
+    """One document of a YAML text.
+
+    Attributes:
+        value: what it says.
+        lines: 1-based line of the value at each path.
+        scalars: the scalar at each path, where the value is one; "" and constants, too.
+        aliased: paths of aliases and of the values that they stand for.
+    """
+
+    value: Value
+    lines: dict[Path, int]
+    scalars: dict[Path, yaml_scalars.Scalar] = dataclasses.field(default_factory=dict)
+    aliased: frozenset[Path] = frozenset()
+
+    def is_aliased(self, path: Path) -> bool:
+        """Return whether an alias repeats the text of a value, or of a part of it."""
+        return any(path[: len(each)] == each or each[: len(path)] == path for each in self.aliased)
+
+    def line(self, path: Path) -> int:
+        """Return the line of the value at `path`, or of the nearest one around it."""
+        while path not in self.lines and path:
+            path = path[:-1]
+        return self.lines.get(path, 1)
+
+
+def load_all(
+    text: str, where: str, *, with_lines: bool = False, has_octals: bool = False
+) -> Iterator[Document]:
+    """Yield the documents of a YAML text; empty ones are left out.
+
+    Args:
+        text: of YAML.
+        where: names it in errors.
+        with_lines: whether documents have the places of their values.
+        has_octals: whether `010` is 8, as in Kubernetes objects, and no text.
+
+    Raises:
+        InputError: the text is not YAML, or uses what is refused here.
+    """
+    budget = yaml_aliases.Budget()
+    builder = _Builder(where, budget, with_lines=with_lines, has_octals=has_octals)
+    try:
+        for event in yaml.parse(text, Loader=_PARSER):
+            if isinstance(event, yaml.DocumentStartEvent):
+                builder = _Builder(where, budget, with_lines=with_lines, has_octals=has_octals)
+            elif isinstance(event, yaml.DocumentEndEvent):
+                if builder.value is not None:
+                    yield builder.document
+            else:
+                builder.take(event)
+    except yaml.MarkedYAMLError as error:
+        raise _not_yaml(where, error) from error
+    except yaml.YAMLError as error:
+        raise errors.InputError(where, f"not YAML: {error}".split("\n", maxsplit=1)[0]) from error
+
+
+def load(text: str, where: str) -> Document:
+    """Return the only document of a YAML text, with its lines; one without content has None.
+
+    Raises:
+        InputError: as `load_all`, or there are several documents.
+    """
+    documents = list(load_all(text, where, with_lines=True))
+    if len(documents) > 1:
+        raise errors.InputError(where, f"has {len(documents)} documents where one is expected")
+    return documents[0] if documents else Document(None, {})
+
+
+def _not_yaml(where: str, error: yaml.MarkedYAMLError) -> errors.InputError:
+    mark = error.problem_mark
+    place = f"{where}:{mark.line + 1}:{mark.column + 1}" if mark else where
+    return errors.InputError(place, f"not YAML: {error.problem}")
+
+
+class _Builder:
+    """Builds one value from events, without recursion."""
+
+    def __init__(
+        self, where: str, budget: yaml_aliases.Budget, *, with_lines: bool, has_octals: bool
+    ) -> None:
+        self.value: Value = None
+        self._places = yaml_aliases.Places()
+        self._anchors: dict[str, yaml_aliases.Anchored] = {}
+        self._open_anchors: list[yaml_aliases.Anchored | None] = []
+        self._where = where
+        self._budget = budget
+        self._with_lines = with_lines
+        self._has_octals = has_octals
+        self._open: list[Value] = []
+        self._keys: list[str | int | None] = []
+
+    @property
+    def document(self) -> Document:
+        """The document, once all of its events are taken."""
+        places = self._places
+        return Document(self.value, places.lines, places.scalars, frozenset(places.aliased))
+
+    def take(self, event: yaml.Event) -> None:
+        """Add the next event of the document."""
+        if isinstance(event, yaml.ScalarEvent):
+            self._refuse_tricks(event)
+            if self._wants_key():
+                self._set_key(event)
+            else:
+                value = self._scalar(event)
+                self._put(value, event)
+                self._end_anchor(self._begin_anchor(event, value))
+                self._step()
+        elif isinstance(event, _START_EVENTS):
+            self._refuse_tricks(event)
+            self._begin({} if isinstance(event, yaml.MappingStartEvent) else [], event)
+        elif isinstance(event, _END_EVENTS):
+            self._open.pop()
+            self._keys.pop()
+            self._end_anchor(self._open_anchors.pop())
+            self._step()
+        elif isinstance(event, yaml.AliasEvent):
+            self._take_alias(event)
+            self._step()
+
+    def _wants_key(self) -> bool:
+        return bool(self._open) and isinstance(self._open[-1], dict) and self._keys[-1] is None
+
+    def _set_key(self, event: yaml.ScalarEvent) -> None:
+        if event.value == _MERGE_KEY and event.implicit[0]:
+            raise self._error(event, "a merge key (`<<`) is not supported here", "write the fields")
+        if event.anchor is not None:
+            raise self._error(event, "an anchor of a key is not supported here", "leave it out")
+        if event.value in self._open[-1]:
+            raise self._error(event, f"the key `{event.value}` is there twice")
+        self._keys[-1] = event.value
+
+    def _begin(self, container: Value, event: yaml.CollectionStartEvent) -> None:
+        if self._wants_key():
+            raise self._error(event, "a key must be plain text")
+        if len(self._open) >= MAX_DEPTH:
+            raise self._error(event, f"nested deeper than {MAX_DEPTH} levels")
+        self._put(container, event)
+        self._open_anchors.append(self._begin_anchor(event, container))
+        self._open.append(container)
+        self._keys.append(0 if isinstance(container, list) else None)
+
+    @property
+    def _path(self) -> Path:
+        return tuple(key for key in self._keys if key is not None)
+
+    def _put(self, value: Value, event: yaml.Event) -> None:
+        if self._with_lines:
+            scalar = _place(event) if isinstance(event, yaml.ScalarEvent) else None
+            self._places.add(self._path, _position(event)[0], scalar)
+        self._insert(value)
+
+    def _insert(self, value: Value) -> None:
+        if not self._open:
+            self.value = value
+        elif isinstance(self._open[-1], list):
+            self._open[-1].append(value)
+        else:
+            self._open[-1][self._keys[-1]] = value
+
+    # ---------------------------------------------------------------- anchors and aliases
+
+    def _begin_anchor(
+        self, event: yaml.ScalarEvent | yaml.CollectionStartEvent, value: Value
+    ) -> yaml_aliases.Anchored | None:
+        if event.anchor is None:
+            return None
+        path = self._path if self._with_lines else ()
+        anchored = yaml_aliases.Anchored(value, path, max(0, self._places.count - 1))
+        self._anchors[event.anchor] = anchored
+        return anchored
+
+    def _end_anchor(self, anchored: yaml_aliases.Anchored | None) -> None:
+        if anchored is not None:
+            anchored.end = self._places.count
+
+    def _take_alias(self, event: yaml.AliasEvent) -> None:
+        """Put a copy of the anchored value, with the places of its text."""
+        if self._wants_key():
+            raise self._error(event, "a key must be plain text")
+        anchored = self._anchors.get(event.anchor or "")
+        if anchored is None:
+            raise self._error(event, f"there is no anchor `&{event.anchor}` before this alias")
+        if anchored.end is None:
+            raise self._error(event, f"the alias `*{event.anchor}` refers to itself")
+        try:
+            value = self._budget.copy(anchored.value, MAX_DEPTH - len(self._open))
+        except yaml_aliases.LimitError as error:
+            raise self._error(event, str(error), "replace the aliases by their values") from error
+        if self._with_lines:
+            self._places.repeat(anchored, self._path)
+        self._insert(value)
+
+    # ---------------------------------------------------------------- scalars
+
+    def _scalar(self, event: yaml.ScalarEvent) -> Value:
+        value = _scalar(event)
+        if self._has_octals and event.implicit[0] and _OCTAL.fullmatch(event.value):
+            return int(event.value, 8)
+        if isinstance(value, float) and not math.isfinite(value):
+            raise self._error(event, f"the number `{event.value}` is too large", "quote a text")
+        return value
+
+    def _step(self) -> None:
+        """Move on to the next element of the innermost open list or mapping."""
+        if self._open:
+            key = self._keys[-1]
+            self._keys[-1] = key + 1 if isinstance(key, int) else None
+
+    def _refuse_tricks(self, event: yaml.ScalarEvent | yaml.CollectionStartEvent) -> None:
+        if event.tag not in (None, "!"):
+            raise self._error(event, f"the tag `{event.tag}` is not supported here", "leave it out")
+
+    def _error(self, event: yaml.Event, problem: str, advice: str = "") -> errors.InputError:
+        line, column = _position(event)
+        return errors.InputError(f"{self._where}:{line}:{column}", problem, help=advice)
+
+
+def _position(event: yaml.Event) -> tuple[int, int]:
+    """Return the 1-based line and column at which an event begins."""
+    mark = event.start_mark
+    return (mark.line + 1, mark.column + 1) if mark else (1, 1)
+
+
+def _place(event: yaml.ScalarEvent) -> yaml_scalars.Scalar:
+    start, end = event.start_mark, event.end_mark
+    style = event.style or ""
+    return yaml_scalars.Scalar(start.index, end.index, style) if start and end else _NOWHERE
+
+
+def _scalar(event: yaml.ScalarEvent) -> Value:
+    text: str = event.value
+    if not event.implicit[0]:  # quoted, or a block of text
+        return text
+    if text in _CONSTANTS:
+        return _CONSTANTS[text]
+    if _INT.fullmatch(text):
+        return int(text)
+    if _FLOAT.fullmatch(text):
+        return float(text)
+    return text

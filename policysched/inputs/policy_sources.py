@@ -1,0 +1,207 @@
+"""Where policy texts come from: files, folders, ConfigMap manifests, standard input.
+
+All texts that are found together form one namespace, as the keys of one ConfigMap do.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import pathlib
+import re
+import stat
+import sys
+from collections.abc import Iterable, Mapping
+
+from policysched import errors
+from policysched.lang import limits, source
+
+SUFFIX = ".policy"
+MOUNT_LINK = "..data"
+"""What kubelet swaps to change a mounted ConfigMap (pkg/volume/util/atomic_writer.go)."""
+STDIN = "-"
+STDIN_NAME = "<stdin>"
+MANIFEST_SUFFIXES = (".yaml", ".yml", ".json")
+_BEGINNING = re.compile(
+    r"(?:\s|#[^\n]*\n)*(?:---|%YAML|\{\s*[\"}]|[\"']?[A-Za-z]\w*[\"']?:(?:\s|$))"
+)
+"""How a manifest begins, and no policy does: a marker, JSON, or a key with a colon."""
+_MAX_BYTES = 8 * limits.MAX_TEXT_BYTES
+"""More is not read. A manifest may hold several texts; one so long is refused by the parser."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PolicyFile:
+    """A file as people edit it.
+
+    Attributes:
+        name: its path, as given.
+        content: all of it, without a byte order mark.
+        texts: the policies in it: one, or those of a manifest.
+    """
+
+    name: str
+    content: str
+    texts: tuple[source.SourceText, ...]
+
+    @property
+    def is_stdin(self) -> bool:
+        """Whether it was read from standard input."""
+        return self.name == STDIN_NAME
+
+    def with_texts(self, new: Mapping[str, str]) -> str:
+        """Return the content with other texts in the place of some of `texts`, given by name.
+
+        Raises:
+            InputError: it is a manifest, and a text in it cannot be edited.
+        """
+        pairs = [(text, text.fitted(new[text.name])) for text in self.texts if text.name in new]
+        changes = [(old, text) for old, text in pairs if text != old.text]
+        if not changes:
+            return self.content
+        if changes[0][0].origin is None:
+            return changes[0][1]
+        from policysched.inputs import manifests  # noqa: PLC0415 - brings a YAML parser
+
+        return manifests.rewritten(self.content, self.name, changes)
+
+
+def read(paths: Iterable[str]) -> list[source.SourceText]:
+    """Return the policy texts at `paths`: `.policy` files, folders of such, ConfigMap manifests.
+
+    `-` is standard input. What is named twice is read once.
+
+    Raises:
+        InputError: a path cannot be read, or holds no policy text.
+        UsageError: a path is empty.
+    """
+    return [text for file in read_files(paths) for text in file.texts]
+
+
+def read_files(paths: Iterable[str]) -> list[PolicyFile]:
+    """Return the files at `paths`; see `read`.
+
+    Raises:
+        InputError: a path cannot be read, or holds no policy text.
+        UsageError: a path is empty.
+    """
+    found = (file for path in dict.fromkeys(paths) for file in _read_path(path))
+    return list({file.name: file for file in found}.values())
+
+
+def of_content(content: bytes, where: str) -> list[source.SourceText]:
+    """Return the policy texts in the content of a file.
+
+    Raises:
+        InputError: it is no text, or a manifest without policies.
+    """
+    return list(parsed(_decoded(content, where), where).texts)
+
+
+def is_read_once(where: str) -> bool:
+    """Return whether a path has its content but once: standard input, a pipe such as `<(...)`."""
+    if where == STDIN:
+        return True
+    try:
+        mode = pathlib.Path(where).stat().st_mode
+    except OSError:  # it is not there yet, or its failure is told by who reads it
+        return False
+    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
+
+
+def policy_keys(keys: Iterable[str]) -> list[str]:
+    """Return those keys of a ConfigMap that are policies, in order; others are somebody else's."""
+    return sorted(key for key in keys if key.endswith(SUFFIX))
+
+
+def without_mark(text: str) -> str:
+    """Return the text of a ConfigMap as it would be read from a file: no byte order mark."""
+    return text.removeprefix("\ufeff")
+
+
+def _read_path(where: str) -> list[PolicyFile]:
+    if not where:
+        raise errors.UsageError("a path of policies is empty; `.` is the current folder")
+    if where == STDIN:
+        return [parsed(_read_stdin(), STDIN_NAME)]
+    path = pathlib.Path(where)
+    try:
+        if path.is_dir():
+            return _read_folder(path, where)
+    except OSError as error:
+        raise _unreadable(where, error) from error
+    return [parsed(_read_text(path, where), where)]
+
+
+def parsed(content: str, where: str) -> PolicyFile:
+    """Return the policies in a text: itself, or those of the manifest that it is.
+
+    What kind it is its name says, or where that says nothing (stdin, a pipe), how it begins.
+
+    Raises:
+        InputError: it is a manifest without policies, or no YAML.
+    """
+    may_be_manifest = where.endswith(MANIFEST_SUFFIXES) or not where.endswith(SUFFIX)
+    if may_be_manifest and (where.endswith(MANIFEST_SUFFIXES) or _BEGINNING.match(content)):
+        from policysched.inputs import manifests  # noqa: PLC0415 - brings a YAML parser
+
+        return PolicyFile(where, content, tuple(manifests.read(content, where)))
+    return PolicyFile(where, content, (source.SourceText(where, content),))
+
+
+def _read_folder(folder: pathlib.Path, where: str) -> list[PolicyFile]:
+    """Return the policies of a folder, by name.
+
+    All of a mounted ConfigMap are read from the folder that `..data` leads to now: the link may be
+    swapped while we read, what is behind it never changes.
+    """
+    mounted = folder / MOUNT_LINK
+    texts_at = mounted.resolve() if mounted.is_symlink() else folder
+    files = sorted(
+        file
+        for file in texts_at.iterdir()
+        if file.suffix == SUFFIX and not file.name.startswith(".") and _is_text(file)
+    )
+    if not files:
+        raise errors.InputError(where, f"has no file that ends in `{SUFFIX}`")
+    return [_read_file(file, str(folder / file.name)) for file in files]
+
+
+def _is_text(file: pathlib.Path) -> bool:
+    """Return whether to read it; a link that leads nowhere is read, too, and that is an error."""
+    return file.is_file() or (file.is_symlink() and not file.exists())
+
+
+def _read_file(file: pathlib.Path, where: str) -> PolicyFile:
+    content = _read_text(file, where)
+    return PolicyFile(where, content, (source.SourceText(where, content),))
+
+
+def _read_stdin() -> str:
+    try:
+        content = sys.stdin.buffer.read(_MAX_BYTES + 1)
+    except OSError as error:
+        raise _unreadable(STDIN_NAME, error) from error
+    return _decoded(content, STDIN_NAME)
+
+
+def _read_text(file: pathlib.Path, where: str) -> str:
+    try:
+        with file.open("rb") as stream:
+            content = stream.read(_MAX_BYTES + 1)
+    except OSError as error:
+        raise _unreadable(where, error) from error
+    return _decoded(content, where)
+
+
+def _decoded(content: bytes, where: str) -> str:
+    if len(content) > _MAX_BYTES:
+        raise errors.InputError(where, f"has more than {_MAX_BYTES:,} bytes")
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = error.object.count(b"\n", 0, error.start) + 1
+        raise errors.InputError(f"{where}:{line}", "is not UTF-8 text") from error
+
+
+def _unreadable(where: str, error: OSError) -> errors.InputError:
+    return errors.InputError(where, f"cannot be read: {error.strerror}")

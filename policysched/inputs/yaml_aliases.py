@@ -1,0 +1,101 @@
+"""Aliases of a YAML text: copies of bounded size, with the places of the text that they repeat."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, TypeAlias
+
+from policysched.inputs import yaml_scalars
+
+MAX_VALUES = 100_000
+"""Limit of the values in all aliases of a text; 100 characters count as one more value."""
+_CHARACTERS_EACH = 100
+
+Path: TypeAlias = tuple[str | int, ...]
+
+
+class LimitError(Exception):
+    """Aliases add more values than the limit."""
+
+
+@dataclasses.dataclass(slots=True)
+class Anchored:
+    """A value with an anchor.
+
+    Attributes:
+        value: it; it grows until it has ended.
+        path: where it is in the document.
+        start: number of its first place in `Places`.
+        end: number behind its last place; None while it has not ended.
+    """
+
+    value: Any
+    path: Path
+    start: int
+    end: int | None = None
+
+
+class Places:
+    """Where the values of a document are written.
+
+    Attributes:
+        lines: 1-based line of the value at each path.
+        scalars: the scalar at each path, if the value is one.
+        aliased: paths of aliases and of the values that they stand for.
+    """
+
+    def __init__(self) -> None:
+        self.lines: dict[Path, int] = {}
+        self.scalars: dict[Path, yaml_scalars.Scalar] = {}
+        self.aliased: set[Path] = set()
+        self._order: list[Path] = []
+
+    @property
+    def count(self) -> int:
+        """How many places there are."""
+        return len(self._order)
+
+    def add(self, path: Path, line: int, scalar: yaml_scalars.Scalar | None) -> None:
+        """Add the place of a value; the values inside it follow."""
+        self.lines[path] = line
+        self._order.append(path)
+        if scalar is not None:
+            self.scalars[path] = scalar
+
+    def repeat(self, anchored: Anchored, path: Path) -> None:
+        """Add the places of an anchored value once more, as those of a value at `path`."""
+        self.aliased |= {path, anchored.path}
+        for inner in self._order[anchored.start : anchored.end]:
+            repeated = path + inner[len(anchored.path) :]
+            self.add(repeated, self.lines[inner], self.scalars.get(inner))
+
+
+class Budget:
+    """Counts the values that the aliases of a text may still add."""
+
+    def __init__(self) -> None:
+        self._left = MAX_VALUES
+
+    def copy(self, value: Any, levels: int) -> Any:  # noqa: ANN401 - a value of YAML
+        """Return a copy of a value of at most so many levels.
+
+        Raises:
+            LimitError: it is too deep, or more than is left.
+        """
+        self._spend(value)
+        if isinstance(value, dict | list) and levels <= 0:
+            raise LimitError("aliases nest values deeper than 100 levels")
+        match value:
+            case dict():
+                for key in value:
+                    self._spend(key)
+                return {key: self.copy(inner, levels - 1) for key, inner in value.items()}
+            case list():
+                return [self.copy(inner, levels - 1) for inner in value]
+            case _:
+                return value
+
+    def _spend(self, value: Any) -> None:  # noqa: ANN401 - as above
+        self._left -= 1 + (len(value) // _CHARACTERS_EACH if isinstance(value, str) else 0)
+        if self._left < 0:
+            raise LimitError(f"aliases stand for more than {MAX_VALUES:,} values")

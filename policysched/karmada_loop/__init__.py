@@ -1,0 +1,1 @@
+"""The loop of `karmada run`: asks estimators, decides, writes, waits for acknowledgements."""

@@ -1,0 +1,69 @@
+"""Where the estimator of a member cluster is.
+
+Its Service is in the host cluster, whose API server is not the one that we speak to; so its name is
+composed, unless the Karmada API server has a Service of this name that points elsewhere.
+
+Source: Karmada v1.18.2 `pkg/estimator/client/service.go`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from policysched import errors
+from policysched.cluster import objects, wire
+from policysched.kube import client, decoding, paths
+from policysched.kube import errors as kube_errors
+
+if TYPE_CHECKING:
+    from policysched.karmada_loop import options
+
+_POLICY = client.CallPolicy(timeout_seconds=5.0, max_attempts=1)
+_EXTERNAL_NAME = "ExternalName"
+
+
+class AddressError(errors.RemoteError):
+    """It cannot be said where the estimator is."""
+
+
+class _Port(wire.WireStruct, frozen=True):
+    port: int = 0
+    target_port: int | str = 0
+
+
+class _Spec(wire.WireStruct, frozen=True):
+    type: str = ""
+    external_name: str = ""
+    ports: tuple[_Port, ...] = ()
+
+
+class _Service(wire.WireStruct, frozen=True):
+    metadata: objects.ObjectMeta = objects.ObjectMeta()
+    spec: _Spec = _Spec()
+
+
+async def of_cluster(
+    api: client.ApiClient, said: options.EstimatorOptions, cluster: str
+) -> list[tuple[str, int]]:
+    """Return hosts and ports to try in turn.
+
+    Raises:
+        AddressError: the Service is none that can be followed, or cannot be read.
+    """
+    name, namespace = f"{said.service_prefix}-{cluster}", said.service_namespace
+    try:
+        answer = await api.request("GET", paths.service(namespace, name), policy=_POLICY)
+        spec = decoding.decode_object(answer, _Service).spec
+    except kube_errors.NotFoundError:
+        host = f"{name}.{namespace}.svc"
+        return [(f"{host}.cluster.local", said.port), (host, said.port)]
+    except kube_errors.KubeError as error:
+        raise AddressError(f"service {namespace}/{name} cannot be read: {error}") from error
+    if spec.type != _EXTERNAL_NAME:
+        raise AddressError(
+            f"service {namespace}/{name} is of type `{spec.type}`, not {_EXTERNAL_NAME}"
+        )
+    for port in spec.ports:
+        if port.port == said.port and isinstance(port.target_port, int):
+            return [(spec.external_name, port.target_port)]
+    raise AddressError(f"service {namespace}/{name} has no port {said.port} with a number behind")

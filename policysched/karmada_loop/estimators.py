@@ -1,0 +1,283 @@
+"""The estimators of member clusters: connections that are kept, and questions to all at once.
+
+Source: Karmada v1.18.2 `pkg/scheduler/scheduler.go` (`reconcileEstimatorConnection`),
+`pkg/estimator/client/accurate.go`, `cache.go`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import collections
+import contextlib
+import dataclasses
+import logging
+from typing import TYPE_CHECKING
+
+from prometheus_client import core
+
+from policysched import backoff, errors
+from policysched.karmada import estimator_messages, objects
+from policysched.karmada_loop import estimator_addresses, estimator_connection
+from policysched.observability import logs
+
+if TYPE_CHECKING:
+    import random
+    from collections.abc import Iterable, Sequence
+
+    from policysched.karmada import estimates
+    from policysched.karmada_loop import options
+    from policysched.kube import client, reflector
+
+_log = logging.getLogger(__name__)
+
+_CONNECT_SECONDS = 5.0
+"""For each address, as Karmada waits."""
+_AGAIN = backoff.Backoff(first_seconds=1.0, max_seconds=30.0)
+_PULL = "Pull"
+
+
+class Estimators:
+    """One connection for each cluster, from when it could first be made until the cluster goes."""
+
+    def __init__(
+        self, said: options.EstimatorOptions, api: client.ApiClient, rng: random.Random
+    ) -> None:
+        """Find estimators as `said`, by Services that `api` may know.
+
+        Raises:
+            InputError: a file of a certificate cannot be used.
+        """
+        self._said = said
+        self._api = api
+        self._rng = rng
+        self._tls = estimator_connection.Tls(
+            said.ca_file, said.cert_file, said.key_file, is_verified=said.is_verified
+        ).context()
+        self._wanted: set[str] = set()
+        self._tried: set[str] = set()
+        self._connections: dict[str, estimator_connection.Connection] = {}
+        self._problems: dict[str, str] = {}
+        self._calls: collections.Counter[str] = collections.Counter()
+        self._changed = asyncio.Event()
+        self._progress = asyncio.Event()
+
+    # --- connections ---------------------------------------------------------------------------
+
+    def following(self, sink: reflector.Sink[objects.Cluster]) -> reflector.Sink[objects.Cluster]:
+        """Return a sink that tells of clusters here, too."""
+        return _Following(sink, self)
+
+    def put(self, cluster: objects.Cluster) -> None:
+        """Have a connection to the estimator of the cluster, if it may have one."""
+        name = cluster.metadata.name
+        is_pulled = cluster.spec.sync_mode == _PULL
+        if name not in self._wanted and (self._said.with_pull_clusters or not is_pulled):
+            self._wanted.add(name)
+            self._changed.set()
+
+    def keep(self, names: Iterable[str]) -> None:
+        """Leave the estimators of all other clusters."""
+        gone = self._wanted.difference(names)
+        if gone:
+            self._wanted -= gone
+            self._changed.set()
+
+    def drop(self, name: str) -> None:
+        """Leave the estimator of a cluster."""
+        self._wanted.discard(name)
+        self._changed.set()
+
+    async def run(self) -> None:
+        """Keep connections to the estimators that are wanted."""
+        connecting: dict[str, asyncio.Task[None]] = {}
+        try:
+            async with asyncio.TaskGroup() as group:
+                while True:
+                    self._changed.clear()
+                    for name in self._wanted - connecting.keys():
+                        connecting[name] = group.create_task(self._connect(name))
+                    for name in connecting.keys() - self._wanted:
+                        connecting.pop(name).cancel()
+                        self._forget(name)
+                    await self._changed.wait()
+        finally:
+            for name in list(self._connections):
+                self._forget(name)
+
+    async def all_tried(self) -> None:
+        """Wait until each one that is wanted has been connected to, or has failed once."""
+        while not self._wanted <= self._tried:
+            self._progress.clear()
+            await self._progress.wait()
+
+    def _forget(self, name: str) -> None:
+        self._tried.discard(name)
+        self._progress.set()  # nobody waits for it any more
+        self._problems.pop(name, None)
+        known = self._connections.pop(name, None)
+        if known is not None:
+            known.close()
+
+    async def _connect(self, name: str) -> None:
+        failures = 0
+        while name not in self._connections:
+            try:
+                addresses = await estimator_addresses.of_cluster(self._api, self._said, name)
+                self._connections[name] = await self._first_of(addresses)
+                self._note(name, "")
+            except errors.RemoteError as error:
+                failures += 1
+                self._note(name, str(error))
+            self._tried.add(name)
+            self._progress.set()
+            if failures and name not in self._connections:
+                await asyncio.sleep(_AGAIN.seconds(failures, self._rng))
+
+    async def _first_of(
+        self, addresses: Sequence[tuple[str, int]]
+    ) -> estimator_connection.Connection:
+        """Return a connection to the first address that takes one.
+
+        Raises:
+            CallError: none does.
+        """
+        problems = []
+        for host, port in addresses:
+            made = estimator_connection.Connection(host, port, self._tls)
+            try:
+                await made.open(_CONNECT_SECONDS)
+            except estimator_connection.CallError as error:
+                made.close()
+                problems.append(f"{host}:{port}: {error}")
+            except asyncio.CancelledError:
+                made.close()
+                raise
+            else:
+                return made
+        raise estimator_connection.CallError("; ".join(problems))
+
+    # --- questions -----------------------------------------------------------------------------
+
+    async def ask(self, question: estimates.Question) -> estimates.Answers:
+        """Return the answers; where one is None, others may be missing: they do not matter then."""
+        unconnected = [name for name in question.clusters if name not in self._connections]
+        if unconnected:
+            return dict.fromkeys(unconnected)
+        if not self._said.timeout_seconds:
+            return dict.fromkeys(question.clusters)
+        call = _Call.of(question)
+        answers: dict[str, int | None] = {}
+
+        async def ask_one(name: str) -> None:
+            answers[name] = await self._count(name, call)
+            if answers[name] is None:
+                raise _Silent
+
+        with contextlib.suppress(BaseExceptionGroup):
+            async with asyncio.TaskGroup() as group:
+                for name in question.clusters:
+                    group.create_task(ask_one(name))
+        return answers
+
+    async def _count(self, name: str, call: _Call) -> int | None:
+        known = self._connections.get(name)
+        if known is None:
+            return None
+        request = estimator_messages.request(name, call.about)
+        try:
+            answer = await known.call(
+                call.method, request, call.metadata, self._said.timeout_seconds
+            )
+            count = estimator_messages.count(answer)
+        except (estimator_connection.CallError, estimator_messages.MessageError) as error:
+            self._calls["error"] += 1
+            self._note(name, str(error))
+            return None
+        self._calls["success"] += 1
+        self._note(name, "")
+        return count
+
+    # --- telling -------------------------------------------------------------------------------
+
+    def _note(self, name: str, problem: str) -> None:
+        """Say what is wrong with an estimator once, and once that it is well again."""
+        before = self._problems.get(name)
+        if problem == before:
+            return
+        self._problems[name] = problem
+        if problem:
+            text = "no estimates by any cluster for what may go to %s: %s"
+            _log.warning(text, name, problem)
+        else:
+            _log.info("the estimator answers %s", logs.fields(cluster=name))
+
+    def metrics(self) -> Iterable[core.Metric]:
+        """Yield how many estimators there are, and how calls to them ended."""
+        known = core.GaugeMetricFamily(
+            "policysched_karmada_estimators",
+            "Estimators of member clusters, by whether there is a connection.",
+            labels=("state",),
+        )
+        connected = len(self._connections)
+        known.add_metric(("connected",), connected)
+        known.add_metric(("missing",), len(self._wanted) - connected)
+        yield known
+        calls = core.CounterMetricFamily(
+            "policysched_karmada_estimator_calls",
+            "Calls to estimators of member clusters, by how they ended.",
+            labels=("result",),
+        )
+        for result in ("success", "error"):
+            calls.add_metric((result,), self._calls[result])
+        yield calls
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Call:
+    """What all estimators are asked."""
+
+    method: str
+    about: bytes
+    metadata: dict[str, str]
+
+    @classmethod
+    def of(cls, question: estimates.Question) -> _Call:
+        spec = question.spec
+        metadata = {"object": _object(spec.resource)}
+        if question.counts_sets:
+            about = estimator_messages.component_set(spec.components, spec.resource.namespace)
+            return cls(estimator_messages.MAX_AVAILABLE_SETS, about, metadata)
+        about = estimator_messages.requirements(spec.replica_requirements)
+        return cls(estimator_messages.MAX_AVAILABLE_REPLICAS, about, metadata)
+
+
+class _Silent(Exception):  # noqa: N818 - it ends the other calls, whose answers do not matter now
+    """An estimator does not answer."""
+
+
+class _Following:
+    """Hands clusters on, and has connections follow them."""
+
+    def __init__(self, sink: reflector.Sink[objects.Cluster], known: Estimators) -> None:
+        self._sink = sink
+        self._estimators = known
+
+    def replace(self, clusters: Sequence[objects.Cluster]) -> None:
+        self._sink.replace(clusters)
+        self._estimators.keep(cluster.metadata.name for cluster in clusters)
+        for cluster in clusters:
+            self._estimators.put(cluster)
+
+    def upsert(self, cluster: objects.Cluster) -> None:
+        self._sink.upsert(cluster)
+        self._estimators.put(cluster)
+
+    def delete(self, cluster: objects.Cluster) -> None:
+        self._sink.delete(cluster)
+        self._estimators.drop(cluster.metadata.name)
+
+
+def _object(resource: objects.ObjectReference) -> str:
+    """Return what the log of the estimator calls the question, as headers can have it."""
+    text = f"kind={resource.kind}, name={resource.namespace}/{resource.name}"
+    return "".join(each if " " <= each <= "~" else "?" for each in text)

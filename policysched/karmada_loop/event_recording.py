@@ -1,0 +1,60 @@
+"""Events about bindings, each about the resource template, too."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING
+
+from policysched.kube import event_series
+
+if TYPE_CHECKING:
+    from policysched.karmada import objects
+    from policysched.kube import event_recorder
+    from policysched.observability import recorders
+
+_log = logging.getLogger("policysched")
+
+_API_VERSION = "work.karmada.io/v1alpha2"
+_ACTION = "Scheduling"
+_FLUSH_SECONDS = 5.0
+
+
+class BindingRecorder:
+    """Records events; see `karmada.scheduling.Recorder`."""
+
+    def __init__(self, recorder: recorders.Recorder) -> None:
+        """Write by `recorder`."""
+        self._recorder = recorder
+
+    def record(self, binding: objects.Binding, event_type: str, reason: str, note: str) -> None:
+        """Queue an event about the binding, and one about what it is of."""
+        for about in (_binding(binding), _template(binding.spec.resource)):
+            self._recorder.record_of_object(about, event_type, reason, _ACTION, note)
+
+
+def _binding(binding: objects.Binding) -> event_series.ObjectReference:
+    meta = binding.metadata
+    return event_series.ObjectReference(
+        meta.namespace, meta.name, meta.uid, meta.resource_version, _API_VERSION, binding.kind
+    )
+
+
+def _template(resource: objects.ObjectReference) -> event_series.ObjectReference:
+    return event_series.ObjectReference(
+        resource.namespace,
+        resource.name,
+        resource.uid,
+        resource_version="",
+        api_version=resource.api_version,
+        kind=resource.kind,
+    )
+
+
+async def flush(recorder: event_recorder.ApiEventRecorder) -> None:
+    """Let what was decided be told, as far as the API server takes it in time."""
+    try:
+        async with asyncio.timeout(_FLUSH_SECONDS):
+            await recorder.flush()
+    except TimeoutError:
+        _log.warning("some events were not written before the end")

@@ -1,0 +1,249 @@
+"""The cluster policies that a running scheduler goes by, and the samples that they read.
+
+Neither samples nor another version move a binding that has its clusters: Karmada's triggers do.
+What had no success is tried again when policies let it do more than they did then.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import dataclasses
+import logging
+from typing import TYPE_CHECKING, NoReturn
+
+from policysched.cluster import metric_needs
+from policysched.inputs import metrics_source
+from policysched.karmada import errors, event_handlers
+from policysched.karmada.policies import cluster_rows
+
+if TYPE_CHECKING:
+    import datetime
+    from collections.abc import Iterator, Mapping
+
+    from policysched import clock as clocks
+    from policysched.cluster import metric_table, metric_windows
+    from policysched.cluster import objects as node_objects
+    from policysched.compiler import readings
+    from policysched.karmada import algorithm, decide, objects, scheduling, snapshot, store
+    from policysched.karmada.policies import cluster_policies, openings
+    from policysched.profiles import policies as policy_sets
+
+_log = logging.getLogger("policysched")
+
+_LOOK_SECONDS = 1.0
+"""How late a binding may be tried again after a sample grew old; looks come no faster."""
+_LOOK_SHARE = 0.1
+"""How much of the time may be spent on looks, where very many bindings wait."""
+_BINDINGS_AT_ONCE = 64
+"""So many are looked at before decisions go on."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Loop:
+    """What goes by cluster policies.
+
+    Attributes:
+        algorithm: decides, without policies.
+        decisions: are made by it.
+        handlers: queue bindings.
+        pausing: decides nothing while the first samples are asked for.
+    """
+
+    algorithm: algorithm.Algorithm
+    decisions: scheduling.Scheduling
+    handlers: event_handlers.EventHandlers
+    pausing: metrics_source.Pausing
+
+
+class LivePolicies:
+    """Hands cluster policies to the loop and to the source of metrics, always to both.
+
+    Attributes:
+        policy_set: what `current` is made of.
+        current: the cluster policies in use, None for none.
+        rows: the clusters and their samples, whatever the version.
+    """
+
+    def __init__(
+        self,
+        loop: Loop,
+        metrics: metrics_source.MetricsSource | None,
+        clock: clocks.Clock,
+        rows: cluster_rows.ClusterRows,
+    ) -> None:
+        """Start without policies; call `use` before anything else."""
+        self.policy_set: policy_sets.PolicySet
+        self.current: cluster_policies.ClusterPolicies | None = None
+        self.rows = rows
+        self._loop = loop
+        self._metrics = metrics
+        self._clock = clock
+        self._refused: dict[str, openings.Opening | None] = {}
+        self._news = asyncio.Event()
+        loop.decisions.listeners.append(self._note)
+
+    # --- versions ---------------------------------------------------------------------------------
+
+    def use(
+        self, policy_set: policy_sets.PolicySet, found: cluster_policies.ClusterPolicies | None
+    ) -> None:
+        """Go by these cluster policies from the next binding on.
+
+        Raises:
+            ConfigurationError: a metric cannot be had; then nothing has changed.
+        """
+        if found is None:
+            _log.warning("the policies have no cluster policy in force for this scheduler")
+        if self._metrics is not None:
+            self._metrics.set_metrics(
+                found.metrics if found else (), found.window_seconds if found else {}
+            )
+        elif found is not None and found.metrics:
+            _log.warning(
+                "the policies read metrics, which are missing on all clusters without a source; "
+                "give --prometheus URL"
+            )
+        if found is None:
+            self.rows.follow_metrics(metric_needs.MetricNeeds())
+        else:
+            found.take_effect()
+        self._loop.decisions.go_by(dataclasses.replace(self._loop.algorithm, policies=found))
+        self.policy_set, self.current = policy_set, found
+        self._try_again(list(self._refused), event_handlers.POLICIES_CHANGED)
+
+    async def wait_for_metrics(self, news: asyncio.Event | None = None) -> None:
+        """Decide nothing until new metrics have been asked once, for some seconds at most."""
+        if self._metrics is not None:
+            await metrics_source.wait_first(self._metrics, self._loop.pausing, news)
+
+    # --- samples ----------------------------------------------------------------------------------
+
+    async def follow_metrics(self, clusters: Clusters) -> NoReturn:
+        """Take what the source brings until cancelled."""
+        if self._metrics is not None:
+            await self._metrics.run(self.refresh, clusters, self.backfill)
+        while True:
+            await asyncio.Event().wait()
+
+    def refresh(self, samples: Mapping[str, Mapping[str, metric_table.Sample]]) -> None:
+        """Replace all samples of some metrics: metric → cluster → sample."""
+        self._follow_clusters()
+        for metric, by_cluster in samples.items():
+            self.rows.refresh(metric, by_cluster)
+        self._news.set()
+
+    def backfill(self, history: Mapping[str, metric_windows.OlderSamples]) -> None:
+        """Take in older samples, for windows, by metric."""
+        self._follow_clusters()
+        for metric, older in history.items():
+            self.rows.backfill(metric, older)
+        self._news.set()
+
+    def _follow_clusters(self) -> None:
+        """Let samples be of the clusters that there are now, and not of those seen last."""
+        self.rows.at(self._store.clusters_now())
+
+    def metric_readers(self) -> tuple[readings.MetricReader, ...]:
+        """Return what tells people of the metrics that rules read now."""
+        return self.current.metric_readers if self.current is not None else ()
+
+    # --- bindings without success -----------------------------------------------------------------
+
+    async def retry(self) -> NoReturn:
+        """Try bindings again when samples or the time let them do more."""
+        while True:
+            due = self._next_change()
+            is_news = await self._news_within(_LOOK_SECONDS)
+            if not is_news and (due is None or self._clock.now() < due):
+                continue
+            self._news.clear()
+            started_seconds = self._clock.monotonic_seconds()
+            if not is_news:
+                self.rows.look_at_metrics()
+            await self._look()
+            spent_seconds = self._clock.monotonic_seconds() - started_seconds
+            await asyncio.sleep(max(_LOOK_SECONDS, spent_seconds / _LOOK_SHARE))
+
+    async def _news_within(self, seconds: float) -> bool:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._news.wait()
+        return self._news.is_set()
+
+    def _next_change(self) -> datetime.datetime | None:
+        if self.current is None:
+            return None
+        changes = (
+            self.current.next_change(self._clock.now()),
+            self.current.next_metric_change(self._store.clusters_now()),
+        )
+        return min((change for change in changes if change is not None), default=None)
+
+    async def _look(self) -> None:
+        keys = list(self._refused)
+        for first in range(0, len(keys), _BINDINGS_AT_ONCE):
+            some = keys[first : first + _BINDINGS_AT_ONCE]
+            self._try_again(list(self._helped(some)), event_handlers.SAMPLES_CHANGED)
+            await asyncio.sleep(0)
+
+    def _helped(self, keys: list[str]) -> Iterator[str]:
+        clusters = self._store.clusters_now()
+        for key in keys:
+            before, binding = self._refused.get(key), self._store.bindings.get(key)
+            if binding is None:
+                self._refused.pop(key, None)
+                continue
+            now = self._opening(binding, clusters)
+            if before is not None and now is not None and now.is_wider_than(before):
+                yield key
+
+    def _try_again(self, keys: list[str], event: str) -> None:
+        handlers = self._loop.handlers
+        for key in keys:
+            binding = self._store.bindings.get(key)
+            if binding is not None and handlers.is_ours(binding) and key not in handlers.queue:
+                handlers.add(key, event)
+
+    def _note(self, binding: objects.Binding, decision: decide.Decision) -> None:
+        """Remember what policies let a binding do that had no success."""
+        if not isinstance(decision.result, errors.Failure):
+            self._refused.pop(binding.key, None)
+        else:
+            self._refused[binding.key] = self._opening(binding, self._store.clusters_now())
+            if len(self._refused) > len(self._store.bindings):
+                known = self._store.bindings
+                self._refused = {k: v for k, v in self._refused.items() if k in known}
+
+    def _opening(
+        self, binding: objects.Binding, clusters: snapshot.Snapshot
+    ) -> openings.Opening | None:
+        """Return what policies let a binding do now, None where there are none."""
+        if self.current is None:
+            return None
+        try:
+            return self.current.opening(binding, clusters)
+        except Exception:  # noqa: BLE001 - a bug must not end it for all other bindings
+            _log.exception("it is not known what policies let binding %s do", binding.key)
+            return None
+
+    @property
+    def _store(self) -> store.Store:
+        return self._loop.handlers.store
+
+
+class Clusters:
+    """The clusters as what samples are joined with: by their names, as nodes are by theirs."""
+
+    def __init__(self, synced: asyncio.Event, known: store.Store) -> None:
+        """Follow `known`, complete once `synced` is set."""
+        self._synced = synced
+        self._known = known
+
+    async def wait_synced(self) -> None:
+        """Return when all clusters have been listed."""
+        await self._synced.wait()
+
+    def current(self) -> list[node_objects.Node]:
+        """Return the clusters that there are now."""
+        return [cluster_rows.as_node(each) for each in self._known.clusters_now().clusters]

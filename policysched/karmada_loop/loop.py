@@ -1,0 +1,170 @@
+"""The loop: bindings are decided one after the other, while earlier ones are being written."""
+
+from __future__ import annotations
+
+import asyncio
+import collections
+import contextlib
+from typing import TYPE_CHECKING, TypeAlias
+
+from policysched.scheduler import ending
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from policysched import clock as clocks
+    from policysched.karmada import estimates, event_handlers, scheduling
+    from policysched.karmada_loop import writing
+
+Ask: TypeAlias = "Callable[[estimates.Question], Awaitable[estimates.Answers]]"
+"""Asks the estimators of clusters; it never fails, and ends in time."""
+
+
+_LOOK_SECONDS = 0.05
+"""How often to look whether decisions are still held back."""
+
+
+def _never() -> bool:
+    return False
+
+
+async def _nobody_answers(question: estimates.Question) -> estimates.Answers:
+    return dict.fromkeys(question.clusters)
+
+
+class Loop:
+    """Schedules bindings; see `app.terms.Loop`.
+
+    Attributes:
+        ask: asks the estimators of clusters, where decisions have questions to them.
+        is_held_back: while it says so nothing more is decided.
+        steps: how often something was begun or has ended.
+        is_running: whether `run` is at work.
+    """
+
+    def __init__(
+        self,
+        decisions: scheduling.Scheduling,
+        handlers: event_handlers.EventHandlers,
+        writer: writing.Writer,
+        clock: clocks.Clock,
+        awake: asyncio.Event,
+        *,
+        writes_at_once: int,
+    ) -> None:
+        """Do what `handlers` have queued; `awake` is set when there is something to do."""
+        self._decisions = decisions
+        self._handlers = handlers
+        self._writer = writer
+        self._clock = clock
+        self._awake = awake
+        self._writes_at_once = writes_at_once
+        self.is_held_back: Callable[[], bool] = _never
+        self.steps = 0
+        self.is_running = False
+        self.ask: Ask = _nobody_answers
+        self._answered: collections.deque[tuple[scheduling.Attempt, estimates.Answers]] = (
+            collections.deque()
+        )
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._is_stopping = False
+        self._pauses = 0
+
+    @property
+    def is_full(self) -> bool:
+        """Whether nothing more is begun before something is written, or answered."""
+        return len(self._tasks) >= self._writes_at_once
+
+    async def run(self) -> None:
+        """Schedule until `stop` is called; after that it may be run again."""
+        self._is_stopping = False
+        self._decisions.start_over()
+        self.is_running = True
+        try:
+            while not self._is_stopping:
+                if self._step():
+                    await asyncio.sleep(0)
+                else:
+                    await self._wait()
+        finally:
+            self.is_running = False
+            self._decisions.stand_by()
+
+    def _step(self) -> bool:
+        """Do one thing; False where there is nothing to do now."""
+        if self._handlers.follow_clusters():
+            return True
+        if self._pauses:
+            return False
+        if self._answered:
+            self._begin(self._decisions.answered(*self._answered.popleft()))
+            return True
+        if self.is_full or self.is_held_back():
+            return False
+        attempt = self._decisions.next_attempt()
+        if attempt is None:
+            return False
+        self._begin(attempt)
+        return True
+
+    def _begin(self, attempt: scheduling.Attempt) -> None:
+        """Have it written, or what it waits for asked."""
+        self.steps += 1
+        if attempt.question is None:
+            work = self._writer.carry_out(attempt)
+        else:
+            work = self._asked(attempt, attempt.question)
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._ended)
+
+    async def _asked(self, attempt: scheduling.Attempt, question: estimates.Question) -> None:
+        """Ask; the answers are for the next step, so that only steps decide."""
+        try:
+            answers = await self.ask(question)
+        except asyncio.CancelledError:
+            self._decisions.give_up(attempt)
+            raise
+        self._answered.append((attempt, answers))
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        self.steps += 1
+        self._awake.set()
+
+    async def _wait(self) -> None:
+        """Wait until something happens, or a pause ends."""
+        self._awake.clear()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(self._wait_seconds()):
+                await self._awake.wait()
+
+    def _wait_seconds(self) -> float | None:
+        """Return after how long there may be something to do of itself, None for never."""
+        if self.is_full or self._pauses:
+            return None
+        if self.is_held_back():
+            return _LOOK_SECONDS
+        due_seconds = self._handlers.queue.next_timer_seconds()
+        if due_seconds is None:
+            return None
+        return max(0.0, due_seconds - self._clock.monotonic_seconds())
+
+    def pause(self) -> None:
+        """Decide nothing until as many `resume`; what was begun goes on."""
+        self._pauses += 1
+
+    def resume(self) -> None:
+        """Decide again, if this was the last pause."""
+        self._pauses -= 1
+        self._awake.set()
+
+    async def stop(self, grace_seconds: float = 5.0) -> bool:
+        """End `run`; return whether everything that was begun has been written."""
+        self._is_stopping = True
+        self._awake.set()
+        is_done = await ending.finish(self._tasks, grace_seconds)
+        while self._answered:
+            attempt, _ = self._answered.popleft()
+            self._decisions.give_up(attempt)
+        return is_done

@@ -1,0 +1,86 @@
+"""What `karmada run` tells of itself: metrics under Karmada's names."""
+
+from __future__ import annotations
+
+import platform
+from typing import TYPE_CHECKING
+
+from prometheus_client import core
+
+import policysched
+from policysched.observability import scheduler_metrics
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from policysched import histogram
+    from policysched.karmada import event_handlers, measurements
+
+_PREFIX = "karmada_scheduler_"
+
+
+def metrics(
+    measured: measurements.Measurements, handlers: event_handlers.EventHandlers
+) -> Iterable[core.Metric]:
+    """Yield everything about bindings, as it is now."""
+    attempts = core.CounterMetricFamily(
+        f"{_PREFIX}schedule_attempts",
+        "Attempts to schedule bindings, by how they ended.",
+        labels=("result", "schedule_type"),
+    )
+    for labels, count in measured.attempts.items():
+        attempts.add_metric(labels, count)
+    yield attempts
+    incoming = core.CounterMetricFamily(
+        f"{_PREFIX}queue_incoming_bindings",
+        "Bindings that came into the queue, by why.",
+        labels=("event",),
+    )
+    for event, count in handlers.incoming.items():
+        incoming.add_metric((event,), count)
+    yield incoming
+    yield from _durations(measured)
+    pending = core.GaugeMetricFamily(
+        "policysched_karmada_pending_bindings",
+        "Bindings that are ready to be looked at, and those that wait after a failure.",
+        labels=("queue",),
+    )
+    pending.add_metric(("active",), len(handlers.queue))
+    pending.add_metric(("backoff",), handlers.queue.waiting_count)
+    yield pending
+
+
+def _durations(measured: measurements.Measurements) -> Iterable[core.Metric]:
+    told: Mapping[str, tuple[str, histogram.Histograms]] = {
+        "e2e_scheduling_duration_seconds": ("Attempts, with all writes.", measured.durations),
+        "scheduling_algorithm_duration_seconds": ("Steps of a decision.", measured.steps),
+        "framework_extension_point_duration_seconds": (
+            "All plugins of an extension point.",
+            measured.points,
+        ),
+        "plugin_execution_duration_seconds": (
+            "One plugin at an extension point, for all clusters at once.",
+            measured.plugins,
+        ),
+    }
+    for name, (text, kept) in told.items():
+        yield scheduler_metrics.histograms(f"{_PREFIX}{name}", text, kept)
+
+
+def build_info() -> Iterable[core.Metric]:
+    """Yield Karmada's metric of which program this is; what is Go's alone is empty."""
+    labels = {
+        "git_version": f"v{policysched.__version__}",
+        "git_commit": "",
+        "git_short_commit": "",
+        "git_tree_state": "",
+        "build_date": "",
+        "go_version": "",
+        "compiler": platform.python_implementation(),
+        "platform": f"{platform.system().lower()}/{platform.machine()}",
+    }
+    told = core.GaugeMetricFamily(
+        "karmada_build_info", "Which policysched this is.", labels=tuple(labels)
+    )
+    told.add_metric(tuple(labels.values()), 1)
+    yield told

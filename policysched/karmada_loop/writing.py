@@ -1,0 +1,156 @@
+"""Carries out what was decided about bindings: two patches, and what is told of them."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from policysched.karmada import objects, patches, verdicts
+from policysched.kube import client, decoding, errors, paths, status_patch
+
+if TYPE_CHECKING:
+    from policysched import clock as clocks
+    from policysched.karmada import decide, scheduling
+    from policysched.karmada_loop import acknowledgements
+
+_log = logging.getLogger(__name__)
+
+_POLICY = client.CallPolicy(timeout_seconds=15.0, max_attempts=3)
+"""A binding that cannot be written is tried again by the queue, which waits longer each time."""
+
+_NAMESPACE_TERMINATING = "NamespaceTerminating"
+_FORBIDDEN = 403
+
+
+class Writer:
+    """Writes bindings through the API server."""
+
+    def __init__(
+        self,
+        api: client.ApiClient,
+        decisions: scheduling.Scheduling,
+        shown: acknowledgements.Echoes,
+        clock: clocks.Clock,
+    ) -> None:
+        """Write by `api` what `decisions` decides, and tell it how that went.
+
+        `shown` says what the watches show of it.
+        """
+        self._api = api
+        self._decisions = decisions
+        self._echoes = shown
+        self._clock = clock
+
+    async def carry_out(self, attempt: scheduling.Attempt) -> None:
+        """Write one attempt to its end."""
+        try:
+            is_retried = await self._write(attempt)
+        except errors.FencedError:  # it is the next leader's to do
+            self._decisions.give_up(attempt)
+        except asyncio.CancelledError:
+            self._decisions.give_up(attempt)
+            raise
+        except Exception:  # noqa: BLE001 - a bug must not end it for all other bindings, nor lose this one
+            _log.exception("binding %s is not written", attempt.binding.key)
+            self._decisions.end(attempt, is_retried=True)
+        else:
+            self._decisions.end(attempt, is_retried=is_retried)
+
+    async def _write(self, attempt: scheduling.Attempt) -> bool:
+        """Return whether it has to be tried again."""
+        decision = attempt.decision
+        if decision is None:
+            failure = await self._patch_status(attempt, patches.of_generation(attempt.binding))
+            return failure is not None and not failure.is_final
+        if not self._decisions.is_news(attempt):
+            return False
+        with self._echoes.of(attempt.binding) as echo:
+            newest, failure = await self._write_clusters(attempt)
+            verdict = verdicts.of(decision.result, [] if failure is None else [failure])
+            self._decisions.tell(attempt, verdict)
+            if newest is not None:
+                await echo.wait_for(newest.metadata.resource_version)
+        current = self._decisions.current(attempt)
+        if current is None:  # what has its name now is another object
+            return False
+        if newest is not None:  # others may have written conditions meanwhile
+            newest = msgspec.structs.replace(newest, status=current.status)
+        patch = self._status(attempt, decision, verdict, newest)
+        last = await self._patch_status(attempt, patch)
+        if any(each is not None and each.is_final for each in (failure, last)):
+            return False
+        return last is not None or (verdict.is_retried and not attempt.is_hopeless)
+
+    async def _write_clusters(
+        self, attempt: scheduling.Attempt
+    ) -> tuple[objects.Binding | None, verdicts.WriteFailure | None]:
+        """Return the binding as it is now, if that is known, and what went wrong."""
+        if attempt.targets is None:
+            return None, None
+        return await self._patch(attempt, patches.of_result(attempt.binding, attempt.targets))
+
+    def _status(
+        self,
+        attempt: scheduling.Attempt,
+        decision: decide.Decision,
+        verdict: verdicts.Verdict,
+        newest: objects.Binding | None,
+    ) -> patches.Patch:
+        """Return the patch of the status: what became of it, and by which term of affinities."""
+        binding, now = attempt.binding, status_patch.time_text(self._clock.now())
+        generation = self._decisions.decided_generation(attempt, newest, now)
+        patch = patches.of_condition(binding, verdict.condition, now, newest, generation=generation)
+        if attempt.targets is None:
+            return patch
+        return patches.joined(patch, patches.of_affinity(binding, decision.observed_affinity))
+
+    async def _patch_status(
+        self, attempt: scheduling.Attempt, patch: patches.Patch
+    ) -> verdicts.WriteFailure | None:
+        _, failure = await self._patch(attempt, patch, "/status")
+        return failure
+
+    async def _patch(
+        self, attempt: scheduling.Attempt, patch: patches.Patch, subresource: str = ""
+    ) -> tuple[objects.Binding | None, verdicts.WriteFailure | None]:
+        """Send a merge patch, unless it is empty; return the answer, or what went wrong."""
+        if not patch:
+            return None, None
+        binding, body = attempt.binding, msgspec.json.encode(patch)
+        try:
+            answer = await self._api.request(
+                "PATCH",
+                _path(binding) + subresource,
+                body,
+                content_type=client.MERGE_PATCH,
+                policy=_POLICY,
+            )
+            newest = decoding.decode_object(answer, objects.Binding)
+        except errors.FencedError:
+            raise
+        except errors.AnswerError as error:
+            _log.warning("the answer to a write of %s is not understood: %s", binding.key, error)
+            return None, None
+        except errors.KubeError as error:
+            _log.warning("binding %s is not written: %s", binding.key, error)
+            return None, _failure(error)
+        self._decisions.written(attempt, newest)
+        return newest, None
+
+
+def _path(binding: objects.Binding) -> str:
+    meta = binding.metadata
+    if binding.kind == "ResourceBinding":
+        return paths.resource_binding(meta.namespace, meta.name)
+    return paths.cluster_resource_binding(meta.name)
+
+
+def _failure(error: errors.KubeError) -> verdicts.WriteFailure:
+    if not isinstance(error, errors.ApiError):
+        return verdicts.WriteFailure(str(error))
+    is_quota = error.status_code == _FORBIDDEN and error.reason == verdicts.QUOTA_EXCEEDED
+    is_final = isinstance(error, errors.NotFoundError) or _NAMESPACE_TERMINATING in error.causes
+    return verdicts.WriteFailure(error.message, is_quota=is_quota, is_final=is_final)

@@ -1,0 +1,1 @@
+"""Leader election as it is configured, and the terms of a leader."""

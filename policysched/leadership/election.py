@@ -1,0 +1,99 @@
+"""Leader election as it is configured: `leaderElection`, options over it, the elector.
+
+Names, defaults and limits are kube-scheduler's (`component-base/config`,
+LeaderElectionConfiguration; `tools/leaderelection`, NewLeaderElector), but for two: the lease has a
+name of its own, and leader election is off unless it is asked for.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import platform
+import random
+import uuid
+from collections.abc import AsyncIterator, Iterable
+
+from prometheus_client import core
+
+from policysched import clock as clocks
+from policysched.config import durations, election_config
+from policysched.kube import client, fence, kubeconfig, leader_election, lease
+from policysched.leadership import terms
+
+_log = logging.getLogger("policysched")
+
+DEFAULT_NAMESPACE = "kube-system"
+"""Where the lease is kept when we do not run in a pod of the cluster."""
+
+_NAME_OF_KUBE_SCHEDULER = "kube-scheduler"
+_LEASE_CONNECTIONS = 2
+
+
+def times(config: election_config.LeaderElectionConfig) -> leader_election.Times:
+    """Return the times of a configuration without problems."""
+    return leader_election.Times(
+        durations.seconds(config.lease_duration) or 0.0,
+        durations.seconds(config.renew_deadline) or 0.0,
+        durations.seconds(config.retry_period) or 0.0,
+    )
+
+
+def closed_fence(clock: clocks.Clock) -> fence.Fence:
+    """Return a fence that no term opens, for a process that never leads."""
+    return fence.Fence(clock, last_writes_seconds=0.0)
+
+
+def new_fence(
+    config: election_config.LeaderElectionConfig, clock: clocks.Clock
+) -> fence.Fence | None:
+    """Return what holds back writes of all but the leader, None where nobody is elected."""
+    if not config.leader_elect:
+        return None
+    return fence.Fence(clock, times(config).last_writes_seconds)
+
+
+@contextlib.asynccontextmanager
+async def elector(
+    config: election_config.LeaderElectionConfig,
+    connection: kubeconfig.Connection,
+    writes: fence.Fence | None,
+    clock: clocks.Clock,
+    rng: random.Random,
+) -> AsyncIterator[terms.Elector]:
+    """Make the elector that opens and closes the fence `writes`.
+
+    It has connections of its own, so that renewals wait for nothing else, and no limit.
+    """
+    if writes is None:
+        _log.info("leader election is off: no other process may serve the same profiles")
+        yield terms.Unopposed()
+        return
+    if config.resource_name == _NAME_OF_KUBE_SCHEDULER:
+        _log.warning("the lease `kube-scheduler` is kube-scheduler's: only one of both schedules")
+    async with client.ApiClient(connection, rng=rng, max_connections=_LEASE_CONNECTIONS) as api:
+        known = times(config)
+        leases = lease.LeaseStore(
+            api,
+            config.resource_namespace or connection.own_namespace or DEFAULT_NAMESPACE,
+            config.resource_name,
+            # As component-base's clients for leader election: half the deadline, a second at least.
+            timeout_seconds=max(1.0, known.renew_deadline_seconds / 2),
+        )
+        identity = f"{platform.node()}_{uuid.uuid4()}"
+        candidate = leader_election.Candidate(identity, known, clock)
+        yield leader_election.Elector(leases, candidate, writes, rng=rng)
+
+
+def status(
+    config: election_config.LeaderElectionConfig, elector: terms.Elector
+) -> Iterable[core.Metric]:
+    """Yield whether this process leads, under client-go's name, where one is elected."""
+    if config.leader_elect:
+        leads = core.GaugeMetricFamily(
+            "leader_election_master_status",
+            "1 where this process holds the lease, 0 where it stands by.",
+            labels=("name",),
+        )
+        leads.add_metric((config.resource_name,), float(elector.is_leading))
+        yield leads

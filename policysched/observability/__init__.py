@@ -1,0 +1,1 @@
+"""Logs, metrics, traces, decision records and reports of a running scheduler."""

@@ -1,0 +1,147 @@
+"""The page /debug/decisions: the latest decisions with every rule's verdict, as JSON.
+
+The form is that of schemas/decisions.schema.json. `policysched explain --decisions` reads it.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+
+import orjson
+
+from policysched.framework import score_table, standings, status
+from policysched.scheduler import counters, decisions
+from policysched.serving import http_server
+
+PATH = "/debug/decisions"
+
+_DEFAULT_LIMIT = 100
+_RESULTS = tuple(result.value for result in counters.AttemptResult)
+
+
+class DecisionPage:
+    """Makes the page out of a log of decisions."""
+
+    def __init__(self, log: decisions.DecisionLog, limit: int) -> None:
+        """Tell of `log`, which remembers `limit` decisions."""
+        self._log = log
+        self._limit = limit
+
+    def page(self, query: http_server.Query) -> http_server.Page:
+        """Return the newest decisions first.
+
+        Parameters: `pod=NAMESPACE/NAME`, `result=scheduled|unschedulable|error`, and `limit=N`,
+        100 where it is left out.
+        """
+        problem = _problem(query)
+        if problem:
+            return http_server.Page(f"{problem}\n".encode(), status=400)
+        limit = int(query.one("limit", str(_DEFAULT_LIMIT)))
+        chosen = itertools.islice(self._chosen(query), limit)
+        body = {
+            "kept": len(self._log),
+            "limit": self._limit,
+            "decisions": [as_json(decision) for decision in chosen],
+        }
+        return http_server.Page(orjson.dumps(body), "application/json")
+
+    def _chosen(self, query: http_server.Query) -> Iterator[decisions.Decision]:
+        pod, result = query.one("pod"), query.one("result")
+        for decision in reversed(self._log):
+            if pod not in ("", decision.pod) or result not in ("", decision.result.value):
+                continue
+            yield decision
+
+
+def _problem(query: http_server.Query) -> str:
+    limit, result = query.one("limit", str(_DEFAULT_LIMIT)), query.one("result")
+    if not (limit.isascii() and limit.isdigit()) or len(limit) > len(str(_DEFAULT_LIMIT)) + 6:
+        return "`limit` must be a whole number"
+    if result and result not in _RESULTS:
+        return f"`result` must be one of {', '.join(_RESULTS)}"
+    if query.one("pod").count("/") > 1 or ("pod" in query and "/" not in query.one("pod")):
+        return "`pod` must be NAMESPACE/NAME"
+    return ""
+
+
+def as_json(decision: decisions.Decision) -> dict[str, object]:
+    """Return a decision in the documented form."""
+    ended = decision.ended_seconds
+    return {
+        "pod": decision.pod,
+        "uid": decision.uid,
+        "attempt": decision.attempt,
+        "time": decision.decided_at.isoformat(),
+        "waitedSeconds": _rounded(decision.waited_seconds),
+        "decidedSeconds": _rounded(decision.duration_seconds),
+        "endedSeconds": None if ended is None else _rounded(ended - decision.started_seconds),
+        "points": _points(decision),
+        "profile": decision.scheduler_name,
+        "policies": decision.policies,
+        "policyHash": decision.policy_hash,
+        "result": decision.result.value,
+        "node": decision.node_name,
+        "message": decision.message,
+        "nodes": decision.node_count,
+        "feasible": decision.feasible_count,
+        "prefilter": None if decision.pre_filter is None else _status(decision.pre_filter),
+        "rejections": [_rejection(each) for each in decision.rejections],
+        "best": _best(decision),
+        "scores": {} if decision.standing is None else _scores(decision.standing),
+        "nominatedNode": decision.nominated_node_name,
+        "victims": decision.victims,
+        "evidence": decision.evidence,
+    }
+
+
+def _rounded(seconds: float) -> float:
+    """Return seconds in full microseconds: more would be noise."""
+    return round(seconds, 6)
+
+
+def _points(decision: decisions.Decision) -> list[dict[str, object]]:
+    """Return the extension points in order, with seconds since the attempt began."""
+    began = decision.started_seconds
+    return [
+        {
+            "point": each.point,
+            "code": each.code.value,
+            "startedSeconds": _rounded(each.started_seconds - began),
+            "seconds": _rounded(each.ended_seconds - each.started_seconds),
+        }
+        for each in decision.times.taken
+    ]
+
+
+def _status(answer: status.Status) -> dict[str, object]:
+    return {"plugin": answer.plugin, "code": answer.code.value, "reasons": answer.reasons}
+
+
+def _rejection(rejection: standings.Rejection) -> dict[str, object]:
+    rule = rejection.answer.rule
+    return {
+        **_status(rejection.answer),
+        "policy": "" if rule is None else rule.policy,
+        "rule": "" if rule is None else rule.rule,
+        "line": 0 if rule is None else rule.line,
+        "nodes": rejection.node_count,
+        "examples": rejection.examples,
+    }
+
+
+def _best(decision: decisions.Decision) -> Sequence[str]:
+    """Return the chosen node and those that came next; the second one is the runner-up."""
+    if decision.standing is not None:
+        return decision.standing.nodes
+    return () if decision.node_name is None else (decision.node_name,)
+
+
+def _scores(standing: standings.Standing) -> dict[str, dict[str, int | float]]:
+    found: dict[str, dict[str, int | float]] = {}
+    by_node = zip(standing.nodes, standing.weighted.T, standing.totals, strict=True)
+    for name, weighted, total in by_node:
+        by_plugin = zip(standing.score_names, weighted, strict=True)
+        found[name] = {plugin: score_table.points(points) for plugin, points in by_plugin}
+        found[name]["total"] = score_table.points(total)
+    return found

@@ -1,0 +1,132 @@
+"""Reads what the page /debug/decisions says, from a running scheduler or from a file."""
+
+from __future__ import annotations
+
+import dataclasses
+import pathlib
+import sys
+import urllib.parse
+import warnings
+from typing import Any
+
+import jsonschema
+import orjson
+
+from policysched import _resources, errors, server_urls
+from policysched.observability import decision_page
+
+_TIMEOUT_SECONDS = 10.0
+_OK = 200
+_ADVICE = {
+    401: "give --token-file, with a token such as `kubectl create token` prints",
+    403: "the user needs the right to `get` the nonResourceURL /debug/decisions",
+    404: "is this the secure port of a policysched process?",
+}
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Access:
+    """How to be let in to a server.
+
+    Attributes:
+        token_file: holds a bearer token.
+        ca_file: certificates that the server's is signed by, for those of the system.
+        is_unverified: whether the server's certificate is taken as it is.
+    """
+
+    token_file: str | None = None
+    ca_file: str | None = None
+    is_unverified: bool = False
+
+
+def read(where: str, pod: str | None, access: Access) -> list[dict[str, Any]]:
+    """Return decisions in the form of schemas/decisions.schema.json, the newest first.
+
+    Args:
+        where: a URL, the path of a file, or `-` for stdin.
+        pod: the only pod wanted, as `NAMESPACE/NAME`; None for all.
+        access: for a URL.
+
+    Raises:
+        InputError: there is nothing that can be read, or it is something else.
+        RemoteError: no answer, or a refusal.
+    """
+    is_url = where.startswith(("http://", "https://"))
+    body = _fetched(where, pod, access) if is_url else _file(where)
+    try:
+        page = orjson.loads(body)
+    except orjson.JSONDecodeError as error:
+        raise errors.InputError(_shown(where), "is no JSON") from error
+    schema = orjson.loads(_resources.text("schemas", "decisions.schema.json"))
+    problem = next(jsonschema.Draft202012Validator(schema).iter_errors(page), None)
+    if problem is not None or not all(map(_has_scores_of_best, page["decisions"])):
+        advice = f"it must be what {decision_page.PATH} says"
+        raise errors.InputError(_shown(where), "holds no decisions", help=advice)
+    return [each for each in page["decisions"] if pod in (None, each["pod"])]
+
+
+def _has_scores_of_best(decision: dict[str, Any]) -> bool:
+    best, scores = decision["best"], decision["scores"]
+    return not scores or (bool(best) and all(name in scores for name in best))
+
+
+def _shown(where: str) -> str:
+    return "stdin" if where == "-" else where
+
+
+def _file(where: str) -> bytes:
+    try:
+        return sys.stdin.buffer.read() if where == "-" else pathlib.Path(where).read_bytes()
+    except OSError as error:
+        raise errors.InputError(where, f"cannot be read: {error.strerror}") from error
+    except ValueError as error:  # a character that no path has
+        raise errors.InputError(server_urls.quoted(where), "is not a file path") from error
+
+
+def _fetched(where: str, pod: str | None, access: Access) -> bytes:
+    import requests  # noqa: PLC0415 - files do without
+
+    url = _page_url(where)
+    query = {"limit": "1000000"} | ({} if pod is None else {"pod": pod})
+    headers = {"Authorization": f"Bearer {_token(access.token_file)}"} if access.token_file else {}
+    verify = access.ca_file or not access.is_unverified
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of a certificate that is not looked at by choice
+            answer = requests.get(
+                url,
+                params=query,
+                headers=headers,
+                timeout=_TIMEOUT_SECONDS,
+                verify=verify,
+                allow_redirects=False,  # the token is for this server alone
+            )
+    except requests.exceptions.SSLError as error:
+        advice = "give --ca-file, or --insecure-skip-tls-verify for a certificate of its own"
+        raise errors.InputError(url, "the certificate is not trusted", help=advice) from error
+    except (requests.RequestException, OSError) as error:
+        raise errors.RemoteError(f"{url}: no answer: {type(error).__name__}") from error
+    if answer.status_code != _OK:
+        advice = _ADVICE.get(answer.status_code, "")
+        said = answer.text.strip().partition("\n")[0][:200]
+        raise errors.InputError(url, f"answered {answer.status_code} {said}".rstrip(), help=advice)
+    return answer.content
+
+
+def _page_url(where: str) -> str:
+    """Return the address of the page on the server that a URL names."""
+    parts = server_urls.split(where)
+    if parts is None:
+        advice = "write https://HOST:PORT, or the path of a file"
+        raise errors.InputError(
+            server_urls.quoted(where), "is not the URL of a server", help=advice
+        )
+    path = parts.path if parts.path not in ("", "/") else decision_page.PATH
+    return urllib.parse.urlunsplit((parts.scheme, parts.netloc, path, "", ""))
+
+
+def _token(path: str) -> str:
+    token = _file(path).decode(errors="replace").strip()
+    if not (token.isascii() and token.isprintable()) or not token:
+        raise errors.InputError(path, "holds no token")
+    return token

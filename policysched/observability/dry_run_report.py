@@ -1,0 +1,134 @@
+"""What `run --dry-run` found, in forms for people and programs: log, metrics, page."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+from prometheus_client import core
+
+from policysched.observability import logs
+from policysched.scheduler import dry_run
+from policysched.serving import http_server
+
+_log = logging.getLogger("policysched")
+
+PATH = "/debug/dry-run"
+_LINES = 10
+"""Lines about single pods between two summaries."""
+_SHOWN = 100
+
+
+class DryRunReport:
+    """Reports what a dry run compared."""
+
+    def __init__(self, compared: dry_run.DryRun) -> None:
+        """Report of `compared`."""
+        self._compared = compared
+        self._told: str = ""
+        self._last_told: dry_run.Comparison | None = None
+
+    def tell(self) -> None:
+        """Write a summary into the log, and the latest differences, if there is news."""
+        line = self.summary()
+        if line == self._told:
+            return
+        self._told = line
+        for each in self._news():
+            _log.info("dry run: %s", _line(each))
+        _log.info("dry run: %s", line)
+
+    def _news(self) -> list[dry_run.Comparison]:
+        """Return the latest differences that were not told yet."""
+        news: list[dry_run.Comparison] = []
+        for each in reversed(self._compared.differences):
+            if each is self._last_told or len(news) == _LINES:
+                break
+            news.append(each)
+        if news:
+            self._last_told = news[0]
+        return news[::-1]
+
+    def summary(self) -> str:
+        """Return a line with everything that was counted."""
+        placed = self._compared.placed
+        total = placed.total()
+        agreed = sum(n for (_, outcome), n in placed.items() if outcome in dry_run.AGREEMENT)
+        counts = _by_outcome(placed)
+        waiting = Counter(each.outcome for each in self._compared.waiting.values())
+        share = f" ({agreed / total:.1%})" if total else ""
+        parts = [f"agrees on {agreed:,} of {total:,} placed pods{share}"]
+        parts += [f"{counts[each]:,} {each.value}" for each in dry_run.PLACED if counts[each]]
+        parts += [
+            f"{waiting[each]:,} {each.value}" for each in dry_run.WAITING[:2] if waiting[each]
+        ]
+        return ", ".join(parts)
+
+    def collect(self) -> Iterator[core.Metric]:
+        """Yield counters of placed pods and gauges of those that wait."""
+        compared = self._compared
+        pods = core.CounterMetricFamily(
+            "policysched_dry_run_pods",
+            "Pods that the other scheduler placed, by where this one would have.",
+            labels=("profile", "outcome"),
+        )
+        for (profile, outcome), count in compared.placed.items():
+            pods.add_metric((profile, outcome.value), count)
+        pending = core.GaugeMetricFamily(
+            "policysched_dry_run_pending_pods",
+            "Pods that the other scheduler left pending, by what this one would do.",
+            labels=("profile", "outcome"),
+        )
+        waiting = Counter((each.profile, each.outcome) for each in compared.waiting.values())
+        for (profile, outcome), count in waiting.items():
+            pending.add_metric((profile, outcome.value), count)
+        seconds = core.CounterMetricFamily(
+            "policysched_dry_run_decision_seconds", "Time that these decisions took."
+        )
+        seconds.add_metric((), compared.seconds)
+        yield from (pods, pending, seconds)
+
+    def page(self) -> http_server.Page:
+        """Return what there is, in the form of schemas/debug-dry-run.schema.json."""
+        compared = self._compared
+        latest = list(reversed(compared.differences))[:_SHOWN]
+        waiting = Counter(each.outcome.value for each in compared.waiting.values())
+        found = {
+            "summary": self.summary(),
+            "placed": {o.value: n for o, n in _by_outcome(compared.placed).items()},
+            "waiting": dict(waiting),
+            "seconds": round(compared.seconds, 6),
+            "differences": [_as_json(each) for each in latest],
+        }
+        return http_server.json_page(found)
+
+
+def _by_outcome(placed: Counter[tuple[str, dry_run.Outcome]]) -> Counter[dry_run.Outcome]:
+    found: Counter[dry_run.Outcome] = Counter()
+    for (_, outcome), count in placed.items():
+        found[outcome] += count
+    return found
+
+
+def _line(each: dry_run.Comparison) -> str:
+    fields = {
+        "pod": each.pod,
+        "outcome": each.outcome.value,
+        "theirs": each.their_node or "none",
+        "ours": each.our_node or "none",
+    }
+    return f"{logs.fields(**fields)}: {each.why}" if each.why else logs.fields(**fields)
+
+
+def _as_json(each: dry_run.Comparison) -> dict[str, Any]:
+    return {
+        "pod": each.pod,
+        "profile": each.profile,
+        "comparedAt": each.compared_at.isoformat(),
+        "outcome": each.outcome.value,
+        "theirNode": each.their_node,
+        "ourNode": each.our_node,
+        "why": each.why,
+    }

@@ -1,0 +1,177 @@
+"""What `run` tells of itself, in Prometheus' exposition format (docs/metrics.md has the list).
+
+Everything is read where it is kept, when somebody asks: nothing is counted twice, scheduling pays
+nothing, and what is gone is told of no longer.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator
+
+import numpy as np
+import prometheus_client
+from prometheus_client import core, exposition, registry
+
+import policysched
+from policysched.cluster import snapshot
+from policysched.compiler import readings
+from policysched.inputs import metrics_source
+from policysched.observability import scheduler_metrics
+from policysched.promapi import status
+from policysched.scheduler import scheduler as schedulers
+from policysched.serving import http_server
+
+PATH = "/metrics"
+
+Families = Iterator[core.Metric]
+
+
+class OwnMetrics:
+    """A registry of our own, so that several schedulers in one process do not meet."""
+
+    def __init__(self) -> None:
+        """Start with what does not depend on anything."""
+        self.registry = prometheus_client.CollectorRegistry()
+        prometheus_client.ProcessCollector(registry=self.registry)
+        prometheus_client.GCCollector(registry=self.registry)
+        info = prometheus_client.Gauge(
+            "policysched_build_info", "Always 1.", ("version",), registry=self.registry
+        )
+        info.labels(policysched.__version__).set(1)
+
+    def add(self, collect: Callable[[], Iterable[core.Metric]]) -> None:
+        """Ask `collect` whenever the page is asked for."""
+        self.registry.register(_Collector(collect))
+
+    def follow(
+        self,
+        scheduler: schedulers.Scheduler,
+        readers: Callable[[], Iterable[readings.MetricReader]],
+        source: metrics_source.MetricsSource | None,
+    ) -> None:
+        """Tell of a scheduler, of the metrics that its rules read, and of where they come from."""
+        self.add(lambda: scheduler_metrics.collect(scheduler))
+        self.add(lambda: of_samples(readers(), scheduler.cache.snapshot()))
+        if source is not None:
+            self.add(lambda: of_sources(source.health()))
+            self.add(lambda: of_queries(source.stats()))
+
+    def page(self, _query: http_server.Query | None = None) -> http_server.Page:
+        """Return all of it."""
+        body = exposition.generate_latest(self.registry)
+        return http_server.Page(body, exposition.CONTENT_TYPE_PLAIN_0_0_4)
+
+
+class _Collector(registry.Collector):
+    def __init__(self, collect: Callable[[], Iterable[core.Metric]]) -> None:
+        self._collect = collect
+
+    def collect(self) -> Iterable[core.Metric]:
+        return self._collect()
+
+
+def of_sources(health: Iterable[status.SourceHealth]) -> Families:
+    """Yield which sources are up."""
+    up = core.GaugeMetricFamily(
+        "policysched_metrics_source_up",
+        "1 where the last answers of a source came, 0 while it is down.",
+        labels=("source",),
+    )
+    for each in health:
+        up.add_metric((each.name,), int(each.is_up))
+    yield up
+
+
+def of_queries(stats: Iterable[status.MetricStats]) -> Families:
+    """Yield what came of the queries for each metric."""
+    labels = ("metric", "source")
+    queries = core.CounterMetricFamily(
+        "policysched_metric_queries", "Queries that were sent.", labels=labels
+    )
+    answers = core.CounterMetricFamily(
+        "policysched_metric_answer_remarks",
+        "How often each rule for bad answers was needed (docs/metrics.md).",
+        labels=(*labels, "cause"),
+    )
+    success = core.GaugeMetricFamily(
+        "policysched_metric_last_success_timestamp_seconds",
+        "When the last answer came that could be used.",
+        labels=labels,
+    )
+    durations = core.HistogramMetricFamily(
+        "policysched_metric_query_duration_seconds",
+        "How long queries for metrics took, whatever came of them.",
+        labels=labels,
+    )
+    for each in stats:
+        key = (each.key, each.source)
+        queries.add_metric(key, each.queries)
+        durations.add_metric(key, scheduler_metrics.buckets(each.durations), each.durations.total)
+        for cause, count in each.counts.items():
+            answers.add_metric((*key, cause.value), count)
+        if each.last_success is not None:
+            success.add_metric(key, each.last_success.timestamp())
+    yield from (queries, answers, success, durations)
+
+
+def of_samples(readers: Iterable[readings.MetricReader], snap: snapshot.Snapshot) -> Families:
+    """Yield what rules find of each metric on the nodes now, whether it is asked for or not."""
+    own = _one_a_metric(readers)
+    yield from of_ages(own, snap, "nodes")
+    added = _gauge(
+        "policysched_metric_added_load", "What just-placed pods add, over all nodes, in its unit."
+    )
+    pods = _gauge("policysched_metric_added_pods", "Just-placed pods that count.")
+    alive = snap.at_rows(np.flatnonzero(snap.is_alive))
+    for reader in own:
+        found = reader.read(alive)
+        added.add_metric((reader.metric.key,), float(found.added.sum()))
+        pods.add_metric((reader.metric.key,), int(found.added_pods.sum()))
+    yield from (added, pods)
+
+
+def of_ages(
+    readers: Iterable[readings.MetricReader], snap: snapshot.Snapshot, objects: str
+) -> Families:
+    """Yield which rows have a value of each metric, and how old these are.
+
+    Args:
+        readers: read the metrics.
+        snap: the rows.
+        objects: what these are, `nodes` or `clusters`.
+    """
+    counted = _gauge(
+        f"policysched_metric_{objects}",
+        f"{objects.capitalize()} by whether they have a value.",
+        "state",
+    )
+    newest = _gauge("policysched_metric_newest_sample_age_seconds", "Age of the newest sample.")
+    oldest = _gauge("policysched_metric_oldest_sample_age_seconds", "Age of the oldest sample.")
+    outage = _gauge(
+        "policysched_metric_outage", f"1 while none of the {objects} has a valid sample."
+    )
+    alive = snap.at_rows(np.flatnonzero(snap.is_alive))
+    for reader in _one_a_metric(readers):
+        key = (reader.metric.key,)
+        found = reader.read(alive)
+        states = [found.state(index) for index in range(len(alive))]
+        for state in readings.State:
+            counted.add_metric((*key, state.value), states.count(state))
+        ages = found.age_seconds[found.is_known]
+        newest.add_metric(key, float(ages.min(initial=math.inf)))
+        oldest.add_metric(key, float(ages.max(initial=0.0)) if len(ages) else math.inf)
+        outage.add_metric(key, int(bool(states) and readings.State.OK not in states))
+    yield from (counted, newest, oldest, outage)
+
+
+def _gauge(name: str, text: str, *labels: str) -> core.GaugeMetricFamily:
+    return core.GaugeMetricFamily(name, text, labels=("metric", *labels))
+
+
+def _one_a_metric(readers: Iterable[readings.MetricReader]) -> list[readings.MetricReader]:
+    """Return one reader for each metric: windows have the same ages and nodes."""
+    found: dict[str, readings.MetricReader] = {}
+    for reader in readers:
+        found.setdefault(reader.metric.key, reader)
+    return list(found.values())

@@ -1,0 +1,35 @@
+"""The secrets that a running scheduler has been given, so that no log shows them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from policysched.kube import credentials as kube_credentials
+from policysched.observability import redaction
+from policysched.promapi import settings
+
+_MIN_VALUE_CHARACTERS = 16
+"""Shorter headers and parameters are names of tenants and switches, which are words of logs too."""
+
+
+def of_process(
+    credentials: kube_credentials.Credentials, sources: Mapping[str, settings.PrometheusSource]
+) -> redaction.KnownSecrets:
+    """Return what knows the secrets for the API server and for the sources of metrics."""
+
+    def known() -> Iterable[str]:
+        yield credentials.authorization
+        for source in sources.values():
+            yield from _of_source(source)
+
+    return known
+
+
+def _of_source(source: settings.PrometheusSource) -> Iterator[str]:
+    if source.bearer_token is not None:
+        yield source.bearer_token
+    if source.basic_auth is not None and source.basic_auth.password is not None:
+        yield source.basic_auth.password
+    for value in (*source.headers.values(), *source.query_params.values()):
+        if len(value) >= _MIN_VALUE_CHARACTERS:
+            yield value

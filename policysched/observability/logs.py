@@ -1,0 +1,138 @@
+"""Logs: a line an event on stderr, as text or as JSON, without secrets.
+
+text: `2026-01-05T12:00:00.000Z INFO policysched: synced nodes=3 pods=40`
+json: `{"time":"…","level":"info","logger":"policysched","message":"synced","fields":{"nodes":3,…}}`
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+import types
+from typing import Literal, TextIO, TypeAlias
+
+from policysched import clock as clocks
+from policysched import control_characters
+from policysched.observability import redaction
+
+LEVELS = ("debug", "info", "warning", "error")
+Form: TypeAlias = Literal["text", "json"]
+
+_LIBRARIES = (
+    "aiohttp",
+    "asyncio",
+    "grpclib",
+    "hpack",
+    "kubernetes",
+    "opentelemetry",
+    "requests",
+    "urllib3",
+)
+"""At level debug they write down requests, with headers, and bodies: nothing for a log."""
+
+SECRETS = redaction.Redactor()
+"""Of this process; whoever reads a secret adds it."""
+
+
+class Fields(str):
+    """`key=value` pairs as text that remembers the values.
+
+    Attributes:
+        values: by name.
+    """
+
+    __slots__ = ("values",)
+    values: dict[str, object]
+
+
+def fields(**values: object) -> Fields:
+    """Return `key=value` pairs, to be the argument of a `%s`; values with blanks are quoted."""
+    made = Fields(" ".join(f"{key}={_quoted(str(value))}" for key, value in values.items()))
+    made.values = values
+    return made
+
+
+def _quoted(text: str) -> str:
+    is_plain = text and not any(sign in text for sign in ' "=')
+    return text if is_plain else json.dumps(text, ensure_ascii=False)
+
+
+class _Formatter(logging.Formatter):
+    def __init__(self, clock: clocks.Clock) -> None:
+        super().__init__()
+        self._clock = clock
+
+    def _time(self) -> str:
+        return self._clock.now().strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z"
+
+
+class _TextFormatter(_Formatter):
+    """Formats a record on one line, whatever its message has; a traceback follows, set in."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        message = control_characters.escape_line(record.getMessage())
+        line = f"{self._time()} {record.levelname} {record.name}: {message}"
+        if record.exc_info:
+            line += "\n" + _indented(self.formatException(record.exc_info))
+        return SECRETS.clean(line)
+
+
+def _indented(trace: str) -> str:
+    """Return a traceback that looks like no record, whatever the message of its error holds."""
+    lines = (control_characters.escape_line(line) for line in trace.split("\n"))
+    return "\n".join(f"  {line}" for line in lines)
+
+
+class _JsonFormatter(_Formatter):
+    """Formats a record as one JSON object on one line, with the traceback as `error`."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        arguments = record.args if isinstance(record.args, tuple) else ()
+        known = [each.values for each in arguments if isinstance(each, Fields)]
+        said: dict[str, object] = {
+            "time": self._time(),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": SECRETS.clean(_without_fields(record)),
+        }
+        if known:
+            merged = {key: value for values in known for key, value in values.items()}
+            said["fields"] = {key: _json_value(value) for key, value in merged.items()}
+        if record.exc_info:
+            said["error"] = SECRETS.clean(self.formatException(record.exc_info))
+        return json.dumps(said, separators=(",", ":"))
+
+
+def _without_fields(record: logging.LogRecord) -> str:
+    if not isinstance(record.args, tuple):
+        return record.getMessage()
+    rest = tuple("" if isinstance(each, Fields) else each for each in record.args)
+    return (str(record.msg) % rest).strip() if rest else str(record.msg)
+
+
+def _json_value(value: object) -> object:
+    is_plain = value is None or isinstance(value, bool | int | float)
+    return value if is_plain else SECRETS.clean(str(value))
+
+
+def configure(
+    clock: clocks.Clock, level: str = "info", stream: TextIO | None = None, form: Form = "text"
+) -> None:
+    """Send logs of this level and above to `stream` (default: stderr), and uncaught errors too.
+
+    What libraries log below warnings is left out.
+    """
+    handler = logging.StreamHandler(stream or sys.stderr)
+    handler.setFormatter(_JsonFormatter(clock) if form == "json" else _TextFormatter(clock))
+    logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
+    for library in _LIBRARIES:
+        logging.getLogger(library).setLevel(max(logging.WARNING, logging.getLogger().level))
+    sys.excepthook = _log_uncaught
+
+
+def _log_uncaught(
+    kind: type[BaseException], error: BaseException, trace: types.TracebackType | None
+) -> None:
+    """Log the bug that ends the process: Python's own hook would print what is secret."""
+    logging.getLogger("policysched").critical("uncaught", exc_info=(kind, error, trace))

@@ -1,0 +1,28 @@
+"""Metrics of requests to the API server, under client-go's names, labels and buckets."""
+
+from __future__ import annotations
+
+from prometheus_client import core
+
+from policysched.kube import request_stats
+from policysched.observability import scheduler_metrics
+
+
+def collect(stats: request_stats.RequestStats, host: str) -> scheduler_metrics.Families:
+    """Yield what became of the requests to `host`, `HOST:PORT`."""
+    requests = core.CounterMetricFamily(
+        "rest_client_requests",
+        "Requests to the API server, single attempts.",
+        labels=("code", "method", "host"),
+    )
+    for (code, method), count in stats.counts.items():
+        requests.add_metric((code, method, host), count)
+    yield requests
+    durations = core.HistogramMetricFamily(
+        "rest_client_request_duration_seconds",
+        "Until answers of the API server began.",
+        labels=("verb", "host"),
+    )
+    for (method,), made in stats.durations:
+        durations.add_metric((method, host), scheduler_metrics.buckets(made), made.total)
+    yield durations

@@ -1,0 +1,177 @@
+"""Tells what shadow policies would have changed: metrics, a page, and from time to time an event.
+
+The event is about the ConfigMap of the policies, where there is one; the log always has the same.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import datetime
+import logging
+from collections.abc import Callable, Iterator
+from typing import Any, NoReturn
+
+from prometheus_client import core
+
+from policysched import clock as clocks
+from policysched.framework import shadow
+from policysched.kube import event_series
+from policysched.observability import recorders
+from policysched.scheduler import scheduler as schedulers
+from policysched.scheduler import shadow_decisions
+from policysched.serving import http_server
+
+_log = logging.getLogger("policysched")
+
+PATH = "/debug/shadow"
+REPORT_SECONDS = 600.0
+"""How often there is an event, as long as there are decisions."""
+REASON = "ShadowPolicyReport"
+_ACTION = "DecidingBeside"
+_SHOWN_CHANGES = 20
+_MAX_MESSAGE_CHARACTERS = 300
+
+Tell = Callable[[str], None]
+
+
+def beside(
+    scheduler: schedulers.Scheduler,
+    clock: clocks.Clock,
+    current: Callable[[], shadow_decisions.Candidates],
+) -> shadow_decisions.ShadowDecisions:
+    """Decide by candidates beside a scheduler."""
+    decided = shadow_decisions.ShadowDecisions(
+        current, scheduler.events.pods, clock, scheduler.queue.has_ready
+    )
+    scheduler.decisions.listeners.append(decided.hear)
+    return decided
+
+
+def record(recorder: recorders.Recorder, about: event_series.ObjectReference, note: str) -> None:
+    """Record an event with a line of the report."""
+    recorder.record_of_object(about, "Normal", REASON, _ACTION, note)
+
+
+class ShadowReport:
+    """What is counted, in forms for others."""
+
+    def __init__(self, decided: shadow_decisions.ShadowDecisions, tell: Tell) -> None:
+        """Report what was `decided`; `tell` takes a line about each policy now and then."""
+        self._decided = decided
+        self._tell = tell
+        self._told: dict[tuple[str, str], tuple[datetime.datetime, int]] = {}
+
+    async def run(self) -> NoReturn:
+        """Report until cancelled, and once more then."""
+        try:
+            while True:
+                await asyncio.sleep(REPORT_SECONDS)
+                self.report()
+        finally:
+            self.report()
+
+    def report(self) -> None:
+        """Tell of each policy by which anything was decided since the last time."""
+        tallies = self._decided.tallies
+        self._told = {key: told for key, told in self._told.items() if key in tallies}
+        for (profile, policy), tally in tallies.items():
+            known = (tally.since, tally.outcomes.total())
+            if not tally.outcomes or self._told.get((profile, policy)) == known:
+                continue
+            self._told[profile, policy] = known
+            line = summary(profile, policy, tally)
+            _log.info("%s", line)
+            self._tell(line)
+
+    def collect(self) -> Iterator[core.Metric]:
+        """Yield the counters."""
+        self._decided.follow()
+        labels = ("profile", "policy")
+        decisions = core.CounterMetricFamily(
+            "policysched_shadow_decisions",
+            "Decisions made again by a shadow policy, by what it would have changed.",
+            labels=(*labels, "outcome"),
+        )
+        skipped = core.CounterMetricFamily(
+            "policysched_shadow_decisions_skipped",
+            "Decisions that were not made again, because pods waited.",
+            labels=labels,
+        )
+        seconds = core.CounterMetricFamily(
+            "policysched_shadow_decision_seconds",
+            "Time that decisions by shadow policies took.",
+            labels=labels,
+        )
+        for key, tally in self._decided.tallies.items():
+            for outcome in shadow.Outcome:
+                decisions.add_metric((*key, outcome.value), tally.outcomes[outcome])
+            skipped.add_metric(key, tally.skipped)
+            seconds.add_metric(key, tally.seconds)
+        yield from (decisions, skipped, seconds)
+
+    def page(self) -> http_server.Page:
+        """Return everything about each policy, in the form of schemas/debug-shadow.schema.json."""
+        self._decided.follow()
+        found = [_as_json(*key, tally) for key, tally in self._decided.tallies.items()]
+        return http_server.json_page(found)
+
+
+def summary(profile: str, policy: str, tally: shadow_decisions.Tally) -> str:
+    """Return a line about a policy: what it would have changed, with one pod for example."""
+    counts = tally.outcomes
+    head = (
+        f"shadow policy {policy} of profile {profile}: {tally.changed:,} of {tally.decided:,} "
+        f"decisions since {tally.since:%Y-%m-%d %H:%M} UTC would be different ({_share(tally):.1%})"
+    )
+    said = [head]
+    for outcome, text in (
+        (shadow.Outcome.OTHER_NODE, "on another node"),
+        (shadow.Outcome.NEWLY_UNSCHEDULABLE, "pods would stay pending"),
+        (shadow.Outcome.NEWLY_SCHEDULABLE, "would be placed that are not"),
+        (shadow.Outcome.FAILED, "failed"),
+    ):
+        if counts[outcome]:
+            said.append(f"{counts[outcome]:,} {text}")
+    if tally.skipped:
+        said.append(f"{tally.skipped:,} were not tried for lack of time")
+    if tally.changes:
+        said.append(_example(tally.changes))
+    return ", ".join(said)
+
+
+def _example(changes: shadow_decisions.Changes) -> str:
+    """Return the latest pod that would stay pending, else the latest at all."""
+    pending = shadow.Outcome.NEWLY_UNSCHEDULABLE
+    found = next((c for c in reversed(changes) if c.verdict.outcome is pending), changes[-1])
+    went = found.verdict.node_name or f"nowhere: {found.verdict.message[:_MAX_MESSAGE_CHARACTERS]}"
+    return f"for example {found.pod} from {found.node_name or 'nowhere'} to {went}"
+
+
+def _share(tally: shadow_decisions.Tally) -> float:
+    return tally.changed / tally.decided if tally.decided else 0.0
+
+
+def _as_json(profile: str, policy: str, tally: shadow_decisions.Tally) -> dict[str, Any]:
+    latest = list(reversed(tally.changes))[:_SHOWN_CHANGES]
+    return {
+        "profile": profile,
+        "policy": policy,
+        "since": tally.since.isoformat(),
+        "decided": tally.decided,
+        "changed": tally.changed,
+        "changedShare": round(_share(tally), 4),
+        "outcomes": {outcome.value: tally.outcomes[outcome] for outcome in shadow.Outcome},
+        "skipped": tally.skipped,
+        "seconds": round(tally.seconds, 6),
+        "changes": [
+            {
+                "pod": change.pod,
+                "decidedAt": change.decided_at.isoformat(),
+                "node": change.node_name,
+                "outcome": change.verdict.outcome.value,
+                "shadowNode": change.verdict.node_name,
+                "message": change.verdict.message,
+            }
+            for change in latest
+        ],
+    }

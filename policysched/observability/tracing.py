@@ -1,0 +1,191 @@
+"""Spans of scheduling attempts, sent by OTLP over HTTP; off without `tracing.endpoint`.
+
+scheduling attempt
+├─ queue
+├─ cycle      PreFilter, Filter, Score, PostFilter, Reserve, Permit
+└─ binding    PreBindPreFlight, WaitOnPermit, PreBind, Bind
+
+Each attempt is a trace of its own. Spans are made out of its record when it has ended, so that an
+attempt that is not sampled costs one random number. The SDK sends them from a thread of its own and
+drops them when nobody takes them. It is imported only here, and only when it is needed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import platform
+import random
+import urllib.parse
+from typing import TYPE_CHECKING, Final, NoReturn
+
+import policysched
+from policysched import clock as clocks
+from policysched import errors, server_urls
+from policysched.config import config
+from policysched.framework import point_times
+from policysched.scheduler import counters, decisions, measurements
+
+if TYPE_CHECKING:
+    from opentelemetry import trace
+    from opentelemetry.sdk.trace import export
+
+_MILLION: Final = 1_000_000
+_NANOSECONDS: Final = 1_000_000_000
+_EXPORT_TIMEOUT_SECONDS = 5.0
+_DEFAULT_PATH = "/v1/traces"
+_BINDING_POINTS = frozenset(("PreBindPreFlight", measurements.PERMIT_WAIT, "PreBind", "Bind"))
+
+
+def of_config(
+    configured: config.TracingConfig, clock: clocks.Clock, rng: random.Random
+) -> AttemptTracer | None:
+    """Return what traces attempts, None where it is off.
+
+    Raises:
+        ConfigurationError: the endpoint is no URL, or the extra `tracing` is not installed.
+    """
+    if not configured.endpoint:
+        return None
+    url = _url(configured.endpoint)
+    try:
+        from opentelemetry.exporter.otlp.proto.http import (  # noqa: PLC0415 - see above
+            trace_exporter,
+        )
+    except ImportError as error:
+        problem = "needs OpenTelemetry, which is not installed"
+        advice = "install `policysched[tracing]`, or leave the endpoint out"
+        raise errors.ConfigurationError("`tracing.endpoint`", problem, help=advice) from error
+    exporter = trace_exporter.OTLPSpanExporter(url, timeout=_EXPORT_TIMEOUT_SECONDS)
+    return AttemptTracer(exporter, configured.sampling_rate_per_million, clock, rng)
+
+
+def _url(endpoint: str) -> str:
+    """Return where spans go: the usual path below an endpoint that has none.
+
+    Raises:
+        ConfigurationError: it is no URL of HTTP.
+    """
+    parts = server_urls.split(endpoint)
+    if parts is None:
+        advice = "write http://HOST:4318, or https://…; OTLP over gRPC is not spoken"
+        raise errors.ConfigurationError("`tracing.endpoint`", "is no URL of HTTP", help=advice)
+    if parts.path in ("", "/"):
+        parts = parts._replace(path=_DEFAULT_PATH)
+    return urllib.parse.urlunsplit(parts)
+
+
+class AttemptTracer:
+    """Makes spans of a share of the attempts that have ended."""
+
+    def __init__(
+        self,
+        exporter: export.SpanExporter,
+        rate_per_million: int,
+        clock: clocks.Clock,
+        rng: random.Random,
+    ) -> None:
+        """Send spans of so many in a million attempts, chosen by `rng`, with `exporter`."""
+        from opentelemetry.sdk import resources  # noqa: PLC0415 - see above
+        from opentelemetry.sdk import trace as sdk  # noqa: PLC0415 - as above
+        from opentelemetry.sdk.trace import export as exports  # noqa: PLC0415 - as above
+
+        self._rate_per_million = rate_per_million
+        self._clock = clock
+        self._rng = rng
+        about = {
+            "service.name": "policysched",
+            "service.version": policysched.__version__,
+            "service.instance.id": platform.node(),
+        }
+        self._provider = sdk.TracerProvider(
+            resource=resources.Resource.create(about), shutdown_on_exit=False
+        )
+        self._provider.add_span_processor(exports.BatchSpanProcessor(exporter))
+        self._tracer = self._provider.get_tracer("policysched", policysched.__version__)
+
+    async def run(self) -> NoReturn:
+        """Send what is left when cancelled; the SDK has threads of its own for the rest."""
+        try:
+            await asyncio.Event().wait()
+        finally:
+            await asyncio.to_thread(self._provider.shutdown)
+        raise AssertionError  # the event is never set
+
+    def on_end(self, decision: decisions.Decision) -> None:
+        """Make the spans of an attempt, if it is one of the sample."""
+        if self._rng.random() * _MILLION < self._rate_per_million:
+            self._trace(decision)
+
+    def _trace(self, decision: decisions.Decision) -> None:
+        """Make spans out of a record, whose times are those of a monotonic clock."""
+        from opentelemetry import context, trace  # noqa: PLC0415 - see above
+
+        now_seconds = self._clock.monotonic_seconds()
+        ended_seconds = now_seconds if decision.ended_seconds is None else decision.ended_seconds
+        now_nanoseconds = int(self._clock.now().timestamp() * _NANOSECONDS)
+
+        def wall(seconds: float) -> int:
+            return now_nanoseconds - int((now_seconds - seconds) * _NANOSECONDS)
+
+        def span(
+            name: str, began_seconds: float, end_seconds: float, parent: context.Context
+        ) -> trace.Span:
+            made = self._tracer.start_span(name, parent, start_time=wall(began_seconds))
+            made.end(wall(end_seconds))
+            return made
+
+        started_seconds = decision.started_seconds
+        queued_seconds = started_seconds - decision.waited_seconds
+        root = self._tracer.start_span(
+            "scheduling attempt",
+            context.Context(),  # without a parent, whatever else goes on
+            attributes=_attributes(decision),
+            start_time=wall(queued_seconds),
+        )
+        if decision.result is not counters.AttemptResult.SCHEDULED:
+            root.set_status(_status(decision))
+        inside = trace.set_span_in_context(root, context.Context())
+        span("queue", queued_seconds, started_seconds, inside)
+        for name, points in _phases(decision).items():
+            first, last = points[0].started_seconds, points[-1].ended_seconds
+            phase = span(name, first, last, inside)
+            within = trace.set_span_in_context(phase, context.Context())
+            for each in points:
+                span(each.point, each.started_seconds, each.ended_seconds, within)
+        root.end(wall(ended_seconds))
+
+
+def _phases(decision: decisions.Decision) -> dict[str, list[point_times.PointTime]]:
+    """Return the extension points of the cycle, and those of the binding."""
+    found: dict[str, list[point_times.PointTime]] = {}
+    for each in decision.times.taken:
+        phase = "binding" if each.point in _BINDING_POINTS else "cycle"
+        found.setdefault(phase, []).append(each)
+    return found
+
+
+def _attributes(decision: decisions.Decision) -> dict[str, str | int | tuple[str, ...]]:
+    """Return what the attempt is about, by OpenTelemetry's names where it has them."""
+    namespace, _, name = decision.pod.partition("/")
+    return {
+        "k8s.namespace.name": namespace,
+        "k8s.pod.name": name,
+        "k8s.pod.uid": decision.uid,
+        "k8s.node.name": decision.node_name or "",
+        "policysched.profile": decision.scheduler_name,
+        "policysched.policies": decision.policies,
+        "policysched.policy_hash": decision.policy_hash,
+        "policysched.result": decision.result.value,
+        "policysched.attempt": decision.attempt,
+        "policysched.nodes": decision.node_count,
+        "policysched.feasible": decision.feasible_count,
+    }
+
+
+def _status(decision: decisions.Decision) -> trace.Status | trace.StatusCode:
+    """Return an error for errors; a pod that fits nowhere is none."""
+    from opentelemetry import trace  # noqa: PLC0415 - see above
+
+    if decision.result is counters.AttemptResult.ERROR:
+        return trace.Status(trace.StatusCode.ERROR, decision.message)
+    return trace.Status(trace.StatusCode.UNSET)

@@ -1,0 +1,1 @@
+"""`explain`, `simulate` and facts for `lint`, without a running scheduler."""

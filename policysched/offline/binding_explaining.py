@@ -1,0 +1,231 @@
+"""`explain binding`: where a binding would go, and why.
+
+The form is that of schemas/explain-binding.schema.json.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from policysched import errors
+from policysched.compiler import column
+from policysched.compiler.kernels import arithmetic
+from policysched.compiler.rules import score
+from policysched.framework import cycle_state, score_table, status
+from policysched.karmada import errors as karmada_errors
+from policysched.karmada import explanation
+from policysched.lang import spelling, units
+from policysched.offline import metric_evidence
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from policysched.inputs import control_plane_file
+    from policysched.karmada import algorithm as algorithms
+    from policysched.karmada import objects, snapshot
+    from policysched.karmada.policies import seeing
+    from policysched.lang import checked
+
+Report: TypeAlias = dict[str, Any]
+
+_MAX_NAMES_COMPARED = 2000
+"""Looking for a misspelt name among more would take longer than the answer is worth."""
+
+
+def find(plane: control_plane_file.ControlPlane, key: str) -> objects.Binding:
+    """Return the binding called `namespace/name`; without a slash one without a namespace.
+
+    A name of no ClusterResourceBinding is looked for in the namespace `default`.
+
+    Raises:
+        InputError: there is no such binding.
+    """
+    known = {binding.key: binding for binding in plane.bindings}
+    found = known.get(key) or known.get(f"default/{key}")
+    if found is not None:
+        return found
+    name = key.rsplit("/", 1)[-1]
+    namesakes = [each for each in known if each.rsplit("/", 1)[-1] == name]
+    # Karmada calls a binding by the name and kind of the resource: `web-deployment`.
+    namesakes = namesakes or [each for each in known if f"/{each}".rfind(f"/{name}-") >= 0]
+    if namesakes:
+        advice = f"there is {spelling.alternatives(f'`{each}`' for each in namesakes[:3])}"
+    else:
+        advice = spelling.did_you_mean(key, list(known)[:_MAX_NAMES_COMPARED])
+    raise errors.InputError(f"`{key}`", "the control plane has no such binding", help=advice)
+
+
+def report(
+    algorithm: algorithms.Algorithm, binding: objects.Binding, clusters: snapshot.Snapshot
+) -> Report:
+    """Return what is known about a binding in the documented form."""
+    found = explanation.explain(algorithm, binding, clusters)
+    return {
+        "binding": binding.key,
+        "replicas": binding.spec.replicas,
+        "present": _targets(binding.spec.clusters),
+        **_result(found.decision.result),
+        "observedAffinity": found.decision.observed_affinity,
+        "policies": [_policy(each, found) for each in found.about],
+        "attempts": [_attempt(algorithm, each, clusters) for each in found.attempts],
+    }
+
+
+def _result(result: algorithms.Result) -> Report:
+    if isinstance(result, karmada_errors.Failure):
+        return {"clusters": [], "errorKind": result.kind, "error": result.text}
+    return {"clusters": _targets(result), "errorKind": "", "error": ""}
+
+
+def _targets(targets: objects.Targets) -> list[Report]:
+    return [{"name": each.name, "replicas": each.replicas} for each in targets]
+
+
+def _policy(policy: checked.CheckedPolicy, found: explanation.Explanation) -> Report:
+    """Return what a policy adds to the placement, if it is the one that is heard."""
+    adds = [statement for statement, name in found.added.items() if name == policy.name]
+    return {"policy": policy.name, "adds": adds}
+
+
+# --- attempts ------------------------------------------------------------------------------------
+
+
+def _attempt(
+    algorithm: algorithms.Algorithm, made: explanation.Attempt, clusters: snapshot.Snapshot
+) -> Report:
+    policies = algorithm.policies
+    seen = policies.view(made.request.binding, clusters) if policies else None
+    measured = None
+    if policies is not None and seen is not None:
+        measured = metric_evidence.MetricReport(
+            policies.rules, seen.pod.shape, seen.snap, measured="cluster"
+        )
+    names = [each.metadata.name for each in clusters.clusters]
+    rows = seen.rows.tolist() if seen else [0] * len(names)
+    return {
+        "affinity": made.request.affinity_name,
+        "verdicts": {
+            name: _verdict(made.refusals[name], row, measured)
+            for name, row in zip(names, rows, strict=True)
+        },
+        "feasible": len(made.ranked),
+        "ranking": [_candidate(made, n, seen, names) for n in range(len(made.ranked))],
+        "selection": _selection(made),
+        "division": _division(made),
+        **_result(made.result),
+        **(_of_clusters(measured.as_json()) if measured else {}),
+    }
+
+
+def _of_clusters(told: Mapping[str, Any]) -> Report:
+    """Return what is told of metrics with clusters for nodes."""
+    metrics = {
+        name: {"clusters" if key == "nodes" else key: value for key, value in metric.items()}
+        for name, metric in told.get("metrics", {}).items()
+    }
+    return {**told, "metrics": metrics} if told else {}
+
+
+def _verdict(
+    refusals: Sequence[explanation.Refusal],
+    row: int,
+    measured: metric_evidence.MetricReport | None,
+) -> Report:
+    first = refusals[0] if refusals else None
+    return {
+        "ok": first is None,
+        "plugin": first.plugin if first else "",
+        "code": status.Code.UNSCHEDULABLE.value if first else "",
+        "reasons": [first.reason] if first else [],
+        "all": [_refusal(each, row, measured) for each in refusals],
+    }
+
+
+def _refusal(
+    refusal: explanation.Refusal, row: int, measured: metric_evidence.MetricReport | None
+) -> Report:
+    ref = refusal.ref
+    detail = measured.detail(ref, row) if measured else None
+    return {
+        "plugin": refusal.plugin,
+        "code": status.Code.UNSCHEDULABLE.value,
+        "reason": refusal.reason,
+        "policy": ref.policy if ref else None,
+        "rule": ref.rule if ref else None,
+        "line": ref.line if ref else None,
+        **({} if detail is None else {"measured": detail}),
+    }
+
+
+def _candidate(
+    made: explanation.Attempt, place: int, seen: seeing.View | None, names: Sequence[str]
+) -> Report:
+    """Return how a cluster stands among those that pass: its points, and its room."""
+    candidate = made.ranked[place]
+    at = names.index(candidate.name)
+    return {
+        "cluster": candidate.name,
+        "total": candidate.score,
+        "rules": [
+            {
+                "rule": each.by,
+                **_raw(each, seen, at),
+                "weight": each.weight,
+                "points": score_table.points(each.hundredths),
+                "weighted": score_table.points(each.hundredths * each.weight),
+            }
+            for each in made.points[candidate.name]
+        ],
+        "room": candidate.room,
+        "present": candidate.available - candidate.room,
+        "tier": candidate.overflow_order,
+    }
+
+
+def _raw(points: explanation.Points, seen: seeing.View | None, place: int) -> Report:
+    """Return the number that points of the cluster at a place are made of, with its unit.
+
+    Where they are made of none it is the points.
+    """
+    rule = points.rule
+    if not isinstance(rule, score.NumberScore) or rule.unit is None or seen is None:
+        return {"raw": score_table.points(points.hundredths)}
+    with arithmetic.quiet():
+        values, is_valid = rule.numbers(cycle_state.CycleState(), seen.pod.shape, seen.at([place]))
+    is_known = bool(column.on_each(is_valid, 1)[0])
+    scale = units.CORES_SCALE if rule.unit == units.CORES else 1.0
+    value = float(values[0]) / scale
+    is_told = is_known and bool(np.isfinite(value))
+    return {"raw": value if is_told else None, "unit": str(rule.unit)}
+
+
+def _selection(made: explanation.Attempt) -> Report | None:
+    said = made.selection
+    if said is None:
+        return None
+    return {"by": said.by, "how": said.how, "clusters": list(said.clusters)}
+
+
+def _division(made: explanation.Attempt) -> Report | None:
+    said = made.division
+    if said is None:
+        return None
+    return {
+        "by": said.by,
+        "how": said.how,
+        "replicas": said.replicas,
+        "kept": dict(said.kept),
+        "weights": dict(said.weights),
+    }
+
+
+def report_all(
+    algorithm: algorithms.Algorithm,
+    plane: control_plane_file.ControlPlane,
+    clusters: snapshot.Snapshot,
+) -> Iterator[Report]:
+    """Yield the reports about all bindings, each alone."""
+    for binding in plane.bindings:
+        yield report(algorithm, binding, clusters)

@@ -1,0 +1,64 @@
+"""`karmada simulate`: where the bindings of a control plane would go, without any server."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any
+
+from policysched import errors as policysched_errors
+from policysched.karmada import decide, errors, snapshot
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from policysched.inputs import control_plane_file
+    from policysched.karmada import algorithm, objects
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Outcome:
+    """A binding and what became of it."""
+
+    binding: objects.Binding
+    decision: decide.Decision
+
+    @property
+    def failure(self) -> errors.Failure | None:
+        """Why the binding goes nowhere, if it does not."""
+        result = self.decision.result
+        return result if isinstance(result, errors.Failure) else None
+
+    @property
+    def targets(self) -> objects.Targets:
+        """Where the binding goes."""
+        result = self.decision.result
+        return () if isinstance(result, errors.Failure) else result
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it in the form of schemas/karmada-simulate.schema.json."""
+        failure = self.failure
+        return {
+            "binding": self.binding.key,
+            "clusters": [{"name": each.name, "replicas": each.replicas} for each in self.targets],
+            "errorKind": failure.kind if failure else "",
+            "error": failure.text if failure else "",
+            "observedAffinity": self.decision.observed_affinity,
+        }
+
+
+def simulate(
+    algorithm: algorithm.Algorithm, plane: control_plane_file.ControlPlane
+) -> Iterator[Outcome]:
+    """Yield what becomes of each binding when it is scheduled now, in the order of the file.
+
+    Each is considered alone: capacities are what member clusters have told, which no decision
+    changes. A plugin that fails fails one binding, as in a running scheduler.
+    """
+    clusters = snapshot.of(plane.clusters, plane.bindings)
+    for binding in plane.bindings:
+        try:
+            decision = decide.decide(algorithm, binding, clusters)
+        except policysched_errors.PluginFailure as error:
+            former = binding.status.scheduler_observing_affinity_name
+            decision = decide.Decision(errors.Failure("other", str(error)), former)
+        yield Outcome(binding, decision)

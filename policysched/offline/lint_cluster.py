@@ -1,0 +1,106 @@
+"""A cluster, from a file or running, as facts for `policysched lint`."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from policysched import clock as clocks
+from policysched import errors
+from policysched.cluster import cache as caches
+from policysched.cluster import pod_shape
+from policysched.inputs import control_plane_file, dump_file
+from policysched.karmada.policies import binding_shapes, cluster_rows
+from policysched.lang import checked, checked_selector
+from policysched.lint import cluster_facts, subject
+from policysched.offline import offline_cluster
+
+if TYPE_CHECKING:
+    from policysched.inputs import live_cluster
+
+
+_KINDS = frozenset({"nodes", "pods", "namespaces"})
+
+
+def read(
+    named: str | live_cluster.LiveCluster,
+    program: checked.CheckedProgram,
+    now: datetime.datetime,
+    told: Callable[[str, int], None] | None = None,
+) -> cluster_facts.ClusterFacts:
+    """Return what is known of a cluster.
+
+    Args:
+        named: a file, `-` for standard input, or a running cluster.
+        program: the policies that are compared with it.
+        now: the time of the comparison.
+        told: is told how many objects of a resource a running cluster has sent.
+
+    Raises:
+        InputError: the file cannot be read, or is no cluster file.
+        KubeError: the running cluster cannot be read.
+    """
+    where, found = _objects(named, told)
+    return facts(where, found, annotation_keys(program), now)
+
+
+def facts(
+    where: str,
+    found: dump_file.Dump,
+    annotations: frozenset[str],
+    now: datetime.datetime,
+) -> cluster_facts.ClusterFacts:
+    """Return objects as facts; `annotations` are those of pods and bindings that policies read.
+
+    Raises:
+        InputError: an object is there twice, or holds a text that is no quantity.
+    """
+    cluster = offline_cluster.empty(now)
+    own = found.cluster
+    offline_cluster.fill(cluster, own, where, annotations)
+    pods = tuple((pod, cluster.shapes.info(pod).shape) for pod in own.pods if not pod.is_terminal)
+    snapshot = cluster.cache.snapshot(now)
+    members = _members(where, found.plane, annotations, now) if found.plane.clusters else None
+    return cluster_facts.ClusterFacts(where, tuple(own.nodes), pods, snapshot, members)
+
+
+def _members(
+    where: str,
+    plane: control_plane_file.ControlPlane,
+    annotations: frozenset[str],
+    now: datetime.datetime,
+) -> cluster_facts.ClusterFacts:
+    """Return the clusters of a control plane as nodes, its bindings as pods."""
+    cache, shapes = caches.Cache(clocks.ManualClock(now)), pod_shape.PodShapes(annotations)
+    nodes = tuple(cluster_rows.as_node(each) for each in plane.clusters)
+    for node in nodes:
+        cache.set_node(node)
+    pods = [binding_shapes.as_pod(each) for each in plane.bindings]
+    shaped = tuple((pod, shapes.info(pod).shape) for pod in pods)
+    return cluster_facts.ClusterFacts(where, nodes, shaped, cache.snapshot(now))
+
+
+def _objects(
+    named: str | live_cluster.LiveCluster, told: Callable[[str, int], None] | None
+) -> tuple[str, dump_file.Dump]:
+    if isinstance(named, str):
+        (only, *others) = dump_file.read_all(named).places
+        if others:
+            raise errors.InputError(only[0], "there are several clusters, lint compares with one")
+        return only
+    from policysched.inputs import live_cluster  # noqa: PLC0415 - brings HTTP, TLS and credentials
+
+    server, found = live_cluster.read(named, live_cluster.Reading(kinds=_KINDS, told=told))
+    return server, dump_file.Dump(found)
+
+
+def annotation_keys(program: checked.CheckedProgram) -> frozenset[str]:
+    """Return the annotations of pods that policies read: others are not kept."""
+    return frozenset(
+        each.key
+        for policy in (*program.policies, *program.cluster_policies)
+        for occurrence in subject.of_policy(policy)
+        for each in checked_selector.walk_requirements(occurrence.selector)
+        if isinstance(each, checked_selector.AnnotationRequirement)
+    )

@@ -1,0 +1,124 @@
+"""A cluster file as the scheduler's own state: a cache, and the pods that wait."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+from collections.abc import Iterable
+
+from policysched import clock as clocks
+from policysched import errors, quantity
+from policysched.cluster import cache as caches
+from policysched.cluster import objects, pod_shape, storage_objects, time_text
+from policysched.inputs import cluster_file
+
+
+@dataclasses.dataclass(slots=True)
+class OfflineCluster:
+    """What `explain` and `simulate` decide about.
+
+    Attributes:
+        cache: nodes, placed pods and everything else that is not pending.
+        shapes: shapes of all its pods.
+        placed: pods on nodes, by `namespace/name`.
+        pending: pods that wait for a node, in the order of the file, which stands for the order of
+            their arrival; pods that have ended or are being deleted do not wait. Those that say
+            so in their status are nominated, as when the queue of a scheduler takes them in.
+        passed_over: why other pods neither wait nor run, by `namespace/name`.
+    """
+
+    cache: caches.Cache
+    shapes: pod_shape.PodShapes
+    placed: dict[str, pod_shape.PodInfo] = dataclasses.field(default_factory=dict)
+    pending: list[pod_shape.PodInfo] = dataclasses.field(default_factory=list)
+    passed_over: dict[str, str] = dataclasses.field(default_factory=dict)
+
+
+def empty(now: datetime.datetime) -> OfflineCluster:
+    """Return a cluster without anything in it, at the time `now`."""
+    return OfflineCluster(caches.Cache(clocks.ManualClock(now)), pod_shape.PodShapes())
+
+
+def fill(
+    cluster: OfflineCluster,
+    found: cluster_file.ClusterObjects,
+    where: str,
+    annotation_keys: frozenset[str] = frozenset(),
+) -> None:
+    """Take in what was found; `annotation_keys` are those of pods that policies read.
+
+    Raises:
+        InputError: an object is there twice, or holds a text that is no quantity.
+    """
+    _refuse_twins(where, "Node", (node.name for node in found.nodes))
+    _refuse_twins(where, "Pod", (pod.key for pod in found.pods))
+    _refuse_twins(where, "Pod uid", (p.metadata.uid for p in found.pods if p.metadata.uid))
+    _refuse_twins(where, "PodDisruptionBudget", (_key(b.metadata) for b in found.budgets))
+    for stored in storage_objects.API_VERSIONS:
+        keys = (_key(item.metadata) for item in found.storage if type(item) is stored)
+        _refuse_twins(where, stored.__name__, keys)
+    cluster.shapes = pod_shape.PodShapes(annotation_keys)
+    for namespace in found.namespaces:
+        cluster.cache.set_namespace(namespace.metadata.name, namespace.metadata.labels)
+    for kind, owner in found.owners:
+        meta = owner.metadata
+        cluster.cache.owners.set(kind, meta.namespace, meta.name, owner.selector)
+    for item in found.storage:
+        _add_stored(cluster, item, where)
+    for budget in found.budgets:
+        cluster.cache.budgets.set(budget)
+    for node in found.nodes:
+        _add_node(cluster, node, where)
+    for pod in found.pods:
+        _add_pod(cluster, pod, where)
+    cluster.cache.add_pods(cluster.placed.values())
+
+
+def _key(metadata: objects.ObjectMeta) -> str:
+    return f"{metadata.namespace}/{metadata.name}" if metadata.namespace else metadata.name
+
+
+def _refuse_twins(where: str, kind: str, names: Iterable[str]) -> None:
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise errors.InputError(where, f"the {kind} `{name}` is there twice")
+        seen.add(name)
+
+
+def _add_stored(cluster: OfflineCluster, item: storage_objects.StorageObject, where: str) -> None:
+    kind = type(item)
+    try:
+        for text in storage_objects.quantities(item):
+            quantity.value(text)
+    except quantity.QuantityError as error:
+        place = f"{where}: {kind.__name__} {_key(item.metadata)}"
+        raise errors.InputError(place, str(error)) from error
+    cluster.cache.storage.of_kind(kind).set(item)
+
+
+def _add_node(cluster: OfflineCluster, node: objects.Node, where: str) -> None:
+    try:
+        cluster.cache.set_node(node)
+    except quantity.QuantityError as error:
+        raise errors.InputError(f"{where}: Node {node.name}", str(error)) from error
+
+
+def _add_pod(cluster: OfflineCluster, pod: objects.Pod, where: str) -> None:
+    if pod.is_terminal:
+        cluster.passed_over[pod.key] = f"has ended, its phase is {pod.status.phase}"
+        return
+    if problem := time_text.problem(pod.status.start_time):
+        raise errors.InputError(f"{where}: Pod {pod.key}: status.startTime", problem)
+    try:
+        info = cluster.shapes.info(pod)
+    except quantity.QuantityError as error:
+        raise errors.InputError(f"{where}: Pod {pod.key}", str(error)) from error
+    if pod.spec.node_name:
+        cluster.placed[info.key] = info
+        return
+    cluster.cache.nominated.nominate(info, pod.status.nominated_node_name)
+    if info.is_terminating:
+        cluster.passed_over[info.key] = "is being deleted, so it waits for no node"
+    else:
+        cluster.pending.append(info)

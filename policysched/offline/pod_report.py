@@ -1,0 +1,209 @@
+"""`explain`: what would happen to a pending pod, considered alone, and why.
+
+The form is that of schemas/explain.schema.json.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import TypeAlias
+
+import msgspec
+
+from policysched import errors
+from policysched.cluster import columns, pod_shape, snapshot
+from policysched.framework import (
+    explanation,
+    node_evidence,
+    runtime,
+    score_table,
+    shadow,
+    status,
+)
+from policysched.lang import spelling
+from policysched.offline import metric_evidence, offline_cluster
+
+OnNode: TypeAlias = Callable[[status.Status, str], tuple[str, ...]]
+"""Returns the evidence of each reason for rejecting a node, or no evidence if it is not needed."""
+_Detail: TypeAlias = tuple[str | None, tuple[str, ...]]
+_MAX_NAMES_COMPARED = 2000
+"""Looking for a misspelt name among more would take longer than the answer is worth."""
+
+
+def find_pod(cluster: offline_cluster.OfflineCluster, key: str) -> pod_shape.PodInfo:
+    """Return the pod called `namespace/name` (or `name` in `default`), as a pending one.
+
+    A pod that has a node is taken off it, to be decided once more.
+
+    Raises:
+        InputError: there is no such pod, or it has ended or is being deleted.
+    """
+    name = key if "/" in key else f"default/{key}"
+    for info in cluster.pending:
+        if info.key == name:
+            return info
+    placed = cluster.placed.get(name)
+    if placed is None:
+        if name in cluster.passed_over:
+            raise errors.InputError(f"`{name}`", f"the pod {cluster.passed_over[name]}")
+        raise _unknown_pod(cluster, name)
+    cluster.cache.remove_pod(placed)
+    spec = msgspec.structs.replace(placed.pod.spec, node_name="")
+    return pod_shape.PodInfo(msgspec.structs.replace(placed.pod, spec=spec), placed.shape)
+
+
+def _unknown_pod(cluster: offline_cluster.OfflineCluster, name: str) -> errors.InputError:
+    known = [info.key for info in cluster.pending] + list(cluster.placed)
+    namesakes = [key for key in known if key.endswith(f"/{name.rsplit('/', 1)[-1]}")]
+    if namesakes:
+        advice = f"there is {spelling.alternatives(f'`{key}`' for key in namesakes[:3])}"
+    else:
+        advice = spelling.did_you_mean(name, known[:_MAX_NAMES_COMPARED])
+    return errors.InputError(f"`{name}`", "no such pod waits or runs in the cluster", help=advice)
+
+
+def report(
+    framework: runtime.Framework,
+    info: pod_shape.PodInfo,
+    snap: snapshot.Snapshot,
+    candidates: Sequence[shadow.Candidate] = (),
+    evidence_of: Collection[str] | None = (),
+) -> dict[str, object]:
+    """Return what is known about one pod in the documented form, measured values with it.
+
+    `candidates` are shadow policies that are decided beside, `evidence_of` the nodes of which the
+    numbers and names behind each reason are told, None for all.
+    """
+    return report_on(framework, framework.explain_pod(info, snap), snap, candidates, evidence_of)
+
+
+def report_on(
+    framework: runtime.Framework,
+    found: explanation.Explanation,
+    snap: snapshot.Snapshot,
+    candidates: Sequence[shadow.Candidate] = (),
+    evidence_of: Collection[str] | None = (),
+) -> dict[str, object]:
+    """Return the same of an explanation that has been asked for."""
+    info = found.pod
+    measured = metric_evidence.MetricReport(framework.profile.plugins, info.shape, snap)
+    evidence = evidence_on(framework, info, snap)
+
+    def on_node(answer: status.Status, node: str) -> tuple[str, ...]:
+        is_asked = evidence_of is None or node in evidence_of
+        return evidence.on_node(answer, snap.nodes.row_of[node]) if is_asked else ()
+
+    told = as_json(found, snap.nodes, measured, on_node)
+    if candidates:
+        real = framework.schedule_pod(info, snap)
+        verdicts = shadow.decide_all(candidates, info, snap, real)
+        if verdicts:
+            told["shadow"] = [verdict.as_json() for verdict in verdicts]
+    return told
+
+
+def evidence_on(
+    framework: runtime.Framework, info: pod_shape.PodInfo, snap: snapshot.Snapshot
+) -> node_evidence.NodeEvidence:
+    """Return the evidence behind the rejections of a pod."""
+    prof = framework.profile
+    tolerations = prof.tolerations(info.shape, snap)
+    return node_evidence.NodeEvidence(prof.plugins, info, snap, tolerations)
+
+
+def as_json(
+    found: explanation.Explanation,
+    nodes: columns.NodeColumns,
+    measured: metric_evidence.MetricReport,
+    evidence: OnNode,
+) -> dict[str, object]:
+    """Return an explanation in the documented form; `nodes` are those that it is about."""
+    report: dict[str, object] = {"pod": found.pod.key}
+    if found.gate is not None:
+        report["gated"] = _status(found.gate)
+    report["prefilter"] = None if found.pre_filter is None else _status(found.pre_filter)
+    report["nodes"] = _nodes(found.verdicts, nodes, measured, evidence)
+    report["feasible"] = found.feasible_count
+    report["scores"] = {} if found.scores is None else _scores(found.scores, nodes.names)
+    report["best"] = found.best
+    report["message"] = found.message
+    return report | measured.as_json()
+
+
+def _status(answer: status.Status) -> dict[str, object]:
+    return {
+        "plugin": answer.plugin,
+        "code": answer.code.value,
+        "reasons": list(answer.reasons),
+    }
+
+
+def _nodes(
+    verdicts: list[explanation.NodeVerdict],
+    nodes: columns.NodeColumns,
+    measured: metric_evidence.MetricReport,
+    evidence: OnNode,
+) -> dict[str, object]:
+    """Return node → verdict; equal verdicts, which most nodes share, are one."""
+    made: dict[tuple[object, ...], object] = {}
+    found: dict[str, object] = {}
+    for verdict in verdicts:
+        answers = failures_of(verdict)
+        row = nodes.row_of[verdict.name]
+        details = tuple(
+            (measured.detail(answer.rule, row), evidence(answer, verdict.name))
+            for answer in answers
+        )
+        key = (id(verdict.first), *map(id, verdict.all_failures), *details)
+        if key not in made:
+            made[key] = _verdict(verdict.first, zip(answers, details, strict=True))
+        found[verdict.name] = made[key]
+    return found
+
+
+def _verdict(
+    first: status.Status, answers: Iterable[tuple[status.Status, _Detail]]
+) -> dict[str, object]:
+    if first.is_success:
+        return {"ok": True, "plugin": "", "code": "", "reasons": [], "all": []}
+    failures = [failure for answer, detail in answers for failure in _failures(answer, detail)]
+    return {"ok": False, **_status(first), "all": failures}
+
+
+def failures_of(verdict: explanation.NodeVerdict) -> tuple[status.Status, ...]:
+    """Return every failure on a node, the one that decides among them."""
+    if verdict.first.is_success or verdict.first in verdict.all_failures:
+        return verdict.all_failures
+    return (verdict.first, *verdict.all_failures)
+
+
+def _failures(answer: status.Status, detail: _Detail) -> list[dict[str, object]]:
+    rule = answer.rule
+    measured = {} if detail[0] is None else {"measured": detail[0]}
+    evidence = detail[1] or [""] * len(answer.reasons)
+    return [
+        {
+            "plugin": answer.plugin,
+            "code": answer.code.value,
+            "reason": reason,
+            "policy": rule.policy if rule else None,
+            "rule": rule.rule if rule else None,
+            "line": rule.line if rule else None,
+            **measured,
+            **({"evidence": text} if text else {}),
+        }
+        for reason, text in zip(answer.reasons, evidence, strict=True)
+    ]
+
+
+def _scores(table: score_table.ScoreTable, names: list[str]) -> dict[str, dict[str, int | float]]:
+    """Return node → plugin → weighted points, with `total`."""
+    columns = {name: points.tolist() for name, points in table.by_plugin.items()}
+    totals = table.totals.tolist()
+    return {
+        names[row]: {
+            **{plugin: score_table.points(values[i]) for plugin, values in columns.items()},
+            "total": score_table.points(totals[i]),
+        }
+        for i, row in enumerate(table.rows.tolist())
+    }

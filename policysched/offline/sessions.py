@@ -1,0 +1,222 @@
+"""`explain` and `simulate`: profiles decide pods of cluster files, without any server."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import gc
+import random
+from collections.abc import Callable, Collection, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from policysched import process
+from policysched.cluster import pod_shape
+from policysched.framework import explanation, handles, runtime
+from policysched.inputs import cluster_file, metrics_file, object_lists
+from policysched.offline import offline_cluster, pod_report, simulating
+from policysched.profiles import policies, profile_choice, profile_notes
+
+if TYPE_CHECKING:
+    from policysched.inputs import live_cluster
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Inputs:
+    """What is asked for.
+
+    Attributes:
+        cluster: a file, `-` for standard input, or a running cluster.
+        policies: see `policy_sources.read`.
+        params: values of params.
+        metrics: a file, see `metrics_file`.
+        now: the time of all decisions.
+        scheduler_name: the profile that stands for all pods, None for each pod's own.
+    """
+
+    cluster: str | live_cluster.LiveCluster
+    now: datetime.datetime
+    policies: tuple[str, ...] = ()
+    params: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    metrics: str | None = None
+    scheduler_name: str | None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Basis:
+    """What decides, whatever the cluster.
+
+    Attributes:
+        policies: the profiles.
+        now: the time of all decisions.
+        samples: of metrics.
+        scheduler_name: the profile that stands for all pods, None for each pod's own.
+        leaves_out: whether pods of a schedulerName are left to another scheduler.
+    """
+
+    policies: policies.PolicySet
+    now: datetime.datetime
+    samples: metrics_file.Samples = dataclasses.field(default_factory=dict)
+    scheduler_name: str | None = None
+    leaves_out: Callable[[str], bool] = lambda _: False
+
+    def decider(
+        self,
+        found: cluster_file.ClusterObjects,
+        where: str,
+        rng: random.Random | None = None,
+    ) -> Decider:
+        """Return what decides the pods of a cluster; ties are broken by `rng`.
+
+        Its plugins are its own: they remember what they have seen. `where` names the cluster in
+        errors.
+
+        Raises:
+            InputError: the cluster makes no sense, or has no such profile.
+        """
+        cluster = offline_cluster.empty(self.now)
+        cache = cluster.cache
+        handle = handles.Handle(
+            handles.NoBinder(), cache.owners, storage=cache.storage, budgets=cache.budgets, rng=rng
+        )
+        profiles = policies.require(policies.make(self.policies, handle))
+        offline_cluster.fill(cluster, found, where, profiles.annotation_keys)
+        cluster.cache.follow_metrics(profiles.metric_needs)
+        for metric, samples in self.samples.items():
+            cluster.cache.metrics.refresh(metric, samples)
+        frameworks = {name: runtime.Framework(prof, rng) for name, prof in profiles.by_name.items()}
+        choice = profile_choice.ProfileChoice(frameworks, self.scheduler_name, self.leaves_out)
+        for info in cluster.pending:
+            if not choice.queues(info):
+                cache.nominated.remove(info.uid)
+        return Decider(cluster, choice, profiles.shadows, self.policies, profiles, handle)
+
+
+class Session:
+    """Answers about each cluster of the input, one after the other.
+
+    Attributes:
+        is_lines: whether the input is JSON lines.
+        warnings: what was found in the policies and is no error.
+        unmeasured: names of metrics that the policies read and of which no node has a sample.
+        metrics: the file of their values, None without one.
+    """
+
+    def __init__(self, inputs: Inputs) -> None:
+        """Read everything but the clusters.
+
+        Raises:
+            InputError: something cannot be read, or is wrong.
+        """
+        policy_set = policies.load(
+            inputs.policies,
+            inputs.params,
+            inputs.scheduler_name,
+            now=inputs.now,
+            judge=profile_notes.limit_to(inputs.scheduler_name),
+        )
+        samples: metrics_file.Samples = {}
+        self.metrics: metrics_file.MetricsFile | None = None
+        if inputs.metrics is not None:
+            declared = policy_set.all_metrics
+            self.metrics = metrics_file.read_file(inputs.metrics, declared, inputs.now)
+            samples = self.metrics.samples
+        self._basis = Basis(policy_set, inputs.now, samples, inputs.scheduler_name)
+        with process.without_collections():
+            self._clusters = _clusters(inputs.cluster)
+        self.is_lines = self._clusters.is_lines
+        self.warnings = policy_set.warnings
+        read = profile_notes.metrics_read(policy_set, inputs.scheduler_name)
+        unmeasured = {each.name for each in read if not samples.get(each.key)}
+        self.unmeasured = tuple(sorted(unmeasured))
+
+    def deciders(self, rng: random.Random | None = None) -> Iterator[Decider]:
+        """Yield what decides the pods of each cluster; ties are broken by `rng`.
+
+        Raises:
+            InputError: a cluster cannot be read, or has no such profile.
+        """
+        with process.without_collections():
+            for where, found in self._clusters.places:
+                yield self._basis.decider(found, where, rng)
+                if self.is_lines:
+                    gc.collect()
+
+
+def _clusters(
+    named: str | live_cluster.LiveCluster,
+) -> object_lists.Inputs[cluster_file.ClusterObjects]:
+    if isinstance(named, str):
+        return cluster_file.read_all(named)
+    from policysched.inputs import live_cluster  # noqa: PLC0415 - brings HTTP, TLS and credentials
+
+    return object_lists.Inputs(iter([live_cluster.read(named)]))
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Decider:
+    """Decides the pods of one cluster.
+
+    Attributes:
+        cluster: the cluster.
+        choice: whose profile decides.
+        shadows: what is decided beside.
+        policy_set: what the profiles were made from.
+        profiles: the profiles.
+        handle: what their plugins were made with.
+    """
+
+    cluster: offline_cluster.OfflineCluster
+    choice: profile_choice.ProfileChoice
+    shadows: simulating.Shadows
+    policy_set: policies.PolicySet
+    profiles: policies.Profiles
+    handle: handles.Handle
+
+    def explain_all(self, evidence_of: Collection[str] | None = ()) -> Iterator[dict[str, Any]]:
+        """Yield the report about each pending pod, considered alone, in the order of the file.
+
+        `evidence_of`: see `explaining.report`.
+        """
+        for info in self.cluster.pending:
+            framework = self.choice.of(info)
+            if framework is not None:
+                yield self.report(framework, info, evidence_of)
+
+    def explain(self, pod: str, evidence_of: Collection[str] | None = ()) -> dict[str, Any]:
+        """Return the report about one pod; see `explaining.find_pod`.
+
+        Raises:
+            InputError: there is no such pod, or no profile decides it.
+        """
+        info = pod_report.find_pod(self.cluster, pod)
+        return self.report(self.choice.required(info), info, evidence_of)
+
+    def simulate(self) -> Iterator[simulating.Placement]:
+        """Yield where each pending pod goes, in queue order."""
+        return simulating.simulate(self.cluster, self.choice, self.shadows)
+
+    def allocations(self) -> list[simulating.Allocation]:
+        """Return what is requested of each resource by now."""
+        return simulating.allocations(self.cluster.cache)
+
+    def report(
+        self,
+        framework: runtime.Framework,
+        info: pod_shape.PodInfo,
+        evidence_of: Collection[str] | None = (),
+    ) -> dict[str, Any]:
+        """Return the report about one pod that `framework` decides."""
+        return self.report_on(
+            framework, framework.explain_pod(info, self.cluster.cache.snapshot()), evidence_of
+        )
+
+    def report_on(
+        self,
+        framework: runtime.Framework,
+        found: explanation.Explanation,
+        evidence_of: Collection[str] | None = (),
+    ) -> dict[str, Any]:
+        """Return the report about a pod of which `framework` has said everything."""
+        candidates = self.shadows.get(framework.profile.scheduler_name, ())
+        snap = self.cluster.cache.snapshot()
+        return pod_report.report_on(framework, found, snap, candidates, evidence_of)

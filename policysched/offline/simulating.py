@@ -1,0 +1,268 @@
+"""`simulate`: all pending pods of a cluster file scheduled one after the other.
+
+Every pod is assumed on its node before the next one is decided, as in the scheduling cycle of
+`run`; nothing is bound, so PreBind, Bind and PostBind plugins are not asked, and a Permit plugin
+that waits is taken to be satisfied.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TypeAlias
+
+import msgspec
+import numpy as np
+
+from policysched.cluster import cache as caches
+from policysched.cluster import pod_shape
+from policysched.framework import interface, queued_pod, runtime, shadow, status
+from policysched.offline import offline_cluster
+from policysched.profiles import profile_choice
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Placement:
+    """Where one pod went.
+
+    Attributes:
+        pod: `namespace/name`.
+        node: None when it stays pending; then `message` says why.
+        feasible: how many nodes it could have gone to.
+        best: names of the nodes with the highest total, sorted.
+        victims: pods that made room for it and are gone now.
+        nominated: the node from which they are evicted, None without any.
+        gate: what keeps it out of the queue.
+        reasons: the distinct reasons for which nodes do not take it.
+        shadows: what shadow policies would have made of it.
+    """
+
+    pod: str
+    node: str | None = None
+    feasible: int = 0
+    best: list[str] = dataclasses.field(default_factory=list)
+    message: str = ""
+    victims: list[str] = dataclasses.field(default_factory=list)
+    gate: status.Status | None = None
+    reasons: tuple[str, ...] = ()
+    shadows: list[shadow.Verdict] = dataclasses.field(default_factory=list)
+    nominated: str | None = None
+
+
+Shadows: TypeAlias = Mapping[str, Sequence[shadow.Candidate]]
+"""What is decided beside, by schedulerName."""
+
+
+def simulate(
+    cluster: offline_cluster.OfflineCluster,
+    choice: profile_choice.ProfileChoice,
+    shadows: Shadows | None = None,
+) -> Iterator[Placement]:
+    """Schedule the pending pods in queue order; `cluster.cache` changes with every placement."""
+    simulation = Simulation(cluster.cache, shadows or {})
+    for framework, info in in_queue_order(cluster, choice):
+        yield simulation.place(framework, info)
+
+
+def in_queue_order(
+    cluster: offline_cluster.OfflineCluster, choice: profile_choice.ProfileChoice
+) -> list[tuple[runtime.Framework, pod_shape.PodInfo]]:
+    """Return the pods as QueueSort orders them, all having arrived in the order of the file."""
+    waiting = []
+    for sequence, info in enumerate(cluster.pending):
+        framework = choice.of(info)
+        if framework is not None:
+            queued = queued_pod.QueuedPodInfo(info, timestamp_seconds=0.0, sequence=sequence)
+            waiting.append((framework.sort_key(queued), sequence, framework, info))
+    return [(framework, info) for _, _, framework, info in sorted(waiting, key=lambda w: w[:2])]
+
+
+class Simulation:
+    """Scheduling cycles on a cache, each pod with all that follows from it before the next."""
+
+    def __init__(self, cache: caches.Cache, shadows: Shadows) -> None:
+        """Change `cache` with every placement."""
+        self._cache = cache
+        self._shadows = shadows
+
+    def place(
+        self, framework: runtime.Framework, info: pod_shape.PodInfo, preferred: str | None = None
+    ) -> Placement:
+        """Schedule a pod that no gate holds; of equally good nodes it takes the `preferred` one."""
+        gate = framework.pre_enqueue(info)
+        if gate.is_success:
+            return self._schedule(framework, info, preferred)
+        return Placement(info.key, gate=gate, reasons=gate.reasons)
+
+    def _schedule(
+        self, framework: runtime.Framework, info: pod_shape.PodInfo, preferred: str | None
+    ) -> Placement:
+        """Decide a pod: assume it on a node, if need be on one that others leave for it."""
+        info = with_nomination(info, self._cache.nominated.node_of(info.uid) or "")
+        result = framework.schedule_pod(info, self._cache.snapshot())
+        placement = Placement(info.key, shadows=self._decide_beside(framework, info, result))
+        if result.node_name is None:
+            made_room = self._make_room(framework, info, result)
+            if made_room is not None:
+                info = with_nomination(info, made_room.nominated_node_name or "")
+                placement = _with_victims(placement, made_room)
+                result = framework.schedule_pod(info, self._cache.snapshot())
+        if preferred is not None and shadow.is_best(result, preferred, self._cache.snapshot()):
+            result.node_name = preferred
+        if result.node_name is None:
+            return dataclasses.replace(placement, message=result.message, reasons=_reasons(result))
+        feasible = self._feasible_count(framework, info, result)
+        rejected = _claim(framework, self._cache, info, result)
+        if rejected is not None:
+            message = ", ".join(rejected.reasons)
+            return dataclasses.replace(
+                placement, message=message, reasons=rejected.reasons, shadows=[]
+            )
+        best = _best_names(result, self._cache)
+        return dataclasses.replace(placement, node=result.node_name, feasible=feasible, best=best)
+
+    def _decide_beside(
+        self, framework: runtime.Framework, info: pod_shape.PodInfo, result: runtime.ScheduleResult
+    ) -> list[shadow.Verdict]:
+        """Return what shadow policies make of a decision, before any victim has gone."""
+        candidates = self._shadows.get(framework.profile.scheduler_name, ())
+        return shadow.decide_all(candidates, info, self._cache.snapshot(), result)
+
+    def _make_room(
+        self, framework: runtime.Framework, info: pod_shape.PodInfo, result: runtime.ScheduleResult
+    ) -> interface.PostFilterResult | None:
+        """Let PostFilter plugins name the pods that go; None where that does not help.
+
+        Then the message stays what the filters made it, as in `explain`.
+        """
+        diagnosis = result.diagnosis
+        if diagnosis is None:
+            return None
+        snap = self._cache.snapshot()
+        answer = framework.run_post_filter(result.state, info, snap, diagnosis)
+        if answer is None:
+            self._cache.nominated.remove(info.uid)
+            return None
+        if answer.nominated_node_name is not None:
+            self._cache.nominated.nominate(info, answer.nominated_node_name)
+        if not answer.status.is_success:
+            return None
+        self._carry_out(info, answer)
+        return answer
+
+    def _carry_out(self, info: pod_shape.PodInfo, answer: interface.PostFilterResult) -> None:
+        """Let the victims go, and nominations that give way (executor.go, prepareCandidate)."""
+        for victim in answer.victims:
+            self._cache.remove_pod(victim)
+        for other in self._cache.nominated.pods_on(answer.nominated_node_name or ""):
+            if other.shape.priority < info.shape.priority:
+                self._cache.nominated.remove(other.uid)
+
+    def _feasible_count(
+        self, framework: runtime.Framework, info: pod_shape.PodInfo, result: runtime.ScheduleResult
+    ) -> int:
+        """Return how many nodes take the pod, also if it went to its nominated node untried.
+
+        That node takes it even if nothing can be said of others: no scores are asked for.
+        """
+        if result.node_name != info.pod.status.nominated_node_name:
+            return result.feasible_count
+        explained = framework.explain_pod(info, self._cache.snapshot())
+        return max(explained.feasible_count, result.feasible_count)
+
+
+def _with_victims(placement: Placement, answer: interface.PostFilterResult) -> Placement:
+    victims = [victim.key for victim in answer.victims]
+    node = answer.nominated_node_name if victims else None
+    return dataclasses.replace(placement, victims=victims, nominated=node)
+
+
+def with_nomination(info: pod_shape.PodInfo, node_name: str) -> pod_shape.PodInfo:
+    """Return a pod with the status of one that is nominated to a node, "" for none."""
+    if info.pod.status.nominated_node_name == node_name:
+        return info
+    said = msgspec.structs.replace(info.pod.status, nominated_node_name=node_name)
+    return pod_shape.PodInfo(msgspec.structs.replace(info.pod, status=said), info.shape)
+
+
+def _reasons(result: runtime.ScheduleResult) -> tuple[str, ...]:
+    diagnosis = result.diagnosis
+    if diagnosis is None:
+        return (result.message,)
+    if diagnosis.pre_filter is not None:
+        return diagnosis.pre_filter.reasons
+    present = [diagnosis.statuses[number] for number in np.unique(diagnosis.ids) if number > 0]
+    return tuple(sorted({reason for answer in present for reason in answer.reasons}))
+
+
+def _claim(
+    framework: runtime.Framework,
+    cache: caches.Cache,
+    info: pod_shape.PodInfo,
+    result: runtime.ScheduleResult,
+) -> status.Status | None:
+    """Assume the pod on its node and run Reserve and Permit; return what one of them objects."""
+    node_name = result.node_name or ""
+    cache.assume_pod(info, node_name)
+    cache.nominated.remove(info.uid)
+    answer = framework.binding.reserve(result.state, info, node_name)
+    if answer.is_success:
+        answer, _ = framework.binding.permit(result.state, info, node_name)
+    if answer.is_success or answer.code is status.Code.WAIT:
+        return None
+    framework.binding.unreserve(result.state, info, node_name)
+    cache.forget_pod(info)
+    return answer
+
+
+def _best_names(result: runtime.ScheduleResult, cache: caches.Cache) -> list[str]:
+    if result.scores is None:
+        return [result.node_name or ""]
+    names = cache.nodes.names
+    return sorted(names[row] for row in result.scores.best_rows().tolist())
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Allocation:
+    """How much of a resource all pods together request: milli-CPU, bytes or pieces."""
+
+    resource: str
+    requested: int
+    allocatable: int
+
+
+def allocations(cache: caches.Cache) -> list[Allocation]:
+    """Return the allocation of every resource that some node has, over all nodes."""
+    nodes = cache.nodes
+    is_alive = nodes.is_alive[: nodes.size]
+    requested = nodes.requested[: nodes.size][is_alive].sum(axis=0).tolist()
+    allocatable = nodes.allocatable[: nodes.size][is_alive].sum(axis=0).tolist()
+    return [
+        Allocation(resource, requested[column], allocatable[column])
+        for column, resource in enumerate(nodes.resources.values)
+        if allocatable[column]
+    ]
+
+
+def as_json(placement: Placement) -> dict[str, object]:
+    """Return a placement in the form of schemas/simulate.schema.json."""
+    report: dict[str, object] = {
+        "pod": placement.pod,
+        "node": placement.node,
+        "feasible": placement.feasible,
+        "best": placement.best,
+        "message": placement.message,
+        "victims": placement.victims,
+    }
+    if placement.nominated is not None:
+        report["nominatedNode"] = placement.nominated
+    gate = placement.gate
+    if gate is not None:
+        report["gated"] = {
+            "plugin": gate.plugin,
+            "code": gate.code.value,
+            "reasons": list(gate.reasons),
+        }
+    if placement.shadows:
+        report["shadow"] = [each.as_json() for each in placement.shadows]
+    return report

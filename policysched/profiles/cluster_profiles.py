@@ -1,0 +1,127 @@
+"""Cluster policies from texts: what is put into force."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING
+
+from policysched import clock as clocks
+from policysched import errors
+from policysched.inputs import metrics_file
+from policysched.karmada.policies import cluster_policies
+from policysched.lang import spelling
+from policysched.profiles import policies as policy_sets
+from policysched.profiles import profile_notes
+
+if TYPE_CHECKING:
+    import datetime
+    from collections.abc import Mapping
+
+    from policysched.karmada.policies import cluster_rows
+    from policysched.lang import checked
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Inputs:
+    """What is asked for.
+
+    Attributes:
+        paths: see `policy_sources.read`.
+        now: the time of all decisions.
+        params: values of params.
+        metrics: a file, see `metrics_file`; None for no samples.
+        scheduler_name: the profile whose policies are in force; None for the only one.
+    """
+
+    paths: tuple[str, ...]
+    now: datetime.datetime
+    params: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    metrics: str | None = None
+    scheduler_name: str | None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Loaded:
+    """What the inputs say.
+
+    Attributes:
+        policies: None where the texts have no cluster policy in force.
+        warnings: rendered findings that are no errors.
+        unmeasured: names of metrics of which no cluster has a sample.
+        metrics: the file of their values, None without one.
+        content_hash: of the texts, "" without any.
+    """
+
+    policies: cluster_policies.ClusterPolicies | None
+    warnings: tuple[str, ...]
+    unmeasured: tuple[str, ...]
+    metrics: metrics_file.MetricsFile | None = None
+    content_hash: str = ""
+
+
+def load(inputs: Inputs) -> Loaded:
+    """Return the cluster policies at the time of the inputs, with the samples of their metrics.
+
+    Raises:
+        InputError: a text or a file has errors, or cannot be read.
+        ConfigurationError: it is not said which profile is meant, or there is none of that name.
+    """
+    policy_set = policy_sets.load(
+        inputs.paths,
+        inputs.params,
+        inputs.scheduler_name,
+        now=inputs.now,
+        judge=profile_notes.limit_to(inputs.scheduler_name),
+    )
+    samples: metrics_file.Samples = {}
+    file = None
+    if inputs.metrics is not None:
+        file = metrics_file.read_file(inputs.metrics, policy_set.all_metrics, inputs.now)
+        samples = file.samples
+    found = of_set(policy_set, inputs.scheduler_name, clocks.ManualClock(inputs.now))
+    read = found.metrics if found else ()
+    for metric in read:
+        if found is not None and metric.key in samples:
+            found.refresh(metric.key, samples[metric.key])
+    unmeasured = sorted(metric.name for metric in read if not samples.get(metric.key))
+    return Loaded(found, policy_set.warnings, tuple(unmeasured), file, policy_set.content_hash)
+
+
+def of_set(
+    policy_set: policy_sets.PolicySet,
+    scheduler_name: str | None,
+    clock: clocks.Clock,
+    rows: cluster_rows.ClusterRows | None = None,
+) -> cluster_policies.ClusterPolicies | None:
+    """Return the cluster policies of a profile, ready to be told of samples; None without any.
+
+    Args:
+        policy_set: the policies.
+        scheduler_name: the profile; None for the only one with cluster policies.
+        clock: tells their time.
+        rows: what former policies may have used, too; see `ClusterPolicies`.
+
+    Raises:
+        ConfigurationError: several profiles have some, and no name says which is meant.
+    """
+    program = policy_set.program
+    if program is None:
+        return None
+    require_one_profile(program, scheduler_name)
+    return cluster_policies.of(program, scheduler_name, clock, rows)
+
+
+def require_one_profile(program: checked.CheckedProgram, scheduler_name: str | None) -> None:
+    """Refuse a program of which it is not said which profile is meant.
+
+    Raises:
+        ConfigurationError: several profiles have cluster policies, and there is no name.
+    """
+    profiles = [each for each in program.profiles if each.cluster_policies]
+    if scheduler_name is None and len(profiles) > 1:
+        names = spelling.alternatives(f"`{each.name}`" for each in profiles)
+        raise errors.ConfigurationError(
+            "--scheduler-name",
+            "several profiles have cluster policies",
+            help=f"say which one is meant: {names}",
+        )

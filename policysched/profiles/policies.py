@@ -1,0 +1,408 @@
+"""Policies, configuration and plugins become profiles."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import functools
+import logging
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+from policysched import errors
+from policysched.cluster import metric_needs, shape_projection, snapshot
+from policysched.compiler import compiler, readings
+from policysched.compiler.rules import base
+from policysched.config import config
+from policysched.framework import handles, preemptions, profile, runtime, scorers, shadow
+from policysched.inputs import policy_sources
+from policysched.lang import checked, checker, diagnostics, rendering, source, spelling
+from policysched.plugins import registry
+from policysched.profiles import plugin_sets, profile_choice
+
+_log = logging.getLogger(__name__)
+
+
+class PolicyError(errors.InputError):
+    """Policy texts with errors; the text of the exception shows all of them, as `check` does."""
+
+    def __init__(self, result: checker.CheckResult) -> None:
+        self.result = result
+        shown = [rendering.render(finding, result.texts) for finding in result.diagnostics]
+        summary = rendering.summary(result.diagnostics)
+        super().__init__("policies", "\n\n".join([summary, *shown]))
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ProfileSpec:
+    """One profile before its plugins are made.
+
+    Attributes:
+        name: its schedulerName.
+        number: its place among the profiles of the policies, None if they do not name it.
+        layers: what is said about its plugins.
+    """
+
+    name: str
+    number: int | None = None
+    layers: tuple[plugin_sets.Layer, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PolicySet:
+    """Everything that is decided before a cluster is known.
+
+    Attributes:
+        program: the checked policies, None without policies.
+        specs: the profiles, in the order of the text.
+        plugins: where plugins are made.
+        warnings: rendered findings that are no errors.
+        findings: the same as data.
+    """
+
+    program: checked.CheckedProgram | None
+    specs: tuple[ProfileSpec, ...]
+    plugins: registry.Registry
+    warnings: tuple[str, ...] = ()
+    findings: tuple[diagnostics.Diagnostic, ...] = ()
+
+    @property
+    def content_hash(self) -> str:
+        """Identifies the policies and params, "" without policies."""
+        return self.program.content_hash if self.program else ""
+
+    @property
+    def metrics(self) -> list[checked.CheckedMetric]:
+        """Every metric of nodes that policies declare or that a profile reads, by key."""
+        return [metric for metric in self.all_metrics if metric.target == "node"]
+
+    @property
+    def all_metrics(self) -> list[checked.CheckedMetric]:
+        """Those of nodes and those of clusters."""
+        if self.program is None:
+            return []
+        found = {metric.key: metric for metric in self.program.metrics}
+        for each in self.program.profiles:
+            found |= {metric.key: metric for metric in (*each.metrics, *each.cluster_metrics)}
+        return list(found.values())
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """Names of the metric sources that metrics ask for by `source NAME`."""
+        return self.program.sources if self.program else ()
+
+
+def load(
+    paths: Sequence[str],
+    params: Mapping[str, str],
+    scheduler_name: str | None = None,
+    configuration: config.Config | None = None,
+    now: datetime.datetime | None = None,
+    judge: Callable[[checker.CheckResult], checker.CheckResult] | None = None,
+) -> PolicySet:
+    """Return the profiles that policy files and a configuration describe.
+
+    Args:
+        paths: see `policy_sources.read`; none means kube-scheduler's default profile.
+        params: values of params, over those of the configuration.
+        scheduler_name: name of the profile where the texts declare none.
+        configuration: further profiles, and plugins of these.
+        now: rules that have expired by then are warned of; None for no such warning.
+        judge: see `from_sources`.
+
+    Raises:
+        PolicyError: a text has errors.
+        InputError: a path cannot be read.
+        ConfigurationError: params are given, but there are no policies.
+    """
+    configuration = configuration or config.Config()
+    given = given_params(configuration) | dict(params)
+    if paths:
+        sources = policy_sources.read(paths)
+        return from_sources(sources, given, scheduler_name, configuration, now, judge)
+    if given:
+        problem = f"there is no param `{next(iter(given))}` without policies"
+        raise errors.ConfigurationError("params", problem, help="name policies by --policies")
+    implied = []
+    if scheduler_name or not configuration.profiles:
+        name = scheduler_name or profile_choice.DEFAULT_SCHEDULER_NAME
+        implied = [ProfileSpec(name)]
+    specs = _with_configuration(implied, configuration)
+    return PolicySet(None, tuple(specs), registry.with_entry_points())
+
+
+def given_params(configuration: config.Config) -> dict[str, str]:
+    """Return the params of a configuration as the checker takes them."""
+    return {name: str(value) for name, value in configuration.params.items()}
+
+
+def from_sources(
+    sources: Sequence[source.SourceText],
+    params: Mapping[str, str],
+    scheduler_name: str | None = None,
+    configuration: config.Config | None = None,
+    now: datetime.datetime | None = None,
+    judge: Callable[[checker.CheckResult], checker.CheckResult] | None = None,
+) -> PolicySet:
+    """Return the profiles that policy texts describe; see `load`.
+
+    `judge` has a say in what was found in the texts, such as `lint_gate.refuse`.
+
+    Raises:
+        PolicyError: a text has errors.
+        ConfigurationError: they declare profiles, but none called `scheduler_name`.
+    """
+    plugins = registry.with_entry_points()
+    seconds = now.timestamp() if now else None
+    result = checker.check(sources, given=params, plugins=plugins.names(), now=seconds)
+    result = judge(result) if judge else result
+    if result.program is None:
+        raise PolicyError(result)
+    implied_name = scheduler_name or profile_choice.DEFAULT_SCHEDULER_NAME
+    own = specs_of(result.program, implied_name)
+    specs = _with_configuration(own, configuration or config.Config())
+    if scheduler_name is not None and all(spec.name != scheduler_name for spec in specs):
+        declared = spelling.alternatives(f"`{spec.name}`" for spec in specs)
+        problem = f"there is no profile `{scheduler_name}`"
+        raise errors.ConfigurationError(
+            "--scheduler-name", problem, help=f"the policies declare {declared}"
+        )
+    rendered = tuple(rendering.render(each, result.texts) for each in result.diagnostics)
+    return PolicySet(
+        result.program, tuple(specs), plugins, rendered, findings=tuple(result.diagnostics)
+    )
+
+
+def specs_of(program: checked.CheckedProgram, implied_name: str) -> list[ProfileSpec]:
+    """Return the profiles of a program; one that the texts only imply is called `implied_name`."""
+    return [_spec(n, each, implied_name) for n, each in enumerate(program.profiles)]
+
+
+def _spec(number: int, each: checked.CheckedProfile, implied_name: str) -> ProfileSpec:
+    settings = tuple(
+        plugin_sets.Setting(plugin.name, str(plugin.span), plugin.weight, plugin.args)
+        for plugin in each.plugins
+    )
+    layer = plugin_sets.Layer(
+        where=str(each.span) if each.span else "policies",
+        settings=settings,
+        disabled=each.disabled,
+        disabled_scores=each.disabled_scores,
+        disable_all_scores=each.disable_all_scores,
+        builtin_weight=each.builtin_weight,
+    )
+    return ProfileSpec(each.name or implied_name, number, (layer,))
+
+
+def _with_configuration(
+    specs: Iterable[ProfileSpec], configuration: config.Config
+) -> list[ProfileSpec]:
+    """Return the profiles with what the configuration says of them, and its own ones."""
+    by_name = {spec.name: spec for spec in specs}
+    for each in configuration.profiles:
+        where = f"profile `{each.scheduler_name}` of the configuration"
+        layer = plugin_sets.Layer(
+            where=where,
+            settings=tuple(
+                plugin_sets.Setting(plugin.name, where, plugin.weight, plugin.args)
+                for plugin in each.plugins
+            ),
+            disabled=each.disabled,
+            disabled_scores=each.disabled_scores,
+        )
+        base = by_name.get(each.scheduler_name) or ProfileSpec(each.scheduler_name)
+        by_name[base.name] = dataclasses.replace(base, layers=(*base.layers, layer))
+    return list(by_name.values())
+
+
+# --- plugins -------------------------------------------------------------------------------------
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Profiles:
+    """Profiles at work.
+
+    Attributes:
+        by_name: schedulerName → profile.
+        annotation_keys: annotations of pods that some policy reads.
+        next_change: returns when a rule next begins or ceases to act, None for never.
+        next_metric_change: returns when verdicts may next change because samples grow old or
+            just-placed pods cease to count, None for never.
+        metric_needs: what is to be kept of metrics.
+        metric_readers: tell people of the metrics that rules read.
+        shadows: schedulerName → what is decided beside its real decisions.
+    """
+
+    by_name: Mapping[str, profile.Profile]
+    annotation_keys: frozenset[str]
+    next_change: Callable[[datetime.datetime], datetime.datetime | None]
+    next_metric_change: Callable[[snapshot.Snapshot], datetime.datetime | None]
+    metric_needs: metric_needs.MetricNeeds
+    metric_readers: tuple[readings.MetricReader, ...] = ()
+    shadows: Mapping[str, tuple[shadow.Candidate, ...]] = dataclasses.field(default_factory=dict)
+
+
+def compile_set(policy_set: PolicySet) -> compiler.CompiledProgram | None:
+    """Return the rules of all profiles, None without policies; it may run in any thread."""
+    return compiler.compile_program(policy_set.program) if policy_set.program else None
+
+
+def make(
+    policy_set: PolicySet,
+    handle: handles.Handle,
+    compiled: compiler.CompiledProgram | None = None,
+) -> Profiles | list[plugin_sets.Fault]:
+    """Return the profiles with plugins of their own, or everything that is wrong with them.
+
+    `compiled` is what `compile_set` made of the set, where that has been done before.
+    """
+    compiled = compiled or compile_set(policy_set)
+    faults: list[plugin_sets.Fault] = []
+    made: dict[str, profile.Profile] = {}
+    shadows: dict[str, tuple[shadow.Candidate, ...]] = {}
+    for spec in policy_set.specs:
+        found = plugin_sets.assemble(spec.layers, policy_set.plugins, handle)
+        if isinstance(found, list):
+            faults += found
+            continue
+        of_text = _of_text(spec, compiled)
+        made[spec.name] = _profile(spec, found, of_text)
+        if of_text is not None and of_text.shadows:
+            shadows[spec.name] = _candidates(spec, of_text, policy_set.plugins, handle)
+    faults = faults or _different_orders(made)
+    if faults:
+        return faults
+    keys = compiled.annotation_keys if compiled else frozenset()
+    return Profiles(
+        made,
+        keys,
+        functools.partial(_next_change, compiled),
+        compiled.next_metric_change if compiled else lambda _snap: None,
+        compiled.metric_needs if compiled else metric_needs.MetricNeeds(),
+        _readers(compiled) if compiled else (),
+        shadows,
+    )
+
+
+def _readers(compiled: compiler.CompiledProgram) -> tuple[readings.MetricReader, ...]:
+    return (*compiled.metric_parts.readers(), *compiled.shadow_metric_parts.readers())
+
+
+def _of_text(
+    spec: ProfileSpec, compiled: compiler.CompiledProgram | None
+) -> compiler.CompiledPolicies | None:
+    if compiled is None:
+        return None
+    return compiled.others if spec.number is None else compiled.profiles[spec.number]
+
+
+def _profile(
+    spec: ProfileSpec, found: plugin_sets.PluginSet, of_text: compiler.CompiledPolicies | None
+) -> profile.Profile:
+    if of_text is None:
+        return profile.Profile(
+            spec.name,
+            tuple(found.plugins),
+            found.weights,
+            projection=shape_projection.Projection(),
+        )
+    return profile.Profile(
+        spec.name,
+        plugins=(*found.plugins, *of_text.plugins),
+        weights={**found.weights, **of_text.weights},
+        tolerations=of_text.tolerations,
+        policy_hash=of_text.policy_hash,
+        policies=of_text.policies,
+        projection=of_text.projection,
+    )
+
+
+def _candidates(
+    spec: ProfileSpec,
+    of_text: compiler.CompiledPolicies,
+    plugins: registry.Registry,
+    handle: handles.Handle,
+) -> tuple[shadow.Candidate, ...]:
+    """Return what is decided beside a profile, by plugins of its own that reach nothing outside."""
+    apart = dataclasses.replace(
+        handle,
+        preemptions=preemptions.PreemptionsInProgress(),
+        volume_writer=handles.NoVolumeWriter(),
+        rng=None,
+    )
+    found = plugin_sets.assemble(spec.layers, plugins, apart)
+    if isinstance(found, list):
+        # A plugin that can be made once only serves the real decisions.
+        _log.warning("shadow policies of profile %s are not tried: %s", spec.name, found[0])
+        return ()
+    return tuple(
+        shadow.Candidate(
+            each.policy,
+            runtime.Framework(_profile(spec, found, each.compiled), None),
+            each.concerns,
+        )
+        for each in of_text.shadows
+    )
+
+
+def _next_change(
+    compiled: compiler.CompiledProgram | None, now: datetime.datetime
+) -> datetime.datetime | None:
+    changes = [each.next_change(now) for each in compiled.profiles] if compiled else []
+    return min((change for change in changes if change is not None), default=None)
+
+
+def _different_orders(made: Mapping[str, profile.Profile]) -> list[plugin_sets.Fault]:
+    """Return a fault where profiles order the one queue that they share by different plugins."""
+    sorting = {name: _queue_sort(each) for name, each in made.items()}
+    if len(set(sorting.values())) == 1:
+        return []
+    said = ", ".join(f"`{name}` by {plugin}" for name, plugin in sorting.items())
+    problem = f"all profiles share one queue, so they must order it alike: {said}"
+    return [plugin_sets.Fault("profiles", problem)]
+
+
+def _queue_sort(each: profile.Profile) -> str:
+    return next(plugin.name for plugin in each.plugins if hasattr(plugin, "sort_key"))
+
+
+def require(made: Profiles | list[plugin_sets.Fault]) -> Profiles:
+    """Return the profiles.
+
+    Raises:
+        ConfigurationError: there are faults; it tells all of them.
+    """
+    if isinstance(made, Profiles):
+        return made
+    first, *rest = made
+    further = "".join(f"\n{fault}" for fault in rest)
+    problem = first.problem + (f" ({first.help})" if first.help else "")
+    raise errors.ConfigurationError(first.where, problem + further)
+
+
+def check_profiles(policy_set: PolicySet) -> None:
+    """Make the profiles once, to see whether they can be made.
+
+    Raises:
+        ConfigurationError: a profile could not start.
+    """
+    require(make(policy_set, handles.Handle()))
+
+
+def describe(profiles: Profiles) -> Iterator[str]:
+    """Yield lines about each profile: its policies, its plugins and rules with their weights."""
+    for name, each in profiles.by_name.items():
+        if each.policies:
+            yield f"profile={name} policies={','.join(each.policies)} hash={each.policy_hash}"
+        for candidate in profiles.shadows.get(name, ()):
+            yield f"profile={name} shadow={candidate.policy}"
+        for plugin in each.plugins:
+            if isinstance(plugin, base.PolicyRule):
+                said = f"rule={plugin.head.name}"
+            elif plugin.name == base.PLUGIN_NAME:
+                continue  # it speaks for the rules when pods are requeued
+            else:
+                said = f"plugin={plugin.name}"
+            weight = each.weights.get(scorers.score_name(plugin))
+            if weight is not None:
+                said += f" weight={weight}"
+            yield f"profile={name} {said} points={','.join(plugin_sets.points_of(plugin))}"

@@ -1,0 +1,60 @@
+"""Warnings and metrics of the one profile that `--scheduler-name` names for all pods."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+from policysched.lang import checked, checker, diagnostics, parser, source, syntax
+
+if TYPE_CHECKING:
+    from policysched.profiles import policies
+
+
+def limit_to(scheduler_name: str | None) -> Callable[[checker.CheckResult], checker.CheckResult]:
+    """Return a filter that drops warnings about other profiles; None drops no warning."""
+    return functools.partial(_limit, scheduler_name=scheduler_name)
+
+
+def metrics_read(
+    policy_set: policies.PolicySet, scheduler_name: str | None
+) -> list[checked.CheckedMetric]:
+    """Return the metrics of nodes that are declared, or that the named profile reads."""
+    profile = _find(policy_set.program, scheduler_name)
+    return policy_set.metrics if profile is None else list(profile.metrics)
+
+
+def _find(
+    program: checked.CheckedProgram | None, scheduler_name: str | None
+) -> checked.CheckedProfile | None:
+    """Return the declared profile of a name, None for no name and for the implied profile."""
+    profiles = program.profiles if program is not None and scheduler_name is not None else ()
+    return next((each for each in profiles if each.name == scheduler_name), None)
+
+
+def _limit(result: checker.CheckResult, scheduler_name: str | None) -> checker.CheckResult:
+    profile = _find(result.program, scheduler_name)
+    if profile is None:
+        return result
+    policies = (*profile.policies, *profile.cluster_policies)
+    metrics = (*profile.metrics, *profile.cluster_metrics)
+    names = {each.name for each in policies} | {each.name for each in metrics}
+    kept = tuple(each for each in result.diagnostics if _is_about(each, names, result.parsed))
+    return dataclasses.replace(result, diagnostics=kept)
+
+
+def _is_about(
+    finding: diagnostics.Diagnostic, names: set[str], parsed: Iterable[parser.ParseResult]
+) -> bool:
+    """Return whether a finding is in one of the named policies and metrics, or in neither kind."""
+    for text in parsed:
+        for item in text.file.items:
+            if isinstance(item, syntax.Policy | syntax.Metric) and _holds(item.span, finding.span):
+                return item.name.text in names
+    return True
+
+
+def _holds(outer: source.Span, inner: source.Span) -> bool:
+    return outer.file == inner.file and outer.start <= inner.start <= inner.end <= outer.end

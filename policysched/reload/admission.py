@@ -1,0 +1,251 @@
+"""The verdict of a validating admission webhook about ConfigMaps of policies.
+
+A version that a scheduler would refuse is refused when it is applied, with the diagnostics of
+`check` and the errors of `lint`. What a scheduler would go by is admitted, with its warnings.
+Nothing is asked of the cluster and nothing is written, so dry runs are reviewed like any other.
+Source: `k8s.io/api/admission/v1` (AdmissionReview).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from policysched import errors
+from policysched.cluster import wire
+from policysched.config import config
+from policysched.inputs import policy_sources
+from policysched.lang import diagnostics, rendering, source
+from policysched.profiles import policies
+from policysched.reload import status_annotations as statuses
+from policysched.reload import versions
+
+API_VERSION = "admission.k8s.io/v1"
+_OPERATIONS = ("CREATE", "UPDATE")
+_MAX_SHOWN = 10
+_MAX_MESSAGE_CHARACTERS = 8192
+"""kubectl prints it as it is; nobody reads more at once."""
+_MAX_WARNINGS = 15
+_MAX_WARNING_CHARACTERS = 256
+"""The API server cuts longer ones (Kubernetes documentation, dynamic admission control)."""
+
+
+class ReviewError(errors.InputError):
+    """What was posted is no AdmissionReview."""
+
+
+class _Metadata(msgspec.Struct, frozen=True):
+    name: str = ""
+    namespace: str = ""
+    labels: Mapping[str, str] | None = None
+    annotations: Mapping[str, str] | None = None
+
+
+class _ConfigMap(msgspec.Struct, frozen=True, rename="camel"):
+    metadata: _Metadata = _Metadata()
+    data: Mapping[str, str] | None = None
+    binary_data: Mapping[str, str] | None = None
+
+
+class _Kind(msgspec.Struct, frozen=True):
+    group: str = ""
+    kind: str = ""
+
+
+class _Request(msgspec.Struct, frozen=True, rename="camel"):
+    uid: str
+    operation: str = ""
+    kind: _Kind = _Kind()
+    name: str = ""
+    namespace: str = ""
+    object: msgspec.Raw = msgspec.Raw(b"null")
+    old_object: msgspec.Raw = msgspec.Raw(b"null")
+
+
+class _Review(msgspec.Struct, frozen=True, rename="camel"):
+    api_version: str
+    kind: str
+    request: _Request
+
+
+_review_decoder = msgspec.json.Decoder(_Review)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Chosen:
+    """Which ConfigMaps hold policies: those named, those labelled, else all with `.policy` keys.
+
+    Attributes:
+        names: `NAMESPACE/NAME`.
+        labels: each of them has to be there.
+    """
+
+    names: frozenset[str] = frozenset()
+    labels: Mapping[str, str] = dataclasses.field(default_factory=dict)
+
+    @property
+    def is_explicit(self) -> bool:
+        """Whether somebody said which they are, so that each has to have policies."""
+        return bool(self.names or self.labels)
+
+    def covers(self, name: str, labels: Mapping[str, str]) -> bool:
+        """Return whether a ConfigMap is one of them."""
+        is_named = not self.names or name in self.names
+        return is_named and all(labels.get(key) == value for key, value in self.labels.items())
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Question:
+    """A ConfigMap that somebody wants to write.
+
+    Attributes:
+        uid: of the review.
+        name: `NAMESPACE/NAME`, for logs.
+        texts: its policies; None where there is nothing to be looked at.
+        problem: what is wrong with it before any text is read, "" for nothing.
+        demanded: see `versions.Offer`, and so `in_use`.
+    """
+
+    uid: str
+    name: str = ""
+    texts: tuple[source.SourceText, ...] | None = None
+    problem: str = ""
+    demanded: str = ""
+    in_use: str = ""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Verdict:
+    """What is answered; `message` is "" for what is admitted."""
+
+    message: str = ""
+    warnings: tuple[str, ...] = ()
+
+
+class Admission:
+    """Reviews ConfigMaps by one configuration, as a scheduler with the same one would."""
+
+    def __init__(
+        self, configuration: config.Config, scheduler_name: str | None, chosen: Chosen
+    ) -> None:
+        """Go by the params, profiles and plugins of the configuration."""
+        self._recipe = versions.Recipe(configuration, scheduler_name)
+        self._chosen = chosen
+
+    def question(self, body: bytes) -> Question:
+        """Return what is asked.
+
+        Raises:
+            ReviewError: it is no AdmissionReview.
+        """
+        try:
+            review = _review_decoder.decode(body)
+            if (review.api_version, review.kind) != (API_VERSION, "AdmissionReview"):
+                raise ReviewError("body", f"is no AdmissionReview of {API_VERSION}")
+            return self._question(review.request)
+        except wire.UNREADABLE as error:
+            raise ReviewError("body", f"is no AdmissionReview: {error}") from error
+
+    def _question(self, request: _Request) -> Question:
+        nothing = Question(request.uid)
+        if (request.kind.group, request.kind.kind) != ("", "ConfigMap"):
+            return nothing
+        if request.operation not in _OPERATIONS:
+            return nothing
+        new = msgspec.json.decode(request.object, type=_ConfigMap)
+        name = f"{request.namespace}/{request.name or new.metadata.name}"
+        if not self._chosen.covers(name, new.metadata.labels or {}):
+            return nothing
+        texts = _texts(new)
+        binary = policy_sources.policy_keys(new.binary_data or {})
+        if binary:
+            return Question(request.uid, name, (), f"the key `{binary[0]}` is not UTF-8 text")
+        if not texts and not self._chosen.is_explicit:
+            return nothing
+        if self._is_unchanged(request, texts):
+            return nothing
+        problem = "" if texts else f"no key ends in `{policy_sources.SUFFIX}`"
+        said = new.metadata.annotations or {}
+        demanded, in_use = said.get(statuses.ROLLBACK, ""), said.get(statuses.HASH, "")
+        return Question(request.uid, name, texts, problem, demanded, in_use)
+
+    def _is_unchanged(self, request: _Request, texts: Sequence[source.SourceText]) -> bool:
+        """Return whether the policies stay as they are: a scheduler annotates bad ones, too."""
+        old = msgspec.json.decode(request.old_object, type=_ConfigMap | None)
+        return old is not None and _texts(old) == texts
+
+    def verdict(self, question: Question) -> Verdict:
+        """Judge the policies as a scheduler would; it may take a second, and run in any thread."""
+        if question.problem:
+            return Verdict(f"{question.name}: {question.problem}")
+        if question.texts is None:
+            return Verdict()
+        offer = versions.Offer(question.texts, demanded=question.demanded, in_use=question.in_use)
+        found = self._recipe.check(offer)
+        if isinstance(found, versions.Refusal):
+            return _refused(found)
+        try:
+            policies.check_profiles(found.policy_set)
+        except errors.InputError as error:
+            return _refused(versions.refusal(found.hash, error))
+        return Verdict(warnings=_warnings(found.policy_set.findings))
+
+
+def answer(question: Question, verdict: Verdict) -> bytes:
+    """Return the AdmissionReview that says it."""
+    response: dict[str, object] = {"uid": question.uid, "allowed": not verdict.message}
+    if verdict.message:
+        response["status"] = {
+            "code": 400,
+            "reason": "BadRequest",  # kubectl prints the message of an `Invalid` differently
+            "message": verdict.message,
+        }
+    if verdict.warnings:
+        response["warnings"] = verdict.warnings
+    review = {"apiVersion": API_VERSION, "kind": "AdmissionReview", "response": response}
+    return msgspec.json.encode(review)
+
+
+def _texts(config_map: _ConfigMap) -> tuple[source.SourceText, ...]:
+    """Return the policies by key: places read `web.policy:3:7`, as in the author's own file."""
+    data = config_map.data or {}
+    return tuple(
+        source.SourceText(key, policy_sources.without_mark(data[key]))
+        for key in policy_sources.policy_keys(data)
+    )
+
+
+def _refused(refusal: versions.Refusal) -> Verdict:
+    cause = refusal.cause
+    if not isinstance(cause, policies.PolicyError):
+        return Verdict(refusal.summary)
+    found = cause.result.diagnostics
+    faults = [each for each in found if each.severity is diagnostics.Severity.ERROR]
+    shown = [rendering.render(each, cause.result.texts) for each in faults[:_MAX_SHOWN]]
+    if len(faults) > _MAX_SHOWN:
+        shown.append(f"… and {len(faults) - _MAX_SHOWN} more")
+    message = "\n\n".join([f"the policies have {rendering.summary(faults)}", *shown])
+    if len(message) > _MAX_MESSAGE_CHARACTERS:
+        message = message[:_MAX_MESSAGE_CHARACTERS] + "\n…"
+    return Verdict(message, _warnings(found))
+
+
+def _warnings(found: Sequence[diagnostics.Diagnostic]) -> tuple[str, ...]:
+    """Return findings that are no errors, each on a line: they travel in headers of HTTP."""
+    texts = [
+        f"{each.span}: {each.code}: {each.message}"
+        for each in found
+        if each.severity is diagnostics.Severity.WARNING
+    ]
+    hidden = len(texts) - _MAX_WARNINGS
+    if hidden > 0:
+        texts[_MAX_WARNINGS:] = [f"… and {hidden} more; `policysched check` shows all"]
+    return tuple(_cut(" ".join(text.split())) for text in texts)
+
+
+def _cut(text: str) -> str:
+    if len(text) <= _MAX_WARNING_CHARACTERS:
+        return text
+    return text[: _MAX_WARNING_CHARACTERS - 1] + "…"

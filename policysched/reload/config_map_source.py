@@ -1,0 +1,112 @@
+"""Policies in a ConfigMap, followed by list and watch of this one object."""
+
+from __future__ import annotations
+
+import logging
+import random
+from collections.abc import Callable, Iterable
+from typing import NoReturn
+
+from policysched.inputs import policy_sources
+from policysched.kube import client, config_maps, errors, reflector
+from policysched.lang import source
+from policysched.reload import status_annotations as statuses
+from policysched.reload import versions
+
+_log = logging.getLogger(__name__)
+
+
+class ConfigMapSource:
+    """Offers the keys of a ConfigMap that end in `.policy`; it is a sink of a reflector.
+
+    Attributes:
+        origin: `configmap NAMESPACE/NAME`.
+        latest: the object as last seen, None while there is none.
+        last: the object as last seen, even when it is gone.
+        on_bare: called when the object lacks our annotations, as one does that was replaced.
+    """
+
+    def __init__(self, api: client.ApiClient, name: str, rng: random.Random) -> None:
+        """Prepare to follow `NAMESPACE/NAME`."""
+        self.origin = f"configmap {name}"
+        self.latest: config_maps.ConfigMap | None = None
+        self.last: config_maps.ConfigMap | None = None
+        self.on_bare: Callable[[], None] = lambda: None
+        self._api = api
+        self._namespace, _, self._name = name.partition("/")
+        self._take: Callable[[versions.Offer], None] = lambda _offer: None
+        resource = config_maps.resource(self._namespace, self._name)
+        self._reflector = reflector.Reflector(api, resource, self, rng=rng)
+
+    async def first(self) -> versions.Offer:
+        """Return what the ConfigMap has now, as soon as the API server says it."""
+        failures = 0
+        while True:
+            try:
+                found = await config_maps.ConfigMaps(self._api).read(self._namespace, self._name)
+            except errors.KubeError as error:
+                failures += 1
+                _log.warning("waiting for the policies of %s: %s", self.origin, error)
+                await self._api.pause(failures)
+            else:
+                self._see(found)
+                return self._offer()
+
+    async def run(self, take: Callable[[versions.Offer], None], known: versions.Offer) -> NoReturn:
+        """Hand on every state of the ConfigMap, `known` too: who takes it finds the difference."""
+        self._take = take
+        await self._reflector.run()
+
+    # --- the sink ---------------------------------------------------------------------------------
+
+    def replace(self, listed: Iterable[config_maps.ConfigMap]) -> None:
+        """Take the one object that is listed, or none."""
+        self._see(next(iter(listed), None))
+        self._take(self._offer())
+
+    def upsert(self, config_map: config_maps.ConfigMap) -> None:
+        """Take a new or changed object."""
+        self._see(config_map)
+        self._take(self._offer())
+
+    def delete(self, config_map: config_maps.ConfigMap) -> None:
+        """Offer no policies; whoever deletes them does not mean that there should be none."""
+        self._see(None)
+        self._take(self._offer())
+
+    def _see(self, config_map: config_maps.ConfigMap | None) -> None:
+        self.latest = config_map
+        self.last = config_map or self.last
+        if config_map is not None and statuses.is_bare(config_map):
+            self.on_bare()
+
+    def _offer(self) -> versions.Offer:
+        if self.latest is None:
+            return versions.Offer(problem=f"there is no {self.origin}")
+        texts = texts_of(self.latest)
+        said = self.latest.metadata.annotations
+        return versions.Offer(
+            texts,
+            problem=self._problem(self.latest, texts),
+            is_frozen=statuses.is_frozen(said),
+            demanded=said.get(statuses.ROLLBACK, ""),
+            in_use=said.get(statuses.HASH, ""),
+        )
+
+    def _problem(
+        self, config_map: config_maps.ConfigMap, texts: tuple[source.SourceText, ...]
+    ) -> str:
+        binary = policy_sources.policy_keys(config_map.binary_data)
+        if binary:  # kubectl puts there what is not UTF-8; without it the version is not whole
+            return f"the key `{binary[0]}` of {self.origin} is not UTF-8 text"
+        return "" if texts else f"{self.origin} has no key that ends in `.policy`"
+
+
+def texts_of(config_map: config_maps.ConfigMap) -> tuple[source.SourceText, ...]:
+    """Return the policies of a ConfigMap, by key."""
+    return tuple(
+        source.SourceText(
+            f"{config_map.name}/{key}", policy_sources.without_mark(config_map.data[key])
+        )
+        for key in policy_sources.policy_keys(config_map.data)
+    )

@@ -1,0 +1,104 @@
+"""Policies in files and folders, looked at again and again.
+
+A mounted ConfigMap is swapped at once, by its link `..data`; editors and tools write files in
+place, in parts, or one after the other. So a version counts only when two readings in a row are
+equal.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from typing import NoReturn
+
+from policysched import errors, process
+from policysched.inputs import policy_sources
+from policysched.reload import versions
+
+SETTLE_SECONDS = 0.25
+"""How long files must not change; whoever writes them pauses less."""
+
+
+class FileSource:
+    """Offers what is at some paths.
+
+    Attributes:
+        origin: the paths.
+    """
+
+    def __init__(
+        self,
+        paths: Sequence[str],
+        check_every_seconds: float,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        """Prepare; see `policy_sources.read` for `paths`, which have no standard input."""
+        self.origin = ", ".join(paths)
+        self._paths = tuple(paths)
+        self._check_every_seconds = check_every_seconds
+        self._sleep = sleep
+
+    def read(self) -> versions.Offer:
+        """Return what is there, read twice in a row.
+
+        Raises:
+            InputError: it cannot be read, or holds no policies.
+        """
+        found = self._read()
+        while (again := self._read()) != found:
+            found = again
+        return found
+
+    async def first(self) -> versions.Offer:
+        """Return what is there, or why that cannot be read."""
+        return await process.in_thread(self._look)
+
+    async def run(self, take: Callable[[versions.Offer], None], known: versions.Offer) -> NoReturn:
+        """Hand on what differs from `known`, as soon as it has settled."""
+        while True:
+            await self._sleep(self._check_every_seconds)
+            found = await process.in_thread(self._look)
+            if found != known:
+                known = await self._settled(found)
+                take(known)
+
+    async def _settled(self, found: versions.Offer) -> versions.Offer:
+        while True:
+            await self._sleep(SETTLE_SECONDS)
+            again = await process.in_thread(self._look)
+            if again == found:
+                return found
+            found = again
+
+    def _look(self) -> versions.Offer:
+        try:
+            return self._read()
+        except errors.InputError as error:
+            return versions.Offer(problem=str(error))
+
+    def _read(self) -> versions.Offer:
+        return versions.Offer(tuple(policy_sources.read(self._paths)))
+
+
+class ReadOnce:
+    """Offers what could be read but once, from a pipe or standard input, and never changes.
+
+    Attributes:
+        origin: the paths.
+    """
+
+    def __init__(self, paths: Sequence[str], offer: versions.Offer) -> None:
+        """Offer what has been read at `paths`."""
+        self.origin = ", ".join(
+            policy_sources.STDIN_NAME if path == policy_sources.STDIN else path for path in paths
+        )
+        self._offer = offer
+
+    async def first(self) -> versions.Offer:
+        """Return it."""
+        return self._offer
+
+    async def run(self, take: Callable[[versions.Offer], None], known: versions.Offer) -> NoReturn:
+        """Hand on nothing."""
+        while True:
+            await asyncio.Event().wait()

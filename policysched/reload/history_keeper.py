@@ -1,0 +1,86 @@
+"""Keeps former good versions in the cluster, and finds them there."""
+
+from __future__ import annotations
+
+import asyncio
+import collections
+import logging
+import random
+from collections.abc import Awaitable, Callable
+from typing import NoReturn
+
+from policysched.kube import config_maps, errors
+from policysched.reload import config_map_store, history, retries
+from policysched.reload import state as states
+
+_log = logging.getLogger(__name__)
+
+LABELS = {"app.kubernetes.io/managed-by": "policysched"}
+_LOOK_SECONDS = 1.0
+"""How often a process that stands by looks whether it leads, if there is something to keep."""
+
+
+class HistoryKeeper:
+    """The ConfigMap of former versions; only the leader writes."""
+
+    def __init__(
+        self,
+        store: config_map_store.ConfigMapStore,
+        name: str,
+        keep: int,
+        is_leading: Callable[[], bool],
+        rng: random.Random,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        """Keep `keep` versions in the ConfigMap `NAMESPACE/NAME`, which is made if need be."""
+        self._store = store
+        self._namespace, _, self._name = name.partition("/")
+        self._keep = keep
+        self._is_leading = is_leading
+        self._sleep = sleep
+        self._retries = retries.Retries(f"configmap {name}, which keeps former versions,", rng)
+        self._waiting: collections.deque[tuple[history.Key, bytes]] = collections.deque(maxlen=keep)
+        self._news = asyncio.Event()
+
+    def add(self, version: states.VersionInUse, origin: str) -> None:
+        """Note that a version has been put to use."""
+        if version.texts:
+            value = history.encode(version.hash, origin, version.texts)
+            self._waiting.append((history.Key(version.loaded_at, version.hash), value))
+            self._news.set()
+
+    async def run(self) -> NoReturn:
+        """Write until cancelled."""
+        while True:
+            await self._news.wait()
+            self._news.clear()
+            while self._waiting:
+                oldest = self._waiting[0]
+                is_leading = self._is_leading()
+                pause_seconds = await self._write(*oldest) if is_leading else _LOOK_SECONDS
+                if pause_seconds:
+                    await self._sleep(pause_seconds)
+                elif self._waiting[0] is oldest:  # else newer ones have pushed it out
+                    self._waiting.popleft()
+
+    async def _write(self, key: history.Key, value: bytes) -> float:
+        """Return when to try again, in seconds; 0 if the version is kept, or never will be."""
+        try:
+            present = await self._store.read(self._namespace, self._name)
+            kept = present.binary_data if present else {}
+            changes = history.changes(kept, key, value, self._keep)
+            if changes is None:
+                _log.warning("version %s is too large to be kept", key.hash)
+            elif changes and present is not None:
+                await self._store.change(present, binary_data=changes)
+            elif changes:
+                await self._store.create(self._namespace, self._name, {str(key): value}, LABELS)
+        except errors.FencedError:
+            return _LOOK_SECONDS
+        except errors.KubeError as error:
+            if config_maps.is_final(error) and not isinstance(error, errors.ForbiddenError):
+                _log.warning("version %s is not kept: %s", key.hash, error)
+                return 0.0
+            return self._retries.failed(error)
+        self._retries.succeeded()
+        return 0.0

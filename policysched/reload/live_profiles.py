@@ -1,0 +1,153 @@
+"""The profiles that a running scheduler goes by, and what time alone changes about them."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+from collections.abc import Callable, Collection
+from typing import NoReturn
+
+from policysched import clock as clocks
+from policysched.compiler import readings
+from policysched.framework import events, profile, runtime, shape_answers
+from policysched.inputs import metrics_source
+from policysched.profiles import policies
+from policysched.scheduler import scheduler as schedulers
+
+_log = logging.getLogger("policysched")
+
+_LONGEST_SLEEP_SECONDS = 60.0
+"""The wall clock may be set; timers by it look again this often."""
+_METRICS_LOOK_SECONDS = 1.0
+"""How late a pod may be tried again after a sample grew old."""
+_POLICY_CHANGE = events.ClusterEvent(events.EventResource.POLICY, events.ActionType.UPDATE_OTHER)
+
+
+class LiveProfiles:
+    """Hands profiles to a scheduler and to the source of metrics, always to both.
+
+    Attributes:
+        policy_set: what the current profiles are made of.
+        current: the profiles in use.
+    """
+
+    def __init__(
+        self,
+        scheduler: schedulers.Scheduler,
+        metrics: metrics_source.MetricsSource | None,
+        clock: clocks.Clock,
+        rng: random.Random,
+        *,
+        shapes_kept: int = shape_answers.MAX_SHAPES,
+        require: Callable[[Collection[profile.Profile]], None] = lambda _: None,
+    ) -> None:
+        """Start without profiles; call `use` before anything else.
+
+        Args:
+            scheduler: goes by them.
+            metrics: brings the metrics that they read, None for nobody.
+            clock: the time.
+            rng: breaks ties between nodes.
+            shapes_kept: see `runtime.Framework`.
+            require: raises ConfigurationError for profiles that cannot be used now.
+        """
+        self.policy_set: policies.PolicySet
+        self.current: policies.Profiles
+        self._scheduler = scheduler
+        self._metrics = metrics
+        self._clock = clock
+        self._rng = rng
+        self._shapes_kept = shapes_kept
+        self._require = require
+        self._changed = asyncio.Event()
+        self._served: frozenset[str] = frozenset()
+
+    def use(self, policy_set: policies.PolicySet, profiles: policies.Profiles) -> None:
+        """Go by these profiles, made of `policy_set`, from the next pod on.
+
+        Raises:
+            ConfigurationError: they cannot be used now, or a metric cannot be had; then nothing
+                has changed.
+        """
+        self._require(profiles.by_name.values())
+        if self._metrics is not None:
+            histories = profiles.metric_needs.histories
+            window_seconds = {key: need.seconds for key, need in histories.items()}
+            self._metrics.set_metrics(policy_set.metrics, window_seconds)
+        elif policy_set.metrics:
+            _log.warning(
+                "the policies read metrics, which are missing on all nodes without a source; "
+                "give --prometheus URL, or `prometheus` in the configuration"
+            )
+        frameworks = {
+            name: runtime.Framework(prof, self._rng, shapes_kept=self._shapes_kept)
+            for name, prof in profiles.by_name.items()
+        }
+        self._scheduler.set_profiles(frameworks, profiles.annotation_keys, profiles.metric_needs)
+        self.policy_set, self.current = policy_set, profiles
+        self._changed.set()
+        self._tell_gone()
+
+    def _tell_gone(self) -> None:
+        """Warn of profiles that are gone: their pods say that they wait, so nobody else would."""
+        names = frozenset(self.current.by_name)
+        waiting = self._scheduler.events.pods.unserved.counts()
+        for name in sorted(self._served - names):
+            _log.warning(
+                "the profile `%s` is gone; pods with this schedulerName wait: %d, which nobody "
+                "serves unless another scheduler does",
+                name,
+                waiting[name],
+            )
+        self._served = names
+
+    async def wait_for_metrics(self, news: asyncio.Event | None = None) -> None:
+        """Schedule no pod until new metrics have been asked once, for some seconds at most.
+
+        Without a value their rules would drop out as in an outage, and pods that wait for them
+        would go blind: at the start, and when other queries come with other policies. `news` of
+        yet other policies end it.
+        """
+        if self._metrics is not None:
+            await metrics_source.wait_first(self._metrics, self._scheduler, news)
+
+    def in_use(self) -> Collection[profile.Profile]:
+        """Return the profiles that pods are scheduled by now."""
+        return self.current.by_name.values()
+
+    def metric_readers(self) -> tuple[readings.MetricReader, ...]:
+        """Return what tells people of the metrics that rules read now."""
+        return self.current.metric_readers
+
+    async def retry_by_time(self) -> NoReturn:
+        """Try rejected pods again whenever a rule begins or ceases to act by the time."""
+        while True:
+            self._changed.clear()
+            now = self._clock.now()
+            change = self.current.next_change(now)
+            seconds = _LONGEST_SLEEP_SECONDS if change is None else (change - now).total_seconds()
+            if await self._changed_within(min(seconds, _LONGEST_SLEEP_SECONDS)):
+                continue
+            if change is not None and self._clock.now() >= change:
+                self._scheduler.queue.move_all_to_active_or_backoff(_POLICY_CHANGE, None, None)
+
+    async def _changed_within(self, seconds: float) -> bool:
+        """Return whether there were other profiles meanwhile, as soon as there are."""
+        try:
+            async with asyncio.timeout(seconds):
+                await self._changed.wait()
+        except TimeoutError:
+            return False
+        return True
+
+    async def look_at_metrics(self) -> NoReturn:
+        """Try rejected pods again when samples grow old or just-placed pods cease to count.
+
+        A refresh does so by itself; this is for samples that nothing refreshes any more.
+        """
+        while True:
+            before = self.current.next_metric_change(self._scheduler.cache.snapshot())
+            await asyncio.sleep(_METRICS_LOOK_SECONDS)
+            if before is not None and self._clock.now() >= before:
+                self._scheduler.events.look_at_metrics()

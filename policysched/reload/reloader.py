@@ -1,0 +1,204 @@
+"""Puts versions of the policies to use: judge them beside the loop, swap between cycles.
+
+    source ─ offer ▶ check, lint, compile (thread) ▶ plugins, frameworks (loop) ▶ LiveProfiles.use
+                          └─ errors ───────────────────────┴─▶ refused: the version in use goes on
+
+A version is used whole or not at all. While one is being checked the newest offer waits; those in
+between are never looked at.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Callable
+from typing import Generic, NoReturn, Protocol, TypeVar
+
+from policysched import clock as clocks
+from policysched import errors, process
+from policysched.framework import handles
+from policysched.observability import logs
+from policysched.profiles import policies
+from policysched.reload import state as states
+from policysched.reload import versions
+
+_log = logging.getLogger("policysched")
+
+QUIET_SECONDS = 5.0
+"""So long after the last offer, what former versions left is freed."""
+RETRY_SECONDS = 60.0
+"""So often a version is tried again that is good, but cannot be used for now."""
+
+
+_Made = TypeVar("_Made")
+_Used_contra = TypeVar("_Used_contra", contravariant=True)
+
+
+class Live(Protocol[_Used_contra]):
+    """What goes by the version in use; see `LiveProfiles`."""
+
+    def use(self, policy_set: policies.PolicySet, made: _Used_contra, /) -> None:
+        """Go by what was made of a version.
+
+        Raises:
+            InputError: it cannot be used for now; then nothing has changed.
+        """
+        ...
+
+    async def wait_for_metrics(self, news: asyncio.Event | None = None) -> None:
+        """Decide nothing until new metrics have been asked, or there are `news`."""
+        ...
+
+
+def profiles_by(handle: handles.Handle) -> Callable[[versions.Checked], policies.Profiles]:
+    """Return what makes profiles of a version, whose plugins are made with `handle`."""
+
+    def make(checked: versions.Checked) -> policies.Profiles:
+        return policies.require(policies.make(checked.policy_set, handle, checked.compiled))
+
+    return make
+
+
+class Reloader(Generic[_Made]):
+    """Takes what a source offers.
+
+    Attributes:
+        state: what became of it.
+        is_busy: whether an offer waits or is being looked at.
+    """
+
+    def __init__(
+        self,
+        recipe: versions.Recipe,
+        state: states.PolicyState,
+        live: Live[_Made],
+        make: Callable[[versions.Checked], _Made],
+        clock: clocks.Clock,
+        *,
+        known: versions.Offer,
+    ) -> None:
+        """Prepare; `run` does the work.
+
+        Args:
+            recipe: how texts become profiles.
+            state: begins with the version that `live` uses.
+            live: where versions are put to use.
+            make: makes of a version what `live` uses, or raises InputError.
+            clock: the time.
+            known: what the source had at the start.
+        """
+        self.state = state
+        self.is_busy = False
+        self._is_hindered = False
+        self._recipe = recipe
+        self._live = live
+        self._make = make
+        self._clock = clock
+        self._offered = asyncio.Event()
+        self._newest = known
+        self._considered = self._essence(known)
+
+    def take(self, offer: versions.Offer) -> None:
+        """Note what the source has now; a former offer that has not been looked at is forgotten."""
+        self._newest = offer
+        if self._essence(offer) != self._considered:
+            self.is_busy = True
+            self._offered.set()
+
+    async def run(self) -> NoReturn:
+        """Look at offers until cancelled."""
+        while True:
+            await self._wait(RETRY_SECONDS if self._is_hindered else None)
+            self._offered.clear()
+            await self._consider(self._newest)
+            self.is_busy = self._offered.is_set()
+            await self._wait(QUIET_SECONDS)
+            if not self._offered.is_set():
+                process.free_cycles()
+
+    async def _wait(self, seconds: float | None) -> None:
+        """Return at the next offer, or when it has been quiet for so long."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._offered.wait()
+
+    async def _consider(self, offer: versions.Offer) -> None:
+        essence = self._essence(offer)
+        if essence == self._considered and not self._is_hindered:
+            return
+        self._considered, self._is_hindered = essence, False
+        version_hash = self._recipe.hash_of(offer.texts)
+        if offer.is_frozen != self.state.is_frozen:
+            change = "frozen" if offer.is_frozen else "no longer frozen"
+            _log.warning("reloads are %s %s", change, logs.fields(hash=self._in_use))
+        self.state.is_frozen = offer.is_frozen
+        if version_hash == self.state.current.hash and not offer.problem:
+            self._keep()
+        elif offer.is_frozen and not self._recipe.is_demanded(offer):
+            _log.warning("reloads are frozen: %s is held back", _named(version_hash))
+            self.state.hold_back(version_hash)
+        else:
+            await self._load(offer)
+
+    def _essence(self, offer: versions.Offer) -> tuple[object, ...]:
+        """Return what has to differ for an offer to be a new one."""
+        texts = self._recipe.hash_of(offer.texts)
+        return (texts, offer.problem, offer.is_frozen, offer.is_frozen and offer.demanded)
+
+    def _keep(self) -> None:
+        if self.state.refused is not None:
+            _log.info("the policies are again those in use %s", logs.fields(hash=self._in_use))
+        self.state.keep()
+
+    async def _load(self, offer: versions.Offer) -> None:
+        started_seconds = self._clock.monotonic_seconds()
+        found = await process.in_thread(lambda: self._recipe.check(offer))
+        if isinstance(found, versions.Refusal):
+            self._refuse(found)
+            return
+        refusal = self._use(found)
+        if refusal is not None:
+            self._refuse(refusal)
+            return
+        seconds = self._clock.monotonic_seconds() - started_seconds
+        _log.info(
+            "policies reloaded %s",
+            logs.fields(hash=found.hash, former=self._in_use, seconds=f"{seconds:.3f}"),
+        )
+        self.state.loaded(states.in_use(found, self._clock.now()))
+        # A version that mends this one does not wait until its metrics are given up.
+        await self._live.wait_for_metrics(self._offered)
+
+    def _refuse(self, refusal: versions.Refusal) -> None:
+        told = self.state.refused
+        if told is not None and (told.hash, told.details) == (refusal.hash, refusal.details):
+            return  # it was tried again
+        _log.error(
+            "%s is refused, %s stays in use: %s",
+            _named(refusal.hash),
+            _named(self._in_use),
+            refusal.details,
+        )
+        self.state.refuse(refusal, self._clock.now())
+
+    def _use(self, checked: versions.Checked) -> versions.Refusal | None:
+        """Swap what decides, or say why not; between two awaits, so between two cycles."""
+        try:
+            made = self._make(checked)
+        except errors.InputError as error:
+            return versions.refusal(checked.hash, error)
+        try:
+            self._live.use(checked.policy_set, made)
+        except errors.InputError as error:  # a right that is missing may be granted
+            self._is_hindered = True
+            return versions.refusal(checked.hash, error)
+        return None
+
+    @property
+    def _in_use(self) -> str:
+        return self.state.current.hash
+
+
+def _named(version_hash: str) -> str:
+    return f"version {version_hash}" if version_hash else "what the source has now"

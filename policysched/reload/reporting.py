@@ -1,0 +1,125 @@
+"""What people are told about policies: metrics, events on the ConfigMap, a page for debugging."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable, Iterable
+
+from prometheus_client import core
+
+from policysched.kube import config_maps
+from policysched.observability import recorders
+from policysched.reload import state as states
+from policysched.serving import http_server
+
+PATH = "/debug/policies"
+
+_ACTION = "Reloading"
+
+
+def of_policies(state: states.PolicyState) -> Iterable[core.Metric]:
+    """Yield which version is in use, and what became of others."""
+    reloads = core.CounterMetricFamily(
+        "policysched_reload",
+        "Versions of the policies that were offered since the start, by what became of them.",
+        labels=("result",),
+    )
+    for result in (states.Outcome.LOADED, states.Outcome.REFUSED):
+        reloads.add_metric((result.value,), state.reloads[result])
+    yield reloads
+    info = core.GaugeMetricFamily(
+        "policysched_policy_info", "1 for the version in use.", labels=("hash",)
+    )
+    info.add_metric((state.current.hash,), 1)
+    yield info
+    yield core.GaugeMetricFamily(
+        "policysched_reload_last_success_timestamp_seconds",
+        "Since when the version in use is in use.",
+        value=state.current.loaded_at.timestamp(),
+    )
+    yield core.GaugeMetricFamily(
+        "policysched_policy_refused",
+        "1 while the newest version is a bad one, and a former one in use.",
+        value=int(state.refused is not None),
+    )
+    yield core.GaugeMetricFamily(
+        "policysched_policy_frozen",
+        "1 while an annotation holds back other versions.",
+        value=int(state.is_frozen),
+    )
+
+
+def page(state: states.PolicyState) -> http_server.Page:
+    """Return all of it, with the texts; schemas/debug-policies.schema.json has the form."""
+    current = state.current
+    refused = None
+    if state.refused is not None:
+        refused = {
+            "hash": state.refused.hash or None,
+            "at": _text(state.refused_at),
+            "errors": state.refused.details,
+        }
+    document = {
+        "origin": state.origin,
+        "hash": current.hash,
+        "loadedAt": _text(current.loaded_at),
+        "frozen": state.is_frozen,
+        "reloads": {
+            result.value: state.reloads[result]
+            for result in (states.Outcome.LOADED, states.Outcome.REFUSED)
+        },
+        "refused": refused,
+        "warnings": list(current.warnings),
+        "texts": [{"name": text.name, "text": text.text} for text in current.texts],
+    }
+    return http_server.json_page(document)
+
+
+def _text(time: datetime.datetime | None) -> str | None:
+    return time.isoformat() if time else None
+
+
+class ConfigMapEvents:
+    """Tells of reloads by events on the ConfigMap, where `kubectl describe` shows them."""
+
+    def __init__(
+        self,
+        recorder: recorders.Recorder,
+        target: Callable[[], config_maps.ConfigMap | None],
+        state: states.PolicyState,
+    ) -> None:
+        """Write by `recorder` about what `target` returns: the ConfigMap as last seen."""
+        self._recorder = recorder
+        self._target = target
+        self._state = state
+
+    def tell(self, told: states.Told) -> None:
+        """Queue an event."""
+        target = self._target()
+        if target is None:
+            return
+        event_type, reason, note = self._said(told)
+        self._recorder.record_of_object(target.reference, event_type, reason, _ACTION, note)
+
+    def _said(self, told: states.Told) -> tuple[str, str, str]:
+        current = self._state.current.hash
+        match told.outcome:
+            case states.Outcome.LOADED:
+                note = f"version {told.hash} is in use{_first_of(self._state.current.warnings)}"
+                return "Normal", "PoliciesLoaded", note
+            case states.Outcome.KEPT:
+                return "Normal", "PoliciesLoaded", f"version {told.hash} is still in use"
+            case states.Outcome.FROZEN:
+                held = f", {told.hash} is held back" if told.hash not in ("", current) else ""
+                return "Normal", "PoliciesFrozen", f"version {current} stays in use{held}"
+            case states.Outcome.REFUSED:
+                what = f"version {told.hash}" if told.hash else "what is there now"
+                note = f"{what} is refused, {current} stays in use: {told.summary}"
+                return "Warning", "PoliciesRefused", note
+
+
+def _first_of(warnings: tuple[str, ...]) -> str:
+    if not warnings:
+        return ""
+    more = f" (and {len(warnings) - 1} more)" if len(warnings) > 1 else ""
+    return f", with a warning: {warnings[0]}{more}"

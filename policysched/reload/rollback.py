@@ -1,0 +1,170 @@
+"""Going back to a version of the policies that is kept in the cluster."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TypeAlias
+
+from policysched import errors
+from policysched.inputs import policy_sources
+from policysched.kube import config_maps
+from policysched.kube import errors as kube_errors
+from policysched.lang import content_hash
+from policysched.reload import config_map_store, history
+from policysched.reload import status_annotations as statuses
+
+_ATTEMPTS = 5
+"""Schedulers write their status into the same object now and then."""
+
+Version: TypeAlias = tuple[history.Key, history.FormerVersion]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Kept:
+    """What there is.
+
+    Attributes:
+        target: the ConfigMap of policies, None where there is none.
+        versions: those that are kept, the one that was put to use last first.
+    """
+
+    target: config_maps.ConfigMap | None
+    versions: list[Version]
+
+    @property
+    def in_use(self) -> str:
+        """Hash of the version in use, as the scheduler says; "" where it says nothing."""
+        return self.target.metadata.annotations.get(statuses.HASH, "") if self.target else ""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Done:
+    """What was done.
+
+    Attributes:
+        version: what is in the ConfigMap now.
+        is_written: False where it was there before.
+        is_frozen: whether other versions are held back.
+    """
+
+    version: Version
+    is_written: bool
+    is_frozen: bool
+
+
+class Rollback:
+    """Writes a former version into the ConfigMap of the policies."""
+
+    def __init__(self, store: config_map_store.ConfigMapStore, policies: str, kept_in: str) -> None:
+        """Take the ConfigMaps of the policies and of former versions, as `NAMESPACE/NAME`."""
+        self._store = store
+        self._policies = policies
+        self._kept_in = kept_in
+
+    async def look(self) -> Kept:
+        """Return what there is.
+
+        Raises:
+            InputError: no versions are kept there.
+            KubeError: it cannot be read.
+        """
+        stored = await self._read(self._kept_in)
+        if stored is None:
+            raise errors.InputError(
+                f"configmap {self._kept_in}",
+                "does not exist, so there are no former versions",
+                help="a scheduler makes it; `--history` names another one",
+            )
+        target = await self._read(self._policies)
+        return Kept(target, history.newest_first(stored.binary_data))
+
+    async def _read(self, name: str) -> config_maps.ConfigMap | None:
+        namespace, _, own = name.partition("/")
+        return await self._store.read(namespace, own)
+
+    async def go_back(self, wanted: str, *, freeze: bool = False) -> Done:
+        """Write a version back, unless the policies change at the same time.
+
+        Args:
+            wanted: how its hash begins; "" for the newest whose texts are not there now.
+            freeze: whether to hold back all other versions from then on.
+
+        Raises:
+            InputError: there is no such version, or no ConfigMap to write it to.
+            ConflictError: somebody else edits the policies.
+            KubeError: it was not written, or that is not known.
+        """
+        first = await self._target()
+        version = _choose((await self.look()).versions, first, wanted)
+        target = first
+        for attempt in range(1, _ATTEMPTS + 1):
+            try:
+                return await self._write(version, target, freeze=freeze)
+            except kube_errors.ConflictError:
+                target = await self._target()
+                if _texts(target) != _texts(first) or attempt == _ATTEMPTS:
+                    raise
+        raise AssertionError  # the last attempt has returned or raised
+
+    async def _target(self) -> config_maps.ConfigMap:
+        target = await self._read(self._policies)
+        if target is None:
+            raise errors.InputError(f"configmap {self._policies}", "does not exist")
+        return target
+
+    async def _write(
+        self, version: Version, target: config_maps.ConfigMap, *, freeze: bool
+    ) -> Done:
+        _, former = version
+        data, present = _data(former), _policies_of(target)
+        said = target.metadata.annotations
+        is_frozen = freeze or statuses.is_frozen(said)
+        # What nothing holds back needs no demand; one that stays would pass a later freeze.
+        demand = content_hash.of(former.sources, {})  # params may have changed since it was kept
+        annotations = {statuses.ROLLBACK: demand if is_frozen else None}
+        if freeze:
+            annotations[statuses.FREEZE] = "true"
+        binary = dict.fromkeys(
+            policy_sources.policy_keys(target.binary_data)
+        )  # refused, so they go
+        if (
+            data == present
+            and not binary
+            and all(said.get(name) == to for name, to in annotations.items())
+        ):
+            return Done(version, is_written=False, is_frozen=is_frozen)
+        dropped = dict.fromkeys(present.keys() - data.keys())
+        await self._store.change(
+            target, data=dropped | data, binary_data=binary, annotations=annotations
+        )
+        is_written = data != present or bool(binary)
+        return Done(version, is_written=is_written, is_frozen=is_frozen)
+
+
+def _choose(versions: list[Version], target: config_maps.ConfigMap, wanted: str) -> Version:
+    if not wanted:
+        present = _policies_of(target)
+        is_whole = not policy_sources.policy_keys(target.binary_data)
+        others = [each for each in versions if not is_whole or _data(each[1]) != present]
+        if not others:
+            raise errors.InputError(f"configmap {target.name}", "no other version is kept of it")
+        return others[0]
+    found = [each for each in versions if each[0].hash.startswith(wanted)]
+    if len(found) == 1:
+        return found[0]
+    known = ", ".join(key.hash for key, _ in versions) or "none"
+    problem = "is the beginning of several versions" if found else "is no version that is kept"
+    raise errors.InputError(f"`{wanted}`", problem, help=f"there are: {known}")
+
+
+def _texts(target: config_maps.ConfigMap) -> tuple[object, ...]:
+    return target.data, target.binary_data
+
+
+def _policies_of(target: config_maps.ConfigMap) -> dict[str, str]:
+    return {key: text for key, text in target.data.items() if key.endswith(policy_sources.SUFFIX)}
+
+
+def _data(former: history.FormerVersion) -> dict[str, str]:
+    """Return a version as keys of a ConfigMap."""
+    return {text.name.rpartition("/")[2]: text.text for text in former.texts}

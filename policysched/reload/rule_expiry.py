@@ -1,0 +1,45 @@
+"""Tells when rules expire, so that an alert can come before, and nobody keeps a dead rule."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+from prometheus_client import core
+
+from policysched.lang import checked
+from policysched.profiles import policies
+
+
+def _of_nodes(profile: checked.CheckedProfile) -> Iterable[checked.CheckedPolicy]:
+    return profile.policies
+
+
+def families(
+    current: Callable[[], policies.PolicySet],
+    policies_of: Callable[[checked.CheckedProfile], Iterable[checked.CheckedPolicy]] = _of_nodes,
+) -> Iterator[core.Metric]:
+    """Yield when the rules of each profile expire, shadow policies' too."""
+    found = core.GaugeMetricFamily(
+        "policysched_rule_expires_timestamp_seconds",
+        "When a rule ceases to act, or has ceased to.",
+        labels=("profile", "rule"),
+    )
+    for profile, rule, expires_at in _expiries(current(), policies_of):
+        found.add_metric((profile, rule), expires_at)
+    yield found
+
+
+def _expiries(
+    policy_set: policies.PolicySet,
+    policies_of: Callable[[checked.CheckedProfile], Iterable[checked.CheckedPolicy]],
+) -> Iterator[tuple[str, str, float]]:
+    if policy_set.program is None:
+        return
+    for spec in policy_set.specs:
+        if spec.number is None:
+            continue
+        for policy in policies_of(policy_set.program.profiles[spec.number]):
+            for rule in policy.rules:
+                active = rule.head.active
+                if active is not None and active.expires_at is not None:
+                    yield spec.name, rule.head.name, active.expires_at

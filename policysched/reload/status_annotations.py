@@ -1,0 +1,165 @@
+"""Annotations of a ConfigMap of policies: what people ask for, and what we tell them.
+
+A status is written when something has changed for us, or a term begins, and not whenever it differs
+from what is there: two schedulers of one ConfigMap with different params must not fight over it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+from collections.abc import Awaitable, Callable, Mapping
+from typing import NoReturn, Protocol
+
+from policysched.kube import config_maps, errors
+from policysched.reload import config_map_store, retries
+from policysched.reload import state as states
+
+_log = logging.getLogger(__name__)
+
+FREEZE = "policysched.io/freeze"
+"""The version in use stays; see `is_frozen`."""
+ROLLBACK = "policysched.io/rollback"
+"""Hash of texts, with params or without, that are loaded even while reloads are frozen."""
+HASH = "policysched.io/hash"
+"""The version in use."""
+STATUS = "policysched.io/status"
+"""What became of the newest version: ok, refused, frozen."""
+ERRORS = "policysched.io/errors"
+"""Why it was refused."""
+WARNINGS = "policysched.io/warnings"
+"""Warnings about the version in use, each on a line."""
+
+MAX_ERRORS_BYTES = 4096
+"""All annotations of an object share 256 KiB; nobody reads more of it there."""
+_CUT_MARK = "\n..."
+_LOOK_SECONDS = 1.0
+"""How often a process that stands by looks whether it leads, if there is something to tell."""
+
+
+class Followed(Protocol):
+    """The ConfigMap, as far as it is known; see `ConfigMapSource`."""
+
+    @property
+    def latest(self) -> config_maps.ConfigMap | None:
+        """The object as last seen, None while there is none."""
+        ...
+
+
+def wanted(state: states.PolicyState) -> dict[str, str | None]:
+    """Return the annotations that tell of a state; None stands for one that must not be there."""
+    refused = state.refused
+    status = "frozen" if state.is_frozen else "refused" if refused else "ok"
+    return {
+        HASH: state.current.hash,
+        STATUS: status,
+        ERRORS: cut(refused.details) if refused else None,
+        WARNINGS: cut("\n".join(state.current.warnings)) or None,
+    }
+
+
+def cut(text: str) -> str:
+    """Return the text, its end replaced by an ellipsis where it is too long."""
+    encoded = text.encode()
+    if len(encoded) <= MAX_ERRORS_BYTES:
+        return text
+    return encoded[: MAX_ERRORS_BYTES - len(_CUT_MARK)].decode(errors="ignore") + _CUT_MARK
+
+
+class StatusAnnotations:
+    """Keeps people informed by annotations; only the leader writes."""
+
+    def __init__(
+        self,
+        state: states.PolicyState,
+        followed: Followed,
+        store: config_map_store.ConfigMapStore,
+        is_leading: Callable[[], bool],
+        rng: random.Random,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        """Tell of `state` on the ConfigMap `followed`, now and whenever `tell` is called."""
+        self._state = state
+        self._followed = followed
+        self._store = store
+        self._is_leading = is_leading
+        self._sleep = sleep
+        self._retries = retries.Retries("the status of the policies", rng)
+        self._news = asyncio.Event()
+        self._news.set()
+        self._written: tuple[str, config_maps.Changes] | None = None  # by the uid of the object
+
+    def tell(self, _told: states.Told) -> None:
+        """Note that there is something to tell."""
+        self._news.set()
+
+    def tell_again(self) -> None:
+        """Note that somebody may have taken away what was told."""
+        self._news.set()
+
+    async def run(self) -> NoReturn:
+        """Write until cancelled."""
+        while True:
+            await self._news.wait()
+            self._news.clear()
+            while pause_seconds := await self._write_once():
+                await self._pause(pause_seconds)
+                self._news.clear()
+
+    async def _pause(self, seconds: float) -> None:
+        """Return after some time, or as soon as there are news."""
+        waiting = [
+            asyncio.ensure_future(each) for each in (self._sleep(seconds), self._news.wait())
+        ]
+        try:
+            await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for each in waiting:
+                each.cancel()
+
+    async def _write_once(self) -> float:
+        """Return when to try again, in seconds; 0 for not before there are news."""
+        target = self._followed.latest
+        if target is None or target.metadata.deletion_timestamp:
+            return 0.0  # its end, and what follows, are news
+        wished = wanted(self._state)
+        if not self._is_leading():
+            self._written = None
+            return 0.0 if _has(target.metadata.annotations, wished) else _LOOK_SECONDS
+        if self._is_there(target, wished):
+            return 0.0
+        try:
+            await self._store.annotate(target, wished)
+        except errors.FencedError:
+            return _LOOK_SECONDS
+        except errors.KubeError as error:
+            return self._retries.failed(error)
+        self._written = (target.metadata.uid, wished)
+        self._retries.succeeded()
+        return 0.0
+
+    def _is_there(self, target: config_maps.ConfigMap, wished: config_maps.Changes) -> bool:
+        """Return whether the object has these annotations; the watch may be behind our writes."""
+        if self._written is not None and self._written[0] == target.metadata.uid:
+            # What the watch shows may be older than our last write, and equal by chance.
+            return self._written[1] == wished and not is_bare(target)
+        return _has(target.metadata.annotations, wished)
+
+
+def is_frozen(annotations: Mapping[str, str]) -> bool:
+    """Return whether reloads are held back: by any value but `false`.
+
+    Whoever writes `yes` or `True` in an emergency means it, and must not be misread.
+    """
+    said = annotations.get(FREEZE)
+    return said is not None and said.strip().lower() != "false"
+
+
+def is_bare(config_map: config_maps.ConfigMap) -> bool:
+    """Return whether nobody tells which version is in use, as after `kubectl replace`."""
+    return HASH not in config_map.metadata.annotations
+
+
+def _has(present: Mapping[str, str], wished: config_maps.Changes) -> bool:
+    return all(present.get(key) == value for key, value in wished.items())

@@ -1,0 +1,171 @@
+"""Versions of the policies: what a source offers, and what comes of checking it."""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+from collections.abc import Sequence
+
+from policysched import clock as clocks
+from policysched import errors
+from policysched.compiler import compiler
+from policysched.config import config
+from policysched.lang import content_hash, diagnostics, source
+from policysched.profiles import lint_gate, policies
+
+_log = logging.getLogger(__name__)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Offer:
+    """All policy texts that a source has at one moment.
+
+    Attributes:
+        texts: they are one version, whole.
+        problem: why there are none, "" where there are.
+        is_frozen: whether the version in use is to stay, except for `demanded`.
+        demanded: hash of the version that somebody went back to on purpose, with params or
+            without; "" for none.
+        in_use: hash of the version that was in use last, "" where the source does not know.
+    """
+
+    texts: tuple[source.SourceText, ...] = ()
+    problem: str = ""
+    is_frozen: bool = False
+    demanded: str = ""
+    in_use: str = ""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why a version cannot be used.
+
+    Attributes:
+        hash: of the version, "" where there is none.
+        summary: the first error, on one line.
+        details: all of them, as `check` shows them.
+        cause: to be raised where there is no other version.
+    """
+
+    hash: str
+    summary: str
+    details: str
+    cause: Exception
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Checked:
+    """A version without errors; only plugins can still object.
+
+    Attributes:
+        texts: what it is made of.
+        policy_set: what they mean.
+        compiled: their rules, None without policies.
+    """
+
+    texts: tuple[source.SourceText, ...]
+    policy_set: policies.PolicySet
+    compiled: compiler.CompiledProgram | None
+
+    @property
+    def hash(self) -> str:
+        """Identifies texts and params, as in every decision; "" without policies."""
+        return self.policy_set.content_hash
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Findings that are no errors, each on a line."""
+        return tuple(
+            f"{finding.span}: {finding.code}: {finding.message}"
+            for finding in self.policy_set.findings
+            if finding.severity is diagnostics.Severity.WARNING
+        )
+
+
+class Recipe:
+    """How texts become profiles: everything else that has a say, the same for all versions."""
+
+    def __init__(
+        self,
+        configuration: config.Config,
+        scheduler_name: str | None,
+        clock: clocks.Clock | None = None,
+    ) -> None:
+        """Take params and plugins from the configuration; see `policies.from_sources`.
+
+        Rules that have expired by `clock` are warned of.
+        """
+        self._clock = clock or clocks.SystemClock()
+        self._configuration = configuration
+        self._scheduler_name = scheduler_name
+        self._params = policies.given_params(configuration)
+        self._judge = lint_gate.of(configuration.policies.lint_errors)
+
+    def hash_of(self, texts: Sequence[source.SourceText]) -> str:
+        """Return what identifies this version, good or bad; "" without texts."""
+        return content_hash.of(texts, self._params) if texts else ""
+
+    def is_demanded(self, offer: Offer) -> bool:
+        """Return whether somebody went back to this version on purpose.
+
+        The texts say so, since params are not kept: with others than then, going back to what was
+        decided by the same texts gives another version.
+        """
+        names = (self.hash_of(offer.texts), content_hash.of(offer.texts, {}))
+        return bool(offer.texts) and offer.demanded in names
+
+    def without_policies(self) -> Checked:
+        """Return what there is where no policies are named.
+
+        Raises:
+            ConfigurationError: params are given for nobody.
+        """
+        made = policies.load((), {}, self._scheduler_name, self._configuration)
+        return Checked((), made, None)
+
+    def was_in_use(self, offer: Offer) -> bool:
+        """Return whether it is the version in use, or one that somebody went back to."""
+        return self.is_demanded(offer) or self.hash_of(offer.texts) == offer.in_use
+
+    def check(self, offer: Offer) -> Checked | Refusal:
+        """Check, lint and compile a version; it may run in any thread.
+
+        Of one that was in use before, errors of lint are only warned of: a newer release, which
+        finds more, must not take away what served until then.
+        """
+        if offer.problem:
+            return refusal("", errors.InputError("policies", offer.problem))
+        try:
+            made = policies.from_sources(
+                offer.texts,
+                self._params,
+                self._scheduler_name,
+                self._configuration,
+                self._clock.now(),
+                lint_gate.warn if self.was_in_use(offer) else self._judge,
+            )
+            return Checked(offer.texts, made, policies.compile_set(made))
+        except errors.InputError as error:
+            return refusal(self.hash_of(offer.texts), error)
+        except Exception as error:  # noqa: BLE001 - logged, see below
+            # Whatever a text makes the compiler do, the version in use goes on.
+            _log.exception("a version of the policies could not be compiled")
+            return refusal(self.hash_of(offer.texts), error)
+
+
+def refusal(version_hash: str, error: Exception) -> Refusal:
+    """Return what an exception means for a version."""
+    if isinstance(error, policies.PolicyError):
+        faults = [
+            finding
+            for finding in error.result.diagnostics
+            if finding.severity is diagnostics.Severity.ERROR
+        ]
+        first = faults[0]
+        more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
+        summary = f"{first.span}: {first.code}: {first.message}{more}"
+        return Refusal(version_hash, summary, str(error), error)
+    if isinstance(error, errors.InputError):
+        return Refusal(version_hash, str(error).partition("\n")[0], str(error), error)
+    problem = f"internal error: {type(error).__name__}: {error}"
+    return Refusal(version_hash, problem, problem, error)

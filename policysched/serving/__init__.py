@@ -1,0 +1,1 @@
+"""The HTTP server, its certificates, who may see a page, health and debug pages."""

@@ -1,0 +1,67 @@
+"""/debug/: pages for who looks into the running process; all of them need to be asked for by right.
+
+Parts of `run` add pages of their own. Nothing here shows a secret.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import io
+import pathlib
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from policysched.config import config, config_printing
+from policysched.serving import http_server
+
+ROOT = "/debug/"
+_STACK_FRAMES = 8
+
+
+def pages(
+    configuration: config.Config, others: Mapping[str, http_server.MakePage]
+) -> dict[str, http_server.MakePage]:
+    """Return the pages by path, with an index of these and of `others` below the same root."""
+    made: dict[str, http_server.MakePage] = {
+        "/debug/config": lambda _: _text(config_printing.as_yaml(configuration)),
+        "/debug/memory": lambda _: http_server.json_page(memory()),
+        "/debug/tasks": lambda _: _text(tasks()),
+    }
+    made[ROOT] = lambda _: _index([*made, *others])
+    return made
+
+
+def memory() -> dict[str, Any]:
+    """Return what the process holds, by the kernel and by the garbage collector."""
+    status = pathlib.Path("/proc/self/status").read_text(encoding="utf-8")
+    kernel = dict(line.split(":", 1) for line in status.splitlines() if line.startswith("Vm"))
+    return {
+        "process": {key: text.strip() for key, text in kernel.items()},
+        "collector": {
+            "generations": gc.get_stats(),
+            "counts": gc.get_count(),
+            "thresholds": gc.get_threshold(),
+            "frozen": gc.get_freeze_count(),
+        },
+    }
+
+
+def tasks() -> str:
+    """Return what every task of the event loop waits for, one after the other."""
+    found = sorted(asyncio.all_tasks(), key=lambda task: task.get_name())
+    text = io.StringIO()
+    text.write(f"{len(found)} tasks\n")
+    for task in found:
+        text.write("\n")
+        task.print_stack(limit=_STACK_FRAMES, file=text)
+    return text.getvalue()
+
+
+def _index(paths: Iterable[str]) -> http_server.Page:
+    below = sorted(path for path in paths if path.startswith(ROOT) and path != ROOT)
+    return _text("\n".join(below) + "\n")
+
+
+def _text(text: str) -> http_server.Page:
+    return http_server.Page(text.encode())

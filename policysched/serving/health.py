@@ -1,0 +1,89 @@
+"""/livez, /readyz and /healthz: what is checked, and how it is told, as kube-apiserver tells it.
+
+`/livez` fails where only a new process helps, `/readyz` where this one is of no use now; `/healthz`
+is the former name of `/livez`. `?verbose` lists the checks, `?exclude=NAME` leaves one out; each
+has a page of its own, `/livez/NAME`. What is wrong is told there and in the log: the pages
+themselves are open to everybody (`apiserver/pkg/server/healthz/healthz.go`).
+"""
+
+from __future__ import annotations
+
+import functools
+import logging
+from collections.abc import Callable, Iterator, Mapping
+
+from policysched.serving import http_server
+
+_log = logging.getLogger(__name__)
+
+LIVEZ = "livez"
+READYZ = "readyz"
+HEALTHZ = "healthz"
+
+Check = Callable[[], str]
+"""Returns what is wrong, "" for nothing."""
+
+
+class Health:
+    """The checks of one process."""
+
+    def __init__(self, live: Mapping[str, Check], ready: Mapping[str, Check]) -> None:
+        """Keep the checks by name: those that say whether it lives, and whether it is ready."""
+        ping: dict[str, Check] = {"ping": lambda: ""}
+        self._checks = {
+            LIVEZ: ping | dict(live),
+            READYZ: ping | dict(ready),
+            HEALTHZ: ping | dict(live),
+        }
+        self._told: dict[str, tuple[str, ...]] = {}
+
+    def pages(self) -> dict[str, http_server.MakePage]:
+        """Return all pages by path."""
+        return dict(self._pages())
+
+    def _pages(self) -> Iterator[tuple[str, http_server.MakePage]]:
+        for kind, checks in self._checks.items():
+            yield f"/{kind}", functools.partial(self._all, kind)
+            for name, check in checks.items():
+                yield f"/{kind}/{name}", functools.partial(_single, check)
+
+    def _all(self, kind: str, query: http_server.Query) -> http_server.Page:
+        excluded = query.all("exclude")
+        lines, failed = [], []
+        for name, check in self._checks[kind].items():
+            if name in excluded:
+                lines.append(f"[+]{name} excluded: ok")
+            elif problem := check():
+                lines.append(f"[-]{name} failed: reason withheld")
+                failed.append(f"{name}: {problem}")
+            else:
+                lines.append(f"[+]{name} ok")
+        if not excluded:
+            self._tell(kind, tuple(failed))
+        if failed:
+            return _text([*lines, f"{kind} check failed"], status=500)
+        if "verbose" in query:
+            return _text([*lines, f"{kind} check passed"])
+        return http_server.Page(b"ok")
+
+    def _tell(self, kind: str, failed: tuple[str, ...]) -> None:
+        """Log what is wrong once, and that it has ended: probes ask every few seconds."""
+        before = self._told.get(kind, ())
+        if failed == before:
+            return
+        self._told[kind] = failed
+        if failed:
+            _log.warning("/%s fails: %s", kind, "; ".join(failed))
+        else:
+            _log.info("/%s does not fail any more", kind)
+
+
+def _single(check: Check, _query: http_server.Query) -> http_server.Page:
+    problem = check()
+    if problem:
+        return _text([f"internal server error: {problem}"], status=500)
+    return http_server.Page(b"ok")
+
+
+def _text(lines: list[str], status: int = 200) -> http_server.Page:
+    return http_server.Page(("\n".join(lines) + "\n").encode(), status=status)

@@ -1,0 +1,303 @@
+"""A small HTTP server for pages that the process tells about itself, in its own event loop.
+
+Pages are made when they are asked for, between two steps of the scheduler, so that they need no
+locks; they must be quick. A page that takes longer is a coroutine function that does its work in a
+thread. Only GET and HEAD are answered, and POST where a path takes posts; everything that a client
+sends, and the time that it takes, has a limit.
+
+    server = http_server.HttpServer(address, {"/metrics": page}, guard=access, tls=certificates)
+    await server.run()
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import dataclasses
+import inspect
+import logging
+import os
+import socket
+import ssl
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from typing import Any, NoReturn, Protocol, TypeAlias
+
+import orjson
+from aiohttp import web
+
+from policysched import errors
+from policysched.config import addresses
+from policysched.serving import connections
+
+_log = logging.getLogger(__name__)
+_silent = logging.getLogger(f"{__name__}.requests")
+"""What cannot be parsed is answered and not logged: anybody can send it, tokens may stand in it."""
+_silent.disabled = True
+
+_MAX_LINE_BYTES = 8190
+_MAX_HEADERS = 64
+_IDLE_SECONDS = 60.0
+"""How long a client may take to send a whole head of a request; it may keep the connection between
+requests so long."""
+_ANSWER_SECONDS = 30.0
+"""How long a request may take, from its head to the last byte of the answer."""
+_CLOSING_SECONDS = 1.0
+_METHODS = ("GET", "HEAD")
+
+TEXT = "text/plain; charset=utf-8"
+JSON = "application/json"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Page:
+    """A body and its content type, such as `text/plain; charset=utf-8`."""
+
+    body: bytes
+    content_type: str = TEXT
+    status: int = 200
+
+
+def json_page(document: object) -> Page:
+    """Return a page of JSON, for programs and for people."""
+    body = orjson.dumps(document, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+    return Page(body, JSON)
+
+
+class Query:
+    """The parameters of a request, such as `limit=10&verbose`."""
+
+    def __init__(self, values: Mapping[str, tuple[str, ...]] | None = None) -> None:
+        """Keep the values by name."""
+        self._values = dict(values or {})
+
+    def __contains__(self, name: str) -> bool:
+        """Return whether the parameter is there, with a value or without."""
+        return name in self._values
+
+    def one(self, name: str, default: str = "") -> str:
+        """Return the first value of a parameter."""
+        return self._values.get(name, (default,))[0]
+
+    def all(self, name: str) -> tuple[str, ...]:
+        """Return all values of a parameter."""
+        return self._values.get(name, ())
+
+
+MakePage: TypeAlias = Callable[[Query], Page | Awaitable[Page]]
+TakePost: TypeAlias = Callable[[bytes], Awaitable[Page]]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Asker:
+    """Who asks for what.
+
+    Attributes:
+        method, path: what is asked for.
+        authorization: the header of that name, "" where there is none.
+        certificate: the client's, as `ssl.SSLSocket.getpeercert` gives it; it has been verified.
+    """
+
+    method: str
+    path: str
+    authorization: str = dataclasses.field(default="", repr=False)
+    certificate: Mapping[str, Any] | None = None
+
+
+class Guard(Protocol):
+    """Who says who may see a page."""
+
+    async def refusal(self, asker: Asker) -> Page | None:
+        """Return what is answered instead of the page, None for one who may see it."""
+        ...
+
+
+class Tls(Protocol):
+    """Where the TLS settings of a connection come from."""
+
+    def context(self) -> ssl.SSLContext:
+        """Return those of the next connection."""
+        ...
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Posts:
+    """Paths that take what is posted, whose size is limited."""
+
+    by_path: Mapping[str, TakePost]
+    max_bytes: int = 0
+
+
+class HttpServer:
+    """Serves pages by path.
+
+    Attributes:
+        bound: where it listens.
+    """
+
+    def __init__(
+        self,
+        listen: addresses.Address,
+        pages: Mapping[str, MakePage],
+        *,
+        guard: Guard | None = None,
+        tls: Tls | None = None,
+        posts: Posts | None = None,
+        limits: connections.Limits = connections.DEFAULT_LIMITS,
+    ) -> None:
+        """Take the port; `pages` are served once `run` runs, those that are added later as well.
+
+        Args:
+            listen: where.
+            pages: what makes each page, by path.
+            guard: says who may see a page; None lets everybody see all.
+            tls: the settings of connections, None for plain HTTP.
+            posts: paths that take POST.
+            limits: what clients may do.
+
+        Raises:
+            ConfigurationError: it cannot listen there.
+        """
+        self._pages = pages
+        self._guard = guard
+        self._tls = tls
+        self._posts = posts or Posts({})
+        self._limits = limits
+        self._pace = connections.Pace(limits.requests_per_second)
+        self._connections: connections.Connections
+        self._socket = _listening(listen)
+        host, port, *_ = self._socket.getsockname()
+        self.bound = addresses.Address(host, port)
+
+    async def run(self) -> NoReturn:
+        """Serve until cancelled."""
+        server = web.Server(
+            self._handle,
+            access_log=None,
+            logger=_silent,
+            keepalive_timeout=_IDLE_SECONDS,
+            lingering_time=0.0,
+            max_line_size=_MAX_LINE_BYTES,
+            max_field_size=_MAX_LINE_BYTES,
+            max_headers=_MAX_HEADERS,
+            auto_decompress=False,
+        )
+        self._connections = connections.Connections(
+            self._socket,
+            server,
+            tls=None if self._tls is None else self._tls.context,
+            limits=self._limits,
+        )
+        paths = ", ".join([*self._pages, *self._posts.by_path])
+        scheme = "http" if self._tls is None else "https"
+        _log.info("serving %s on %s://%s", paths, scheme, self.bound)
+        try:
+            await self._connections.run()
+        finally:
+            await server.shutdown(_CLOSING_SECONDS)  # what is being answered may end
+            self._connections.drop_all()
+
+    async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
+        """Answer, down to the last byte; a client that does not take it in time is dropped."""
+        self._connections.touch(request.protocol)
+        try:
+            async with asyncio.timeout(_ANSWER_SECONDS):
+                await self._wait_turn(request.remote or "")
+                page = _FAILED
+                with _failures_told(request.path):
+                    page = await self._answer(request)
+                response = _response(page)
+                await response.prepare(request)
+                await response.write_eof()
+                return response
+        except TimeoutError:
+            if request.transport is not None:
+                request.transport.abort()
+            raise ConnectionResetError from None
+        finally:
+            self._connections.touch(request.protocol)
+
+    async def _wait_turn(self, address: str) -> None:
+        """Slow down who asks too often; the next request waits for the answer to this one."""
+        now_seconds = asyncio.get_running_loop().time()
+        wait_seconds = self._pace.wait_seconds(address, now_seconds)
+        self._pace.count(address, now_seconds)
+        if wait_seconds > 0.0:
+            await asyncio.sleep(wait_seconds)
+
+    async def _answer(self, request: web.BaseRequest) -> Page:
+        path = request.path
+        make_page, take_post = self._pages.get(path), self._posts.by_path.get(path)
+        if make_page is None and take_post is None:
+            return Page(b"there is no such page\n", status=404)  # before anybody is asked about it
+        if self._guard is not None:
+            refusal = await self._guard.refusal(_asker(request))
+            if refusal is not None:
+                return refusal
+        if take_post is not None and request.method == "POST":
+            return await self._take(request, take_post)
+        if make_page is None or request.method not in _METHODS:
+            return Page(b"this page cannot be asked for so\n", status=405)
+        made = make_page(_query(request))
+        return await made if inspect.isawaitable(made) else made
+
+    async def _take(self, request: web.BaseRequest, take_post: TakePost) -> Page:
+        limit_bytes = self._posts.max_bytes
+        if (request.content_length or 0) > limit_bytes:
+            return _TOO_LARGE
+        body = bytearray()
+        try:
+            async for chunk in request.content.iter_any():
+                body += chunk
+                if len(body) > limit_bytes:
+                    return _TOO_LARGE
+        except (OSError, web.RequestPayloadError) as error:
+            raise ConnectionResetError from error
+        return await take_post(bytes(body))
+
+
+_TOO_LARGE = Page(b"that is too much\n", status=413)
+_FAILED = Page(b"the page could not be made; the log says why\n", status=500)
+
+
+@contextlib.contextmanager
+def _failures_told(path: str) -> Iterator[None]:
+    """Log a failure of a page: it must not end the process, which has other things to do."""
+    try:
+        yield
+    except ConnectionError:  # whoever asked has gone
+        raise
+    except Exception:  # noqa: BLE001 - any bug in a page
+        _log.exception("the page %s could not be made", path)
+
+
+def _asker(request: web.BaseRequest) -> Asker:
+    transport = request.transport
+    certificate = transport.get_extra_info("peercert") if transport is not None else None
+    authorization = request.headers.get("Authorization", "")
+    return Asker(request.method, request.path, authorization, certificate or None)
+
+
+def _query(request: web.BaseRequest) -> Query:
+    asked = request.query
+    return Query({name: tuple(asked.getall(name)) for name in asked})
+
+
+def _response(page: Page) -> web.Response:
+    headers = {
+        "Content-Type": page.content_type,
+        "Cache-Control": "no-store",
+        "X-Content-Type-Options": "nosniff",
+        "Server": "policysched",
+    }
+    if page.status == 405:  # noqa: PLR2004 - HTTP: Method Not Allowed
+        headers["Allow"] = ", ".join(_METHODS)
+    return web.Response(body=page.body, headers=headers, status=page.status)
+
+
+def _listening(listen: addresses.Address) -> socket.socket:
+    family = socket.AF_INET6 if ":" in listen.host else socket.AF_INET
+    try:
+        return socket.create_server((listen.host, listen.port), family=family)
+    except OSError as error:
+        problem = f"cannot listen there: {os.strerror(error.errno or 0)}"
+        raise errors.ConfigurationError(f"`{listen}`", problem) from error

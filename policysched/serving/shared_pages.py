@@ -1,0 +1,29 @@
+"""Where pages are served: by one server where several have the same address."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from policysched.config import addresses
+from policysched.serving import http_server
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine
+
+Pages: TypeAlias = dict[str, http_server.MakePage]
+
+
+def servers(
+    *of_addresses: tuple[addresses.Address | None, Pages],
+) -> list[Coroutine[Any, Any, None]]:
+    """Return what serves the pages of each address; those of None are served nowhere.
+
+    Raises:
+        ConfigurationError: an address cannot be listened on.
+    """
+    pages: dict[addresses.Address, Pages] = {}
+    for address, made in of_addresses:
+        if address is not None:
+            pages.setdefault(address, {}).update(made)
+    listening = [http_server.HttpServer(address, made) for address, made in pages.items()]
+    return [server.run() for server in listening]
