@@ -32,7 +32,7 @@ from policysched.config import election_config, run_options
 from policysched.framework import shape_answers
 from policysched.inputs import metrics_source
 from policysched.kube import client, config_maps, fence, kubeconfig, rate_limit
-from policysched.lang import checked
+from policysched.lang.checked import checked
 from policysched.leadership import election as elections
 from policysched.leadership import terms
 from policysched.observability import (

@@ -12,7 +12,7 @@ from policysched import errors
 from policysched.cli import output, policy_texts, progress
 
 if TYPE_CHECKING:
-    from policysched.lang import tree_text
+    from policysched.lang.interchange import tree_text
 
 _VERSION = 1
 _STDIN = "-"
@@ -58,7 +58,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _print_trees(args: argparse.Namespace) -> int:
-    from policysched.lang import tree_text  # noqa: PLC0415 - `--help` does without Lark
+    from policysched.lang.interchange import tree_text  # noqa: PLC0415 - `--help` does without Lark
 
     with progress.reading("reading policies", args.paths):
         texts = policy_texts.read(args.paths)
@@ -73,7 +73,7 @@ def _print_trees(args: argparse.Namespace) -> int:
     if args.output == output.JSON:
         output.write(output.as_json({"version": _VERSION, "texts": documents}))
     else:
-        from policysched.lang import rendering  # noqa: PLC0415 - `--help` does without
+        from policysched.lang.diagnostics import rendering  # noqa: PLC0415 - `--help` does without
 
         lines = (line for each in documents for line in _lines(each or {}))
         output.write("\n".join(rendering.visible(line) for line in lines))
@@ -81,7 +81,7 @@ def _print_trees(args: argparse.Namespace) -> int:
 
 
 def _tell(text: Any, encoded: tree_text.Encoded) -> None:  # noqa: ANN401 - a source text, whose module is not loaded
-    from policysched.lang import rendering  # noqa: PLC0415 - `--help` does without
+    from policysched.lang.diagnostics import rendering  # noqa: PLC0415 - `--help` does without
 
     for finding in encoded.diagnostics:
         output.write_findings(rendering.render(finding, {text.name: text}) + "\n", sys.stderr)
@@ -122,7 +122,7 @@ def _value_lines(value: object, field: str, indent: str) -> Iterator[str]:
 def _word(value: object) -> str | None:
     """Return a value that fits behind its name; None for one that has parts of its own."""
     if isinstance(value, dict) and value["kind"] in ("word", "numeral", "promql"):
-        from policysched.lang import printing  # noqa: PLC0415 - `--help` does without
+        from policysched.lang.syntax import printing  # noqa: PLC0415 - `--help` does without
 
         is_bare = value["kind"] == "numeral" or not (value.get("quoted") or value["kind"] != "word")
         text: str = value["text"]
@@ -145,7 +145,7 @@ def _texts(path: str) -> Iterator[str]:
     Raises:
         InputError: it is no such file, or a tree that no text has; it tells the JSON path.
     """
-    from policysched.lang import tree_json, tree_text  # noqa: PLC0415 - `--help` does without Lark
+    from policysched.lang.interchange import tree_json, tree_text  # noqa: PLC0415 - `--help` does without Lark
 
     document = _document(path)
     try:
@@ -168,7 +168,7 @@ def _document(path: str) -> object:
 
 
 def _expected_texts(document: object) -> list[object]:
-    from policysched.lang import tree_json  # noqa: PLC0415 - as above
+    from policysched.lang.interchange import tree_json  # noqa: PLC0415 - as above
 
     if not isinstance(document, dict) or "texts" not in document:
         raise tree_json.TreeError("$", "is no object with `texts`, as `ast -o json` prints it")

@@ -21,7 +21,8 @@ from policysched.cli import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from policysched.lang import checker, source
+    from policysched.lang import source
+    from policysched.lang.checking import checker
 
 _MAX_SHOWN = 100
 _DESCRIPTION = """\
@@ -59,7 +60,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Check the texts and print what was found."""
-    from policysched.lang import checker  # noqa: PLC0415 - `--help` does without Lark
+    from policysched.lang.checking import checker  # noqa: PLC0415 - `--help` does without Lark
 
     offline_options.refuse_empty(args, "config")
     form = finding_formats.chosen(args)
@@ -100,7 +101,7 @@ def _write(result: checker.CheckResult, form: str) -> None:
 
 
 def _print(texts: Sequence[source.SourceText], result: checker.CheckResult) -> None:
-    from policysched.lang import rendering  # noqa: PLC0415 - `--help` does without
+    from policysched.lang.diagnostics import rendering  # noqa: PLC0415 - `--help` does without
 
     for finding in result.diagnostics[:_MAX_SHOWN]:
         output.write_findings(rendering.render(finding, result.texts) + "\n", sys.stderr)
@@ -122,7 +123,7 @@ def _print(texts: Sequence[source.SourceText], result: checker.CheckResult) -> N
 
 def _as_json(texts: Sequence[source.SourceText], result: checker.CheckResult) -> dict[str, Any]:
     """Return the form of schemas/check.schema.json."""
-    from policysched.lang import diagnostics, rendering  # noqa: PLC0415 - `--help` does without
+    from policysched.lang.diagnostics import diagnostics, rendering  # noqa: PLC0415 - `--help` does without
 
     severities = [finding.severity for finding in result.diagnostics]
     return {

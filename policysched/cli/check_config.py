@@ -10,7 +10,7 @@ from policysched.cli import output
 
 if TYPE_CHECKING:
     from policysched.config import config
-    from policysched.lang import checker
+    from policysched.lang.checking import checker
 
 
 def read(path: str) -> config.Config:

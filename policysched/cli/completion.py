@@ -86,7 +86,7 @@ def _values(action: argparse.Action, command: str) -> completion_scripts.Values:
 
 
 def _codes() -> tuple[str, ...]:
-    from policysched.lang import diagnostics  # noqa: PLC0415 - `--help` does without
+    from policysched.lang.diagnostics import diagnostics  # noqa: PLC0415 - `--help` does without
 
     return tuple(sorted(diagnostics.CODES | diagnostics.LINT_CODES))
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
+from policysched import spelling
 from policysched.cli import demo_facts, output
-from policysched.lang import spelling
 from policysched.sim import node_state
 
 _BAR_WIDTH = 10

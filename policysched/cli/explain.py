@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from policysched import clock as clocks
-from policysched import errors
+from policysched import errors, spelling
 from policysched.cli import (
     explain_binding,
     explain_decisions,
@@ -27,7 +27,6 @@ from policysched.cli import (
     output,
     progress,
 )
-from policysched.lang import spelling
 
 if TYPE_CHECKING:
     from policysched.offline import sessions
@@ -187,7 +186,7 @@ def _text(report: explain_text.Report, args: argparse.Namespace) -> str:
 
 def _explain_rule(code: str) -> int:
     """Print the page of a diagnostic."""
-    from policysched.lang import code_pages, diagnostics  # noqa: PLC0415 - only this form needs it
+    from policysched.lang.diagnostics import code_pages, diagnostics  # noqa: PLC0415 - only this form needs it
 
     name = code.upper()
     known = diagnostics.CODES | diagnostics.LINT_CODES

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from policysched import amounts, spelling, units
 from policysched.cli import explain_metrics_text, explain_text, output, styles
-from policysched.lang import amounts, spelling, units
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

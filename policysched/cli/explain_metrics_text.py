@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
+from policysched import amounts, units
 from policysched.cli import output
-from policysched.lang import amounts, units
 
 Report: TypeAlias = Mapping[str, Any]
 Reading: TypeAlias = Mapping[str, Any]

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
+from policysched import amounts, units
 from policysched.cli import explain_metrics_text, explain_text, output
-from policysched.lang import amounts, units
 
 Report: TypeAlias = Mapping[str, Any]
 

@@ -26,7 +26,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from policysched.inputs import live_cluster, policy_sources
-    from policysched.lang import checker, diagnostics, source
+    from policysched.lang import source
+    from policysched.lang.checking import checker
+    from policysched.lang.diagnostics import diagnostics
     from policysched.lint import cluster_facts, linter, prometheus_facts, settings
     from policysched.promapi import settings as prom_settings
 
@@ -93,7 +95,7 @@ class _Asked:
 
     def check(self, texts: Sequence[source.SourceText]) -> checker.CheckResult:
         """Return what the texts mean, or their errors."""
-        from policysched.lang import checker  # noqa: PLC0415 - `--help` does without Lark
+        from policysched.lang.checking import checker  # noqa: PLC0415 - `--help` does without Lark
 
         plugins = plugin_checks.installed(texts)
         result = checker.check(texts, given=self.params, plugins=plugins, now=self.now.timestamp())
@@ -272,7 +274,7 @@ def _refuse_errors(asked: _Asked, texts: Sequence[source.SourceText]) -> int:
 def _settings(args: argparse.Namespace) -> tuple[settings.Settings, diagnostics.Severity]:
     """Return what is asked for by options, and what is not by the settings."""
     from policysched.inputs import lint_settings  # noqa: PLC0415 - `--help` does without
-    from policysched.lang import diagnostics  # noqa: PLC0415 - as above
+    from policysched.lang.diagnostics import diagnostics  # noqa: PLC0415 - as above
 
     if args.config:
         found = lint_settings.read(pathlib.Path(args.config))
@@ -302,7 +304,7 @@ def _codes(option: str | None, name: str) -> tuple[str, ...]:
 
 
 def _write_summary(report: linter.Report, params: Mapping[str, str]) -> None:
-    from policysched.lang import rendering  # noqa: PLC0415 - `--help` does without
+    from policysched.lang.diagnostics import rendering  # noqa: PLC0415 - `--help` does without
     from policysched.lint import fixing  # noqa: PLC0415 - as above
 
     parts = [rendering.summary(report.findings) or "no findings"]

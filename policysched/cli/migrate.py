@@ -28,7 +28,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Migrate each file."""
-    from policysched.lang import migration  # noqa: PLC0415 - `--help` does without Lark
+    from policysched.lang.formatting import migration  # noqa: PLC0415 - `--help` does without Lark
 
     migrating = rewriting.Rewriting("migrate", "migrated", migration.migrate, is_in_place=True)
     return rewriting.run(migrating, args)

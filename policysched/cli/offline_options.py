@@ -10,9 +10,8 @@ import sys
 from typing import TYPE_CHECKING, TypeVar
 
 from policysched import clock as clocks
-from policysched import errors
+from policysched import errors, spelling
 from policysched.cli import cluster_options, output, progress
-from policysched.lang import spelling
 
 if TYPE_CHECKING:
     import random

@@ -8,9 +8,8 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TextIO
 
-from policysched import control_characters
+from policysched import control_characters, spelling
 from policysched.cli import folding, program, styles, tables, terminal
-from policysched.lang import spelling
 
 HUMAN = "human"
 JSON = "json"

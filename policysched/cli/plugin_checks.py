@@ -9,7 +9,9 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from policysched.config import config
-    from policysched.lang import checker, diagnostics, source
+    from policysched.lang import source
+    from policysched.lang.checking import checker
+    from policysched.lang.diagnostics import diagnostics
     from policysched.profiles import plugin_sets
 
 
@@ -53,6 +55,6 @@ def tried(
 
 
 def _diagnostic(fault: plugin_sets.Fault, span: source.Span) -> diagnostics.Diagnostic:
-    from policysched.lang import diagnostics  # noqa: PLC0415 - only faults need it
+    from policysched.lang.diagnostics import diagnostics  # noqa: PLC0415 - only faults need it
 
     return diagnostics.Diagnostic("PS111", fault.problem, span, help=fault.help)

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from policysched.inputs import policy_sources
-    from policysched.lang import diagnostics, source
+    from policysched.lang import source
+    from policysched.lang.diagnostics import diagnostics
 
 
 class Outcome(Protocol):
@@ -77,7 +78,7 @@ def run(rewriting: Rewriting, args: argparse.Namespace) -> int:
 
 def _tell(file: policy_sources.PolicyFile, outcomes: Sequence[Outcome]) -> int:
     """Tell why texts are left as they are."""
-    from policysched.lang import rendering  # noqa: PLC0415 - `--help` does without
+    from policysched.lang.diagnostics import rendering  # noqa: PLC0415 - `--help` does without
 
     exit_code = errors.EXIT_OK
     for text, outcome in zip(file.texts, outcomes, strict=True):

@@ -19,7 +19,7 @@ from policysched.cluster import columns, just_placed, pod_shape, snapshot
 from policysched.compiler import column, physical
 from policysched.compiler.kernels import arithmetic, scalar
 from policysched.framework import cycle_state, interface, shape_answers
-from policysched.lang import checked_expr
+from policysched.lang.checked import checked_expr
 
 _shape_index = operator.attrgetter("index")
 _MAX_COSTS = 100_000

@@ -19,7 +19,7 @@ from policysched.compiler import (
 )
 from policysched.compiler.rules import base, outage_hold, tolerate
 from policysched.framework import interface, profile
-from policysched.lang import checked
+from policysched.lang.checked import checked
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -10,10 +10,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from policysched import amounts, units
 from policysched.cluster import objects, pod_shape, snapshot
 from policysched.compiler import evidence, lowering, node_masks, physical, pod_evidence
 from policysched.framework import cycle_state
-from policysched.lang import amounts, checked_expr, checked_selector, comparisons, units
+from policysched.lang.checked import checked_expr, checked_selector, comparisons
 from policysched.plugins import node_facts
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from policysched.cluster import columns
 from policysched.compiler import column, node_masks, physical, pod_predicates
 from policysched.compiler.kernels import compare, logic
-from policysched.lang import checked_expr
+from policysched.lang.checked import checked_expr
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -14,9 +14,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from policysched import amounts, units
 from policysched.cluster import columns, snapshot
 from policysched.compiler import metric_samples, readings
-from policysched.lang import amounts, checked, checked_expr, comparisons, units
+from policysched.lang.checked import checked, checked_expr, comparisons
 
 _HOLDS = {
     "<": np.less,

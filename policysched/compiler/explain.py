@@ -30,7 +30,7 @@ from policysched.compiler.rules import (
     topology_spread,
 )
 from policysched.framework import interface
-from policysched.lang import checked_expr
+from policysched.lang.checked import checked_expr
 
 _INDENT = "  "
 

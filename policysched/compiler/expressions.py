@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import assert_never
 
 from policysched.framework import interface
-from policysched.lang import checked_expr
+from policysched.lang.checked import checked_expr
 
 NOTHING = interface.Reads(0)
 _NODE = interface.Reads.NODE

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from policysched.cluster import snapshot
 from policysched.compiler import expressions, outages
 from policysched.framework import interface
-from policysched.lang import checked_expr
+from policysched.lang.checked import checked_expr
 
 
 def when_usage_is_ignored(

@@ -27,7 +27,7 @@ from policysched.compiler import (
     readings,
 )
 from policysched.compiler.kernels import arithmetic, compare, scalar
-from policysched.lang import checked, checked_expr
+from policysched.lang.checked import checked, checked_expr
 
 _LOOK_UPS = (checked_expr.Const, checked_expr.MetricRef, checked_expr.NodeResource)
 

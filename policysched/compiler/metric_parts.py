@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from policysched import units
 from policysched.compiler import added_load, lowering, metric_samples, readings
-from policysched.lang import checked, checked_expr, units
+from policysched.lang.checked import checked, checked_expr
 
 
 class MetricParts:

@@ -9,7 +9,7 @@ import numpy as np
 
 from policysched.cluster import columns, metric_windows, snapshot
 from policysched.compiler import column
-from policysched.lang import checked, checked_expr
+from policysched.lang.checked import checked, checked_expr
 
 _MARGIN_SECONDS = 0.001
 """Answers end this much before a sample turns stale: times are rounded on the way to a datetime."""

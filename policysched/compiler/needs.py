@@ -9,7 +9,7 @@ from policysched.cluster import metric_needs, metric_windows, snapshot
 from policysched.compiler import metric_parts
 from policysched.compiler.rules import reject
 from policysched.framework import interface
-from policysched.lang import checked
+from policysched.lang.checked import checked
 
 
 def of(

@@ -16,7 +16,7 @@ from policysched.cluster import (
     selectors,
     snapshot,
 )
-from policysched.lang import checked_selector
+from policysched.lang.checked import checked_selector
 
 
 class NodeMask(Protocol):

@@ -11,7 +11,7 @@ from typing import TypeAlias
 from policysched.cluster import snapshot
 from policysched.compiler import metric_samples
 from policysched.framework import cycle_state
-from policysched.lang import checked_expr
+from policysched.lang.checked import checked_expr
 
 SamplesOf: TypeAlias = Callable[[checked_expr.MetricRef], metric_samples.MetricSamples]
 _Lost: TypeAlias = Callable[[snapshot.Snapshot], metric_samples.MetricSamples | None]

@@ -22,7 +22,7 @@ from policysched.compiler import (
 )
 from policysched.compiler.kernels import arithmetic, scalar
 from policysched.framework import cycle_state
-from policysched.lang import checked_expr
+from policysched.lang.checked import checked_expr
 
 _PODS = "pods"
 _FEW_NODES = 8

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from policysched import quantity
 from policysched.cluster import cluster_fields, objects, pod_shape
-from policysched.lang import checked_selector
+from policysched.lang.checked import checked_selector
 
 _QOS_RESOURCES = ("cpu", "memory")
 

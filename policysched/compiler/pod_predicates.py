@@ -9,7 +9,7 @@ from typing import Any, TypeAlias, assert_never
 
 from policysched.cluster import pod_counts, pod_requests, pod_shape, selectors
 from policysched.compiler import node_masks, pod_fields
-from policysched.lang import checked_selector
+from policysched.lang.checked import checked_selector
 
 PodPredicate: TypeAlias = Callable[[pod_shape.PodShape], bool]
 LabelsPredicate: TypeAlias = Callable[[Mapping[str, str]], bool]

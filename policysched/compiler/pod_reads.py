@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from policysched.cluster import shape_projection
-from policysched.lang import checked, checked_expr, checked_selector
+from policysched.lang.checked import checked, checked_expr, checked_selector
 
 
 def annotation_keys(policies: Iterable[checked.CheckedPolicy]) -> frozenset[str]:

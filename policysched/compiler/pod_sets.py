@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from policysched.cluster import pod_counts, pod_shape, selectors
 from policysched.compiler import pod_predicates, scope
-from policysched.lang import checked_selector
+from policysched.lang.checked import checked_selector
 
 LabelValues: TypeAlias = tuple[str | None, ...]
 

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from policysched.cluster import columns, snapshot
 from policysched.compiler import added_load, metric_samples
-from policysched.lang import checked, checked_expr
+from policysched.lang.checked import checked, checked_expr
 
 
 class State(enum.StrEnum):

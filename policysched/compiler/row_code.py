@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TypeAlias
 from policysched.cluster import pod_shape, snapshot
 from policysched.compiler import conditions, outages, physical
 from policysched.framework import cycle_state
-from policysched.lang import checked_expr
+from policysched.lang.checked import checked_expr
 
 Answer: TypeAlias = Callable[[cycle_state.CycleState, pod_shape.PodInfo, snapshot.NodeRow], Any]
 """A function that was written; what it returns is up to who wrote the last line."""

@@ -17,7 +17,7 @@ from policysched.compiler.rules import (
     topology_spread,
 )
 from policysched.framework import interface
-from policysched.lang import checked
+from policysched.lang.checked import checked
 
 RulePlugin: TypeAlias = rule_changes.FilterRule | base.ScoreRule
 

@@ -8,7 +8,7 @@ import datetime
 from policysched.cluster import pod_counts, pod_shape, snapshot
 from policysched.compiler import pod_predicates
 from policysched.framework import cycle_state
-from policysched.lang import activation, checked_selector
+from policysched.lang.checked import activation, checked_selector
 
 
 class PolicyScope:

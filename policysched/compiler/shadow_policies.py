@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from policysched.cluster import pod_counts, pod_shape
 from policysched.compiler import scope
-from policysched.lang import checked
+from policysched.lang.checked import checked
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

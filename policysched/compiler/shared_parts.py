@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from policysched.compiler import lowering, metric_parts, pod_sets, row_programs, scope
 from policysched.compiler.rules import pod_affinity
-from policysched.lang import checked, checked_selector
+from policysched.lang.checked import checked, checked_selector
 from policysched.plugins.kernels import domains
 
 

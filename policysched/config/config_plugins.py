@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from policysched import spelling
 from policysched.config import config
 from policysched.framework import handles, interface
 from policysched.inputs import plain_yaml
-from policysched.lang import spelling
 from policysched.plugins import registry
 
 

@@ -9,9 +9,8 @@ from typing import Any, NamedTuple
 import jsonschema
 import orjson
 
-from policysched import _resources
+from policysched import _resources, spelling
 from policysched.inputs import plain_yaml
-from policysched.lang import spelling
 
 _FEW_NAMES = 10
 

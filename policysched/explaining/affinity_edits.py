@@ -16,7 +16,7 @@ from policysched.explaining import (
     trials,
 )
 from policysched.explaining import vocabulary as vocabularies
-from policysched.lang import checked, checked_selector
+from policysched.lang.checked import checked, checked_selector
 
 _MOST_NAMESPACES = 3
 

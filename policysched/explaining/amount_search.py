@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from policysched.lang import units
+from policysched import units
 
 _MEBIBYTE = 1024 * 1024
 _GIBIBYTE = 1024 * _MEBIBYTE

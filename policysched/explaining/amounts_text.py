@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from policysched.lang import amounts, units
+from policysched import amounts, units
 
 _BINARY = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
 _DIGITS = 9

@@ -7,7 +7,7 @@ import difflib
 from collections.abc import Iterable
 from typing import Any, Literal
 
-from policysched.lang import spelling
+from policysched import spelling
 
 _SIMILARITY = 0.75
 _MOST_NAMES = 2000

@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from policysched import amounts, units
 from policysched.cluster import columns
 from policysched.compiler import readings
 from policysched.explaining import amounts_text, search, trials
 from policysched.framework import score_table
-from policysched.lang import amounts, units
 from policysched.offline import metric_evidence
 
 MAX_WEIGHT = 100

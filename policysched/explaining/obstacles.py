@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable
 
 from policysched.compiler.rules import node_affinity, reject, topology_spread
 from policysched.framework import explanation, profile, status
-from policysched.lang import checked_expr
+from policysched.lang.checked import checked_expr
 from policysched.offline import pod_report
 from policysched.plugins import names
 

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Iterator
 
 from policysched.explaining import obstacles, trials
-from policysched.lang import checked, checked_expr, checked_selector
+from policysched.lang.checked import checked, checked_expr, checked_selector
 
 
 def find_by_rule(

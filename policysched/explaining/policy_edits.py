@@ -17,7 +17,7 @@ from policysched.explaining import (
     threshold_edits,
     trials,
 )
-from policysched.lang import checked
+from policysched.lang.checked import checked
 from policysched.plugins import names
 
 

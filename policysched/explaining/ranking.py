@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from policysched import units
 from policysched.compiler import column
 from policysched.compiler.kernels import arithmetic
 from policysched.compiler.rules import score
 from policysched.explaining import trials
 from policysched.framework import cycle_state, score_table
-from policysched.lang import units
 
 
 def of(tried: trials.Trials, scores: score_table.ScoreTable) -> list[dict[str, Any]]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from policysched.cluster import pod_shape, what_if
 from policysched.compiler.rules import pod_affinity
 from policysched.explaining import edit, node_edits, obstacles, trials
-from policysched.lang import checked_expr
+from policysched.lang.checked import checked_expr
 from policysched.plugins import names
 
 _MOST_PODS = 20

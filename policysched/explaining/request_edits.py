@@ -10,6 +10,7 @@ from typing import Literal
 import numpy as np
 from msgspec import structs
 
+from policysched import amounts
 from policysched.cluster import columns, objects, pod_requests, pod_shape
 from policysched.explaining import (
     amount_search,
@@ -19,7 +20,7 @@ from policysched.explaining import (
     rule_values,
     trials,
 )
-from policysched.lang import amounts, checked_expr, checked_selector
+from policysched.lang.checked import checked_expr, checked_selector
 from policysched.plugins import names
 
 _OTHER_AMOUNT = 1_000_000_000

@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager
 
 import numpy as np
 
+from policysched import amounts
 from policysched.explaining import (
     amount_search,
     edit,
@@ -16,7 +17,7 @@ from policysched.explaining import (
     obstacles,
     trials,
 )
-from policysched.lang import amounts, checked_expr
+from policysched.lang.checked import checked_expr
 from policysched.plugins import names
 
 _MOST_SIZES = 3

@@ -18,7 +18,7 @@ from policysched.explaining import (
     trials,
 )
 from policysched.explaining import vocabulary as vocabularies
-from policysched.lang import checked, checked_expr, checked_selector
+from policysched.lang.checked import checked, checked_expr, checked_selector
 
 _MOST_TURNS = 4
 

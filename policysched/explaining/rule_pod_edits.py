@@ -19,7 +19,7 @@ from policysched.explaining import (
     rule_values,
     trials,
 )
-from policysched.lang import checked_expr, checked_selector
+from policysched.lang.checked import checked_expr, checked_selector
 
 _MOST_KEYS = 10
 _MOST_PRIORITIES = 12

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 from policysched.explaining import edit, trials
-from policysched.lang import checked
+from policysched.lang.checked import checked
 
 
 def fits_with(

@@ -11,7 +11,7 @@ from policysched.compiler import lowering, metric_parts, physical
 from policysched.compiler.kernels import arithmetic
 from policysched.explaining import trials
 from policysched.framework import cycle_state
-from policysched.lang import checked_expr
+from policysched.lang.checked import checked_expr
 
 
 def evaluate_on_nodes(

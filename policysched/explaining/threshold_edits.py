@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
+from policysched import units
 from policysched.cluster import columns
 from policysched.compiler.rewrites import tree
 from policysched.explaining import (
@@ -18,7 +19,7 @@ from policysched.explaining import (
     rule_values,
     trials,
 )
-from policysched.lang import checked, checked_expr, units
+from policysched.lang.checked import checked, checked_expr
 
 _MOST_THRESHOLDS = 4
 _MOST_CLOSER = 3

@@ -15,7 +15,7 @@ import msgspec
 from policysched import clock as clocks
 from policysched.cluster import metric_windows, objects, pod_shape, snapshot
 from policysched.framework import runtime
-from policysched.lang import checked
+from policysched.lang.checked import checked
 from policysched.offline import sessions
 from policysched.profiles import policies, profile_choice
 

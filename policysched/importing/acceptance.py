@@ -15,7 +15,10 @@ from policysched import errors
 from policysched.framework import handles
 from policysched.importing import findings, policy_text
 from policysched.inputs import plain_yaml
-from policysched.lang import checker, diagnostics, source, syntax
+from policysched.lang import source
+from policysched.lang.checking import checker
+from policysched.lang.diagnostics import diagnostics
+from policysched.lang.syntax import syntax
 from policysched.profiles import plugin_sets, policies
 
 POLICY_NAME = "imported.policy"

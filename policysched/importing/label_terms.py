@@ -7,7 +7,7 @@ import re
 from typing import cast
 
 from policysched.importing import fields, findings, policy_text
-from policysched.lang import syntax_expr
+from policysched.lang.syntax import syntax_expr
 
 _INT = re.compile(r"-?[0-9]{1,18}")
 _OPERATORS = frozenset({"In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
+from policysched import spelling
 from policysched.importing import (
     extenders,
     fields,
@@ -15,7 +16,7 @@ from policysched.importing import (
     policy_text,
     profile_plan,
 )
-from policysched.lang import spelling, syntax, syntax_expr
+from policysched.lang.syntax import syntax, syntax_expr
 
 KIND = "Policy"
 API_VERSIONS = ("", "v1", "kubescheduler.config.k8s.io/v1")

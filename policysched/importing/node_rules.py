@@ -6,7 +6,7 @@ import math
 from typing import Literal
 
 from policysched.importing import fields, label_terms, policy_text
-from policysched.lang import syntax, syntax_expr
+from policysched.lang.syntax import syntax, syntax_expr
 
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"

@@ -9,7 +9,7 @@ from typing import Any
 from policysched import errors
 from policysched.importing import fields, findings, plugin_facts, policy_text
 from policysched.inputs import plain_yaml
-from policysched.lang import numerals
+from policysched.lang.words import numerals
 
 _KNOWN: dict[str, tuple[str, ...]] = {
     "DefaultPreemption": ("minCandidateNodesPercentage", "minCandidateNodesAbsolute"),

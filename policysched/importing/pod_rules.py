@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from policysched.importing import fields, label_terms, node_rules, policy_text
-from policysched.lang import syntax, syntax_clause
+from policysched.lang.syntax import syntax, syntax_clause
 
 _Kind = Literal["podAffinity", "podAntiAffinity"]
 _TERM_FIELDS = ("matchLabelKeys", "mismatchLabelKeys")

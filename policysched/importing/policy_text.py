@@ -15,18 +15,12 @@ from typing import Any, Literal, TypeAlias, cast
 from policysched import control_characters
 from policysched.importing import findings
 from policysched.inputs import plain_yaml
-from policysched.lang import (
-    foreign_fields,
-    formatter,
-    layout,
-    parser,
-    printing,
-    source,
-    syntax,
-    syntax_clause,
-    syntax_expr,
-    vocabulary,
-)
+from policysched.lang import source
+from policysched.lang.foreign import foreign_fields
+from policysched.lang.formatting import formatter, layout
+from policysched.lang.parsing import parser
+from policysched.lang.syntax import printing, syntax, syntax_clause, syntax_expr
+from policysched.lang.words import vocabulary
 
 SPAN = source.Span("import", 0, 0, 1, 1)
 """Of trees that nobody wrote."""

@@ -9,7 +9,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from policysched.importing import findings, plugin_facts, policy_text
-from policysched.lang import clauses, syntax, syntax_expr
+from policysched.lang.checking import clauses
+from policysched.lang.syntax import syntax, syntax_expr
 from policysched.plugins import defaults
 
 _OLD_DEFAULT = "the default weight until v1beta2"

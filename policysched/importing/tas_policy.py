@@ -11,7 +11,8 @@ import re
 from typing import Literal
 
 from policysched.importing import fields, findings, outcome, policy_text
-from policysched.lang import syntax, syntax_clause, syntax_expr, vocabulary
+from policysched.lang.syntax import syntax, syntax_clause, syntax_expr
+from policysched.lang.words import vocabulary
 
 KIND = "TASPolicy"
 GROUP = "telemetry.intel.com/"

@@ -11,7 +11,7 @@ from policysched.importing import (
     pod_rules,
     policy_text,
 )
-from policysched.lang import syntax, syntax_expr
+from policysched.lang.syntax import syntax, syntax_expr
 
 TEMPLATES: dict[str, tuple[str, ...]] = {
     "Pod": (),

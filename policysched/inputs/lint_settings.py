@@ -14,8 +14,8 @@ import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from policysched import errors
-from policysched.lang import diagnostics, spelling
+from policysched import errors, spelling
+from policysched.lang.diagnostics import diagnostics
 from policysched.lint import settings, thresholds
 
 _OWN = ".policysched.toml"

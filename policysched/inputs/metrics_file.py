@@ -18,10 +18,11 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import SupportsFloat, TypeAlias
 
-from policysched import errors
+from policysched import errors, spelling, units
 from policysched.cluster import metric_table
 from policysched.inputs import object_lists, plain_yaml
-from policysched.lang import checked, numerals, spelling, units
+from policysched.lang.checked import checked
+from policysched.lang.words import numerals
 
 Samples: TypeAlias = dict[str, dict[str, metric_table.Sample]]
 """Key of the metric → node → sample."""

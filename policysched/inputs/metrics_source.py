@@ -12,7 +12,7 @@ from typing import NoReturn, Protocol, TypeAlias
 from policysched import errors, process
 from policysched.cluster import metric_table, metric_windows
 from policysched.inputs import metrics_file
-from policysched.lang import checked
+from policysched.lang.checked import checked
 from policysched.promapi import joiner, status
 
 _log = logging.getLogger(__name__)

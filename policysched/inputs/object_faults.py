@@ -11,9 +11,8 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Iterator
 
-from policysched import errors, quantity
+from policysched import errors, quantity, spelling
 from policysched.cluster import objects, wire
-from policysched.lang import spelling
 
 TAINT_EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 _OPERATORS = ("Equal", "Exists", "Gt", "Lt")

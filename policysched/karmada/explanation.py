@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from policysched.framework import status
     from policysched.karmada import algorithm as algorithms
     from policysched.karmada import candidates, objects, snapshot
-    from policysched.lang import checked
+    from policysched.lang.checked import checked
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -9,8 +9,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Final
 
-from policysched import booleans, errors
-from policysched.lang import spelling
+from policysched import booleans, errors, spelling
 
 OPTION: Final = "--feature-gates"
 

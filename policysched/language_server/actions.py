@@ -6,7 +6,9 @@ import dataclasses
 from collections.abc import Iterator, Sequence
 from typing import Literal, TypeAlias
 
-from policysched.lang import diagnostics, fixes, source, syntax, syntax_expr
+from policysched.lang import source
+from policysched.lang.diagnostics import diagnostics, fixes
+from policysched.lang.syntax import syntax, syntax_expr
 from policysched.language_server import differences, programs
 
 Kind: TypeAlias = Literal["quickfix", "source.fixAll"]

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from policysched.lang import diagnostics, syntax_words, vocabulary
+from policysched.lang.diagnostics import diagnostics
+from policysched.lang.words import syntax_words, vocabulary
 from policysched.language_server import completion_words, contexts, programs, proposals, word_docs
 
 _ONCE = frozenset({"description", "owner", "mode", "for"})

@@ -6,16 +6,12 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import cast
 
-from policysched.lang import syntax, units, vocabulary
-from policysched.language_server import (
-    contexts,
-    names,
-    programs,
-    promql_words,
-    proposals,
-    word_docs,
-)
+from policysched import units
+from policysched.lang.syntax import syntax
+from policysched.lang.words import vocabulary
+from policysched.language_server import contexts, names, programs, proposals, word_docs
 from policysched.language_server import vocabulary as words
+from policysched.promql import query_words
 
 _NUMBER_SIGNS = frozenset({"<", "<=", ">", ">="})
 _VALUE_SIGNS = frozenset({"=", "==", "!=", "Gt", "Lt"})
@@ -406,7 +402,7 @@ def of_queries(program: programs.Program, text: str, start: int) -> Iterator[pro
         yield proposals.Proposal(
             name, "series", "series", program.words.meanings.get(name, ""), rank=2
         )
-    for name, detail in promql_words.FUNCTIONS.items():
+    for name, detail in query_words.FUNCTIONS.items():
         yield proposals.Proposal(name, "function", detail, rank=3)
-    for name in promql_words.KEYWORDS:
+    for name in query_words.KEYWORDS:
         yield proposals.Proposal(name, "keyword", rank=4)

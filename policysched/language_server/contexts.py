@@ -7,7 +7,8 @@ import functools
 import re
 from typing import Literal, TypeAlias
 
-from policysched.lang import lark_frontend, scanner, syntax_words
+from policysched.lang.parsing import lark_frontend, scanner
+from policysched.lang.words import syntax_words
 
 Domain: TypeAlias = Literal["node", "pod", "namespace", "cluster", "any"]
 _WORD = re.compile(r"[A-Za-z0-9_./-]*")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import difflib
 
-from policysched.lang import diagnostics, source
+from policysched.lang import source
+from policysched.lang.diagnostics import diagnostics
 
 
 def edits(before: source.SourceText, after: str) -> list[diagnostics.Edit]:

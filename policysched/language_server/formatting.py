@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from policysched.lang import diagnostics, formatter, source
+from policysched.lang import source
+from policysched.lang.diagnostics import diagnostics
+from policysched.lang.formatting import formatter
 from policysched.language_server import differences
 
 

@@ -6,16 +6,18 @@ import dataclasses
 import re
 
 from policysched import errors
-from policysched.lang import checked_selector, code_pages, diagnostics, scanner
+from policysched.lang.checked import checked_selector
+from policysched.lang.diagnostics import code_pages, diagnostics
+from policysched.lang.parsing import scanner
 from policysched.language_server import (
     completion_words,
     names,
     programs,
-    promql_words,
     selections,
     vocabulary,
     word_docs,
 )
+from policysched.promql import query_words
 
 _MAX_VALUES = 10
 _CODE = re.compile(r"\bPS\d{3}\b")
@@ -108,7 +110,7 @@ def _of_query(program: programs.Program, lexeme: scanner.Lexeme, offset: int) ->
         start, end = lexeme.start + match.start(), lexeme.start + match.end()
         if start <= offset <= end:
             word = match.group()
-            doc = promql_words.FUNCTIONS.get(word) or program.words.meanings.get(word, "")
+            doc = query_words.FUNCTIONS.get(word) or program.words.meanings.get(word, "")
             if not doc and word in program.known.words.series:
                 doc = "a series that Prometheus has"
             return Hover(start, end, f"`{word}`: {doc}") if doc else None

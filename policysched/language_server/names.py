@@ -6,16 +6,11 @@ import dataclasses
 from collections.abc import Iterator, Sequence
 from typing import Literal, TypeAlias
 
-from policysched.lang import (
-    kubernetes_names,
-    parser,
-    promql,
-    source,
-    syntax,
-    syntax_clause,
-    syntax_expr,
-    vocabulary,
-)
+from policysched.lang import source
+from policysched.lang.checking.metrics import promql_params
+from policysched.lang.parsing import parser
+from policysched.lang.syntax import syntax, syntax_clause, syntax_expr
+from policysched.lang.words import kubernetes_names, vocabulary
 
 Kind: TypeAlias = Literal["let", "param", "metric", "policy", "rule", "profile", "text"]
 _NAMES = ("let", "param", "metric")
@@ -212,7 +207,7 @@ def _names_in(node: syntax_expr.Node) -> Iterator[syntax_expr.Value]:
 
 def _in_query(query: syntax.PromQL) -> Iterator[Occurrence]:
     first = query.span.start + 1
-    for name, start, end in promql.places(query):
+    for name, start, end in promql_params.places(query):
         behind = query.text.count("\n", 0, start)
         column = query.span.column + 1 + start
         if behind:

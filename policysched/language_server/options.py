@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple, cast
 
 import msgspec
 
-from policysched.lang import spelling
+from policysched import spelling
 
 NAME = "policysched"
 MAX_DELAY_MILLISECONDS = 10_000

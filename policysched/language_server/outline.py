@@ -6,7 +6,9 @@ import dataclasses
 from collections.abc import Iterator
 from typing import Literal, TypeAlias
 
-from policysched.lang import parser, source, syntax, syntax_clause, syntax_expr
+from policysched.lang import source
+from policysched.lang.parsing import parser
+from policysched.lang.syntax import syntax, syntax_clause, syntax_expr
 
 Kind: TypeAlias = Literal["policy", "profile", "metric", "param", "let", "rule", "import"]
 _MAX_NAME = 60

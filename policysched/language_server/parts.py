@@ -9,7 +9,8 @@ from __future__ import annotations
 import bisect
 import dataclasses
 
-from policysched.lang import diagnostics, source
+from policysched.lang import source
+from policysched.lang.diagnostics import diagnostics
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

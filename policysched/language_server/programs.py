@@ -7,7 +7,9 @@ import functools
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING
 
-from policysched.lang import checker, parser, scanner, source
+from policysched.lang import source
+from policysched.lang.checking import checker
+from policysched.lang.parsing import parser, scanner
 from policysched.language_server import names, vocabulary
 from policysched.lint import fixing, linter, settings, subject
 

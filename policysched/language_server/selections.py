@@ -6,7 +6,8 @@ import dataclasses
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, TypeAlias
 
-from policysched.lang import checked, checked_selector, cluster_profile, source
+from policysched.lang import source
+from policysched.lang.checked import checked, checked_selector, cluster_profile
 from policysched.language_server import programs
 from policysched.lint import scopes
 from policysched.lint.rules import ps307

@@ -11,7 +11,8 @@ from typing import NamedTuple, Protocol
 
 from lsprotocol import types
 
-from policysched.lang import diagnostics, source
+from policysched.lang import source
+from policysched.lang.diagnostics import diagnostics
 from policysched.language_server import (
     actions,
     completion,

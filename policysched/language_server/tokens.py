@@ -7,9 +7,11 @@ import re
 from collections.abc import Iterator
 from typing import Literal, TypeAlias
 
-from policysched.lang import scanner, syntax_words
-from policysched.lang import vocabulary as language
-from policysched.language_server import names, programs, promql_words
+from policysched.lang.parsing import scanner
+from policysched.lang.words import syntax_words
+from policysched.lang.words import vocabulary as language
+from policysched.language_server import names, programs
+from policysched.promql import query_words
 
 Kind: TypeAlias = Literal[
     "keyword",
@@ -137,6 +139,6 @@ def _of_query(lexeme: scanner.Lexeme) -> Iterator[Token]:
 
 
 def _query_word(word: str) -> Kind:
-    if word in promql_words.FUNCTIONS:
+    if word in query_words.FUNCTIONS:
         return "function"
-    return "keyword" if word in promql_words.KEYWORDS else "variable"
+    return "keyword" if word in query_words.KEYWORDS else "variable"

@@ -7,7 +7,9 @@ import itertools
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from policysched.lang import parser, promql_tokens, syntax, syntax_clause, syntax_expr
+from policysched.lang.parsing import parser
+from policysched.lang.syntax import syntax, syntax_clause, syntax_expr
+from policysched.promql import query_tokens
 
 if TYPE_CHECKING:
     from policysched.inputs import dump_file  # brings NumPy  # brings NumPy
@@ -153,7 +155,7 @@ def of_policies(parsed: Iterable[parser.ParseResult]) -> Vocabulary:
 
 def _series(query: syntax.PromQL) -> Iterator[str]:
     """Yield what is surely the name of a series: it has matchers or a range."""
-    for word, following in itertools.pairwise(promql_tokens.tokens(query.text)):
+    for word, following in itertools.pairwise(query_tokens.tokens(query.text)):
         if word.kind == "word" and following.text in ("{", "["):
             yield word.text
 

@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from lsprotocol import types
 
-from policysched.lang import diagnostics, source
+from policysched.lang import source
+from policysched.lang.diagnostics import diagnostics
 from policysched.language_server import (
     documents,
     hover,

@@ -5,7 +5,7 @@ docs/language.md is the whole story; a test holds that no word of the grammar is
 
 from __future__ import annotations
 
-from policysched.lang import vocabulary
+from policysched.lang.words import vocabulary
 
 DOCS: dict[str, str] = {
     # label operators

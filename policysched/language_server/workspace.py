@@ -9,7 +9,9 @@ from collections.abc import Iterator, Sequence
 from policysched import clock as clocks
 from policysched import errors
 from policysched.inputs import lint_settings, policy_sources
-from policysched.lang import limits, parser, source, syntax
+from policysched.lang import limits, source
+from policysched.lang.parsing import parser
+from policysched.lang.syntax import syntax
 from policysched.language_server import documents, options, positions, programs, sources
 from policysched.lint import settings
 from policysched.offline import lint_cluster

@@ -12,7 +12,9 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from policysched.lang import cluster_profile, diagnostics, syntax
+from policysched.lang.checked import cluster_profile
+from policysched.lang.diagnostics import diagnostics
+from policysched.lang.syntax import syntax
 
 if TYPE_CHECKING:
     from policysched.lint import subject

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from policysched.lang import checked, diagnostics, source
+from policysched.lang import source
+from policysched.lang.checked import checked
+from policysched.lang.diagnostics import diagnostics
 from policysched.lint import demands, scopes
 
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from policysched.cluster import columns, objects, pod_shape, snapshot
 from policysched.compiler import node_masks, pod_predicates, scope
-from policysched.lang import checked, checked_selector
+from policysched.lang.checked import checked, checked_selector
 
 
 @dataclasses.dataclass(frozen=True)

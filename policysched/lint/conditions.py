@@ -15,7 +15,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
-from policysched.lang import checked, checked_expr, checked_selector, comparisons
+from policysched.lang.checked import checked, checked_expr, checked_selector, comparisons
 from policysched.lint import ranges, selector_sets
 
 Typed: TypeAlias = checked_expr.TypedExpr

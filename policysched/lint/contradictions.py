@@ -6,7 +6,7 @@ import dataclasses
 import itertools
 from collections.abc import Iterator
 
-from policysched.lang import checked_selector
+from policysched.lang.checked import checked_selector
 from policysched.lint import selector_sets
 
 

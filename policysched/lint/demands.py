@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Sequence
 
-from policysched.lang import checked, checked_expr, checked_selector
+from policysched.lang.checked import checked, checked_expr, checked_selector
 from policysched.lint import selector_sets
 
 

@@ -5,17 +5,11 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator
 
+from policysched import amounts, spelling, units
 from policysched.cluster import objects, pod_requests
 from policysched.compiler.rewrites import tree
-from policysched.lang import (
-    amounts,
-    checked,
-    checked_expr,
-    checked_selector,
-    diagnostics,
-    spelling,
-    units,
-)
+from policysched.lang.checked import checked, checked_expr, checked_selector
+from policysched.lang.diagnostics import diagnostics
 from policysched.lint import cluster_facts, conditions, subject
 
 

@@ -10,7 +10,10 @@ import dataclasses
 import re
 from collections.abc import Collection, Iterator, Sequence
 
-from policysched.lang import diagnostics, parser, source, syntax
+from policysched.lang import source
+from policysched.lang.diagnostics import diagnostics
+from policysched.lang.parsing import parser
+from policysched.lang.syntax import syntax
 
 _COMMENT = re.compile(r"#\s*policysched:\s*ignore\[(?P<codes>[^\]]*)\]\s*(?P<reason>.*)")
 

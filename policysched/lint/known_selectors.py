@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import promql_parser
 
-from policysched.lang import promql_tree
 from policysched.lint import prometheus_facts, queries, subject
+from policysched.promql import query_tree
 
 
 def of(
@@ -20,5 +20,5 @@ def of(
         return
     for each in about.metric_queries:
         known = about.prometheus.selectors.get(each.query.text, ())
-        for selector, found in zip(promql_tree.selectors_of(each.expr), known, strict=False):
+        for selector, found in zip(query_tree.selectors_of(each.expr), known, strict=False):
             yield each, selector, found

@@ -6,7 +6,9 @@ import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from policysched.lang import checker, diagnostics, source
+from policysched.lang import source
+from policysched.lang.checking import checker
+from policysched.lang.diagnostics import diagnostics
 from policysched.lint import across_clusters, ignores, registry, rule, settings, subject
 
 if TYPE_CHECKING:

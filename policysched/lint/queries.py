@@ -7,16 +7,13 @@ from collections.abc import Iterator, Mapping
 
 import promql_parser
 
-from policysched.lang import (
-    checked,
-    findings,
-    parser,
-    promql,
-    promql_tokens,
-    promql_tree,
-    source,
-    syntax,
-)
+from policysched.lang import source
+from policysched.lang.checked import checked
+from policysched.lang.checking import findings
+from policysched.lang.checking.metrics import promql_params
+from policysched.lang.parsing import parser
+from policysched.lang.syntax import syntax
+from policysched.promql import query_tokens, query_tree
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -33,8 +30,8 @@ class MetricQuery:
 
     metric: checked.CheckedMetric
     expr: promql_parser.Expr
-    query: promql.Query
-    tokens: tuple[promql_tokens.Token, ...]
+    query: promql_params.Query
+    tokens: tuple[query_tokens.Token, ...]
     text: source.SourceText
 
     @property
@@ -47,7 +44,7 @@ class MetricQuery:
         named = _word(part)
         if named is None:
             return self.span
-        parts = [each for each in promql_tree.walk_query(self.expr) if _word(each) == named]
+        parts = [each for each in query_tree.walk_query(self.expr) if _word(each) == named]
         words = [token for token in self.tokens if token.kind == "word" and token.text == named]
         if len(parts) != len(words):
             return self.span
@@ -79,17 +76,17 @@ def of(
         for item in result.file.items:
             if isinstance(item, syntax.Metric) and item.name.text in by_name:
                 unheard = findings.Findings(texts, frozenset())
-                query = promql.substitute(item.query, params, params, unheard)
+                query = promql_params.substitute(item.query, params, params, unheard)
                 found = _parse(by_name[item.name.text], query, result.text)
                 if found is not None:
                     yield found
 
 
 def _parse(
-    metric: checked.CheckedMetric, query: promql.Query, text: source.SourceText
+    metric: checked.CheckedMetric, query: promql_params.Query, text: source.SourceText
 ) -> MetricQuery | None:
     try:
         expr = promql_parser.parse(query.text)
     except ValueError:  # `check` warns of syntax that is newer than the parser
         return None
-    return MetricQuery(metric, expr, query, tuple(promql_tokens.tokens(query.text)), text)
+    return MetricQuery(metric, expr, query, tuple(query_tokens.tokens(query.text)), text)

@@ -11,7 +11,7 @@ import dataclasses
 import math
 from collections.abc import Callable, Iterator, Mapping
 
-from policysched.lang import checked, checked_expr
+from policysched.lang.checked import checked, checked_expr
 
 _MIN_PRIORITY, _MAX_PRIORITY = -(2**31), 2**31 - 1
 """`spec.priority` is an int32 (api/core/v1/types.go)."""

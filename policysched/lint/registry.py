@@ -7,7 +7,7 @@ import importlib
 from collections.abc import Callable
 from typing import cast
 
-from policysched.lang import diagnostics
+from policysched.lang.diagnostics import diagnostics
 from policysched.lint import rule
 
 _OF_CLUSTERS = "PS5"

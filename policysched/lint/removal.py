@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from policysched.lang import diagnostics, source
+from policysched.lang import source
+from policysched.lang.diagnostics import diagnostics
 
 COMMA: Final = re.compile(r"\s*,\s*")
 AND_OR: Final = re.compile(r"\s+(?:and|or)\s+")

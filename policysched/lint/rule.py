@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterator
 
-from policysched.lang import diagnostics
+from policysched.lang.diagnostics import diagnostics
 from policysched.lint import subject
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from policysched.lang import checked, checked_selector
+from policysched.lang.checked import checked, checked_selector
 from policysched.lint import selector_sets
 
 

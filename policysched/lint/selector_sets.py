@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 from policysched import int64
-from policysched.lang import checked_selector
+from policysched.lang.checked import checked_selector
 
 MAX_BOXES = 256
 MAX_OPERANDS = 64

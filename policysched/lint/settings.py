@@ -6,7 +6,7 @@ import dataclasses
 import fnmatch
 from collections.abc import Mapping, Sequence
 
-from policysched.lang import diagnostics
+from policysched.lang.diagnostics import diagnostics
 from policysched.lint import thresholds
 
 ORDER = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from policysched.lang import checked
+from policysched.lang.checked import checked
 from policysched.lint import cluster_facts, subject
 
 

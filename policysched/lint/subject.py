@@ -7,16 +7,11 @@ import functools
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from policysched.lang import (
-    checked,
-    checked_expr,
-    checked_selector,
-    parser,
-    promql,
-    scanner,
-    source,
-    syntax,
-)
+from policysched.lang import source
+from policysched.lang.checked import checked, checked_expr, checked_selector
+from policysched.lang.checking.metrics import promql_params
+from policysched.lang.parsing import parser, scanner
+from policysched.lang.syntax import syntax
 from policysched.lint import acting, contradictions, queries, thresholds
 
 if TYPE_CHECKING:
@@ -180,4 +175,4 @@ def words(result: parser.ParseResult) -> Iterator[str]:
             yield lexeme.text
     for item in result.file.items:
         if isinstance(item, syntax.Metric):
-            yield from promql.names(item.query)
+            yield from promql_params.names(item.query)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from policysched.lang import checked_selector
+from policysched.lang.checked import checked_selector
 
 
 def covers(wide: checked_selector.TaintPattern, narrow: checked_selector.TaintPattern) -> bool:

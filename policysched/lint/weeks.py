@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from policysched.lang import activation
+from policysched.lang.checked import activation
 
 MINUTES = 7 * activation.MINUTES_PER_DAY
 """How many minutes a week has."""

@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from policysched import errors
+from policysched import errors, spelling, units
 from policysched.compiler import column
 from policysched.compiler.kernels import arithmetic
 from policysched.compiler.rules import score
 from policysched.framework import cycle_state, score_table, status
 from policysched.karmada import errors as karmada_errors
 from policysched.karmada import explanation
-from policysched.lang import spelling, units
 from policysched.offline import metric_evidence
 
 if TYPE_CHECKING:
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from policysched.karmada import algorithm as algorithms
     from policysched.karmada import objects, snapshot
     from policysched.karmada.policies import seeing
-    from policysched.lang import checked
+    from policysched.lang.checked import checked
 
 Report: TypeAlias = dict[str, Any]
 

@@ -12,7 +12,7 @@ from policysched.cluster import cache as caches
 from policysched.cluster import pod_shape
 from policysched.inputs import control_plane_file, dump_file
 from policysched.karmada.policies import binding_shapes, cluster_rows
-from policysched.lang import checked, checked_selector
+from policysched.lang.checked import checked, checked_selector
 from policysched.lint import cluster_facts, subject
 from policysched.offline import offline_cluster
 

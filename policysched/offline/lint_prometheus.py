@@ -14,10 +14,11 @@ import msgspec
 import promql_parser
 
 from policysched import errors
-from policysched.lang import checker, promql_tree
+from policysched.lang.checking import checker
 from policysched.lint import prometheus_facts, queries
 from policysched.lint import subject as subjects
-from policysched.promapi import answers, connection, failures, inspection, promql_text, settings
+from policysched.promapi import answers, connection, failures, inspection, settings
+from policysched.promql import query_text, query_tree
 
 LOOKBACK_DAYS = 7
 """How far back series count as known: a job that runs weekly is no typing mistake."""
@@ -148,7 +149,7 @@ class _Survey:
             if monotonic_seconds() >= deadline:
                 break
             found[each.query.text] = self._query(each.query.text)
-            parts = promql_tree.selectors_of(each.expr)
+            parts = query_tree.selectors_of(each.expr)
             selectors[each.query.text] = tuple(self._selector(part) for part in parts)
         facts = prometheus_facts.PrometheusFacts(
             name=self._name,
@@ -183,8 +184,8 @@ class _Survey:
 
     def _selector(self, part: promql_parser.VectorSelector) -> prometheus_facts.SelectorFacts:
         try:
-            text = promql_text.selector(part)
-        except promql_text.UnknownSyntaxError:
+            text = query_text.selector(part)
+        except query_text.UnknownSyntaxError:
             return prometheus_facts.SelectorFacts()
         known = self._known.get(text)
         if known is None:
@@ -245,7 +246,7 @@ class _Survey:
         rules: list[tuple[str, str]] = self._or([], self._inspector.recording_rules)
         for name, query in rules:
             try:
-                yield promql_tree.normalise_query(promql_parser.parse(query)), name
+                yield query_tree.normalise_query(promql_parser.parse(query)), name
             except ValueError:
                 continue  # newer syntax than the parser knows
 

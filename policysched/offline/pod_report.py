@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from policysched import errors
+from policysched import errors, spelling
 from policysched.cluster import columns, pod_shape, snapshot
 from policysched.framework import (
     explanation,
@@ -20,7 +20,6 @@ from policysched.framework import (
     shadow,
     status,
 )
-from policysched.lang import spelling
 from policysched.offline import metric_evidence, offline_cluster
 
 OnNode: TypeAlias = Callable[[status.Status, str], tuple[str, ...]]

@@ -6,8 +6,8 @@ import dataclasses
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from policysched import errors
-from policysched.lang import checked, spelling
+from policysched import errors, spelling
+from policysched.lang.checked import checked
 from policysched.profiles import policies
 
 MAX_POINTS = 100

@@ -26,7 +26,7 @@ from policysched.karmada import (
     triggers,
 )
 from policysched.karmada.policies import cluster_policies
-from policysched.lang import cluster_profile
+from policysched.lang.checked import cluster_profile
 from policysched.planning import causes, changes, cluster_edits, edits, world
 from policysched.profiles import cluster_profiles as policy_texts
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from policysched.inputs import control_plane_file
-    from policysched.lang import checked
+    from policysched.lang.checked import checked
     from policysched.planning import sides
 
 Shares = dict[str, int]

@@ -5,13 +5,14 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING, Any
 
-from policysched.lang import checked_cluster, cluster_profile
+from policysched.lang.checked import checked_cluster, cluster_profile
 from policysched.planning import edits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from policysched.lang import checked, source
+    from policysched.lang import source
+    from policysched.lang.checked import checked
     from policysched.planning import sides
 
 _STATEMENTS = {"groups": "clusterGroup", "spread": "spreadConstraint", "division": "replicas"}

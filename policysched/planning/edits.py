@@ -9,7 +9,8 @@ from typing import Any, Literal, TypeAlias
 
 from policysched.cluster import pod_counts, pod_shape
 from policysched.compiler import scope
-from policysched.lang import checked, checked_cluster, source
+from policysched.lang import source
+from policysched.lang.checked import checked, checked_cluster
 from policysched.planning import notes, plugin_effects, wording
 from policysched.plugins import defaults
 

@@ -6,7 +6,8 @@ import dataclasses
 from collections.abc import Mapping
 from typing import TypeVar, cast
 
-from policysched.lang import checked, checked_expr, source
+from policysched.lang import source
+from policysched.lang.checked import checked, checked_expr
 from policysched.profiles import policies
 
 _T = TypeVar("_T")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from policysched.lang import checked, checked_expr
+from policysched.lang.checked import checked, checked_expr
 from policysched.planning import wording
 
 

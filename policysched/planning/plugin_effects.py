@@ -23,7 +23,7 @@ from policysched.plugins import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from policysched.lang import checked
+    from policysched.lang.checked import checked
 
 _ARGUMENTS: Final[Mapping[str, type[arguments.ArgumentStruct]]] = {
     names.DEFAULT_PREEMPTION: default_preemption.DefaultPreemptionArgs,

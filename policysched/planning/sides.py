@@ -7,9 +7,11 @@ import datetime
 import pathlib
 from collections.abc import Mapping, Sequence
 
-from policysched import errors
+from policysched import errors, spelling
 from policysched.inputs import object_lists, policy_sources
-from policysched.lang import checked, checker, source, spelling
+from policysched.lang import source
+from policysched.lang.checked import checked
+from policysched.lang.checking import checker
 from policysched.planning import metric_keys, revisions, wording
 from policysched.profiles import policies, profile_notes
 

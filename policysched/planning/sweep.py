@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from policysched.cluster import objects, what_if
 from policysched.inputs import cluster_file
-from policysched.lang import checked
+from policysched.lang.checked import checked
 from policysched.offline import sessions, simulating
 from policysched.planning import axes, balance, deciding, running, world
 from policysched.profiles import policies

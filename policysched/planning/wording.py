@@ -6,7 +6,10 @@ import dataclasses
 import re
 from collections.abc import Iterable, Mapping
 
-from policysched.lang import checked, kept_parentheses, parser, printing, source, syntax
+from policysched.lang import source
+from policysched.lang.checked import checked
+from policysched.lang.parsing import parser
+from policysched.lang.syntax import kept_parentheses, printing, syntax
 
 _UNKNOWN_SCOPE = "for pods"
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")

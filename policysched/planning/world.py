@@ -19,7 +19,7 @@ from policysched.cluster import objects, pod_shape, snapshot
 from policysched.compiler import needs
 from policysched.framework import handles, runtime
 from policysched.inputs import cluster_file, metrics_file
-from policysched.lang import checked
+from policysched.lang.checked import checked
 from policysched.offline import offline_cluster, sessions
 from policysched.planning import edits, sides
 from policysched.profiles import policies, profile_choice

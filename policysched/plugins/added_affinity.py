@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from policysched.cluster import objects, selector_errors
-from policysched.lang import kubernetes_names
+from policysched.lang.words import kubernetes_names
 from policysched.plugins import arguments
 
 _REQUIRED = "addedAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms"

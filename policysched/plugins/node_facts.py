@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
+from policysched import spelling
 from policysched.cluster import columns, objects, pod_counts, pod_shape, selectors, snapshot
-from policysched.lang import spelling
 
 _MOST_NAMES = 3
 

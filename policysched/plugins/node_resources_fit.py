@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from policysched import amounts
 from policysched.cluster import columns, objects, pod_requests, pod_shape, snapshot
 from policysched.framework import cycle_state, events, interface, status
-from policysched.lang import amounts
 from policysched.plugins import arguments, hints, names, resource_arguments
 from policysched.plugins.kernels import allocation, go_math
 

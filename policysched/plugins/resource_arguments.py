@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from policysched.lang import kubernetes_names
+from policysched.lang.words import kubernetes_names
 from policysched.plugins import arguments
 from policysched.plugins.kernels import allocation
 

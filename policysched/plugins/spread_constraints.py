@@ -16,7 +16,7 @@ from policysched.cluster import (
     selector_errors,
     selectors,
 )
-from policysched.lang import kubernetes_names
+from policysched.lang.words import kubernetes_names
 from policysched.plugins import arguments
 
 HOSTNAME = "kubernetes.io/hostname"

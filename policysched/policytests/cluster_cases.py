@@ -14,7 +14,7 @@ from policysched.framework import cycle_state
 from policysched.inputs import metrics_file
 from policysched.karmada import algorithm, explanation, objects, registry, snapshot
 from policysched.karmada.policies import cluster_policies
-from policysched.lang import checked, checked_selector
+from policysched.lang.checked import checked, checked_selector
 from policysched.offline import metric_evidence
 from policysched.policytests import (
     cluster_expectations,

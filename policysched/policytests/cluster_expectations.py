@@ -12,7 +12,7 @@ from policysched.policytests import suite as suites
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from policysched.lang import checked
+    from policysched.lang.checked import checked
 
 FIELDS = ("division", "group", "error")
 """What only tests of cluster policies may expect."""

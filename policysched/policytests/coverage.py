@@ -11,7 +11,7 @@ import os
 from collections.abc import Iterable
 from typing import Any
 
-from policysched.lang import checked
+from policysched.lang.checked import checked
 from policysched.policytests import evaluation
 
 _FILTER = ("rejected", "passed")

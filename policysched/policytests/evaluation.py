@@ -14,7 +14,7 @@ from policysched.compiler import scope, shared_parts
 from policysched.compiler.kernels import arithmetic
 from policysched.compiler.rules import score
 from policysched.framework import cycle_state, runtime
-from policysched.lang import checked
+from policysched.lang.checked import checked
 from policysched.offline import sessions, simulating
 from policysched.policytests import world
 

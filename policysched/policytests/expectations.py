@@ -7,7 +7,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeAlias
 
-from policysched.lang import checked, units
+from policysched import units
+from policysched.lang.checked import checked
 from policysched.policytests import evaluation, names, tolerance, world
 from policysched.policytests import suite as suites
 

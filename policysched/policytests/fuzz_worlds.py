@@ -8,7 +8,10 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from policysched.lang import checked, parser, source, syntax, syntax_clause, syntax_expr
+from policysched.lang import source
+from policysched.lang.checked import checked
+from policysched.lang.parsing import parser
+from policysched.lang.syntax import syntax, syntax_clause, syntax_expr
 
 _KEY = re.compile(r"([a-z0-9.-]{1,63}/)?[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?")
 _VALUE = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?")

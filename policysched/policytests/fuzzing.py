@@ -18,7 +18,10 @@ import yaml
 
 from policysched import errors
 from policysched.inputs import policy_sources
-from policysched.lang import formatter, parser, source, tree_json, tree_text
+from policysched.lang import source
+from policysched.lang.formatting import formatter
+from policysched.lang.interchange import tree_json, tree_text
+from policysched.lang.parsing import parser
 from policysched.policytests import evaluation, fuzz_worlds, world
 from policysched.policytests import suite as suites
 from policysched.profiles import policies

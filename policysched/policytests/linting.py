@@ -6,8 +6,10 @@ import os
 import re
 from collections.abc import Iterator
 
+from policysched import spelling
 from policysched.inputs import policy_sources
-from policysched.lang import checker, diagnostics, spelling
+from policysched.lang.checking import checker
+from policysched.lang.diagnostics import diagnostics
 from policysched.lint import linter, settings
 from policysched.policytests import expectations, world
 from policysched.policytests import suite as suites

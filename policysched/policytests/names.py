@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from policysched.lang import spelling
+from policysched import spelling
 from policysched.policytests import suite as suites
 from policysched.policytests import world
 

@@ -24,9 +24,10 @@ import yaml
 from policysched import errors
 from policysched.cluster import node_names, objects
 from policysched.inputs import metrics_file
-from policysched.lang import checked
+from policysched.lang.checked import checked
 from policysched.policytests import suite as suites
-from policysched.promapi import answers, freshness, joining
+from policysched.promapi import answers, joining
+from policysched.promql import freshness
 
 _PROMTOOL = "promtool"
 _LIMIT_SECONDS = 60

@@ -6,8 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeAlias
 
-from policysched import quantity
-from policysched.lang import spelling
+from policysched import quantity, spelling
 
 Object: TypeAlias = dict[str, Any]
 Fields: TypeAlias = Mapping[str, Any]

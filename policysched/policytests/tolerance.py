@@ -5,7 +5,8 @@ from __future__ import annotations
 import dataclasses
 import re
 
-from policysched.lang import numerals, units
+from policysched import units
+from policysched.lang.words import numerals
 
 _SIGN = re.compile(r"\s*(?:±|\+-|\+/-)\s*")
 _ROUNDING = 0.005

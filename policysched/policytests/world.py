@@ -13,9 +13,10 @@ from typing import Any
 import orjson
 
 from policysched import clock as clocks
+from policysched import spelling
 from policysched.cluster import objects
 from policysched.inputs import cluster_file, metrics_file, object_lists, plain_yaml, policy_sources
-from policysched.lang import checked, spelling
+from policysched.lang.checked import checked
 from policysched.offline import sessions
 from policysched.policytests import copying, series, shorthand
 from policysched.policytests import suite as suites

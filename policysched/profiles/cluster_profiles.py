@@ -6,10 +6,9 @@ import dataclasses
 from typing import TYPE_CHECKING
 
 from policysched import clock as clocks
-from policysched import errors
+from policysched import errors, spelling
 from policysched.inputs import metrics_file
 from policysched.karmada.policies import cluster_policies
-from policysched.lang import spelling
 from policysched.profiles import policies as policy_sets
 from policysched.profiles import profile_notes
 
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from policysched.karmada.policies import cluster_rows
-    from policysched.lang import checked
+    from policysched.lang.checked import checked
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -13,7 +13,8 @@ import logging
 from collections.abc import Callable
 from typing import TypeAlias
 
-from policysched.lang import checker, diagnostics
+from policysched.lang.checking import checker
+from policysched.lang.diagnostics import diagnostics
 from policysched.lint import linter, registry, settings
 
 _log = logging.getLogger(__name__)

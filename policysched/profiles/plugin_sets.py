@@ -9,8 +9,8 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 
+from policysched import spelling
 from policysched.framework import handles, interface
-from policysched.lang import spelling
 from policysched.plugins import defaults, registry
 
 EXTENSION_POINTS = {

@@ -8,14 +8,17 @@ import functools
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from policysched import errors
+from policysched import errors, spelling
 from policysched.cluster import metric_needs, shape_projection, snapshot
 from policysched.compiler import compiler, readings
 from policysched.compiler.rules import base
 from policysched.config import config
 from policysched.framework import handles, preemptions, profile, runtime, scorers, shadow
 from policysched.inputs import policy_sources
-from policysched.lang import checked, checker, diagnostics, rendering, source, spelling
+from policysched.lang import source
+from policysched.lang.checked import checked
+from policysched.lang.checking import checker
+from policysched.lang.diagnostics import diagnostics, rendering
 from policysched.plugins import registry
 from policysched.profiles import plugin_sets, profile_choice
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from policysched import errors
 from policysched.cluster import pod_shape
 from policysched.framework import runtime
-from policysched.lang import checked
+from policysched.lang.checked import checked
 
 DEFAULT_SCHEDULER_NAME = checked.DEFAULT_SCHEDULER_NAME
 

@@ -7,7 +7,12 @@ import functools
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
-from policysched.lang import checked, checker, diagnostics, parser, source, syntax
+from policysched.lang import source
+from policysched.lang.checked import checked
+from policysched.lang.checking import checker
+from policysched.lang.diagnostics import diagnostics
+from policysched.lang.parsing import parser
+from policysched.lang.syntax import syntax
 
 if TYPE_CHECKING:
     from policysched.profiles import policies

@@ -14,7 +14,8 @@ from typing import TypeVar
 import msgspec
 
 from policysched.cluster import wire
-from policysched.promapi import failures, freshness
+from policysched.promapi import failures
+from policysched.promql import freshness
 
 _Cause = failures.Cause
 _MAX_QUOTED_CHARACTERS = 300

@@ -8,12 +8,11 @@ import math
 
 from policysched import clock as clocks
 from policysched.cluster import metric_windows, node_names
-from policysched.lang import checked
+from policysched.lang.checked import checked
 from policysched.promapi import (
     answers,
     circuit,
     failures,
-    freshness,
     joiner,
     joining,
     kept_samples,
@@ -23,6 +22,7 @@ from policysched.promapi import (
     source,
     status,
 )
+from policysched.promql import freshness
 
 _log = logging.getLogger(__name__)
 

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from policysched.cluster import metric_table, node_names
-from policysched.lang import checked
+from policysched.lang.checked import checked
 from policysched.promapi import answers, failures, moments
 
 _Cause = failures.Cause

@@ -10,7 +10,7 @@ from typing import Any, NoReturn, TypeAlias
 
 from policysched import errors
 from policysched.cluster import metric_table, metric_windows
-from policysched.lang import checked
+from policysched.lang.checked import checked
 from policysched.promapi import (
     connection,
     failures,

@@ -7,7 +7,7 @@ import dataclasses
 import re
 
 from policysched.cluster import metric_windows, node_names
-from policysched.lang import checked
+from policysched.lang.checked import checked
 from policysched.promapi import failures, joining, moments
 
 _DEPENDS_ON_RANGE = re.compile(r"@\s*(start|end)\s*\(")

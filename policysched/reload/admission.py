@@ -17,7 +17,8 @@ from policysched import errors
 from policysched.cluster import wire
 from policysched.config import config
 from policysched.inputs import policy_sources
-from policysched.lang import diagnostics, rendering, source
+from policysched.lang import source
+from policysched.lang.diagnostics import diagnostics, rendering
 from policysched.profiles import policies
 from policysched.reload import status_annotations as statuses
 from policysched.reload import versions

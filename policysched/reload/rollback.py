@@ -9,7 +9,7 @@ from policysched import errors
 from policysched.inputs import policy_sources
 from policysched.kube import config_maps
 from policysched.kube import errors as kube_errors
-from policysched.lang import content_hash
+from policysched.lang.checked import content_hash
 from policysched.reload import config_map_store, history
 from policysched.reload import status_annotations as statuses
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from prometheus_client import core
 
-from policysched.lang import checked
+from policysched.lang.checked import checked
 from policysched.profiles import policies
 
 

@@ -10,7 +10,9 @@ from policysched import clock as clocks
 from policysched import errors
 from policysched.compiler import compiler
 from policysched.config import config
-from policysched.lang import content_hash, diagnostics, source
+from policysched.lang import source
+from policysched.lang.checked import content_hash
+from policysched.lang.diagnostics import diagnostics
 from policysched.profiles import lint_gate, policies
 
 _log = logging.getLogger(__name__)

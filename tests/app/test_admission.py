@@ -6,7 +6,8 @@ import orjson
 import pytest
 
 from policysched.config import config, config_reading
-from policysched.lang import content_hash, source
+from policysched.lang import source
+from policysched.lang.checked import content_hash
 from policysched.reload import admission
 
 GOOD = "version 1\npolicy web {\n  for pods\n  nodeAffinity required disk In (ssd)\n}\n"

@@ -6,7 +6,9 @@ from typing import NoReturn
 
 import pytest
 
-from policysched.lang import checker, diagnostics, rendering, source
+from policysched.lang import source
+from policysched.lang.checking import checker
+from policysched.lang.diagnostics import diagnostics, rendering
 from policysched.lint import linter, registry
 from policysched.profiles import lint_gate
 

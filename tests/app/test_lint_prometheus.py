@@ -10,7 +10,8 @@ from hypothesis import settings as bounds
 from hypothesis import strategies as st
 
 from policysched import errors
-from policysched.lang import checker, source
+from policysched.lang import source
+from policysched.lang.checking import checker
 from policysched.lint import linter, settings
 from policysched.offline import lint_prometheus
 from tests import examples

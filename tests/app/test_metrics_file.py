@@ -5,7 +5,9 @@ import pytest
 from policysched import errors
 from policysched.cluster import metric_table
 from policysched.inputs import metrics_file
-from policysched.lang import checked, checker, source
+from policysched.lang import source
+from policysched.lang.checked import checked
+from policysched.lang.checking import checker
 from tests import builders
 
 POLICY = """\

@@ -11,7 +11,9 @@ import pytest
 from policysched import errors
 from policysched.cluster import metric_table, objects
 from policysched.inputs import metrics_source
-from policysched.lang import checked, checker, source
+from policysched.lang import source
+from policysched.lang.checked import checked
+from policysched.lang.checking import checker
 
 POLICY = "version 1\nmetric cpu: ratio = `cpu` node instance refresh 15s maxAge 2m\n"
 Seen = list[dict[str, dict[str, metric_table.Sample]]]

@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from policysched.cli import main
-from policysched.lang import diagnostics
+from policysched.lang.diagnostics import diagnostics
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ import pytest
 
 from policysched import _resources
 from policysched.cli import main
-from policysched.lang import diagnostics
+from policysched.lang.diagnostics import diagnostics
 from tests.cli import clusters
 
 POLICY = """\

@@ -12,7 +12,8 @@ import pytest
 
 from policysched import errors
 from policysched.cli import main
-from policysched.lang import formatter, source
+from policysched.lang import source
+from policysched.lang.formatting import formatter
 
 UGLY = "policy a{for pods# all\n reject when free(cpu)<2}"
 PRETTY = "policy a {\n  for pods  # all\n  reject when free(cpu) < 2\n}\n"

@@ -11,7 +11,7 @@ import sys
 import pytest
 
 from policysched.cli import kubectl_completion, main
-from policysched.lang import diagnostics
+from policysched.lang.diagnostics import diagnostics
 from tests.cli import clusters
 from tests.realcluster import components, manifests
 from tests.realcluster import control_plane as control_planes

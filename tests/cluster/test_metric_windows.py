@@ -10,8 +10,10 @@ import hypothesis.strategies as st
 import numpy as np
 import pytest
 
+from policysched import units
 from policysched.cluster import metric_table, metric_windows
-from policysched.lang import checked, checked_expr, source, units
+from policysched.lang import source
+from policysched.lang.checked import checked, checked_expr
 from tests.reference import policy_world
 
 NEED = metric_windows.HistoryNeed(120.0, 60.0, 15.0, low=-10.0, high=1000.0)

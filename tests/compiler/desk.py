@@ -9,7 +9,10 @@ from policysched.cluster import cache as caches
 from policysched.cluster import metric_table, pod_shape
 from policysched.compiler import compiler
 from policysched.framework import explanation, profile, runtime
-from policysched.lang import checked, checker, rendering, source
+from policysched.lang import source
+from policysched.lang.checked import checked
+from policysched.lang.checking import checker
+from policysched.lang.diagnostics import rendering
 from tests import builders
 
 METRICS = """

@@ -7,8 +7,10 @@ from typing import Any
 
 import hypothesis.strategies as st
 
+from policysched import units
 from policysched.cluster import objects
-from policysched.lang import activation, checked, checked_expr, checked_selector, source, units
+from policysched.lang import source
+from policysched.lang.checked import activation, checked, checked_expr, checked_selector
 from tests import builders
 
 SPAN = source.Span("generated.policy", 0, 0, 1, 1)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from policysched import units
 from policysched.cluster import cache as caches
 from policysched.cluster import pod_shape
 from policysched.compiler import compiler, explain, rewrites
 from policysched.compiler.rules import base, reject
 from policysched.framework import cycle_state, interface
-from policysched.lang import checked, checked_expr, source, units
+from policysched.lang import source
+from policysched.lang.checked import checked, checked_expr
 from tests import builders
 from tests.compiler import desk
 

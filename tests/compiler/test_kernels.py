@@ -13,7 +13,7 @@ import pytest
 from policysched.cluster import columns
 from policysched.compiler import column
 from policysched.compiler.kernels import arithmetic, compare, logic, points
-from policysched.lang import checked
+from policysched.lang.checked import checked
 from tests.reference import policy_expressions, policy_scores, policy_selectors
 
 finite = st.floats(allow_nan=False, allow_infinity=False) | st.sampled_from((0.0, -0.0, 1.0, 3.0))

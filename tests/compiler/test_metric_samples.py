@@ -9,7 +9,7 @@ import pytest
 
 from policysched.cluster import metric_table
 from policysched.compiler import metric_samples
-from policysched.lang import checked
+from policysched.lang.checked import checked
 from tests import builders
 from tests.compiler import strategies
 

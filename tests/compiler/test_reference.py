@@ -15,7 +15,7 @@ from policysched.cluster import cache as caches
 from policysched.cluster import metric_table, objects, pod_shape, snapshot
 from policysched.compiler import compiler
 from policysched.framework import cycle_state, explanation, profile, runtime
-from policysched.lang import checked
+from policysched.lang.checked import checked
 from tests import examples
 from tests.compiler import strategies
 from tests.reference import policy_filters, policy_pods, policy_scores, policy_world

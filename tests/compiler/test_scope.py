@@ -9,7 +9,7 @@ import pytest
 from policysched.cluster import objects
 from policysched.compiler import scope
 from policysched.framework import cycle_state
-from policysched.lang import activation
+from policysched.lang.checked import activation
 from policysched.plugins.kernels import tolerations
 from tests import builders
 from tests.compiler import desk

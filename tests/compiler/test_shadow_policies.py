@@ -12,7 +12,7 @@ import numpy as np
 from policysched.cluster import objects
 from policysched.compiler import compiler, shadow_policies
 from policysched.framework import explanation
-from policysched.lang import checked
+from policysched.lang.checked import checked
 from tests import builders
 from tests.compiler import desk, strategies, test_reference
 

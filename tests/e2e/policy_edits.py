@@ -14,7 +14,8 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any
 
-from policysched.lang import content_hash, source
+from policysched.lang import source
+from policysched.lang.checked import content_hash
 from tests.e2e import failover_scene
 from tests.realcluster import api_client, manifests
 

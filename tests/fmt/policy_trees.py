@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from policysched.lang import source, syntax, syntax_clause, syntax_expr
+from policysched.lang import source
+from policysched.lang.syntax import syntax, syntax_clause, syntax_expr
 
 SPAN = source.Span("", 0, 0, 1, 1)
 NUMERALS = st.sampled_from(["0", "5", "0.7", "80%", "5m", "4Gi", "1h30m", "1e3"])

@@ -8,16 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from policysched import _resources
-from policysched.lang import (
-    checker,
-    formatter,
-    kept_parentheses,
-    parser,
-    printing,
-    source,
-    syntax,
-    syntax_expr,
-)
+from policysched.lang import source
+from policysched.lang.checking import checker
+from policysched.lang.formatting import formatter
+from policysched.lang.parsing import parser
+from policysched.lang.syntax import kept_parentheses, printing, syntax, syntax_expr
 from tests.fmt import policy_trees
 
 CASES = sorted((pathlib.Path(__file__).parent / "cases").glob("*.policy"))

@@ -9,7 +9,8 @@ import orjson
 import yaml
 
 from policysched.importing import findings, importer, inputs
-from policysched.lang import checker, source
+from policysched.lang import source
+from policysched.lang.checking import checker
 from policysched.offline import sessions
 from tests import builders
 

@@ -21,7 +21,10 @@ from policysched.karmada import (
     triggers,
 )
 from policysched.karmada.policies import cluster_policies
-from policysched.lang import checked, checker, rendering, source
+from policysched.lang import source
+from policysched.lang.checked import checked
+from policysched.lang.checking import checker
+from policysched.lang.diagnostics import rendering
 from tests.conformance.generate import draw
 from tests.karmada import cases, policy_texts
 from tests.reference import cluster_policies as reference

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Mapping
 
     from policysched.inputs import metrics_source
-    from policysched.lang import checked
+    from policysched.lang.checked import checked
 
 METRIC = "metric busy: ratio = `x` cluster cluster refresh 15s maxAge 1m missing allow\n"
 POLICY = """\

@@ -8,7 +8,8 @@ import types
 import typing
 from typing import Any
 
-from policysched.lang import syntax, syntax_clause, syntax_expr, tree_kinds
+from policysched.lang.interchange import tree_kinds
+from policysched.lang.syntax import syntax, syntax_clause, syntax_expr
 
 PATH = pathlib.Path(__file__).resolve().parents[2] / "schemas" / "ast.schema.json"
 _LINES = {

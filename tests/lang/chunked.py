@@ -12,7 +12,8 @@ import dataclasses
 import pathlib
 import re
 
-from policysched.lang import diagnostics, source
+from policysched.lang import source
+from policysched.lang.diagnostics import diagnostics
 
 _EXPECTATION = re.compile(r'### ("(?:[^"]*)"(?: "(?:[^"]*)")*)\s*$')
 

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from policysched.lang import activation, timetable
+from policysched.lang.checked import activation
+from policysched.lang.checking import timetable
 
 WEEK = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from policysched.lang import amounts, units
+from policysched import amounts, units
 
 
 @pytest.mark.parametrize(

@@ -14,17 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from policysched import _resources
-from policysched.lang import (
-    formatter,
-    limits,
-    parser,
-    source,
-    syntax,
-    syntax_expr,
-    tree_json,
-    tree_kinds,
-    tree_text,
-)
+from policysched.lang import limits, source
+from policysched.lang.formatting import formatter
+from policysched.lang.interchange import tree_json, tree_kinds, tree_text
+from policysched.lang.parsing import parser
+from policysched.lang.syntax import syntax, syntax_expr
 from tests.fmt import policy_trees
 from tests.lang import ast_schema
 

@@ -4,7 +4,7 @@ import pathlib
 
 import pytest
 
-from policysched.lang import checker
+from policysched.lang.checking import checker
 from tests.lang import chunked
 
 CHUNKS = chunked.chunks(pathlib.Path(__file__).parent / "cases")

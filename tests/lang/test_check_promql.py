@@ -6,7 +6,9 @@ import random
 
 import pytest
 
-from policysched.lang import checker, diagnostics, limits, rendering, source
+from policysched.lang import limits, source
+from policysched.lang.checking import checker
+from policysched.lang.diagnostics import diagnostics, rendering
 from tests.lang import mutation
 
 PARAMS = 'param range: duration = 90m\nparam dev: string = "eth0"\n'

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from policysched.lang import checked, checked_expr, checked_selector, checker, source, units
+from policysched import units
+from policysched.lang import source
+from policysched.lang.checked import checked, checked_expr, checked_selector
+from policysched.lang.checking import checker
 
 PREAMBLE = """
 param range: duration = 5m

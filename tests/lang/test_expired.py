@@ -6,7 +6,9 @@ import datetime
 
 import pytest
 
-from policysched.lang import checker, diagnostics, source
+from policysched.lang import source
+from policysched.lang.checking import checker
+from policysched.lang.diagnostics import diagnostics
 
 TEXT = source.SourceText(
     "test.policy",

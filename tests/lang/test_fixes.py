@@ -5,7 +5,10 @@ from random import Random
 
 import pytest
 
-from policysched.lang import checker, diagnostics, scanner, source
+from policysched.lang import source
+from policysched.lang.checking import checker
+from policysched.lang.diagnostics import diagnostics
+from policysched.lang.parsing import scanner
 from tests.lang import mistakes
 
 METRIC = "metric m: ratio = `x` node n missing allow "

@@ -9,7 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from policysched import _resources
-from policysched.lang import checker, diagnostics, formatter, parser, rendering, source
+from policysched.lang import source
+from policysched.lang.checking import checker
+from policysched.lang.diagnostics import diagnostics, rendering
+from policysched.lang.formatting import formatter
+from policysched.lang.parsing import parser
 from tests.lang import chunked, mutation
 
 _FOLDER = pathlib.Path(__file__).parent

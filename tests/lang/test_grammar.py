@@ -6,7 +6,9 @@ import pathlib
 import pytest
 
 from policysched import _resources
-from policysched.lang import build, lark_frontend, parser, source, syntax_words
+from policysched.lang import source
+from policysched.lang.parsing import build, lark_frontend, parser
+from policysched.lang.words import syntax_words
 
 GRAMMAR = _resources.text("grammar", lark_frontend.GRAMMAR_FILE)
 POLICIES = sorted(_resources.folder("policies").glob("*.policy"))
@@ -14,7 +16,7 @@ POLICIES = sorted(_resources.folder("policies").glob("*.policy"))
 
 @pytest.mark.slow
 def test_the_shipped_table_is_that_of_the_grammar() -> None:
-    """A stale table would be rebuilt at every start; `python -m policysched.lang.lark_frontend`."""
+    """A stale table is rebuilt at every start; `lark_frontend` as a program writes a new one."""
     shipped = json.loads(_resources.text("grammar", lark_frontend.TABLES_FILE))
     fresh = json.loads(lark_frontend.tables(GRAMMAR))
     assert shipped["made_from"] == fresh["made_from"]

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from policysched.lang import kubernetes_names
+from policysched.lang.words import kubernetes_names
 
 
 @pytest.mark.parametrize(

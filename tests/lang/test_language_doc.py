@@ -9,16 +9,10 @@ from typing import NamedTuple
 
 import pytest
 
-from policysched.lang import (
-    checker,
-    diagnostics,
-    limits,
-    rendering,
-    source,
-    syntax_words,
-    unsupported,
-    vocabulary,
-)
+from policysched.lang import limits, source
+from policysched.lang.checking import checker, unsupported
+from policysched.lang.diagnostics import diagnostics, rendering
+from policysched.lang.words import syntax_words, vocabulary
 
 DOCS = pathlib.Path(__file__).parents[2] / "docs"
 NOW_SECONDS = datetime.datetime(2026, 1, 5, tzinfo=datetime.UTC).timestamp()

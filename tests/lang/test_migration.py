@@ -8,7 +8,11 @@ import hypothesis
 import hypothesis.strategies as st
 import pytest
 
-from policysched.lang import checker, diagnostics, migration, parser, scanner, source, versions
+from policysched.lang import source
+from policysched.lang.checking import checker
+from policysched.lang.diagnostics import diagnostics
+from policysched.lang.formatting import migration
+from policysched.lang.parsing import parser, scanner, versions
 
 HEADER = "# Policies of the web team.\n# Ask before you edit.\n"
 POLICY = "policy web {  # odd\tlayout\n for pods\n}\n"

@@ -4,8 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from policysched import quantity
-from policysched.lang import checker, diagnostics, numerals, source, units
+from policysched import quantity, units
+from policysched.lang import source
+from policysched.lang.checking import checker
+from policysched.lang.diagnostics import diagnostics
+from policysched.lang.words import numerals
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,10 @@ import pathlib
 
 import pytest
 
-from policysched.lang import checker, limits, parser, source, syntax
+from policysched.lang import limits, source
+from policysched.lang.checking import checker
+from policysched.lang.parsing import parser
+from policysched.lang.syntax import syntax
 
 FOLDER = pathlib.Path(__file__).parent
 

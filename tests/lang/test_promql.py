@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from policysched.lang import checker, source
+from policysched.lang import source
+from policysched.lang.checking import checker
 
 PARAMS = 'param range: duration = 90m\nparam share: ratio = 80%\nparam dev: string = "eth0"\n'
 

@@ -6,7 +6,9 @@ import jsonschema
 import pytest
 
 from policysched import _resources
-from policysched.lang import checker, diagnostics, rendering, source
+from policysched.lang import source
+from policysched.lang.checking import checker
+from policysched.lang.diagnostics import diagnostics, rendering
 
 
 def _render(text: str, start: int, end: int, **parts: str) -> list[str]:

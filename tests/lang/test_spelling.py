@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from policysched.lang import spelling
+from policysched import spelling
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from policysched.lang import units
+from policysched import units
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from policysched.lang import checker, diagnostics, source
+from policysched.lang import source
+from policysched.lang.checking import checker
+from policysched.lang.diagnostics import diagnostics
 
 POLICIES = """policy web { for pods where app = web  nodeAffinity required pool = web }
 policy gpu { for pods where app = gpu  nodeAffinity required gpu Exists }

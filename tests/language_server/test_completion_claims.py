@@ -9,7 +9,10 @@ from collections.abc import Iterator
 import pytest
 
 from policysched import _resources
-from policysched.lang import checker, diagnostics, source, vocabulary
+from policysched.lang import source
+from policysched.lang.checking import checker
+from policysched.lang.diagnostics import diagnostics
+from policysched.lang.words import vocabulary
 from policysched.language_server import completion, programs, proposals
 
 PLACES_OF_SHIPPED = 12

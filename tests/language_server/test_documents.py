@@ -6,7 +6,8 @@ import random
 
 import pytest
 
-from policysched.lang import diagnostics, source
+from policysched.lang import source
+from policysched.lang.diagnostics import diagnostics
 from policysched.language_server import differences, documents, manifests, parts, positions
 
 SIGNS = ("a", "é", "中", "🚀", "\u2028", "\x0b", "\t", "\n", "\r\n", "\r")

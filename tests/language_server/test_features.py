@@ -8,7 +8,10 @@ import pathlib
 import pytest
 
 from policysched import clock as clocks
-from policysched.lang import checker, diagnostics, source, syntax_words
+from policysched.lang import source
+from policysched.lang.checking import checker
+from policysched.lang.diagnostics import diagnostics
+from policysched.lang.words import syntax_words
 from policysched.language_server import (
     actions,
     completion,

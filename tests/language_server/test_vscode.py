@@ -14,8 +14,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from policysched.lang import syntax_words, vocabulary
-from policysched.language_server import options, promql_words
+from policysched.lang.words import syntax_words, vocabulary
+from policysched.language_server import options
+from policysched.promql import query_words
 
 FOLDER = pathlib.Path(__file__).resolve().parents[2] / "editors" / "vscode"
 GRAMMARS = sorted((FOLDER / "syntaxes").glob("*.json"))
@@ -85,7 +86,7 @@ def test_vocabulary_and_queries_have_colours() -> None:
     assert [each for each in values if not _matching(each, "constant")] == []
     query = {rule["name"]: rule["match"] for rule in _rules("query")}
     known = query["support.function.promql"]
-    assert [each for each in promql_words.FUNCTIONS if not re.match(known, f"{each}(")] == []
+    assert [each for each in query_words.FUNCTIONS if not re.match(known, f"{each}(")] == []
     definitions = [rule["match"] for rule in _rules("definition")]
     for unit in vocabulary.PARAM_TYPES:
         assert any(re.match(each, f"param x: {unit}") for each in definitions)

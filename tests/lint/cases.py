@@ -16,7 +16,9 @@ import pathlib
 
 import msgspec
 
-from policysched.lang import checker, diagnostics, source
+from policysched.lang import source
+from policysched.lang.checking import checker
+from policysched.lang.diagnostics import diagnostics
 from policysched.lint import cluster_facts, linter, prometheus_facts, settings, subject
 from policysched.offline import lint_cluster
 

@@ -7,7 +7,8 @@ import pathlib
 
 import pytest
 
-from policysched.lang import checker, source
+from policysched.lang import source
+from policysched.lang.checking import checker
 from policysched.lint import across_clusters, linter, prometheus_facts, settings, subject
 from policysched.offline import lint_cluster
 from tests.lint import cases

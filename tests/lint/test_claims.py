@@ -10,7 +10,8 @@ from hypothesis import settings as bounds
 from hypothesis import strategies as st
 
 from policysched.cluster import objects
-from policysched.lang import checked, checked_expr, checked_selector, source
+from policysched.lang import source
+from policysched.lang.checked import checked, checked_expr, checked_selector
 from policysched.lint import linter, settings, taint_patterns
 from tests import examples
 from tests.lint import cases

@@ -9,7 +9,9 @@ from hypothesis import assume, given
 from hypothesis import settings as bounds
 from hypothesis import strategies as st
 
-from policysched.lang import checked, checked_expr, checker, source
+from policysched.lang import source
+from policysched.lang.checked import checked, checked_expr
+from policysched.lang.checking import checker
 from policysched.lint import conditions, fixing, ranges, settings
 from tests import examples
 from tests.lint import cases

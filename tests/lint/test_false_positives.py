@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from policysched.lang import checked_selector, source
+from policysched.lang import source
+from policysched.lang.checked import checked_selector
 from policysched.lint import fixing, linter, selector_sets, settings
 from policysched.lint.rules import ps307
 from tests.lint import cases

@@ -10,7 +10,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from policysched.lang import checker, diagnostics, fixes, source
+from policysched.lang import source
+from policysched.lang.checking import checker
+from policysched.lang.diagnostics import diagnostics, fixes
 from policysched.language_server import actions, programs
 from policysched.lint import fixing, settings
 from tests.lint import cases

@@ -2,7 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from policysched.lang import checker, diagnostics, source
+from policysched.lang import source
+from policysched.lang.checking import checker
+from policysched.lang.diagnostics import diagnostics
 from policysched.lint import linter, settings
 
 POLICY = """policy web {{{name}

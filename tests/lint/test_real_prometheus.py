@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from policysched import clock as clocks
-from policysched.lang import checker, source
+from policysched.lang import source
+from policysched.lang.checking import checker
 from policysched.lint import linter, settings
 from policysched.offline import lint_prometheus
 from tests.lint import cases

@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from policysched.lang import checker, source
+from policysched.lang import source
+from policysched.lang.checking import checker
 from policysched.lint import fixing, settings
 from tests.lint import cases
 

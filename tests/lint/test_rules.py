@@ -5,7 +5,9 @@ import re
 
 import pytest
 
-from policysched.lang import checker, diagnostics, source
+from policysched.lang import source
+from policysched.lang.checking import checker
+from policysched.lang.diagnostics import diagnostics
 from policysched.lint import cluster_facts, fixing, linter, prometheus_facts, registry, settings
 from policysched.lint import rule as rules
 from tests.lint import cases

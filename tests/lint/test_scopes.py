@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 
-from policysched.lang import checked
+from policysched.lang.checked import checked
 from policysched.lint import scopes
 from tests.lint import cases
 

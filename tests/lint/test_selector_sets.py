@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from policysched.lang import checked_selector, source
+from policysched.lang import source
+from policysched.lang.checked import checked_selector
 from policysched.lint import contradictions, selector_sets
 from tests.reference import selector_sets as reference
 

@@ -5,7 +5,8 @@ import pathlib
 import random
 
 from policysched.cluster import objects
-from policysched.lang import checker, source
+from policysched.lang import source
+from policysched.lang.checking import checker
 from policysched.lint import cluster_facts, linter, settings
 from policysched.offline import lint_cluster
 from tests import seeds

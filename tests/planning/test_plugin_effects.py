@@ -6,7 +6,9 @@ import itertools
 
 import pytest
 
-from policysched.lang import checked, checker, source
+from policysched.lang import source
+from policysched.lang.checked import checked
+from policysched.lang.checking import checker
 from policysched.planning import edits, plugin_effects, wording
 from policysched.plugins import defaults
 

@@ -4,7 +4,8 @@ import re
 
 import pytest
 
-from policysched.lang import checker, source
+from policysched.lang import source
+from policysched.lang.checking import checker
 from policysched.plugins import registry
 from tests.policies import cookbook, shipped
 

@@ -6,7 +6,8 @@ import pathlib
 
 import pytest
 
-from policysched.lang import checker, source
+from policysched.lang import source
+from policysched.lang.checking import checker
 from tests.policies import shipped
 from tests.realcluster import prometheus
 

@@ -5,7 +5,9 @@ import re
 
 import pytest
 
-from policysched.lang import checker, formatter, source
+from policysched.lang import source
+from policysched.lang.checking import checker
+from policysched.lang.formatting import formatter
 from policysched.plugins import registry
 from tests.policies import shipped
 

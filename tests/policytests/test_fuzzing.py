@@ -11,7 +11,9 @@ import pytest
 
 from policysched import _resources
 from policysched.cli import main
-from policysched.lang import formatter, parser, source
+from policysched.lang import source
+from policysched.lang.formatting import formatter
+from policysched.lang.parsing import parser
 from policysched.policytests import evaluation, fuzz_worlds, fuzzing, running
 from tests.policytests import files
 

@@ -6,8 +6,9 @@ import promql_parser
 import pytest
 from hypothesis import given
 
-from policysched.lang import checker, source
-from policysched.promapi import freshness, promql_text
+from policysched.lang import source
+from policysched.lang.checking import checker
+from policysched.promql import freshness, query_text
 from tests.promapi import promql_world as world
 
 POLICIES = pathlib.Path(__file__).resolve().parents[2] / "policies"
@@ -78,14 +79,14 @@ def test_metrics_of_shipped_policies_have_times(path: pathlib.Path) -> None:
 )
 def test_trees_are_written_out(query: str, expected: str) -> None:
     """In the one way that needs no rules of precedence."""
-    assert promql_text.render(promql_parser.parse(query)) == expected
+    assert query_text.render(promql_parser.parse(query)) == expected
 
 
 @given(query=world.queries)
 def test_what_is_written_means_the_same(query: world.Query) -> None:
     """It parses to what is written the same way."""
-    once = promql_text.render(promql_parser.parse(query.text))
-    assert promql_text.render(promql_parser.parse(once)) == once
+    once = query_text.render(promql_parser.parse(query.text))
+    assert query_text.render(promql_parser.parse(once)) == once
 
 
 @given(query=world.queries)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from policysched.cluster import metric_table, node_names
-from policysched.lang import checked
+from policysched.lang.checked import checked
 from policysched.promapi import answers, failures, joining, kept_samples
 from tests.promapi import worlds
 

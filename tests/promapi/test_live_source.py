@@ -16,7 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from policysched import errors
-from policysched.promapi import answers, failures, freshness
+from policysched.promapi import answers, failures
+from policysched.promql import freshness
 from tests import examples
 from tests.kube.asynchronous import asynchronous
 from tests.promapi import hostile, worlds

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from policysched.promapi import freshness, promql_text
+from policysched.promql import freshness, query_text
 from tests import examples
 from tests.promapi import promql_world as world
 from tests.realcluster import prometheus
@@ -44,7 +44,7 @@ def test_times_are_those_of_the_last_scrapes(
     """T has the series of the query, and their value is when each was measured."""
     text = freshness._Freshness(world.MAX_AGE_SECONDS).of(promql_parser.parse(query.text))
     values = server.query(query.text, time=world.NOW)
-    rendered = promql_text.render(promql_parser.parse(query.text))
+    rendered = query_text.render(promql_parser.parse(query.text))
     assert sorted(server.query(rendered, time=world.NOW), key=repr) == sorted(values, key=repr)
     times = {_labels(one): float(one["value"][1]) for one in server.query(text, time=world.NOW)}
     assert times.keys() == set(map(_labels, values))

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from policysched.lang import checker, diagnostics, source
+from policysched.lang import source
+from policysched.lang.checking import checker
+from policysched.lang.diagnostics import diagnostics
 from tests.lang import mutation, test_check_promql
 from tests.realcluster import prometheus
 

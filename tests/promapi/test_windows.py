@@ -12,16 +12,9 @@ import pytest
 from hypothesis import given, settings
 
 from policysched.cluster import metric_windows
-from policysched.promapi import (
-    answers,
-    connection,
-    failures,
-    freshness,
-    moments,
-    range_answers,
-    server_clock,
-)
+from policysched.promapi import answers, connection, failures, moments, range_answers, server_clock
 from policysched.promapi import settings as source_settings
+from policysched.promql import freshness
 from policysched.sim import virtual_time
 from tests import examples
 from tests.kube.asynchronous import asynchronous

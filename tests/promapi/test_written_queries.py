@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from policysched.lang import checked, checker, source
-from policysched.promapi import freshness
+from policysched.lang import source
+from policysched.lang.checked import checked
+from policysched.lang.checking import checker
+from policysched.promql import freshness
 from tests.lang import test_language_doc
 from tests.policies import shipped
 

@@ -11,7 +11,9 @@ import numpy as np
 
 from policysched import clock as clocks
 from policysched.cluster import metric_table, metric_windows, node_names, objects
-from policysched.lang import checked, checker, source
+from policysched.lang import source
+from policysched.lang.checked import checked
+from policysched.lang.checking import checker
 from policysched.promapi import (
     answers,
     failures,

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from policysched import quantity
 from policysched.karmada import objects
-from policysched.lang import checked, checked_expr, checked_selector
+from policysched.lang.checked import checked, checked_expr, checked_selector
 from tests.reference import policy_expressions, policy_scores, policy_selectors
 
 Values = Mapping[str, Mapping[str, float]]

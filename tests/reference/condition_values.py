@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 
-from policysched.lang import checked_expr
+from policysched.lang.checked import checked_expr
 from tests.reference import policy_expressions, policy_selectors, selector_sets
 
 

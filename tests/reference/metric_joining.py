@@ -6,7 +6,7 @@ import collections
 import math
 
 from policysched.cluster import node_names
-from policysched.lang import checked
+from policysched.lang.checked import checked
 from policysched.promapi import answers, failures
 
 Cause = failures.Cause

@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 
 from policysched.cluster import objects
-from policysched.lang import checked, checked_expr
+from policysched.lang.checked import checked, checked_expr
 from tests.reference import policy_selectors, policy_world, requests, single_node
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from policysched.cluster import objects
-from policysched.lang import checked, checked_expr, checked_selector
+from policysched.lang.checked import checked, checked_expr, checked_selector
 from tests.reference import policy_expressions, policy_pods, policy_selectors, single_node
 
 Rejection = tuple[str, str]

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Sequence
 
 from policysched.cluster import objects
-from policysched.lang import checked
+from policysched.lang.checked import checked
 from tests.reference import (
     policy_expressions,
     policy_filters,

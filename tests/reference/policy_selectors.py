@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from policysched import quantity
 from policysched.cluster import objects
-from policysched.lang import checked_selector
+from policysched.lang.checked import checked_selector
 from tests.reference import requests
 
 

@@ -8,7 +8,7 @@ import math
 from typing import Any
 
 from policysched.cluster import metric_table, objects
-from policysched.lang import activation, checked, checked_expr
+from policysched.lang.checked import activation, checked, checked_expr
 from tests.reference import cluster
 
 

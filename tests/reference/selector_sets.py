@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 
-from policysched.lang import checked_selector
+from policysched.lang.checked import checked_selector
 from tests.reference import policy_selectors
 
 

@@ -7,7 +7,8 @@ import pathlib
 import pytest
 
 from policysched.cli import main
-from policysched.lang import checker, source
+from policysched.lang import source
+from policysched.lang.checking import checker
 
 
 def _errors(text: str, name: str = "a.policy") -> list[str]:

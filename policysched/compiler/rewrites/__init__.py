@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from policysched.compiler.rewrites import constants_folded, pod_parts_first
-from policysched.lang import checked_expr
+from policysched.lang.checked import checked_expr
 
 Rewrite: TypeAlias = Callable[[checked_expr.TypedExpr], checked_expr.TypedExpr]
 

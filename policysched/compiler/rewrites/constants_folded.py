@@ -8,7 +8,7 @@ from __future__ import annotations
 from policysched.compiler import column
 from policysched.compiler.kernels import arithmetic
 from policysched.compiler.rewrites import tree
-from policysched.lang import checked_expr
+from policysched.lang.checked import checked_expr
 
 
 def rewrite(expr: checked_expr.TypedExpr) -> checked_expr.TypedExpr:

@@ -9,7 +9,7 @@ import dataclasses
 
 from policysched.compiler import expressions
 from policysched.compiler.rewrites import tree
-from policysched.lang import checked_expr
+from policysched.lang.checked import checked_expr
 
 
 def rewrite(expr: checked_expr.TypedExpr) -> checked_expr.TypedExpr:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 
-from policysched.lang import checked_expr
+from policysched.lang.checked import checked_expr
 
 
 def bottom_up(

@@ -9,7 +9,7 @@ from typing import Concatenate, ParamSpec, TypeVar
 from policysched.cluster import pod_shape, snapshot
 from policysched.compiler import scope
 from policysched.framework import cycle_state, events, score_table, status
-from policysched.lang import checked
+from policysched.lang.checked import checked
 
 PLUGIN_NAME = "Policy"
 """All rules answer under this name; the rule is told by `Status.rule` and by the score name."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from policysched.cluster import columns, objects, pod_shape, snapshot
 from policysched.compiler import column, lowering, physical
 from policysched.framework import cycle_state
-from policysched.lang import checked_expr
+from policysched.lang.checked import checked_expr
 
 
 class Hysteresis:

@@ -11,7 +11,7 @@ from policysched.compiler import condition_evidence, lowering, physical, scope
 from policysched.compiler.kernels import points
 from policysched.compiler.rules import base
 from policysched.framework import cycle_state, interface, status
-from policysched.lang import checked, checked_expr
+from policysched.lang.checked import checked, checked_expr
 
 
 class RequiredNodeAffinity(base.PolicyRule):

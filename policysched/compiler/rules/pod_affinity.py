@@ -17,7 +17,7 @@ from policysched.compiler import domain_counts, domain_judges, pod_sets, scope
 from policysched.compiler.kernels import bound_frames, points
 from policysched.compiler.rules import base
 from policysched.framework import apart, comparing, cycle_state, interface, kept_points, status
-from policysched.lang import checked
+from policysched.lang.checked import checked
 from policysched.plugins import node_facts
 from policysched.plugins.kernels import domains
 

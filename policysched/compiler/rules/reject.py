@@ -20,7 +20,7 @@ from policysched.compiler import (
 )
 from policysched.compiler.rules import base, hysteresis
 from policysched.framework import cycle_state, interface, status
-from policysched.lang import checked, checked_expr
+from policysched.lang.checked import checked, checked_expr
 
 
 class Reject(base.PolicyRule):

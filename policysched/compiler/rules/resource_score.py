@@ -9,7 +9,7 @@ from policysched.compiler import row_code, row_programs, scope
 from policysched.compiler.kernels import points
 from policysched.compiler.rules import base
 from policysched.framework import cycle_state, interface
-from policysched.lang import checked
+from policysched.lang.checked import checked
 from policysched.plugins import node_resources_fit
 from policysched.plugins.kernels import allocation
 

@@ -21,7 +21,7 @@ from policysched.compiler import (
 from policysched.compiler.kernels import arithmetic, bound_frames, points, rank_frame, scalar
 from policysched.compiler.rules import base, reject
 from policysched.framework import comparing, cycle_state, interface
-from policysched.lang import checked
+from policysched.lang.checked import checked
 
 PointwiseNormalization: TypeAlias = checked.Linear | checked.Shape
 RelativeNormalization: TypeAlias = checked.MinMax | checked.Rank | checked.Max

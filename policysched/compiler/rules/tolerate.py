@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from policysched.cluster import objects, pod_shape, snapshot
 from policysched.compiler import scope
 from policysched.framework import cycle_state
-from policysched.lang import checked, checked_selector
+from policysched.lang.checked import checked, checked_selector
 
 _MAX_SHAPES = 4096
 

@@ -24,7 +24,7 @@ from policysched.compiler import (
 from policysched.compiler.kernels import bound_frames, points
 from policysched.compiler.rules import base, node_affinity
 from policysched.framework import comparing, cycle_state, interface, kept_points, status
-from policysched.lang import checked
+from policysched.lang.checked import checked
 from policysched.plugins import node_facts
 from policysched.plugins.kernels import domains, node_selection, spreading, tolerations
 

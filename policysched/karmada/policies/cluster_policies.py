@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from policysched.cluster import snapshot as node_snapshots
     from policysched.framework import interface as node_interface
     from policysched.karmada import objects, snapshot
-    from policysched.lang import checked
+    from policysched.lang.checked import checked
 
 FilterRule: TypeAlias = "reject.Reject | node_affinity.RequiredNodeAffinity"
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from policysched.cluster import objects as node_objects
-    from policysched.lang import checked, checked_cluster
+    from policysched.lang.checked import checked, checked_cluster
 
 BY_SCORE: Final = "score"
 """Stands for the dynamic weight of a binding whose replicas are divided by score."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from policysched.lang import rendering
+from policysched.lang.diagnostics import rendering
 from policysched.lint import linter
 
 

@@ -5,7 +5,7 @@ Escapes as actions/toolkit does (packages/core/src/command.ts).
 
 from __future__ import annotations
 
-from policysched.lang import diagnostics
+from policysched.lang.diagnostics import diagnostics
 from policysched.lint import linter
 from policysched.lint.formats import places
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from xml.sax import saxutils
 
 from policysched import control_characters
-from policysched.lang import diagnostics
+from policysched.lang.diagnostics import diagnostics
 from policysched.lint import linter
 from policysched.lint.formats import places
 

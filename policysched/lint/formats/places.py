@@ -7,7 +7,8 @@ import hashlib
 import os
 from collections.abc import Mapping
 
-from policysched.lang import diagnostics, source
+from policysched.lang import source
+from policysched.lang.diagnostics import diagnostics
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from policysched.lang import diagnostics
+from policysched.lang.diagnostics import diagnostics
 from policysched.lint import linter
 from policysched.lint.formats import places
 

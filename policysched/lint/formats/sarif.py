@@ -7,7 +7,7 @@ import urllib.parse
 from typing import Any
 
 import policysched
-from policysched.lang import code_pages, diagnostics, fixes
+from policysched.lang.diagnostics import code_pages, diagnostics, fixes
 from policysched.lint import linter
 from policysched.lint.formats import places
 

@@ -6,7 +6,8 @@ import dataclasses
 import re
 from collections.abc import Iterator
 
-from policysched.lang import diagnostics, syntax, syntax_expr
+from policysched.lang.diagnostics import diagnostics
+from policysched.lang.syntax import syntax, syntax_expr
 from policysched.lint import rule, subject
 
 _SETS = frozenset({"In", "NotIn", "=", "!="})

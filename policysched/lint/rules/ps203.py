@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from policysched.lang import checked_selector, diagnostics
+from policysched.lang.checked import checked_selector
+from policysched.lang.diagnostics import diagnostics
 from policysched.lint import removal, rule, selector_sets, subject
 
 _Operand = checked_selector.Selector

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from policysched.lang import checked, checked_expr, diagnostics
+from policysched.lang.checked import checked, checked_expr
+from policysched.lang.diagnostics import diagnostics
 from policysched.lint import acting, rule, selector_sets, subject
 
 _MAX_PAIRS = 4_096

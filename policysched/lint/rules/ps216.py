@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from policysched.lang import checked, diagnostics
+from policysched.lang.checked import checked
+from policysched.lang.diagnostics import diagnostics
 from policysched.lint import rule, scopes, subject
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 
-from policysched.lang import amounts, checked, checked_expr, diagnostics
+from policysched import amounts
+from policysched.lang.checked import checked, checked_expr
+from policysched.lang.diagnostics import diagnostics
 from policysched.lint import ranges, rule, subject
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 
-from policysched.lang import checked, checked_expr, diagnostics
+from policysched.lang.checked import checked, checked_expr
+from policysched.lang.diagnostics import diagnostics
 from policysched.lint import conditions, ranges, rule, subject
 
 _CONDITIONS = (checked_expr.Compare, checked_expr.And, checked_expr.Or, checked_expr.Not)

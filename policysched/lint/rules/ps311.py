@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from policysched.lang import checked, checked_expr, diagnostics, source
+from policysched.lang import source
+from policysched.lang.checked import checked, checked_expr
+from policysched.lang.diagnostics import diagnostics
 from policysched.lint import conditions, removal, rule, selector_sets, subject
 
 _LEAVES = (checked_expr.Compare, checked_expr.NodeTest, checked_expr.PodTest)

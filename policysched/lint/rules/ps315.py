@@ -5,7 +5,8 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Hashable, Iterator, Mapping
 
-from policysched.lang import checked, diagnostics
+from policysched.lang.checked import checked
+from policysched.lang.diagnostics import diagnostics
 from policysched.lint import acting, demands, rule, subject
 
 

@@ -6,17 +6,18 @@ from collections.abc import Iterator
 
 import promql_parser
 
-from policysched.lang import diagnostics, promql_tree
-from policysched.lint import promql_labels, queries, rule, subject
+from policysched.lang.diagnostics import diagnostics
+from policysched.lint import queries, rule, subject
+from policysched.promql import query_labels, query_tree
 
 
 def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
     for each in about.metric_queries:
-        labels = promql_labels.of(each.expr)
+        labels = query_labels.of(each.expr)
         if labels is None:
             continue
         label = each.metric.label
-        known = {label} | promql_labels.pinned(each.expr) | promql_labels.sources(each.expr, label)
+        known = {label} | query_labels.pinned(each.expr) | query_labels.sources(each.expr, label)
         more = sorted(labels - known)
         if more:
             yield _finding(each, more)
@@ -27,7 +28,7 @@ def _finding(each: queries.MetricQuery, more: list[str]) -> diagnostics.Diagnost
     label = each.metric.label
     aggregations = [
         part
-        for part in promql_tree.walk_query(each.expr)
+        for part in query_tree.walk_query(each.expr)
         if isinstance(part, promql_parser.AggregateExpr) and part.modifier is not None
     ]
     outer = aggregations[0] if aggregations else each.expr

@@ -6,13 +6,14 @@ from collections.abc import Iterator
 
 import promql_parser
 
-from policysched.lang import diagnostics, promql_tree
-from policysched.lint import promql_labels, queries, rule, subject
+from policysched.lang.diagnostics import diagnostics
+from policysched.lint import queries, rule, subject
+from policysched.promql import query_labels, query_tree
 
 
 def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
     for each in about.metric_queries:
-        for part in promql_tree.walk_query(each.expr):
+        for part in query_tree.walk_query(each.expr):
             if isinstance(part, promql_parser.BinaryExpr) and str(part.op) != "or":
                 yield from _of(each, part)
 
@@ -20,11 +21,11 @@ def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
 def _of(
     each: queries.MetricQuery, part: promql_parser.BinaryExpr
 ) -> Iterator[diagnostics.Diagnostic]:
-    if promql_tree.Kind.SCALAR in {promql_tree.kind(part.lhs), promql_tree.kind(part.rhs)}:
+    if query_tree.Kind.SCALAR in {query_tree.kind(part.lhs), query_tree.kind(part.rhs)}:
         return
     if part.modifier is not None and part.modifier.matching is not None:
         return
-    left, right = promql_labels.of(part.lhs), promql_labels.of(part.rhs)
+    left, right = query_labels.of(part.lhs), query_labels.of(part.rhs)
     if left is None or right is None or left == right:
         return
     yield diagnostics.Diagnostic(

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 import promql_parser
 
-from policysched.lang import diagnostics, promql_tree
+from policysched.lang.diagnostics import diagnostics
 from policysched.lint import queries, rule, subject
+from policysched.promql import query_tree
 
 RATES = frozenset({"rate", "irate", "increase"})
 _ADDING = frozenset({"sum", "avg"})
@@ -15,10 +16,10 @@ _ADDING = frozenset({"sum", "avg"})
 
 def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
     for each in about.metric_queries:
-        for part in promql_tree.walk_query(each.expr):
+        for part in query_tree.walk_query(each.expr):
             if not isinstance(part, promql_parser.Call) or part.func.name not in RATES:
                 continue
-            for inner in promql_tree.walk_query(part.args[0]):
+            for inner in query_tree.walk_query(part.args[0]):
                 if isinstance(inner, promql_parser.AggregateExpr) and str(inner.op) in _ADDING:
                     yield _finding(each, part, inner)
                     break

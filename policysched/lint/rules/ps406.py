@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 import promql_parser
 
-from policysched.lang import diagnostics, promql_tree
+from policysched.lang.diagnostics import diagnostics
 from policysched.lint import queries, rule, subject
+from policysched.promql import query_tree
 
 _INDIFFERENT = frozenset({"absent", "count", "group", "present_over_time", "timestamp"})
 """What does not look at the value."""
@@ -37,7 +38,7 @@ def _raw(expr: promql_parser.Expr) -> Iterator[promql_parser.VectorSelector]:
         case promql_parser.AggregateExpr() if str(expr.op) in _INDIFFERENT:
             return
         case _:
-            for child in promql_tree.children(expr):
+            for child in query_tree.children(expr):
                 yield from _raw(child)
 
 

@@ -6,8 +6,9 @@ import itertools
 import re
 from collections.abc import Iterator
 
-from policysched.lang import diagnostics, promql_tokens
+from policysched.lang.diagnostics import diagnostics
 from policysched.lint import queries, rule, subject
+from policysched.promql import query_tokens
 
 _PLAIN = re.compile(r"[A-Za-z0-9_:/ -]*")
 
@@ -20,7 +21,7 @@ def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
 
 
 def _of(
-    each: queries.MetricQuery, sign: promql_tokens.Token, value: promql_tokens.Token
+    each: queries.MetricQuery, sign: query_tokens.Token, value: query_tokens.Token
 ) -> Iterator[diagnostics.Diagnostic]:
     pattern = value.text[1:-1]
     span = each.query.span(sign.start, sign.end, each.text)
@@ -42,7 +43,7 @@ def _of(
 
 
 def _anchors(
-    each: queries.MetricQuery, value: promql_tokens.Token, pattern: str
+    each: queries.MetricQuery, value: query_tokens.Token, pattern: str
 ) -> diagnostics.Diagnostic:
     span = each.query.span(value.start, value.end, each.text)
     bare = re.sub(r"(?<!\\)\$\Z", "", pattern.removeprefix("^"))

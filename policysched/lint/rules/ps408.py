@@ -6,8 +6,10 @@ from collections.abc import Iterator
 
 import promql_parser
 
-from policysched.lang import checked, checked_expr, diagnostics, promql_tree
+from policysched.lang.checked import checked, checked_expr
+from policysched.lang.diagnostics import diagnostics
 from policysched.lint import queries, rule, subject
+from policysched.promql import query_tree
 
 _PICKING = frozenset({"topk", "bottomk", "limitk", "limit_ratio"})
 _COMPARISONS = frozenset({"==", "!=", "<", "<=", ">", ">="})
@@ -42,7 +44,7 @@ def _picking(expr: promql_parser.Expr) -> promql_parser.Expr | None:
                 return expr
         case _:
             pass
-    found = (_picking(child) for child in promql_tree.children(expr))
+    found = (_picking(child) for child in query_tree.children(expr))
     return next((part for part in found if part is not None), None)
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from policysched.lang import diagnostics, syntax
+from policysched.lang.diagnostics import diagnostics
+from policysched.lang.syntax import syntax
 from policysched.lint import rule, subject
 
 _BRACED = re.compile(r"\$\{(\w*)\}")

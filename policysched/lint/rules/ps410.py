@@ -6,8 +6,10 @@ from collections.abc import Iterator
 
 import promql_parser
 
-from policysched.lang import checked, checked_expr, diagnostics, promql_tree
+from policysched.lang.checked import checked, checked_expr
+from policysched.lang.diagnostics import diagnostics
 from policysched.lint import queries, rule, subject
+from policysched.promql import query_tree
 
 _SPREAD_OUT = (promql_parser.MatrixSelector, promql_parser.SubqueryExpr)
 
@@ -35,7 +37,7 @@ def _covers_a_time(each: queries.MetricQuery) -> bool:
     return any(
         isinstance(part, _SPREAD_OUT)
         or (isinstance(part, promql_parser.VectorSelector) and ":" in (part.name or ""))
-        for part in promql_tree.walk_query(each.expr)
+        for part in query_tree.walk_query(each.expr)
     )
 
 

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 import promql_parser
 
-from policysched.lang import diagnostics, promql_tree
+from policysched.lang.diagnostics import diagnostics
 from policysched.lint import queries, rule, subject
+from policysched.promql import query_tree
 
 _LAST_SAMPLES = frozenset({"irate", "idelta", "last_over_time", "timestamp"})
 """What looks at the last samples of a range only."""
@@ -15,7 +16,7 @@ _LAST_SAMPLES = frozenset({"irate", "idelta", "last_over_time", "timestamp"})
 
 def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
     for each in about.metric_queries:
-        for part in promql_tree.walk_query(each.expr):
+        for part in query_tree.walk_query(each.expr):
             if not isinstance(part, promql_parser.Call) or part.func.name in _LAST_SAMPLES:
                 continue
             for arg in part.args:

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 import promql_parser
 
-from policysched.lang import diagnostics, promql_tree
+from policysched.lang.diagnostics import diagnostics
 from policysched.lint import queries, rule, subject
+from policysched.promql import query_tree
 
 _FUNCTIONS = frozenset({"histogram_quantile", "histogram_fraction"})
 _BUCKET_LABEL = "le"
@@ -15,9 +16,9 @@ _BUCKET_LABEL = "le"
 
 def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
     for each in about.metric_queries:
-        for part in promql_tree.walk_query(each.expr):
+        for part in query_tree.walk_query(each.expr):
             if isinstance(part, promql_parser.Call) and part.func.name in _FUNCTIONS:
-                losing = promql_tree.loser(part.args[-1], _BUCKET_LABEL)
+                losing = query_tree.loser(part.args[-1], _BUCKET_LABEL)
                 if losing is not None and _is_classic(part.args[-1]):
                     yield _finding(each, part, losing)
 
@@ -26,7 +27,7 @@ def _is_classic(expr: promql_parser.Expr) -> bool:
     """Whether a histogram has its buckets as series; native ones need no label for that."""
     return any(
         isinstance(part, promql_parser.VectorSelector) and (part.name or "").endswith("_bucket")
-        for part in promql_tree.walk_query(expr)
+        for part in query_tree.walk_query(expr)
     )
 
 

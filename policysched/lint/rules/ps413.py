@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import promql_parser
 
-from policysched.lang import diagnostics
+from policysched.lang.diagnostics import diagnostics
 from policysched.lint import queries, rule, subject
 
 _PERCENT = 100.0

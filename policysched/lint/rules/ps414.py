@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from policysched.lang import diagnostics, units
-from policysched.lint import promql_units, queries, rule, subject
+from policysched import units
+from policysched.lang.diagnostics import diagnostics
+from policysched.lint import queries, rule, subject
+from policysched.promql import query_units
 
 
 def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
     for each in about.metric_queries:
         declared = _declared(each.metric.unit)
-        found = promql_units.of(each.expr)
+        found = query_units.of(each.expr)
         if declared is not None and found is not None and not found.same_dimension(declared):
             yield _finding(each, found)
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from policysched.lang import checked, checked_expr, checked_selector, diagnostics, spelling
+from policysched import spelling
+from policysched.lang.checked import checked, checked_expr, checked_selector
+from policysched.lang.diagnostics import diagnostics
 from policysched.lint import cluster_facts, rule, subject
 
 _ABSENCES = frozenset({"DoesNotExist", "NotIn"})

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TypeAlias
 
+from policysched import spelling
 from policysched.cluster import cluster_fields
-from policysched.lang import checked_selector, diagnostics, spelling
+from policysched.lang.checked import checked_selector
+from policysched.lang.diagnostics import diagnostics
 from policysched.lint import cluster_facts, rule, subject
 
 

@@ -10,7 +10,8 @@ import re
 from collections.abc import Iterator
 
 from policysched.cluster import objects, pod_shape
-from policysched.lang import checked, checked_selector, diagnostics
+from policysched.lang.checked import checked, checked_selector
+from policysched.lang.diagnostics import diagnostics
 from policysched.lint import cluster_facts, demands, rule, subject
 
 _AUTOSCALERS = re.compile(r"(?:\A|/)(?:cluster-autoscaler|karpenter)(?:[-:@/]|\Z)")

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from policysched import spelling
 from policysched.compiler import node_masks
-from policysched.lang import checked, checked_selector, diagnostics, spelling
+from policysched.lang.checked import checked, checked_selector
+from policysched.lang.diagnostics import diagnostics
 from policysched.lint import cluster_facts, rule, subject
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from policysched.lang import checked, checked_selector, diagnostics, spelling
+from policysched import spelling
+from policysched.lang.checked import checked, checked_selector
+from policysched.lang.diagnostics import diagnostics
 from policysched.lint import cluster_facts, rule, selector_sets, subject
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from policysched.lang import checked, diagnostics
+from policysched.lang.checked import checked
+from policysched.lang.diagnostics import diagnostics
 from policysched.lint import cluster_facts, demands, rule, selector_sets, subject
 
 

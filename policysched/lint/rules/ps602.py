@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from policysched.cluster import node_names
-from policysched.lang import diagnostics
+from policysched.lang.diagnostics import diagnostics
 from policysched.lint import cluster_facts, prometheus_facts, queries, rule, subject
 
 _SHOWN = 3

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 import promql_parser
 
-from policysched.lang import diagnostics, promql_tree
+from policysched.lang.diagnostics import diagnostics
 from policysched.lint import known_selectors, queries, rule, subject
+from policysched.promql import query_tree
 
 _NEEDING_TWO = frozenset(
     {"rate", "irate", "increase", "delta", "idelta", "deriv", "predict_linear", "resets", "changes"}
@@ -47,7 +48,7 @@ def _call_of(
     each: queries.MetricQuery, selector: promql_parser.VectorSelector
 ) -> promql_parser.Call | None:
     """Return the function that a selector's range is given to, if it needs two samples."""
-    for part in promql_tree.walk_query(each.expr):
+    for part in query_tree.walk_query(each.expr):
         if not isinstance(part, promql_parser.Call) or part.func.name not in _NEEDING_TWO:
             continue
         matrix = part.args[0]

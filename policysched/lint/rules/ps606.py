@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from policysched.lang import diagnostics, promql_tree
+from policysched.lang.diagnostics import diagnostics
 from policysched.lint import queries, rule, subject
+from policysched.promql import query_tree
 
 
 def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
@@ -13,7 +14,7 @@ def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
     if facts is None:
         return
     for each in about.metric_queries:
-        recorded = facts.recordings.get(promql_tree.normalise_query(each.expr))
+        recorded = facts.recordings.get(query_tree.normalise_query(each.expr))
         if recorded is not None:
             yield diagnostics.Diagnostic(
                 "PS606",

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from policysched.lang import diagnostics, spelling
+from policysched import spelling
+from policysched.lang.diagnostics import diagnostics
 from policysched.lint import known_selectors, prometheus_facts, rule, subject
 
 

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 import promql_parser
 
-from policysched.lang import diagnostics, promql_tree
+from policysched.lang.diagnostics import diagnostics
 from policysched.lint import known_selectors, queries, rule, subject
 from policysched.lint.rules import ps405, ps406
+from policysched.promql import query_tree
 
 
 def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
@@ -32,7 +33,7 @@ def _check(about: subject.Subject) -> Iterator[diagnostics.Diagnostic]:
 
 def _rate_of(each: queries.MetricQuery, name: str) -> str | None:
     """Return the function that takes the rate of series of a name."""
-    for part in promql_tree.walk_query(each.expr):
+    for part in query_tree.walk_query(each.expr):
         if isinstance(part, promql_parser.Call) and part.func.name in ps405.RATES:
             matrix = part.args[0]
             is_of_name = isinstance(matrix, promql_parser.MatrixSelector)

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 import promql_parser
 
-from policysched.lang import diagnostics, promql_tree
+from policysched.lang.diagnostics import diagnostics
 from policysched.lint import queries, rule, subject
+from policysched.promql import query_tree
 
 _FILTERS = frozenset({"==", "!=", "<", "<=", ">", ">=", "and", "unless"})
 _ABSENCE = frozenset({"absent", "absent_over_time"})
@@ -41,7 +42,7 @@ def _may_be_empty(each: queries.MetricQuery) -> bool:
     return any(
         (isinstance(part, promql_parser.BinaryExpr) and str(part.op) in _FILTERS)
         or (isinstance(part, promql_parser.Call) and part.func.name in _ABSENCE)
-        for part in promql_tree.walk_query(each.expr)
+        for part in query_tree.walk_query(each.expr)
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from policysched.lang import diagnostics
+from policysched.lang.diagnostics import diagnostics
 from policysched.lint import rule, subject
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from policysched.lang import checked, cluster_profile, diagnostics
+from policysched.lang.checked import checked, cluster_profile
+from policysched.lang.diagnostics import diagnostics
 from policysched.lint import acting, demands, rule, scopes, subject
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from policysched.lang import checked_cluster, diagnostics, spelling
+from policysched import spelling
+from policysched.lang.checked import checked_cluster
+from policysched.lang.diagnostics import diagnostics
 from policysched.lint import rule, subject
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from policysched.lang import checked, diagnostics, syntax
+from policysched.lang.checked import checked
+from policysched.lang.diagnostics import diagnostics
+from policysched.lang.syntax import syntax
 from policysched.lint import rule, subject
 
 

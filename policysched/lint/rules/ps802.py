@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from policysched.lang import diagnostics, formatter, source
+from policysched.lang import source
+from policysched.lang.diagnostics import diagnostics
+from policysched.lang.formatting import formatter
 from policysched.lint import rule, subject
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 
-from policysched.lang import activation, checked, diagnostics
+from policysched.lang.checked import activation, checked
+from policysched.lang.diagnostics import diagnostics
 from policysched.lint import rule, subject, weeks
 
 

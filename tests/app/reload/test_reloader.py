@@ -17,7 +17,9 @@ from policysched.cluster import pod_shape
 from policysched.config import config
 from policysched.framework import handles, runtime, status
 from policysched.inputs import metrics_source
-from policysched.lang import checker, content_hash, source
+from policysched.lang import source
+from policysched.lang.checked import content_hash
+from policysched.lang.checking import checker
 from policysched.plugins import pod_topology_spread
 from policysched.profiles import policies
 from policysched.promapi import live_source, settings

@@ -9,7 +9,8 @@ import pytest
 
 from policysched import errors
 from policysched.kube import errors as kube_errors
-from policysched.lang import content_hash, source
+from policysched.lang import source
+from policysched.lang.checked import content_hash
 from policysched.reload import history, rollback, status_annotations
 from tests import builders
 from tests.app.reload import memory_store

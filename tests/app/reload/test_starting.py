@@ -16,7 +16,8 @@ import pytest
 from policysched import errors
 from policysched.config import config
 from policysched.kube import errors as kube_errors
-from policysched.lang import content_hash, source
+from policysched.lang import source
+from policysched.lang.checked import content_hash
 from policysched.profiles import policies
 from policysched.reload import history, starting, versions
 from tests import builders

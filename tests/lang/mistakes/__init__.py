@@ -25,7 +25,11 @@ from typing import Any
 
 import yaml
 
-from policysched.lang import checker, diagnostics, parser, source, syntax
+from policysched.lang import source
+from policysched.lang.checking import checker
+from policysched.lang.diagnostics import diagnostics
+from policysched.lang.parsing import parser
+from policysched.lang.syntax import syntax
 
 FOLDER = pathlib.Path(__file__).parent
 MAX_ROUNDS = 8

@@ -1,0 +1,82 @@
+"""Numbers with their unit, as people read them: `83%`, `1.5Gi`, `90M/s`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from policysched import units
+
+_BINARY = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
+_DECIMAL = ("", "k", "M", "G", "T", "P", "E")
+_MANY = 100.0
+"""From here on digits behind the point say nothing."""
+
+
+def text(value: float, unit: units.Unit) -> str:
+    """Return a value in the scale of a query (a ratio 0..1, whole cores) with three digits."""
+    if unit.is_dimensionless:
+        return f"{_digits(100 * value)}%" if unit.is_ratio else _digits(value)
+    if unit == units.BYTES:
+        return _scaled(value, _BINARY, 1024)
+    if unit == units.BYTES_PER_SECOND:
+        return _scaled(value, _DECIMAL, 1000) + "/s"
+    if unit == units.SECONDS:
+        return f"{_digits(value)}s"
+    if unit == units.PER_SECOND:
+        return f"{_digits(value)}/s"
+    digits = _digits(value)
+    return "1 core" if (digits, unit) == ("1", units.CORES) else f"{digits} {unit}"
+
+
+def precise_text(value: float, unit: units.Unit) -> str:
+    """Return the same with six digits, cores as a plain number, as policies write it."""
+    if unit == units.BYTES:
+        return _scaled(value, _BINARY, 1024, _six_digits)
+    if unit == units.CORES or (unit.is_dimensionless and not unit.is_ratio):
+        return _six_digits(value)
+    return f"{_six_digits(100 * value)}%" if unit.is_ratio else text(value, unit)
+
+
+def age_text(seconds: float) -> str:
+    """Return an age: `21s`, `4m10s`, `3h`, `2d`."""
+    whole = max(0, round(seconds))
+    parts = []
+    for size, letter in ((86400, "d"), (3600, "h"), (60, "m"), (1, "s")):
+        count, whole = divmod(whole, size)
+        if count:
+            parts.append(f"{count}{letter}")
+    return "".join(parts[:2]) or "0s"
+
+
+def _digits(value: float) -> str:
+    return f"{value:,.0f}" if abs(value) >= _MANY else f"{value:.3g}"
+
+
+def _six_digits(value: float) -> str:
+    return f"{value:.6g}"
+
+
+def _scaled(
+    value: float,
+    suffixes: tuple[str, ...],
+    step: int,
+    digits: Callable[[float], str] = _digits,
+) -> str:
+    place = 0
+    while abs(value) >= step and place < len(suffixes) - 1:
+        value /= step
+        place += 1
+    return digits(value) + suffixes[place]
+
+
+def quantity_text(resource: str, amount: int) -> str:
+    """Return milli-CPU, bytes or pieces as a Kubernetes quantity, exactly."""
+    if resource == "cpu":
+        return str(amount // 1000) if amount % 1000 == 0 else f"{amount}m"
+    if units.of_resource(resource) != units.BYTES:
+        return str(amount)
+    place = 0
+    while amount and amount % 1024 == 0 and place < len(_BINARY) - 1:
+        amount //= 1024
+        place += 1
+    return f"{amount}{_BINARY[place]}"

@@ -1,0 +1,1 @@
+"""The meaning of policies: the checker's result and the compiler's input."""

@@ -1,0 +1,271 @@
+"""Typed expressions: the numbers and conditions of `reject` and `score`, resolved.
+
+Each node has `unit` (None for conditions) and `span`; numbers are in the canonical scale of
+`policysched.units`. A number may be missing: a metric without a valid sample, a label that is
+no number, a division by zero. Arithmetic with a missing operand is missing; comparisons, and, or
+and not are three-valued (Kleene).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from typing import Literal, TypeAlias
+
+from policysched import units
+from policysched.lang import source
+from policysched.lang.checked import checked_selector
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Const:
+    """A number in canonical scale."""
+
+    value: float
+    unit: units.Unit
+    span: source.Span = dataclasses.field(compare=False, repr=False)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Window:
+    """`over 10m max`: one value for the samples of some time.
+
+    Attributes:
+        seconds: how far the window reaches back from the newest sample of the node.
+        function: avg, min, max or quantile.
+        quantile: 0..1, for quantile.
+    """
+
+    seconds: float
+    function: Literal["avg", "min", "max", "quantile"]
+    quantile: float | None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class MetricRef:
+    """A metric's value of the node, as the query returned it (cores are still cores).
+
+    The checker wraps metrics in cores into a multiplication by 1000, so that only this leaf is in
+    the scale of the query; and it puts a metric's fallback behind it, by `Else`.
+
+    Attributes:
+        metric: `CheckedMetric.key`.
+        window: which samples make up the value; None for the newest one.
+        grows: whether just-placed pods add to it (`CheckedMetric.placed`).
+    """
+
+    metric: str
+    unit: units.Unit
+    span: source.Span = dataclasses.field(compare=False, repr=False)
+    window: Window | None = None
+    grows: bool = False
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class NodeResource:
+    """A resource of the node in canonical scale; 0 for a resource that the node does not have.
+
+    Attributes:
+        kind: `allocatable`; `requested`: by the pods on the node, assumed ones included, the
+            incoming one not; `free`: allocatable - requested, may be negative.
+        resource: `cpu`, `memory`, `pods`, `ephemeral-storage`, `hugepages-2Mi`, `nvidia.com/gpu`…
+    """
+
+    kind: Literal["free", "allocatable", "requested"]
+    resource: str
+    unit: units.Unit
+    span: source.Span = dataclasses.field(compare=False, repr=False)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PodRequests:
+    """The incoming pod's effective request (init containers, overhead), 0 if it requests none."""
+
+    resource: str
+    unit: units.Unit
+    span: source.Span = dataclasses.field(compare=False, repr=False)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PodLimits:
+    """The incoming pod's effective limit; missing where it has none (docs/language.md)."""
+
+    resource: str
+    unit: units.Unit
+    span: source.Span = dataclasses.field(compare=False, repr=False)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PodPriority:
+    """`spec.priority` of the incoming pod, 0 if unset."""
+
+    unit: units.Unit
+    span: source.Span = dataclasses.field(compare=False, repr=False)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class NodeLabelNumber:
+    """A label of the node read as a decimal number; missing if absent or no finite number."""
+
+    key: str
+    unit: units.Unit
+    span: source.Span = dataclasses.field(compare=False, repr=False)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Arithmetic:
+    """`left operator right`; a division by zero is missing. `-x` is 0 - x."""
+
+    operator: Literal["+", "-", "*", "/"]
+    left: TypedExpr
+    right: TypedExpr
+    unit: units.Unit
+    span: source.Span = dataclasses.field(compare=False, repr=False)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Call:
+    """A function of numbers.
+
+    Attributes:
+        function: `min` and `max` of two or more arguments; `abs`, `floor` and `ceil` of one;
+            `mod` of two (the result has the sign of the divisor; missing for divisor 0).
+            floor and ceil act on the number as the language shows it: the checker has divided and
+            multiplied around them where the canonical scale differs.
+    """
+
+    function: Literal["min", "max", "abs", "floor", "ceil", "mod"]
+    arguments: tuple[TypedExpr, ...]
+    unit: units.Unit
+    span: source.Span = dataclasses.field(compare=False, repr=False)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Else:
+    """`value else fallback`: the fallback where the value is missing."""
+
+    value: TypedExpr
+    fallback: TypedExpr
+    unit: units.Unit
+    span: source.Span = dataclasses.field(compare=False, repr=False)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Compare:
+    """A condition: `left comparator right`, both in the same canonical scale."""
+
+    comparator: checked_selector.Comparator
+    left: TypedExpr
+    right: TypedExpr
+    span: source.Span = dataclasses.field(compare=False, repr=False)
+    unit: None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class NodeTest:
+    """A condition: the node matches the selector. Never missing."""
+
+    selector: checked_selector.Selector
+    span: source.Span = dataclasses.field(compare=False, repr=False)
+    unit: None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PodTest:
+    """A condition: the incoming pod matches the selector. Never missing."""
+
+    selector: checked_selector.Selector
+    span: source.Span = dataclasses.field(compare=False, repr=False)
+    unit: None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class And:
+    """Kleene and of two or more conditions."""
+
+    operands: tuple[TypedExpr, ...]
+    span: source.Span = dataclasses.field(compare=False, repr=False)
+    unit: None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Or:
+    """Kleene or of two or more conditions."""
+
+    operands: tuple[TypedExpr, ...]
+    span: source.Span = dataclasses.field(compare=False, repr=False)
+    unit: None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Not:
+    """Kleene not of a condition."""
+
+    operand: TypedExpr
+    span: source.Span = dataclasses.field(compare=False, repr=False)
+    unit: None = None
+
+
+TypedExpr: TypeAlias = (
+    Const
+    | MetricRef
+    | NodeResource
+    | PodRequests
+    | PodLimits
+    | PodPriority
+    | NodeLabelNumber
+    | Arithmetic
+    | Call
+    | Else
+    | Compare
+    | NodeTest
+    | PodTest
+    | And
+    | Or
+    | Not
+)
+
+
+def children(expr: TypedExpr) -> tuple[TypedExpr, ...]:
+    """Return the direct operands of an expression."""
+    match expr:
+        case Arithmetic(left=left, right=right) | Compare(left=left, right=right):
+            return (left, right)
+        case Else(value=value, fallback=fallback):
+            return (value, fallback)
+        case And(operands=operands) | Or(operands=operands) | Call(arguments=operands):
+            return operands
+        case Not(operand=operand):
+            return (operand,)
+        case _:
+            return ()
+
+
+def walk(expr: TypedExpr) -> Iterator[TypedExpr]:
+    """Yield the expression and everything below it, left to right."""
+    yield expr
+    for child in children(expr):
+        yield from walk(child)
+
+
+def metrics_of(expr: TypedExpr) -> tuple[str, ...]:
+    """Return the keys of the metrics that an expression reads, sorted."""
+    return tuple(sorted({each.metric for each in walk(expr) if isinstance(each, MetricRef)}))
+
+
+def reads_pod(expr: TypedExpr) -> bool:
+    """Return whether the value depends on the incoming pod."""
+    own = (PodRequests, PodLimits, PodPriority, PodTest)
+    return any(isinstance(each, own) for each in walk(expr))
+
+
+def depth(expr: TypedExpr) -> int:
+    """Return how many levels the expression has, 1 for a leaf."""
+    return 1 + max((depth(child) for child in children(expr)), default=0)
+
+
+def reads_pods_on_node(expr: TypedExpr) -> bool:
+    """Return whether removing pods from the node can change the value (free, requested)."""
+    return any(
+        isinstance(each, NodeResource) and each.kind in ("free", "requested") for each in walk(expr)
+    )

@@ -1,0 +1,218 @@
+"""Selectors in their checked form: what matches a pod, a node or a namespace.
+
+Label operators are the six of Kubernetes, params and lets are substituted, numbers are in the
+canonical scale of `policysched.units`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from typing import Literal, TypeAlias
+
+from policysched.lang import source
+
+LabelOperator: TypeAlias = Literal["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"]
+Comparator: TypeAlias = Literal["=", "!=", "<", "<=", ">", ">="]
+TaintEffect: TypeAlias = Literal["NoSchedule", "PreferNoSchedule", "NoExecute"]
+PodField: TypeAlias = Literal[
+    "image", "ownerKind", "priorityClassName", "qosClass", "serviceAccountName"
+]
+ClusterField: TypeAlias = Literal["clusterName", "provider", "region", "zone"]
+ResourceField: TypeAlias = Literal["apiVersion", "kind", "resourceName"]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class LabelRequirement:
+    """One label of the object that the selector is about, with Kubernetes' semantics.
+
+    NotIn also matches where the key is absent; Gt and Lt match only where the label's value is a
+    decimal int64 (apimachinery pkg/labels/selector.go, Requirement.Matches).
+
+    Attributes:
+        values: sorted and without duplicates for In and NotIn; none for Exists and DoesNotExist;
+            one decimal int64 for Gt and Lt (`>= 5` has become Gt 4).
+    """
+
+    key: str
+    operator: LabelOperator
+    values: tuple[str, ...]
+    span: source.Span = dataclasses.field(compare=False, repr=False)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class AnnotationRequirement:
+    """One annotation of a pod; same operators and semantics as for labels."""
+
+    key: str
+    operator: LabelOperator
+    values: tuple[str, ...]
+    span: source.Span = dataclasses.field(compare=False, repr=False)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class FieldRequirement:
+    """A field of the pod, of the cluster, of the resource, or `nodeName` of the node.
+
+    Attributes:
+        field: `image` holds several values, one for each container (init containers included): In
+            matches if any of them is in the set, NotIn if none is. An image is written as in the
+            pod spec or as its repository without tag and digest; `*` in a value stands for any run
+            of characters. `zone` holds the zones of a cluster, "" if it has none. The other fields
+            hold one value, "" if unset; `ownerKind` is the kind of the controlling owner.
+        operator: In or NotIn.
+        values: sorted, without duplicates.
+    """
+
+    field: PodField | ClusterField | ResourceField | Literal["nodeName"]
+    operator: Literal["In", "NotIn"]
+    values: tuple[str, ...]
+    span: source.Span = dataclasses.field(compare=False, repr=False)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class NumberRequirement:
+    """A number of the pod against a constant.
+
+    Attributes:
+        resource: name of the resource whose effective request is compared (0 if not requested);
+            None for the pod's priority.
+        amount: `limits` compares the effective limit instead; a pod without one does not match.
+        value: in the canonical scale of the resource; for the priority the number itself.
+    """
+
+    resource: str | None
+    comparator: Comparator
+    value: float
+    span: source.Span = dataclasses.field(compare=False, repr=False)
+    amount: Literal["requests", "limits"] = "requests"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class TaintPattern:
+    """A pattern for taints: what `tolerate` grants and `tainted` asks for.
+
+    A taint matches if its key is equal, its effect is one of `effects`, and with
+    Equal its value is equal, with Gt or Lt its value is a decimal int64 greater or less than
+    `value` (KEP-5471: the taint's value is compared with the pattern's).
+
+    Attributes:
+        value: "" for Exists; a decimal int64 for Gt and Lt.
+        effects: in `tolerate` without an effect NoSchedule and PreferNoSchedule, in `tainted`
+            without an effect all three.
+    """
+
+    key: str
+    operator: Literal["Exists", "Equal", "Gt", "Lt"]
+    value: str
+    effects: tuple[TaintEffect, ...]
+    span: source.Span = dataclasses.field(compare=False, repr=False)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class TaintRequirement:
+    """The node has a taint that matches the pattern."""
+
+    pattern: TaintPattern
+    span: source.Span = dataclasses.field(compare=False, repr=False)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class AllOf:
+    """All operands match; with no operands everything matches (`EVERYTHING`)."""
+
+    operands: tuple[Selector, ...]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class AnyOf:
+    """At least one of two or more operands matches."""
+
+    operands: tuple[Selector, ...]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Negation:
+    """The operand does not match."""
+
+    operand: Selector
+
+
+Requirement: TypeAlias = (
+    LabelRequirement
+    | AnnotationRequirement
+    | FieldRequirement
+    | NumberRequirement
+    | TaintRequirement
+)
+Selector: TypeAlias = AllOf | AnyOf | Negation | Requirement
+"""A selector on a pod, a node, a namespace, a cluster or a resource.
+
+Which requirements occur: pods all but TaintRequirement (fields of PodField); nodes
+LabelRequirement, TaintRequirement and FieldRequirement of `nodeName`; namespaces LabelRequirement;
+clusters those of nodes with ClusterField; resources those of pods with ResourceField.
+"""
+
+EVERYTHING = AllOf(())
+
+
+def walk_requirements(selector: Selector) -> Iterator[Requirement]:
+    """Yield the requirements that a selector is made of, in the order of the text."""
+    match selector:
+        case AllOf(operands=operands) | AnyOf(operands=operands):
+            for operand in operands:
+                yield from walk_requirements(operand)
+        case Negation(operand=operand):
+            yield from walk_requirements(operand)
+        case _:
+            yield selector
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class NamespaceSet:
+    """A set of namespaces: the union of `names` and of those that `selector` matches.
+
+    Attributes:
+        names: sorted.
+        selector: follows changes of namespace labels; EVERYTHING for all namespaces; None for no
+            selector.
+    """
+
+    names: tuple[str, ...]
+    selector: Selector | None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PodScope:
+    """The pods that a policy is about.
+
+    Attributes:
+        namespaces: None for all namespaces.
+        where: selector on the pod.
+    """
+
+    namespaces: NamespaceSet | None
+    where: Selector
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PodSet:
+    """The pods that an affinity or spread rule counts.
+
+    Attributes:
+        kind: `self`: pods that the policy selects (its PodScope); `sameWorkload`: pods of the same
+            controlling owner as the incoming pod, or, of pods without one, with the same
+            pod-template-hash label; `where`: pods that `selector` matches.
+        selector: set for `where`.
+        namespaces: None for the namespace of the incoming pod (of the pod that carries the term).
+        match_label_keys: counted pods have the incoming pod's value of each of these labels; a key
+            that the incoming pod lacks is ignored (KEP-3633).
+        mismatch_label_keys: counted pods have the label with another value than the incoming pod;
+            a key that the incoming pod lacks is ignored.
+    """
+
+    kind: Literal["self", "sameWorkload", "where"]
+    selector: Selector | None
+    namespaces: NamespaceSet | None
+    match_label_keys: tuple[str, ...]
+    mismatch_label_keys: tuple[str, ...]

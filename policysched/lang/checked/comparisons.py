@@ -1,0 +1,73 @@
+"""Comparisons of numbers: their signs, and those of something with a constant."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from policysched.lang.checked import checked_expr, checked_selector
+
+SIGNS: Mapping[checked_selector.Comparator, Callable[[float, float], bool]] = {
+    "=": lambda left, right: left == right,
+    "!=": lambda left, right: left != right,
+    "<": lambda left, right: left < right,
+    "<=": lambda left, right: left <= right,
+    ">": lambda left, right: left > right,
+    ">=": lambda left, right: left >= right,
+}
+MIRRORED: Mapping[checked_selector.Comparator, checked_selector.Comparator] = {
+    "=": "=",
+    "!=": "!=",
+    "<": ">",
+    "<=": ">=",
+    ">": "<",
+    ">=": "<=",
+}
+"""The sign that says the same with the sides exchanged."""
+NEGATED: Mapping[checked_selector.Comparator, checked_selector.Comparator] = {
+    "=": "!=",
+    "!=": "=",
+    "<": ">=",
+    "<=": ">",
+    ">": "<=",
+    ">=": "<",
+}
+"""The sign that holds if and only if the other does not."""
+
+
+def with_constant(
+    condition: checked_expr.TypedExpr,
+) -> tuple[checked_expr.TypedExpr, checked_selector.Comparator, float | None]:
+    """Return what is compared, how, and the constant; None if it is nothing of the kind."""
+    if isinstance(condition, checked_expr.Compare):
+        left, right = constant(condition.left), constant(condition.right)
+        if right is not None and left is None:
+            return condition.left, condition.comparator, right
+        if left is not None and right is None:
+            return condition.right, MIRRORED[condition.comparator], left
+    return condition, "=", None
+
+
+def constant(expr: checked_expr.TypedExpr) -> float | None:
+    """Return the value of an expression over constants, None for any other."""
+    match expr:
+        case checked_expr.Const(value=value):
+            return value
+        case checked_expr.Arithmetic(operator=operator, left=left, right=right):
+            values = (constant(left), constant(right))
+            if values[0] is None or values[1] is None or (operator == "/" and not values[1]):
+                return None
+            return _computed(operator, values[0], values[1])
+        case _:
+            return None
+
+
+def _computed(operator: str, left: float, right: float) -> float:
+    match operator:
+        case "+":
+            return left + right
+        case "-":
+            return left - right
+        case "*":
+            return left * right
+        case _:
+            return left / right

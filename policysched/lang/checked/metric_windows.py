@@ -1,0 +1,23 @@
+"""Windows over metrics (`over 10m max`): how long one may be."""
+
+from __future__ import annotations
+
+from policysched.lang.checked import checked_expr
+
+MAX_SAMPLES = 1000
+"""Most samples of one node in a window: all of them are kept in memory."""
+
+
+def problem(window: checked_expr.Window, refresh_seconds: float) -> str:
+    """Return what is wrong with a window over a metric that is refreshed so often, or ""."""
+    refreshes = window.seconds / refresh_seconds
+    if refreshes <= 1:
+        return "a window is longer than the time between two refreshes"
+    if refreshes > MAX_SAMPLES:
+        return f"a window holds up to {MAX_SAMPLES} refreshes, this one {refreshes:.0f}"
+    return ""
+
+
+def is_doubtful(seconds: float, refresh_seconds: float) -> bool:
+    """Return whether a window can be, but holds no more than two samples."""
+    return 1 < seconds / refresh_seconds < 2  # noqa: PLR2004 - two refreshes, as said above

@@ -1,0 +1,1 @@
+"""Syntax tree to meaning: names, types and units, with every error at once."""

@@ -1,0 +1,71 @@
+"""Control and bidirectional characters in comments, strings and queries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from policysched import control_characters
+from policysched.lang import limits, source
+from policysched.lang.checking import findings
+from policysched.lang.diagnostics import diagnostics
+from policysched.lang.parsing import scanner
+from policysched.lang.words import characters
+
+_HOLDERS = {"comment": "comment", "string": "string", "promql": "query"}
+"""Kind of lexeme -> its name in messages."""
+
+
+def check(text: source.SourceText, found: findings.Findings) -> None:
+    """Report control characters as errors and bidirectional ones as warnings, the first per line.
+
+    Outside of comments, strings and queries the parser refuses both.
+    """
+    lines: set[int] = set()
+    for start, holder in _places(text):
+        line, _ = text.position(start)
+        if line in lines or len(lines) >= limits.MAX_DIAGNOSTICS:
+            continue
+        lines.add(line)
+        char = text.text[start]
+        report = _control if control_characters.is_control(char) else _bidirectional
+        found.add(report(char, holder, text.span(start, start + 1)))
+
+
+def _places(text: source.SourceText) -> Iterator[tuple[int, str]]:
+    """Yield the offset of each suspect character, and the kind of lexeme around it."""
+    unseen = control_characters.UNSEEN
+    if unseen.search(text.text) is None:
+        return
+    scan = scanner.Scan(text)
+    for lexeme in (*scan.lexemes, *scan.comments):
+        if lexeme.kind in _HOLDERS:
+            for match in unseen.finditer(text.text, lexeme.start, lexeme.end):
+                yield match.start(), _HOLDERS[lexeme.kind]
+
+
+def _control(char: str, holder: str, span: source.Span) -> diagnostics.Diagnostic:
+    return diagnostics.Diagnostic(
+        "PS003",
+        f"the {holder} has the control character {characters.describe(char)}",
+        span,
+        notes=("terminals interpret it",),
+        help="leave it out",
+        fix=_removal(char, span),
+    )
+
+
+def _bidirectional(char: str, holder: str, span: source.Span) -> diagnostics.Diagnostic:
+    return diagnostics.Diagnostic(
+        "PS807",
+        f"the {holder} has the bidirectional control character {characters.describe(char)}",
+        span,
+        notes=("editors may show the text after it in another order",),
+        help="leave it out",
+        fix=_removal(char, span),
+        severity=diagnostics.Severity.WARNING,
+    )
+
+
+def _removal(char: str, span: source.Span) -> diagnostics.Fix:
+    title = f"Remove {characters.describe(char)}"
+    return diagnostics.Fix((diagnostics.Edit(span, ""),), safe=False, title=title)

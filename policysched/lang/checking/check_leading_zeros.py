@@ -1,0 +1,36 @@
+"""Numbers that begin with 0, which other languages read in another base."""
+
+from __future__ import annotations
+
+import re
+
+from policysched.lang.checking import findings, symbols
+from policysched.lang.diagnostics import diagnostics, fixes
+from policysched.lang.parsing import parser
+from policysched.lang.syntax import syntax_expr
+
+_MAYBE = re.compile(r"(?<![\w.])0[0-9]")
+_ZEROS = re.compile(r"(-?)0+(?=[0-9])")
+
+
+def check(result: parser.ParseResult, found: findings.Findings) -> None:
+    """Warn of numbers with leading zeros; values of labels are text and keep theirs."""
+    if _MAYBE.search(result.text.text) is None:
+        return
+    for item in result.file.items:
+        for node in symbols.walk(item):
+            if isinstance(node, syntax_expr.Numeral) and _ZEROS.match(node.text):
+                found.add(_finding(node))
+
+
+def _finding(numeral: syntax_expr.Numeral) -> diagnostics.Diagnostic:
+    plain = _ZEROS.sub(r"\1", numeral.text, count=1)
+    return diagnostics.Diagnostic(
+        "PS809",
+        f"`{numeral.text}` is read as the decimal number `{plain}`",
+        numeral.span,
+        notes=("other languages read a number that begins with 0 as octal",),
+        help=f"write `{plain}`",
+        fix=fixes.replacement(numeral.span, plain),
+        severity=diagnostics.Severity.WARNING,
+    )

@@ -1,0 +1,80 @@
+"""Times of a metric that do not fit together: each is fine by itself."""
+
+from __future__ import annotations
+
+from policysched.lang import source
+from policysched.lang.checked import checked
+from policysched.lang.checking import clauses, findings
+from policysched.lang.diagnostics import diagnostics
+from policysched.lang.syntax import syntax, syntax_clause
+
+_CODE = "PS305"
+_FLICKERING_REFRESHES = 2
+"""With a `maxAge` of fewer refreshes one query that comes late or fails makes nodes missing."""
+
+
+def check_max_age(
+    options: clauses.ClauseSet, refresh_seconds: float, max_age_seconds: float
+) -> None:
+    """Report a `maxAge` during which no sample can be replaced."""
+    clause = options.get("maxAge", syntax_clause.AmountClause)
+    if clause is None:
+        return
+    found = options.env.found
+    advice = "some refreshes, and more than the scrape interval: 5 refreshes without `maxAge`"
+    if max_age_seconds < refresh_seconds:
+        found.error(
+            _CODE,
+            "`maxAge` is shorter than the time between two refreshes",
+            clause.amount.span,
+            label="every sample is too old before the next one comes",
+            help=advice,
+        )
+    elif max_age_seconds < _FLICKERING_REFRESHES * refresh_seconds:
+        label = "nodes are missing as soon as one query is late or fails"
+        message = "`maxAge` is shorter than two refreshes"
+        _warn(found, clause.amount.span, message, label, advice)
+
+
+def warn_of_window(found: findings.Findings, span: source.Span, name: str = "") -> None:
+    """Warn of a window over a metric, which is named where the window is not its own."""
+    prefix = f"`{name}`: " if name else ""
+    _warn(
+        found,
+        span,
+        f"{prefix}the window is shorter than two refreshes",
+        "it holds one sample or two",
+        "make it longer, or leave it out",
+    )
+
+
+def check_placed(
+    metric: checked.CheckedMetric, written: syntax.Metric, found: findings.Findings
+) -> None:
+    """Report pods that cease to count before a sample can show them."""
+    if metric.placed is None or metric.placed.seconds >= metric.refresh_seconds:
+        return
+    for option in written.options:
+        if isinstance(option, syntax_clause.PlacedClause):
+            found.error(
+                _CODE,
+                "just-placed pods count for less than the time between two refreshes",
+                option.duration.span,
+                label="they cease to count before a sample can show them",
+                help="write scrape interval + range of the rate + `refresh`",
+            )
+
+
+def _warn(
+    found: findings.Findings, span: source.Span, message: str, label: str, advice: str
+) -> None:
+    found.add(
+        diagnostics.Diagnostic(
+            _CODE,
+            message,
+            span,
+            label=label,
+            help=advice,
+            severity=diagnostics.Severity.WARNING,
+        )
+    )

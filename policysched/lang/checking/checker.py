@@ -1,0 +1,267 @@
+"""Texts to meaning: every error at once, a CheckedProgram if there is none.
+
+The passes, in order; each reports and goes on with what is sound:
+
+    parse      each text by itself                           parser
+    names      who defines what, imports, lets in circles    symbols
+    params     declared values, or those given from outside  params
+    metrics    queries with params put in                    check_metrics
+    lets       each by itself, so that an unused one is checked too
+    policies   scope, rules                                  check_policies
+    profiles   plugins; policies again under its params     check_profiles
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Collection, Mapping, Sequence
+
+from policysched.lang import limits, source
+from policysched.lang.checked import checked, checked_expr, content_hash
+from policysched.lang.checking import (
+    check_characters,
+    check_leading_zeros,
+    constants,
+    findings,
+    params,
+    symbols,
+)
+from policysched.lang.checking.expressions import check_exprs
+from policysched.lang.checking.metrics import check_metrics
+from policysched.lang.checking.selectors import check_selectors
+from policysched.lang.checking.statements import check_policies, check_profiles
+from policysched.lang.diagnostics import diagnostics
+from policysched.lang.parsing import parser
+from policysched.lang.syntax import syntax, syntax_expr
+from policysched.lang.words import vocabulary
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class CheckResult:
+    """What a set of texts means, or what is wrong with it.
+
+    Attributes:
+        program: None if there is any error.
+        diagnostics: by position.
+        texts: the texts by name, for rendering; given params are one of them.
+        parsed: what was read of each text, in the order of the texts.
+    """
+
+    program: checked.CheckedProgram | None
+    diagnostics: tuple[diagnostics.Diagnostic, ...]
+    texts: Mapping[str, source.SourceText]
+    parsed: tuple[parser.ParseResult, ...] = ()
+
+
+def check(
+    sources: Sequence[source.SourceText],
+    *,
+    given: Mapping[str, str] | None = None,
+    plugins: Collection[str] | None = None,
+    now: float | None = None,
+) -> CheckResult:
+    """Check texts that form one namespace; never raises for anything that is in them.
+
+    Args:
+        sources: texts with distinct names: the files of a folder, the keys of a ConfigMap.
+        given: values of params from configuration or command line; they win over profiles.
+        plugins: names of the plugins that are installed, to check profiles against; None if that
+            is not known, then any name will do.
+        now: seconds since the epoch: rules that have expired by then are warned of; None for none.
+    """
+    return _Checker(sources, given or {}, plugins, now).run()
+
+
+class _Checker:
+    def __init__(
+        self,
+        sources: Sequence[source.SourceText],
+        given: Mapping[str, str],
+        plugins: Collection[str] | None,
+        now: float | None,
+    ) -> None:
+        outside = params.given_text(given)
+        self.texts = {text.name: text for text in (*sources, *([outside] if given else []))}
+        self.sources = sources
+        self.given_texts = given
+        self.given = params.given_values(given, outside)
+        self.plugins = plugins
+        self.now = now
+        self.parsed = parser.parse_all(sources)
+        lost = frozenset().union(*(each.lost_words for each in self.parsed.values()))
+        damaged = [span for each in self.parsed.values() for span in each.damaged]
+        self.found = findings.Findings(self.texts, lost, damaged)
+
+    def run(self) -> CheckResult:
+        self._check_text_names()
+        for result in self.parsed.values():
+            for finding in result.diagnostics:
+                self.found.add(finding)
+            check_characters.check(result.text, self.found)
+            check_leading_zeros.check(result, self.found)
+        program = None if self._is_too_large() else self._program()
+        return CheckResult(
+            None if self.found.has_errors else program,
+            self.found.sorted(),
+            self.texts,
+            tuple(self.parsed.values()),
+        )
+
+    def _check_text_names(self) -> None:
+        """Report texts of one name: two ConfigMaps of a manifest with the same key."""
+        seen: set[str] = set()
+        for text in self.sources:
+            if text.name in seen:
+                self.found.error(
+                    "PS104",
+                    f"there are two texts named `{text.name}`",
+                    text.span(0, 0),
+                    help="give each policy text a key of its own",
+                )
+            seen.add(text.name)
+
+    def _is_too_large(self) -> bool:
+        count = 0
+        for result in self.parsed.values():
+            for item in result.file.items:
+                count += 1
+                if isinstance(item, (syntax.Policy, syntax.Profile)):
+                    count += len(item.statements)
+                if count > limits.MAX_STATEMENTS:
+                    self.found.error(
+                        "PS004",
+                        f"there are more than {limits.MAX_STATEMENTS} items and statements",
+                        item.span,
+                        help="split the policies among several schedulers",
+                    )
+                    return True
+        return False
+
+    def _program(self) -> checked.CheckedProgram:
+        names = symbols.collect(list(self.parsed.values()), self.found)
+        for name, given in self.given.items():
+            if name not in names.params:
+                self.found.undefined("param", given.name, names.params)
+        env = self._environment(names, {}, {})
+        self._check_lets(names, env)
+        policies = self._policies(names, env, names.policies)
+        profiles = [
+            self._profile(profile, names, env, policies) for profile in names.profiles.values()
+        ]
+        if not profiles:
+            metrics = _metrics_read(policies.values(), env)
+            implied = check_profiles.implied(
+                tuple(policies.values()), metrics, tuple(env.params.values())
+            )
+            profiles = [implied]
+        if not self.found.has_errors:
+            check_profiles.warn_of_unused(names, profiles, self.found)
+        return checked.CheckedProgram(
+            params=tuple(env.params.values()),
+            metrics=tuple(env.metrics.values()),
+            policies=tuple(each for each in policies.values() if each.clusters is None),
+            profiles=tuple(profiles),
+            content_hash=content_hash.of(self.sources, self.given_texts),
+            cluster_policies=tuple(each for each in policies.values() if each.clusters is not None),
+        )
+
+    # ------------------------------------------------------------------------ environments
+
+    def _environment(
+        self,
+        names: symbols.Symbols,
+        overrides: Mapping[str, syntax_expr.Amount],
+        base: Mapping[str, checked.CheckedMetric],
+    ) -> constants.Environment:
+        """Return what names mean under values that a profile gives to params.
+
+        `base` are the metrics without such values.
+        """
+        values: dict[str, checked.CheckedParam] = {}
+        for name, param in names.params.items():
+            given = self.given.get(name)
+            if given is not None:
+                value = params.resolve(param, given.value, self.found, is_text=True)
+            else:
+                value = params.resolve(param, overrides.get(name), self.found)
+            if value is not None:
+                values[name] = value
+        env = constants.Environment(
+            params=values,
+            param_names=frozenset(names.params),
+            lets=names.lets,
+            broken_lets=names.broken_lets,
+            metrics={},
+            metric_names=frozenset(names.metrics),
+            found=self.found,
+            now=self.now,
+        )
+        metrics = check_metrics.check_all(names.metrics, env, base)
+        return dataclasses.replace(env, metrics=metrics)
+
+    def _check_lets(self, names: symbols.Symbols, env: constants.Environment) -> None:
+        """Check lets by themselves; a lone literal has no unit yet and is fine."""
+        env = dataclasses.replace(env, target=None)
+        for let in names.lets.values():
+            if isinstance(let, syntax.LetSelector):
+                self._check_let_selector(let, env)
+            elif constants.literal_of(env, let.expr) is None:
+                check_exprs.ExprChecker(env).either(let.expr)
+
+    def _check_let_selector(self, let: syntax.LetSelector, env: constants.Environment) -> None:
+        """A selector is about one kind of object: one of them must take it."""
+        trials = []
+        domains: tuple[vocabulary.Domain, ...] = ("node", "pod", "namespace", "cluster", "resource")
+        for domain in domains:
+            trial = findings.Findings(self.texts, self.found.lost_words)
+            checker = check_selectors.SelectorChecker(dataclasses.replace(env, found=trial), domain)
+            checker.check(let.selector)
+            if not trial.has_errors:
+                return
+            trials.append(trial)
+        for finding in min((trial.sorted() for trial in trials), key=len):
+            self.found.add(finding)
+
+    # ------------------------------------------------------------------------ policies, profiles
+
+    def _policies(
+        self,
+        names: symbols.Symbols,
+        env: constants.Environment,
+        chosen: Collection[str],
+    ) -> dict[str, checked.CheckedPolicy]:
+        return {
+            name: check_policies.check(names.policies[name], env, names, self.parsed)
+            for name in chosen
+        }
+
+    def _profile(
+        self,
+        profile: syntax.Profile,
+        names: symbols.Symbols,
+        env: constants.Environment,
+        policies: Mapping[str, checked.CheckedPolicy],
+    ) -> checked.CheckedProfile:
+        checker = check_profiles.ProfileChecker(profile, env, names, self.plugins)
+        values = checker.param_values()
+        chosen = checker.policy_names()
+        own = {name: policies[name] for name in chosen if name in policies}
+        if values:
+            env = self._environment(names, values, env.metrics)
+            checker = dataclasses.replace(checker, env=env)
+            own = self._policies(names, env, chosen)
+        return checker.check(own, _metrics_read(own.values(), env))
+
+
+def _metrics_read(
+    policies: Collection[checked.CheckedPolicy], env: constants.Environment
+) -> tuple[checked.CheckedMetric, ...]:
+    """Return the metrics that rules of the policies read."""
+    keys = {
+        key
+        for policy in policies
+        for rule in policy.rules
+        for expr in checked.expressions(rule)
+        for key in checked_expr.metrics_of(expr)
+    }
+    return tuple(metric for metric in env.metrics.values() if metric.key in keys)

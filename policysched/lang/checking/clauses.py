@@ -1,0 +1,199 @@
+"""Which clause belongs to which statement, and reading them by name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeVar
+
+from policysched import control_characters
+from policysched.lang import source
+from policysched.lang.checked import activation
+from policysched.lang.checking import constants, findings, timetable
+from policysched.lang.diagnostics import diagnostics, fixes
+from policysched.lang.syntax import syntax_clause, syntax_expr
+from policysched.lang.words import syntax_words
+
+MAX_WEIGHT = 100
+MAX_MESSAGE = 256
+
+_C = TypeVar("_C", bound=syntax_clause.Clause)
+
+
+class ClauseSet:
+    """The clauses of one statement: misplaced and repeated ones are reported on construction.
+
+    Args:
+        env: what names mean.
+        statement: a key of `syntax_words.ALLOWED_CLAUSES`.
+        clauses: as written.
+    """
+
+    def __init__(
+        self,
+        env: constants.Environment,
+        statement: str,
+        clauses: Sequence[syntax_clause.Clause],
+    ) -> None:
+        self.env = env
+        self._by_keyword: dict[str, syntax_clause.Clause] = {}
+        for clause in clauses:
+            if clause.keyword not in syntax_words.ALLOWED_CLAUSES[statement]:
+                _misplaced(env.found, statement, clause)
+            elif (key := _key(statement, clause)) in self._by_keyword:
+                _repeated(env.found, clause, self._by_keyword[key])
+            else:
+                self._by_keyword[key] = clause
+
+    def get(self, keyword: str, kind: type[_C]) -> _C | None:
+        """Return the clause of that keyword, None if it was not written."""
+        clause = self._by_keyword.get(keyword)
+        return clause if isinstance(clause, kind) else None
+
+    def weight(self) -> int | None:
+        """Return the weight, 1 if none was written; None if it was wrong, which is reported."""
+        clause = self.get("weight", syntax_clause.AmountClause)
+        if clause is None:
+            return 1
+        return constants.whole(
+            self.env, clause.amount, (1, MAX_WEIGHT), what="a weight", code="PS301"
+        )
+
+    def whole(self, keyword: str, bounds: tuple[int, int]) -> tuple[bool, int | None]:
+        """Return whether all is well and the whole number of a clause, None if not written."""
+        clause = self.get(keyword, syntax_clause.AmountClause)
+        if clause is None:
+            return True, None
+        value = constants.whole(self.env, clause.amount, bounds, what=keyword)
+        return value is not None, value
+
+    def choice(self, keyword: str, allowed: Sequence[str]) -> str | None:
+        """Return the word of a clause; the first of `allowed` if not written or not among them."""
+        clause = self.get(keyword, syntax_clause.WordClause)
+        if clause is None:
+            return allowed[0]
+        if clause.word.text not in allowed:
+            self.env.found.not_one_of(f"a value of `{keyword}`", clause.word, allowed)
+            return None
+        return clause.word.text
+
+    def words(self, keyword: str) -> syntax_clause.WordsClause | None:
+        """Return a clause that lists words."""
+        return self.get(keyword, syntax_clause.WordsClause)
+
+    def message(self) -> str | None:
+        """Return the message to show."""
+        clause = self.get("message", syntax_clause.TextClause)
+        if clause is None:
+            return None
+        if len(clause.text.text) > MAX_MESSAGE:
+            self.env.found.error(
+                "PS111",
+                f"a message has up to {MAX_MESSAGE} characters, this has {len(clause.text.text)}",
+                clause.text.span,
+            )
+        elif _has_unseen(clause.text.text):
+            self.env.found.error(
+                "PS111",
+                "a message has no line ends, tabs and other characters that cannot be seen",
+                clause.text.span,
+            )
+        return clause.text.text
+
+    def active(self) -> activation.Activation | None:
+        """Return when the rule acts, None for always (or if the text is wrong)."""
+        windows, zone = self._windows()
+        expires = self.get("expires", syntax_clause.TextClause)
+        expires_at = None
+        if expires is not None:
+            expires_at = timetable.expires(expires.text.text)
+            if expires_at is None:
+                self.env.found.error(
+                    "PS111",
+                    f"`{expires.text.text}` is not a date that can be read",
+                    expires.text.span,
+                    help=_date_help(expires.text.text),
+                )
+            elif self.env.now is not None and self.env.now >= expires_at:
+                self.env.found.add(_expired(expires.text))
+        if not windows and expires_at is None:
+            return None
+        return activation.Activation(windows, zone, expires_at)
+
+    def _windows(self) -> tuple[tuple[activation.TimeWindow, ...], str]:
+        during = self.get("during", syntax_clause.TextClause)
+        if during is None:
+            return (), timetable.UTC
+        read = timetable.during(during.text.text)
+        if isinstance(read, str):
+            self.env.found.error(
+                "PS111", read, during.text.span, help=f"write {timetable.DURING_FORM}"
+            )
+            return (), timetable.UTC
+        return read
+
+
+def _has_unseen(text: str) -> bool:
+    """Return whether a text has characters that cannot be seen, but for those of `PS003`."""
+    return any(not char.isprintable() and not control_characters.is_control(char) for char in text)
+
+
+def _date_help(text: str) -> str:
+    near = timetable.nearest_expires(text)
+    return f'write `"{near}"`' if near else f"write {timetable.EXPIRES_FORM}"
+
+
+def _key(statement: str, clause: syntax_clause.Clause) -> str:
+    """Return what may stand once: a metric says for reject and for score what missing means."""
+    is_points = isinstance(clause, syntax_clause.MissingClause) and clause.points is not None
+    return "missing score" if statement == "metric" and is_points else clause.keyword
+
+
+def _misplaced(found: findings.Findings, statement: str, clause: syntax_clause.Clause) -> None:
+    keyword = source.Span(
+        clause.span.file,
+        clause.span.start,
+        clause.span.start + len(clause.keyword),
+        clause.span.line,
+        clause.span.column,
+    )
+    if clause.keyword == "weight":
+        found.error(
+            "PS301",
+            f"`{statement}` is not weighed: it filters",
+            keyword,
+            help="leave the weight out"
+            + (", or write `preferred`" if statement.endswith("required") else ""),
+            fix=fixes.replacement(clause.span, ""),
+        )
+        return
+    homes = [
+        name for name, words in syntax_words.ALLOWED_CLAUSES.items() if clause.keyword in words
+    ]
+    found.error(
+        "PS108",
+        f"`{clause.keyword}` does not belong to `{statement}`",
+        keyword,
+        help=f"it belongs to {', '.join(homes)}",
+    )
+
+
+def _repeated(
+    found: findings.Findings, clause: syntax_clause.Clause, first: syntax_clause.Clause
+) -> None:
+    found.error(
+        "PS108",
+        f"`{clause.keyword}` stands twice in this statement",
+        clause.span,
+        secondary=(diagnostics.Label(first.span, "first here"),),
+        help="keep one of them",
+    )
+
+
+def _expired(text: syntax_expr.Value) -> diagnostics.Diagnostic:
+    return diagnostics.Diagnostic(
+        "PS804",
+        "this rule has expired and does not act any more",
+        text.span,
+        help="remove the rule, or give it a later date",
+        severity=diagnostics.Severity.WARNING,
+    )

@@ -1,0 +1,238 @@
+"""Numbers that clauses, params and profiles take: a literal, or the name of one.
+
+A name stands for a param, or for a let that holds a literal.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Literal
+
+from policysched import spelling, units
+from policysched.lang import source
+from policysched.lang.checked import checked
+from policysched.lang.checking import findings
+from policysched.lang.diagnostics import diagnostics, fixes
+from policysched.lang.syntax import syntax, syntax_expr
+from policysched.lang.words import numerals
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Environment:
+    """What names mean while one policy is checked, under one set of param values.
+
+    Attributes:
+        params: with their values; a param whose value is wrong is absent.
+        param_names: all that are declared, the wrong ones too.
+        lets: all that are declared and not defined in terms of themselves.
+        broken_lets: names of the others; using them is not reported again.
+        metrics: with these params put into their queries; a wrong one is absent.
+        metric_names: all that are declared, the wrong ones too.
+        found: where findings go.
+        now: seconds since the epoch, for rules that have expired; None where that is no matter.
+        target: what is rejected and scored: nodes, or clusters in a clusterPolicy; None where it
+            is not known, in a let by itself.
+    """
+
+    params: Mapping[str, checked.CheckedParam]
+    param_names: frozenset[str]
+    lets: Mapping[str, syntax.LetExpr | syntax.LetSelector]
+    broken_lets: frozenset[str]
+    metrics: Mapping[str, checked.CheckedMetric]
+    metric_names: frozenset[str]
+    found: findings.Findings
+    now: float | None = None
+    target: Literal["node", "cluster"] | None = "node"
+
+    @property
+    def names(self) -> frozenset[str]:
+        """Every name that an expression could mean."""
+        return self.param_names | self.lets.keys() | self.metric_names
+
+    @property
+    def silent_names(self) -> frozenset[str]:
+        """Names that are declared and wrong: their declaration has its finding."""
+        wrong_params = self.param_names - self.params.keys()
+        return wrong_params | self.broken_lets | (self.metric_names - self.metrics.keys())
+
+
+def literal_of(env: Environment, expr: syntax_expr.Expr) -> numerals.Literal | None:
+    """Return the literal that an expression is, also by way of lets; None if it is none."""
+    match expr:
+        case syntax_expr.Number(numeral=numeral):
+            return numerals.parse(numeral.text)
+        case syntax_expr.Negate(operand=syntax_expr.Number(numeral=numeral)):
+            return numerals.parse("-" + numeral.text)
+        case syntax_expr.Ref(name=name):
+            let = env.lets.get(name.text)
+            return literal_of(env, let.expr) if isinstance(let, syntax.LetExpr) else None
+        case _:
+            return None
+
+
+def number(env: Environment, amount: syntax_expr.Amount, unit: units.Unit) -> float | None:
+    """Return the amount in the canonical scale of `unit`; None if that was reported."""
+    if isinstance(amount, syntax_expr.Value) and amount.text in env.params:
+        return _param_number(env, amount, env.params[amount.text], unit)
+    literal = _literal(env, amount)
+    if literal is None:
+        return None
+    value = literal.as_unit(unit)
+    if value is None:
+        not_in_unit(env, amount.span, unit)
+    return value
+
+
+def _literal(env: Environment, amount: syntax_expr.Amount) -> numerals.Literal | None:
+    if isinstance(amount, syntax_expr.Numeral):
+        literal = numerals.parse(amount.text)
+        if literal is None:
+            bad_number(env, amount)
+        return literal
+    if amount.text in env.silent_names:
+        return None
+    if amount.text not in env.lets:
+        env.found.undefined("param or let", amount, env.param_names | env.lets.keys())
+        return None
+    literal = literal_of(env, syntax_expr.Ref(amount.span, amount))
+    if literal is None:
+        env.found.error(
+            "PS102",
+            f"`{amount.text}` is not a number that is known beforehand",
+            amount.span,
+            help="only params and lets that hold one literal can stand here",
+        )
+    return literal
+
+
+def _param_number(
+    env: Environment, name: syntax_expr.Value, param: checked.CheckedParam, unit: units.Unit
+) -> float | None:
+    if isinstance(param.value, str) or param.unit is None:
+        env.found.error("PS102", f"`{name.text}` is a string, not a number", name.span)
+        return None
+    if not param.unit.same_dimension(unit):
+        env.found.error("PS102", f"`{name.text}` is in {param.unit}, not in {unit}", name.span)
+        return None
+    return param.value
+
+
+def whole(
+    env: Environment,
+    amount: syntax_expr.Amount,
+    bounds: tuple[int, int],
+    *,
+    what: str,
+    code: str = "PS111",
+) -> int | None:
+    """Return a whole number within bounds (inclusive); None if that was reported."""
+    value = number(env, amount, units.NUMBER)
+    if value is None:
+        return None
+    low, high = bounds
+    is_plain = _is_plain(env, amount)
+    if not is_plain or value != int(value) or not low <= value <= high:
+        written = env.found.text(amount.span)
+        label = f"this is {value:g}" if written[:1].isalpha() or not is_plain else ""
+        problem = f"{what} is a whole number from {low} to {high}, not `{written}`"
+        meant = _nearest_whole(written, low, high)
+        if value == int(value) and low <= value <= high and meant != written.removesuffix("%"):
+            meant = str(int(value))
+        is_negative_weight = code == "PS301" and value < 0
+        advice = f"write `{meant}`" if meant else ""
+        fix = None
+        if is_negative_weight:
+            advice = (
+                "weights are positive: write `prefer low` in a score, `not (…)` in a preference"
+            )
+        elif meant:
+            fix = fixes.replacement(amount.span, meant)
+        env.found.error(code, problem, amount.span, label=label, help=advice, fix=fix)
+        return None
+    return int(value)
+
+
+def _is_plain(env: Environment, amount: syntax_expr.Amount) -> bool:
+    """Say whether a number that can be read has neither a unit nor a suffix."""
+    if isinstance(amount, syntax_expr.Value) and amount.text in env.params:
+        unit = env.params[amount.text].unit
+        return unit is not None and not unit.is_ratio
+    literal = _literal(env, amount)
+    return literal is not None and literal.plain is not None
+
+
+def _nearest_whole(written: str, low: int, high: int) -> str:
+    """Return the nearest number within the bounds, without `%`; "" for a name or a fraction."""
+    digits = written.removesuffix("%")
+    if not digits.lstrip("-").isdecimal():
+        return ""
+    return str(min(max(int(digits[:20]), low), high))
+
+
+def bad_number(env: Environment, numeral: syntax_expr.Numeral) -> None:
+    """Report a number that cannot be read: most have a suffix that is no unit."""
+    advice = numerals.describe_numbers(numeral.text)
+    if advice:
+        message = f"`{numeral.text}` is not a number of this language"
+        env.found.error("PS102", message, numeral.span, help=advice)
+        return
+    _bad_suffix(env, numeral)
+
+
+def _bad_suffix(env: Environment, numeral: syntax_expr.Numeral) -> None:
+    """Report a number with a suffix that is no unit."""
+    suffix = numerals.suffix_of(numeral.text)
+    other = numerals.OTHER_SPELLINGS.get(suffix)
+    near = [other] if other is not None else spelling.nearest(suffix, numerals.SUFFIXES)
+    digits = numeral.text[: len(numeral.text) - len(suffix)]
+    fix = None
+    if near:
+        edit = diagnostics.Edit(numeral.span, digits + near[0])
+        fix = diagnostics.Fix((edit,), safe=False)
+    env.found.error(
+        "PS102",
+        f"`{numeral.text}` has no unit that is known",
+        numeral.span,
+        label=f"did you mean `{digits}{near[0]}`?" if near else "",
+        help=(f"write `{digits}{near[0]}`; " if near else "")
+        + "units are %; ms, s, m, h, d, w, y; n, u, m, k, M, G, T, P, E; Ki, Mi, Gi, Ti, Pi, Ei",
+        fix=fix,
+    )
+
+
+_EXAMPLES = {
+    units.RATIO: "80%",
+    units.COMPUTED_RATIO: "80%",
+    units.BYTES: "4Gi",
+    units.CORES: "500m",
+    units.SECONDS: "5m",
+    units.BYTES_PER_SECOND: "10M",
+    units.PER_SECOND: "100",
+    units.NUMBER: "5",
+}
+
+_SUFFIXES = {units.RATIO: "%", units.COMPUTED_RATIO: "%", units.BYTES: "Gi", units.SECONDS: "s"}
+
+
+def not_in_unit(env: Environment, span: source.Span, unit: units.Unit) -> None:
+    """Report a literal that cannot be read in the unit that its place asks for."""
+    written, example = env.found.text(span), _EXAMPLES.get(unit)
+    help_text = f"write it like `{example}`" if example else ""
+    suffix = _SUFFIXES.get(unit)
+    if suffix is not None and written.replace(".", "", 1).isdigit():
+        is_bytes = unit == units.BYTES
+        named = numerals.describe_bytes(written) if is_bytes else f"write `{written}{suffix}`"
+        help_text = named or help_text
+    if numerals.is_binary(written) and not unit.byte_power:
+        help_text = numerals.BINARY_HELP
+    elif _in_other_case(written, unit):
+        help_text = f"write `{_in_other_case(written, unit)}`"
+    env.found.error("PS102", f"`{written}` is not an amount in {unit}", span, help=help_text)
+
+
+def _in_other_case(written: str, unit: units.Unit) -> str:
+    """Return `500M` for `500m` bytes and `500m` for `500M` cores; "" for another suffix."""
+    ours, other = ("m", "M") if unit == units.CORES else ("M", "m")
+    is_meant = written.endswith(other) and (unit == units.CORES or unit.byte_power)
+    return written[:-1] + ours if is_meant else ""

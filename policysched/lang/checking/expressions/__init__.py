@@ -1,0 +1,1 @@
+"""Checks of numbers and conditions: operands, functions, missing data."""

@@ -1,0 +1,219 @@
+"""Functions in expressions: `free(cpu)`, `label("gpu-memory")`, `min(a, b)`."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, Protocol, cast
+
+from policysched import units
+from policysched.lang import source
+from policysched.lang.checked import checked_expr
+from policysched.lang.checking import constants, findings, unsupported
+from policysched.lang.checking.expressions import check_operands
+from policysched.lang.checking.selectors import check_selectors
+from policysched.lang.diagnostics import diagnostics
+from policysched.lang.foreign import foreign_words
+from policysched.lang.syntax import syntax_expr
+from policysched.lang.words import kubernetes_names, vocabulary
+
+Typed = checked_expr.TypedExpr
+
+
+class Checker(Protocol):
+    """What the functions need of the checker of expressions."""
+
+    env: constants.Environment
+    found: findings.Findings
+
+    def number(self, expr: syntax_expr.Expr, expected: units.Unit | None) -> Typed | None:
+        """Return the expression if it is a number."""
+
+
+def check(checker: Checker, call: syntax_expr.Call, expected: units.Unit | None) -> Typed | None:
+    """Return the typed call; None if something was reported."""
+    name = call.function.text
+    found = checker.found
+    if name in vocabulary.STRATEGIES:
+        misplaced_strategy(found, name, call.span)
+        return None
+    if name not in vocabulary.FUNCTIONS:
+        _unknown_function(found, call)
+        return None
+    if name == "annotation":
+        found.add(unsupported.refuse("annotation of a node", call.span))
+        return None
+    if name in vocabulary.NODE_RESOURCE_FUNCTIONS or name in ("requests", "limits"):
+        return _resource(checker, call)
+    if name == "label":
+        return _label(checker, call)
+    return _arithmetic(checker, call, expected)
+
+
+def _unknown_function(found: findings.Findings, call: syntax_expr.Call) -> None:
+    """Report an unknown function, with the form here of a function of another language."""
+    name = call.function.text
+    ours = foreign_words.FUNCTIONS.get(name.lower())
+    edit = diagnostics.Edit(call.function.span, ours) if ours else None
+    template = foreign_words.CALLS.get(name.lower())
+    arguments = [found.text(each.value.span).strip('"') for each in call.arguments]
+    if template is not None and template.count("{") == len(arguments):
+        edit = diagnostics.Edit(call.span, template.format(*arguments))
+    if edit is None:
+        known = (*vocabulary.FUNCTIONS, *vocabulary.STRATEGIES)
+        found.undefined(
+            "function",
+            call.function,
+            known,
+            instead=foreign_words.CALLS_OF_OTHERS.get(name.lower(), ""),
+        )
+        return
+    found.error(
+        "PS104",
+        f"there is no function `{name}`",
+        edit.span,
+        help=f"write `{edit.replacement}`",
+        fix=diagnostics.Fix((edit,), safe=False),
+    )
+
+
+def misplaced_strategy(found: findings.Findings, name: str, span: source.Span) -> None:
+    """Report a resource strategy inside of an expression."""
+    found.error(
+        "PS108",
+        f"`{name}` cannot be part of an expression",
+        span,
+        help=f"write it as a score of its own: `score {name}(cpu: 1, memory: 1)`",
+    )
+
+
+def word_argument(
+    found: findings.Findings, call: syntax_expr.Call, example: str
+) -> syntax_expr.Value | None:
+    """Return the one argument that is a name or string; None if that was reported."""
+    if len(call.arguments) == 1 and call.arguments[0].key is None:
+        value = call.arguments[0].value
+        if isinstance(value, syntax_expr.Ref):
+            return value.name
+        if isinstance(value, syntax_expr.Text):
+            return value.value
+        if isinstance(value, syntax_expr.Binary):
+            written = found.text(value.span)
+            found.error(
+                "PS108",
+                f"`{written}` is arithmetic, not a name",
+                value.span,
+                help=f'write `{call.function.text}("{written}")`',
+            )
+            return None
+    found.error("PS108", f"`{call.function.text}` takes one name, as in `{example}`", call.span)
+    return None
+
+
+def resource_name(checker: Checker, word: syntax_expr.Value) -> str | None:
+    """Return the name of a resource; None if it is none and that was reported."""
+    problem = kubernetes_names.resource(word.text)
+    if problem:
+        check_selectors.report_resource(checker.env, word, problem)
+        return None
+    return word.text
+
+
+def _resource(checker: Checker, call: syntax_expr.Call) -> Typed | None:
+    name = call.function.text
+    word = word_argument(checker.found, call, f"{name}(cpu)")
+    resource = resource_name(checker, word) if word is not None else None
+    if resource is None:
+        return None
+    unit = units.of_resource(resource)
+    if name == "requests":
+        return checked_expr.PodRequests(resource, unit, call.span)
+    if name == "limits":
+        if checker.env.target == "cluster":
+            checker.found.error(
+                "PS108",
+                "a binding does not say what its replicas are limited to",
+                call.span,
+                help=f"write `requests({word.text if word else resource})`",
+            )
+            return None
+        return checked_expr.PodLimits(resource, unit, call.span)
+    return checked_expr.NodeResource(cast("Any", name), resource, unit, call.span)
+
+
+def _label(checker: Checker, call: syntax_expr.Call) -> Typed | None:
+    word = word_argument(checker.found, call, 'label("example.com/power")')
+    if word is None:
+        return None
+    problem = kubernetes_names.label_key(word.text)
+    if problem:
+        checker.found.error("PS107", f"the label key `{word.text}` {problem}", word.span)
+        return None
+    return checked_expr.NodeLabelNumber(word.text, units.NUMBER, call.span)
+
+
+def _arithmetic(
+    checker: Checker, call: syntax_expr.Call, expected: units.Unit | None
+) -> Typed | None:
+    name = call.function.text
+    bounds = {"min": (2, 100), "max": (2, 100), "mod": (2, 2)}.get(name, (1, 1))
+    has_keys = any(argument.key is not None for argument in call.arguments)
+    if has_keys or not bounds[0] <= len(call.arguments) <= bounds[1]:
+        count = {(2, 100): "two or more numbers", (2, 2): "two numbers"}.get(bounds, "one number")
+        is_single = name in ("min", "max") and len(call.arguments) == 1
+        alone = checker.found.text(call.arguments[0].value.span) if is_single else ""
+        advice = f"write `{alone}`" if alone else ""
+        checker.found.error("PS108", f"`{name}` takes {count}", call.span, help=advice)
+        return None
+    if name in ("min", "max", "mod"):
+        return _several(checker, call, expected)
+    operand = checker.number(call.arguments[0].value, expected if name != "number" else None)
+    if operand is None or operand.unit is None:
+        return None
+    if name == "number":
+        return _without_unit(operand, operand.unit)
+    if name in ("floor", "ceil"):
+        return _rounded(call, operand, operand.unit)
+    return checked_expr.Call(cast("Any", name), (operand,), operand.unit, call.span)
+
+
+def _several(checker: Checker, call: syntax_expr.Call, expected: units.Unit | None) -> Typed | None:
+    """min, max, mod: all arguments in the unit of the first that is no literal."""
+    values = [argument.value for argument in call.arguments]
+    anchor = next(
+        (value for value in values if constants.literal_of(checker.env, value) is None), values[0]
+    )
+    first = checker.number(anchor, expected)
+    if first is None or first.unit is None:
+        return None
+    typed: list[Typed] = []
+    unit = first.unit
+    for value in values:
+        own = first if value is anchor else checker.number(value, unit)
+        if own is None:
+            return None
+        left, right = check_operands.Operand(anchor, first), check_operands.Operand(value, own)
+        both = check_operands.agree(checker.found, left, right, "is compared with")
+        if both is None:
+            return None
+        typed.append(both.right)
+        if both.unit.is_ratio and not unit.may_exceed_one:
+            unit = both.unit
+    return checked_expr.Call(cast("Any", call.function.text), tuple(typed), unit, call.span)
+
+
+def _without_unit(operand: Typed, unit: units.Unit) -> Typed:
+    if unit.core_power == 0:
+        return cast("Typed", dataclasses.replace(cast("Any", operand), unit=units.NUMBER))
+    scale = checked_expr.Const(units.CORES_SCALE**unit.core_power, units.NUMBER, operand.span)
+    return checked_expr.Arithmetic("/", operand, scale, units.NUMBER, operand.span)
+
+
+def _rounded(call: syntax_expr.Call, operand: Typed, unit: units.Unit) -> Typed:
+    """Round in whole cores, although the canonical number counts milli-cores."""
+    function = cast("Any", call.function.text)
+    if unit.core_power == 0:
+        return checked_expr.Call(function, (operand,), unit, call.span)
+    scale = checked_expr.Const(units.CORES_SCALE**unit.core_power, units.NUMBER, call.span)
+    whole = checked_expr.Arithmetic("/", operand, scale, unit, call.span)
+    rounded = checked_expr.Call(function, (whole,), unit, call.span)
+    return checked_expr.Arithmetic("*", rounded, scale, unit, call.span)

@@ -1,0 +1,415 @@
+"""Expressions: names, units and kinds of the numbers and conditions of `reject` and `score`.
+
+Literals have no unit of their own, so operands are looked at in pairs: the side that is no literal
+gives the unit in which the literal is read.
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from policysched import spelling, units
+from policysched.lang import limits, source
+from policysched.lang.checked import checked, checked_expr, metric_windows
+from policysched.lang.checking import check_metric_times, constants
+from policysched.lang.checking.expressions import check_calls, check_operands, check_targets
+from policysched.lang.checking.selectors import check_label_idioms, check_selectors
+from policysched.lang.diagnostics import fixes
+from policysched.lang.foreign import foreign_words
+from policysched.lang.syntax import syntax, syntax_expr
+from policysched.lang.words import numerals, vocabulary
+
+Typed = checked_expr.TypedExpr
+_Condition: TypeAlias = (
+    syntax_expr.Comparison
+    | syntax_expr.ExprAnd
+    | syntax_expr.ExprOr
+    | syntax_expr.ExprNot
+    | syntax_expr.NodeTest
+    | syntax_expr.ClusterTest
+    | syntax_expr.PodTest
+)
+_Test: TypeAlias = syntax_expr.NodeTest | syntax_expr.ClusterTest | syntax_expr.PodTest
+
+
+class ExprChecker:
+    """Checks the expressions of one policy.
+
+    Args:
+        env: what names mean.
+        window: what the statement says of the metrics that it reads, instead of what they say.
+    """
+
+    def __init__(
+        self, env: constants.Environment, window: checked_expr.Window | None = None
+    ) -> None:
+        self.env = env
+        self._window = window
+        self.found = env.found
+        self._depth = 0
+        self._nodes = 0
+        self._is_full = False
+
+    def condition(self, expr: syntax_expr.Expr) -> Typed | None:
+        """Return a condition; None if something was reported."""
+        self._reset()
+        return self._condition(expr)
+
+    def either(self, expr: syntax_expr.Expr, expected: units.Unit | None = None) -> Typed | None:
+        """Return a number or a condition; None if something was reported.
+
+        A literal is read in `expected` where that is given.
+        """
+        self._reset()
+        return self.infer(expr, expected)
+
+    def constant(self, expr: syntax_expr.Expr, unit: units.Unit) -> float | None:
+        """Return a number that is known beforehand, in `unit`; None if that was reported."""
+        self._reset()
+        typed = self.number(expr, unit)
+        if typed is None:
+            return None
+        if not isinstance(typed, checked_expr.Const):
+            self.found.error("PS102", "this is not known before the policy runs", expr.span)
+            return None
+        adapted = check_operands.adapt(typed, unit)
+        if adapted is None:
+            constants.not_in_unit(self.env, expr.span, unit)
+            return None
+        return adapted.value
+
+    def _reset(self) -> None:
+        self._depth, self._nodes, self._is_full = 0, 0, False
+
+    # ------------------------------------------------------------------------ one node
+
+    def infer(self, expr: syntax_expr.Expr, expected: units.Unit | None) -> Typed | None:
+        """Return the typed expression; a literal is read in `expected` where that is given."""
+        self._nodes += 1
+        if self._nodes > limits.MAX_EXPANDED_NODES or self._depth > limits.MAX_EXPANDED_DEPTH:
+            self._too_large(expr.span)
+            return None
+        self._depth += 1
+        try:
+            return self._dispatch(expr, expected)
+        finally:
+            self._depth -= 1
+
+    def _too_large(self, span: source.Span) -> None:
+        if not self._is_full:
+            self._is_full = True
+            self.found.error(
+                "PS004",
+                "this expression is too large once its lets are put in",
+                span,
+                help=f"the limit is {limits.MAX_EXPANDED_NODES} parts, "
+                f"{limits.MAX_EXPANDED_DEPTH} levels deep",
+            )
+
+    def _dispatch(self, expr: syntax_expr.Expr, expected: units.Unit | None) -> Typed | None:
+        match expr:
+            case syntax_expr.Number() | syntax_expr.Negate():
+                return self._number_or_negation(expr, expected)
+            case syntax_expr.Ref():
+                return self._reference(expr, expected)
+            case syntax_expr.Call():
+                return check_calls.check(self, expr, expected)
+            case syntax_expr.Binary():
+                return self._arithmetic(expr, expected)
+            case syntax_expr.Else(value=value, fallback=fallback):
+                both = self.pair(value, fallback, "is replaced by", expected)
+                if both is None:
+                    return None
+                return checked_expr.Else(both.left, both.right, both.unit, expr.span)
+            case syntax_expr.Text(value=value):
+                is_number = numerals.parse(value.text) is not None
+                self.found.error(
+                    "PS102",
+                    "a string is neither number nor condition",
+                    expr.span,
+                    help=f"write `{value.text}`" if is_number else "",
+                )
+                return None
+            case _:
+                return self._dispatch_condition(expr)
+
+    def _dispatch_condition(self, expr: _Condition) -> Typed | None:
+        match expr:
+            case syntax_expr.Comparison():
+                return self._comparison(expr)
+            case syntax_expr.ExprAnd() | syntax_expr.ExprOr():
+                return self._connective(expr)
+            case syntax_expr.ExprNot(operand=operand):
+                inner = self._condition(operand)
+                return None if inner is None else checked_expr.Not(inner, expr.span)
+            case syntax_expr.NodeTest() | syntax_expr.ClusterTest() | syntax_expr.PodTest():
+                return self._test(expr)
+
+    def _test(self, expr: _Test) -> Typed | None:
+        """Check a selector on what is placed, or on where it is placed."""
+        problem = check_targets.problem_of_test(expr, self.env.target)
+        if problem is not None:
+            self.found.error("PS108", problem.message, expr.span, help=problem.help)
+            return None
+        domain = check_targets.DOMAINS[type(expr)]
+        selector = check_selectors.SelectorChecker(self.env, domain).check(expr.selector)
+        if selector is None:
+            return None
+        if isinstance(expr, syntax_expr.PodTest):
+            return checked_expr.PodTest(selector, expr.span)
+        return checked_expr.NodeTest(selector, expr.span)
+
+    # ------------------------------------------------------------------------ numbers
+
+    def number(self, expr: syntax_expr.Expr, expected: units.Unit | None) -> Typed | None:
+        """Return the expression if it is a number; None if something was reported."""
+        typed = self.infer(expr, expected)
+        if typed is not None and typed.unit is None:
+            self.found.error(
+                "PS102", f"`{self.found.text(expr.span)}` is a condition, not a number", expr.span
+            )
+            return None
+        return typed
+
+    def _number_or_negation(
+        self, expr: syntax_expr.Number | syntax_expr.Negate, expected: units.Unit | None
+    ) -> Typed | None:
+        literal = constants.literal_of(self.env, expr)
+        if literal is not None:
+            return self._literal(literal, expr.span, expected)
+        if isinstance(expr, syntax_expr.Number):
+            constants.bad_number(self.env, expr.numeral)
+            return None
+        inner = self.number(expr.operand, expected)
+        if inner is None or inner.unit is None:
+            return None
+        zero = checked_expr.Const(0.0, inner.unit, expr.span)
+        return check_operands.fold(checked_expr.Arithmetic("-", zero, inner, inner.unit, expr.span))
+
+    def _literal(
+        self, literal: numerals.Literal, span: source.Span, expected: units.Unit | None
+    ) -> Typed | None:
+        """Read a literal in the unit expected, else in the only one that it can have."""
+        value = literal.as_unit(expected) if expected is not None else None
+        if expected is not None and value is not None:
+            return checked_expr.Const(value, expected, span)
+        if expected is not None and literal.has_other_suffix(expected):
+            constants.not_in_unit(self.env, span, expected)
+            return None
+        natural = literal.natural()
+        if natural is None:
+            self._ambiguous(span)
+            return None
+        return checked_expr.Const(natural[0], natural[1], span)
+
+    def _ambiguous(self, span: source.Span) -> None:
+        written = self.found.text(span)
+        self.found.error(
+            "PS103",
+            f"`{written}` may be minutes or thousandths, nothing here says which",
+            span,
+            help="five minutes are `5m0s`, five thousandths are `0.005`",
+        )
+
+    def _reference(self, ref: syntax_expr.Ref, expected: units.Unit | None) -> Typed | None:
+        name, env = ref.name, self.env
+        field = vocabulary.EXPRESSION_FIELDS.get(name.text)
+        if field is not None:
+            return checked_expr.PodPriority(field[0], ref.span)
+        if name.text in env.params:
+            return self._param(ref)
+        if name.text in env.metrics:
+            return self._metric(ref)
+        let = env.lets.get(name.text)
+        if isinstance(let, syntax.LetExpr):
+            literal = constants.literal_of(env, ref)
+            if literal is not None:
+                return self._literal(literal, ref.span, expected)
+            return self.infer(let.expr, expected)
+        if isinstance(let, syntax.LetSelector):
+            self.found.error(
+                "PS102",
+                f"`{name.text}` is a selector",
+                name.span,
+                help=f"write `{self.env.target or 'node'}({name.text})`"
+                + ("" if self.env.target == "cluster" else f" or `pod({name.text})`"),
+            )
+        elif name.text not in env.silent_names:
+            self._undefined(name)
+        return None
+
+    def _undefined(self, name: syntax_expr.Value) -> None:
+        if name.text in vocabulary.STRATEGIES:
+            check_calls.misplaced_strategy(self.found, name.text, name.span)
+            return
+        if name.text in vocabulary.FUNCTIONS:
+            self.found.error(
+                "PS104",
+                f"`{name.text}` is a function",
+                name.span,
+                help=f"write `{name.text}(cpu)`, with what it is about",
+            )
+            return
+        ours = foreign_words.amount_named(name.text)
+        if ours and not spelling.nearest(name.text, self.env.names):
+            message = f"there is no metric, param or let `{name.text}`"
+            fix = fixes.replacement(name.span, ours)
+            self.found.error("PS104", message, name.span, help=f"write `{ours}`", fix=fix)
+            return
+        self.found.undefined(
+            "metric, param or let",
+            name,
+            self.env.names | vocabulary.EXPRESSION_FIELDS.keys(),
+            instead=foreign_words.LITERALS.get(name.text.lower())
+            or f"for a label write `{self.env.target or 'node'}({name.text} Exists)` or "
+            f"`label({name.text})`",
+        )
+
+    def _param(self, ref: syntax_expr.Ref) -> Typed | None:
+        param = self.env.params[ref.name.text]
+        if isinstance(param.value, str) or param.unit is None:
+            self.found.error(
+                "PS102",
+                f"`{param.name}` is a string, it can only stand in a query",
+                ref.span,
+            )
+            return None
+        return checked_expr.Const(param.value, param.unit, ref.span)
+
+    def _metric(self, ref: syntax_expr.Ref) -> Typed | None:
+        """Return the metric's value, behind it what stands for a missing one."""
+        metric = self.env.metrics[ref.name.text]
+        problem = check_targets.problem_of_metric(metric, self.env.target)
+        if problem is not None:
+            self.found.error("PS108", problem.message, ref.span, help=problem.help)
+            return None
+        if self._window is not None and self._is_short(self._window, metric, ref):
+            return None
+        window = self._window or metric.window
+        grows = metric.placed is not None
+        value: Typed = checked_expr.MetricRef(metric.key, metric.unit, ref.span, window, grows)
+        if metric.unit == units.CORES:
+            scale = checked_expr.Const(units.CORES_SCALE, units.NUMBER, ref.span)
+            value = checked_expr.Arithmetic("*", value, scale, units.CORES, ref.span)
+        if metric.fallback is None:
+            return value
+        self._nodes += sum(1 for _ in checked_expr.walk(metric.fallback))
+        is_deep = self._depth + checked_expr.depth(metric.fallback) > limits.MAX_EXPANDED_DEPTH
+        if is_deep or self._nodes > limits.MAX_EXPANDED_NODES:
+            self._too_large(ref.span)
+            return None
+        return checked_expr.Else(value, metric.fallback, metric.unit, ref.span)
+
+    def _is_short(
+        self, window: checked_expr.Window, metric: checked.CheckedMetric, ref: syntax_expr.Ref
+    ) -> bool:
+        problem = metric_windows.problem(window, metric.refresh_seconds)
+        if problem:
+            self.found.error("PS111", f"`{metric.name}`: {problem}", ref.span)
+        elif metric_windows.is_doubtful(window.seconds, metric.refresh_seconds):
+            check_metric_times.warn_of_window(self.found, ref.span, metric.name)
+        return bool(problem)
+
+    # ------------------------------------------------------------------------ pairs
+
+    def pair(
+        self,
+        left: syntax_expr.Expr,
+        right: syntax_expr.Expr,
+        verb: str,
+        expected: units.Unit | None,
+    ) -> check_operands.Agreed | None:
+        """Return two numbers of one unit; None if something was reported.
+
+        Args:
+            left: first operand.
+            right: second operand.
+            verb: how they meet, for the message: `is compared with`.
+            expected: unit for literals where both are.
+        """
+        left_is_literal = constants.literal_of(self.env, left) is not None
+        if left_is_literal and constants.literal_of(self.env, right) is None:
+            second = self.number(right, expected)
+            first = self.number(left, second.unit) if second is not None else None
+        else:
+            first = self.number(left, expected)
+            second = self.number(right, first.unit) if first is not None else None
+        if first is None or second is None:
+            return None
+        return check_operands.agree(
+            self.found,
+            check_operands.Operand(left, first),
+            check_operands.Operand(right, second),
+            verb,
+        )
+
+    def _arithmetic(self, expr: syntax_expr.Binary, expected: units.Unit | None) -> Typed | None:
+        if check_label_idioms.report_hyphen(self.env, expr):
+            return None
+        if expr.operator in ("+", "-"):
+            verb = "is added to" if expr.operator == "+" else "is subtracted from"
+            both = self.pair(expr.left, expr.right, verb, expected)
+            if both is None:
+                return None
+            left, right, unit = both.left, both.right, both.unit.of_sum()
+        else:
+            product = self._factors(expr, expected)
+            if product is None:
+                return None
+            left, right, unit = product
+        if expr.operator == "/" and isinstance(right, checked_expr.Const) and right.value == 0:
+            self.found.error("PS111", "this divides by zero", expr.right.span)
+            return None
+        return check_operands.fold(
+            checked_expr.Arithmetic(expr.operator, left, right, unit, expr.span)
+        )
+
+    def _factors(
+        self, expr: syntax_expr.Binary, expected: units.Unit | None
+    ) -> check_operands.Agreed | None:
+        """Type both sides of `*` and `/`: an ambiguous literal is read in the unit expected."""
+        operands: list[Typed | None] = []
+        for side in (expr.left, expr.right):
+            literal = constants.literal_of(self.env, side)
+            wanted = expected if literal is not None and literal.is_ambiguous else None
+            operands.append(self.number(side, wanted))
+        left, right = operands
+        if left is None or right is None:
+            return None
+        unit = check_operands.unit_of(left).times(
+            check_operands.unit_of(right), 1 if expr.operator == "*" else -1
+        )
+        return check_operands.Agreed(left, right, unit)
+
+    # ------------------------------------------------------------------------ conditions
+
+    def _condition(self, expr: syntax_expr.Expr) -> Typed | None:
+        typed = self.infer(expr, None)
+        if typed is not None and typed.unit is not None:
+            self.found.error(
+                "PS102",
+                f"`{self.found.text(expr.span)}` is a number, not a condition",
+                expr.span,
+                help="compare it with something: `>`, `>=`, `<`, `<=`, `=`, `!=`",
+            )
+            return None
+        return typed
+
+    def _comparison(self, expr: syntax_expr.Comparison) -> Typed | None:
+        if check_label_idioms.report_truth(self.env, expr):
+            return None
+        if check_label_idioms.report_comparison(self.env, expr):
+            return None
+        both = self.pair(expr.left, expr.right, "is compared with", None)
+        if both is None:
+            return None
+        left, right, _ = both
+        return checked_expr.Compare(expr.operator, left, right, expr.span)
+
+    def _connective(self, expr: syntax_expr.ExprAnd | syntax_expr.ExprOr) -> Typed | None:
+        operands = [self._condition(operand) for operand in expr.operands]
+        good = tuple(operand for operand in operands if operand is not None)
+        if len(good) < len(operands):
+            return None
+        make = checked_expr.And if isinstance(expr, syntax_expr.ExprAnd) else checked_expr.Or
+        return make(good, expr.span)

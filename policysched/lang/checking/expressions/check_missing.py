@@ -1,0 +1,78 @@
+"""Data that may be missing: what of an expression may be, and that a statement says what then."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+
+from policysched.lang import source
+from policysched.lang.checked import checked_expr
+from policysched.lang.checking import constants
+from policysched.lang.diagnostics import fixes
+from policysched.lang.syntax import syntax_expr
+
+Typed = checked_expr.TypedExpr
+
+
+def missing_parts(expr: Typed) -> Iterator[Typed]:
+    """Yield the parts for which the value can be missing, but for those with a fallback.
+
+    They are metrics, labels read as numbers, limits, and divisions by what may be zero.
+    """
+    match expr:
+        case checked_expr.Else(value=value, fallback=fallback):
+            if any(True for _ in missing_parts(value)):
+                yield from missing_parts(fallback)
+            return
+        case (
+            checked_expr.MetricRef()
+            | checked_expr.NodeLabelNumber()
+            | checked_expr.PodLimits()
+            | checked_expr.Arithmetic(operator="/")
+            | checked_expr.Call(function="mod")
+        ):
+            if not _divides_by_constant(expr):
+                yield expr
+        case _:
+            pass
+    for child in checked_expr.children(expr):
+        yield from missing_parts(child)
+
+
+def _divides_by_constant(expr: Typed) -> bool:
+    operands = checked_expr.children(expr)
+    return bool(operands) and isinstance(operands[-1], checked_expr.Const)
+
+
+def metrics_among(parts: Sequence[checked_expr.TypedExpr]) -> tuple[bool, set[str]]:
+    """Return whether all of these parts are metrics, and the keys of those that are."""
+    metrics = [part for part in parts if isinstance(part, checked_expr.MetricRef)]
+    return len(metrics) == len(parts), {metric.metric for metric in metrics}
+
+
+def why_missing(value: checked_expr.TypedExpr, answers: Collection[object]) -> str:
+    """Return why what metrics say of missing data, `answers`, does not settle it, or ""."""
+    if len(answers) > 1 and None not in answers:
+        return "its metrics differ in what they say"
+    has_fallback = any(isinstance(part, checked_expr.Else) for part in checked_expr.walk(value))
+    return "what stands for missing data may be missing too" if has_fallback else ""
+
+
+def report_missing(
+    env: constants.Environment,
+    expr: syntax_expr.Expr,
+    statement: source.Span,
+    choices: Sequence[str],
+    why: str,
+) -> None:
+    """Report that a statement reads data that may be missing and does not say what then."""
+    text = env.found.texts[statement.file]
+    end = text.span(statement.end, statement.end)
+    first, second = choices
+    env.found.error(
+        "PS304",
+        f"`{env.found.text(expr.span)}` may be missing, and nothing says what then",
+        expr.span,
+        label=why or f"a {env.target or 'node'} without data has no value here",
+        help=f"add `{first}` or `{second}`",
+        fix=fixes.replacement(end, f" {first}"),
+    )

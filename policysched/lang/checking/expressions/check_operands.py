@@ -1,0 +1,178 @@
+"""Two numbers that meet: do their units agree, and what to say where they do not."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import NamedTuple, cast
+
+from policysched import units
+from policysched.lang.checked import checked_expr
+from policysched.lang.checking import findings
+from policysched.lang.diagnostics import diagnostics, fixes
+from policysched.lang.syntax import syntax_expr
+from policysched.lang.words import numerals
+
+Typed = checked_expr.TypedExpr
+
+
+class Operand(NamedTuple):
+    """A number as written and as typed."""
+
+    written: syntax_expr.Expr
+    typed: Typed
+
+
+class Agreed(NamedTuple):
+    """Two numbers of one unit."""
+
+    left: Typed
+    right: Typed
+    unit: units.Unit
+
+
+def agree(found: findings.Findings, left: Operand, right: Operand, verb: str) -> Agreed | None:
+    """Return both in one unit; None if they have none in common, which is reported.
+
+    Args:
+        found: where to report.
+        left: first operand.
+        right: second operand.
+        verb: how they meet, for the message: `is compared with`.
+    """
+    first, second = left.typed, right.typed
+    first = adapt(first, unit_of(second)) or first
+    second = adapt(second, unit_of(first)) or second
+    if not (agrees(first, unit_of(second)) and agrees(second, unit_of(first))):
+        _mismatch(found, left, right, verb)
+        return None
+    return Agreed(first, second, _common(unit_of(first), unit_of(second)))
+
+
+def _common(first: units.Unit, second: units.Unit) -> units.Unit:
+    """Return the unit of either of two numbers: a ratio if one is, a computed one rather."""
+    if first.is_ratio and second.is_ratio:
+        return first if first.may_exceed_one else second
+    return second if second.is_ratio else first
+
+
+def adapt(typed: Typed, unit: units.Unit) -> checked_expr.Const | None:
+    """Read a plain constant (2 * 3) in another unit, as a literal would be; None if it has none."""
+    if not isinstance(typed, checked_expr.Const):
+        return None
+    if agrees(typed, unit):
+        return typed
+    if typed.unit == units.NUMBER and unit == units.CORES:
+        return dataclasses.replace(typed, value=typed.value * units.CORES_SCALE, unit=unit)
+    is_zero = typed.unit == units.NUMBER and typed.value == 0
+    return dataclasses.replace(typed, unit=unit) if is_zero else None
+
+
+def _mismatch(found: findings.Findings, left: Operand, right: Operand, verb: str) -> None:
+    is_constant = isinstance(left.typed, checked_expr.Const)
+    wrong, other = (left, right) if is_constant else (right, left)
+    written, unit = found.text(wrong.written.span), unit_of(other.typed)
+    named = written
+    if not isinstance(wrong.typed, checked_expr.Const):
+        named = f"`{written}`, which is {_described(unit_of(wrong.typed))}"
+    found.error(
+        "PS102",
+        f"`{found.text(other.written.span)}` is {_described(unit)} but {verb} {named}",
+        wrong.written.span,
+        label=_kind(wrong.typed),
+        secondary=(diagnostics.Label(other.written.span, str(unit)),),
+        notes=_why(verb, unit, wrong.typed),
+        help=_share_of_resource(other, written, wrong.typed)
+        or _instead(written, unit, wrong.typed),
+        fix=_percent_fix(wrong, written, unit),
+    )
+
+
+def fold(expr: checked_expr.Arithmetic) -> checked_expr.Arithmetic | checked_expr.Const:
+    """Return the result where both operands are constant and it is finite."""
+    left, right = expr.left, expr.right
+    if not isinstance(left, checked_expr.Const) or not isinstance(right, checked_expr.Const):
+        return expr
+    if expr.operator == "/" and right.value == 0:
+        return expr
+    results = {
+        "+": lambda: left.value + right.value,
+        "-": lambda: left.value - right.value,
+        "*": lambda: left.value * right.value,
+        "/": lambda: left.value / right.value,
+    }
+    value = results[expr.operator]()
+    return checked_expr.Const(value, expr.unit, expr.span) if math.isfinite(value) else expr
+
+
+def unit_of(typed: Typed) -> units.Unit:
+    """Return the unit; that of a condition counts as a plain number (it was reported)."""
+    return typed.unit if typed.unit is not None else units.NUMBER
+
+
+def agrees(typed: Typed, unit: units.Unit) -> bool:
+    """Return whether a number may meet one in `unit`.
+
+    A plain constant beyond 1 meets no declared ratio.
+    """
+    own = unit_of(typed)
+    if not own.same_dimension(unit):
+        return False
+    is_plain = isinstance(typed, checked_expr.Const) and not own.is_ratio
+    is_bounded = unit.is_ratio and not unit.may_exceed_one
+    return not (is_bounded and is_plain and abs(cast("checked_expr.Const", typed).value) > 1)
+
+
+def _described(unit: units.Unit) -> str:
+    if unit == units.RATIO:
+        return "a ratio (0..1)"
+    if unit.is_ratio:
+        return "a ratio"
+    return "a plain number" if unit.is_dimensionless else f"in {unit}"
+
+
+def _kind(typed: Typed) -> str:
+    unit = unit_of(typed)
+    return "plain number" if unit == units.NUMBER else str(unit)
+
+
+def _why(verb: str, unit: units.Unit, typed: Typed) -> tuple[str, ...]:
+    if unit != units.RATIO or verb != "is compared with" or unit_of(typed) != units.NUMBER:
+        return ()
+    if not isinstance(typed, checked_expr.Const):
+        return ()
+    return (f"no share can exceed 1 (100%), so it would never reach {typed.value:g}",)
+
+
+def _instead(written: str, unit: units.Unit, typed: Typed) -> str:
+    if not isinstance(typed, checked_expr.Const):
+        return ""
+    if numerals.is_binary(written) and not unit.byte_power:
+        return numerals.BINARY_HELP
+    if unit_of(typed) != units.NUMBER:
+        return ""
+    if not written.replace(".", "", 1).isdigit():
+        return ""
+    if unit == units.BYTES:
+        return numerals.describe_bytes(written)
+    suffix = {units.RATIO: "%", units.SECONDS: "s"}.get(unit, "")
+    return f"write `{written}{suffix}`" if suffix else ""
+
+
+def _share_of_resource(other: Operand, written: str, typed: Typed) -> str:
+    """Return the help for `free(cpu) < 10%`: a share of the node's allocatable."""
+    if not isinstance(typed, checked_expr.Const) or not unit_of(typed).is_ratio:
+        return ""
+    for part in checked_expr.walk(other.typed):
+        if isinstance(part, (checked_expr.NodeResource, checked_expr.PodRequests)):
+            name = part.resource if part.resource.isidentifier() else f'"{part.resource}"'
+            return f"write `{written} * allocatable({name})`"
+    return ""
+
+
+def _percent_fix(operand: Operand, written: str, unit: units.Unit) -> diagnostics.Fix | None:
+    if unit != units.RATIO or not _instead(written, unit, operand.typed):
+        return None
+    if not isinstance(operand.written, syntax_expr.Number):
+        return None
+    return fixes.replacement(operand.written.span, f"{written}%")

@@ -1,0 +1,53 @@
+"""What an expression may be about: nodes and pods in a policy, clusters in a clusterPolicy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal, NamedTuple, TypeAlias
+
+from policysched.lang.checked import checked
+from policysched.lang.syntax import syntax_expr
+from policysched.lang.words import vocabulary
+
+Target: TypeAlias = "Literal['node', 'cluster'] | None"
+Test: TypeAlias = syntax_expr.NodeTest | syntax_expr.ClusterTest | syntax_expr.PodTest
+
+DOMAINS: Mapping[type[Test], vocabulary.Domain] = {
+    syntax_expr.NodeTest: "node",
+    syntax_expr.ClusterTest: "cluster",
+    syntax_expr.PodTest: "pod",
+}
+"""What the selector of a test is about."""
+
+
+class Problem(NamedTuple):
+    """What is wrong, and the edit to make."""
+
+    message: str
+    help: str
+
+
+def problem_of_test(test: Test, target: Target) -> Problem | None:
+    """Return what is wrong with a test where nodes or clusters are the target; None for nothing."""
+    match test:
+        case syntax_expr.NodeTest() if target == "cluster":
+            return Problem("a clusterPolicy is about clusters, not nodes", "write `cluster(…)`")
+        case syntax_expr.PodTest() if target == "cluster":
+            help_text = "choose resources by `for resources where …`"
+            return Problem("a clusterPolicy is about resources, not pods", help_text)
+        case syntax_expr.ClusterTest() if target == "node":
+            help_text = "write `node(…)`, or write the rule in a clusterPolicy"
+            return Problem("a policy is about nodes, not clusters", help_text)
+        case _:
+            return None
+
+
+def problem_of_metric(metric: checked.CheckedMetric, target: Target) -> Problem | None:
+    """Return what is wrong with reading a metric there; None for nothing."""
+    if target is None or metric.target == target:
+        return None
+    name = metric.name
+    return Problem(
+        f"`{name}` is a metric of {metric.target}s, and this is about {target}s",
+        f"declare one with `{target} LABEL`, the label that names the {target}",
+    )

@@ -1,0 +1,151 @@
+"""Where the checker's modules leave what they find."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from policysched import spelling
+from policysched.lang import source
+from policysched.lang.diagnostics import diagnostics, fixes
+from policysched.lang.foreign import foreign_words
+from policysched.lang.syntax import syntax_expr
+
+NO_WILDCARDS = "there are no wildcards here: name the values, or select by labels"
+_ENDLESS_WORD = re.compile(r"([^\s`]{40})[^\s`]{216,}")
+"""Longer than any key or name that Kubernetes allows (253): nobody reads it to its end."""
+
+
+def _shortened(text: str) -> str:
+    return _ENDLESS_WORD.sub(r"\1…", text)
+
+
+def _choice(allowed: list[str], meant: str) -> str:
+    choice = spelling.alternatives(f"`{each}`" for each in allowed)
+    return f"write `{meant}`; possible are {choice}" if meant else f"write {choice}"
+
+
+class Findings:
+    """Collects diagnostics, each once: a policy is checked again for every profile with params.
+
+    Args:
+        texts: all source texts by name.
+        lost_words: words of statements that could not be read; a name among them may have been
+            defined there, so that it is missing is not reported.
+        damaged: stretches that could not be read.
+    """
+
+    def __init__(
+        self,
+        texts: Mapping[str, source.SourceText],
+        lost_words: frozenset[str] = frozenset(),
+        damaged: Iterable[source.Span] = (),
+    ) -> None:
+        self.texts = texts
+        self.lost_words = lost_words
+        self.damaged = tuple(damaged)
+        self._found: dict[tuple[str, source.Span, str], diagnostics.Diagnostic] = {}
+
+    def add(self, finding: diagnostics.Diagnostic) -> None:
+        """Keep a diagnostic, endless words shortened, unless it is already there."""
+        finding = dataclasses.replace(
+            finding,
+            message=_shortened(finding.message),
+            label=_shortened(finding.label),
+            help=_shortened(finding.help),
+            fix=fixes.separated(finding.fix, self.texts) if finding.fix is not None else None,
+        )
+        self._found.setdefault((finding.code, finding.span, finding.message), finding)
+
+    def error(self, code: str, message: str, span: source.Span, **parts: Any) -> None:  # noqa: ANN401 - the further fields of Diagnostic
+        """Keep an error; `parts` are further fields of Diagnostic."""
+        self.add(diagnostics.Diagnostic(code, message, span, **parts))
+
+    def undefined(
+        self,
+        kind: str,
+        name: syntax_expr.Value,
+        known: Iterable[str],
+        *,
+        instead: str = "",
+        edits: Sequence[str] = (),
+    ) -> None:
+        """Report a name that nothing defines, with the nearest known ones.
+
+        Args:
+            kind: what it should name.
+            name: as written.
+            known: the names that there are.
+            instead: help if no known name is near.
+            edits: what to write for the near names, if not the names themselves.
+        """
+        if name.text in self.lost_words:
+            return
+        near = spelling.nearest(name.text, known)
+        written = [*edits, *near]
+        fix = None
+        if near and not name.quoted:
+            fix = fixes.replacement(name.span, written[0])
+        self.error(
+            "PS104",
+            f"there is no {kind} `{name.text}`",
+            name.span,
+            label=spelling.did_you_mean(name.text, near),
+            help=f"write `{written[0]}`" if near else instead,
+            fix=fix,
+        )
+
+    def misnamed(self, what: str, name: syntax_expr.Value, problem: str, ours: str = "") -> None:
+        """Report a name or value that Kubernetes would refuse, and suggest `ours`."""
+        advice, fix = "", None
+        if "*" in name.text:
+            advice = NO_WILDCARDS
+        elif ours:
+            advice = f"write `{ours}`"
+            fix = fixes.replacement(name.span, ours)
+        self.error("PS107", f"the {what} `{name.text}` {problem}", name.span, help=advice, fix=fix)
+
+    def not_one_of(self, what: str, word: syntax_expr.Value, allowed: Iterable[str]) -> None:
+        """Report a word that is not among the few that its place takes."""
+        listed = list(allowed)
+        near = spelling.nearest(word.text, listed)
+        meant = "" if near else foreign_words.value_among(word.text, listed)
+        fix = None
+        if near:
+            fix = fixes.respelt(word.span, word.text, near[0], listed)
+        elif meant:
+            fix = fixes.replacement(word.span, meant)
+        self.error(
+            "PS001",
+            f"`{word.text}` is not {what}",
+            word.span,
+            label=spelling.did_you_mean(word.text, near),
+            help=_choice(listed, meant),
+            fix=fix,
+        )
+
+    def is_cut_off(self, span: source.Span) -> bool:
+        """Return whether a part in or right behind `span` could not be parsed."""
+        text = self.texts.get(span.file)
+        return text is not None and any(
+            each.file == span.file
+            and span.start <= each.start
+            and not text.text[span.end : each.start].strip()
+            for each in self.damaged
+        )
+
+    def text(self, span: source.Span) -> str:
+        """Return the text under a span, on one line."""
+        text = self.texts.get(span.file)
+        return " ".join(text.slice(span).split()) if text else ""
+
+    def sorted(self) -> tuple[diagnostics.Diagnostic, ...]:
+        """Return everything by position."""
+        return tuple(sorted(self._found.values(), key=diagnostics.by_position))
+
+    @property
+    def has_errors(self) -> bool:
+        """Whether any error is among them."""
+        return any(each.severity is diagnostics.Severity.ERROR for each in self._found.values())

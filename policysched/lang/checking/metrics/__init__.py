@@ -1,0 +1,1 @@
+"""Checks of metrics: options, fallbacks, PromQL queries and their params."""

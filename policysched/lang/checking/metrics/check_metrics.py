@@ -1,0 +1,192 @@
+"""Metrics: unit, query, options.
+
+Fallbacks read other metrics, so metrics are checked by themselves first, then in an order in which
+each comes after those that it falls back on.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import re
+from collections.abc import Mapping
+from typing import Literal, cast
+
+from policysched import units
+from policysched.lang.checked import checked
+from policysched.lang.checking import check_metric_times, clauses, constants
+from policysched.lang.checking.metrics import (
+    check_metric_parts,
+    check_promql,
+    metric_order,
+    promql_params,
+)
+from policysched.lang.syntax import syntax, syntax_clause
+from policysched.lang.words import vocabulary
+
+DEFAULT_REFRESH_SECONDS = 30.0
+DEFAULT_MAX_AGE_REFRESHES = 5
+"""Without `maxAge` a sample counts until this many refreshes should have replaced it."""
+
+_MIN_SECONDS, _MAX_SECONDS = 1.0, 7 * 86_400.0
+MAX_POINTS = 100
+_LABEL_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+
+
+def check_all(
+    metrics: Mapping[str, syntax.Metric],
+    env: constants.Environment,
+    base: Mapping[str, checked.CheckedMetric],
+) -> dict[str, checked.CheckedMetric]:
+    """Return the metrics with the params of `env` put in, those without errors.
+
+    Args:
+        metrics: as written, by name.
+        env: what names mean; its metrics are not looked at.
+        base: the metrics outside of any profile: what differs from them gets a key of its own.
+    """
+    alone = {name: _check(metric, env) for name, metric in metrics.items()}
+    plain = {name: metric for name, metric in alone.items() if metric is not None}
+    found: dict[str, checked.CheckedMetric] = {}
+    for name in metric_order.ordered(metrics, env):
+        own = plain.get(name)
+        if own is None:
+            continue
+        # A fallback reads metrics that are whole; what pods add reads none, which is to be told.
+        costs = dataclasses.replace(env, metrics=plain, target=own.target)
+        fallbacks = dataclasses.replace(env, metrics=found, target=own.target)
+        whole = check_metric_parts.extended(own, metrics[name], costs, fallbacks)
+        if whole is not None:
+            check_metric_times.check_placed(whole, metrics[name], env.found)
+            found[name] = _with_key(whole, base.get(name))
+    return {name: found[name] for name in metrics if name in found}
+
+
+def _with_key(
+    metric: checked.CheckedMetric, base: checked.CheckedMetric | None
+) -> checked.CheckedMetric:
+    if base is None or metric == base:
+        return metric
+    digest = hashlib.sha256(repr(metric).encode("utf-8", "surrogatepass")).hexdigest()
+    return dataclasses.replace(metric, key=f"{metric.name}@{digest[:8]}")
+
+
+def _check(metric: syntax.Metric, env: constants.Environment) -> checked.CheckedMetric | None:
+    """Return the metric without what reads pods or other metrics; None if that was reported."""
+    options = clauses.ClauseSet(env, "metric", metric.options)
+    unit = vocabulary.METRIC_UNITS.get(metric.type.text)
+    if unit is None:
+        env.found.not_one_of("a unit of metrics", metric.type, vocabulary.METRIC_UNITS)
+    query = promql_params.substitute(metric.query, env.params, env.param_names, env.found)
+    target, label = _target(metric, options, env)
+    check_promql.check(query, label, env.found.texts[metric.query.span.file], env.found)
+    refresh = _seconds(options, "refresh", DEFAULT_REFRESH_SECONDS)
+    max_age = _seconds(
+        options, "maxAge", (refresh or DEFAULT_REFRESH_SECONDS) * DEFAULT_MAX_AGE_REFRESHES
+    )
+    action, points = _missing(options)
+    if unit is None or label is None or refresh is None or max_age is None:
+        return None
+    check_metric_times.check_max_age(options, refresh, max_age)
+    low, high = check_metric_parts.bounds(options, unit)
+    window = check_metric_parts.window_of(options, refresh)
+    source_name = options.get("source", syntax_clause.WordClause)
+    return checked.CheckedMetric(
+        key=metric.name.text,
+        name=metric.name.text,
+        unit=unit,
+        promql=query.text,
+        target=target,
+        label=label,
+        refresh_seconds=refresh,
+        max_age_seconds=max_age,
+        missing_action=action,
+        missing_points=points,
+        span=metric.name.span,
+        source_name=source_name.word.text if source_name is not None else None,
+        low=low,
+        high=high,
+        window=window,
+    )
+
+
+def _target(
+    metric: syntax.Metric, options: clauses.ClauseSet, env: constants.Environment
+) -> tuple[Literal["node", "cluster"], str | None]:
+    node = options.get("node", syntax_clause.WordClause)
+    cluster = options.get("cluster", syntax_clause.WordClause)
+    found = env.found
+    if cluster is not None and node is not None:
+        found.error("PS108", "a metric is about nodes or about clusters", cluster.span)
+    option = node or cluster
+    if option is None and found.is_cut_off(metric.span):
+        return "node", None
+    if option is None:
+        found.error(
+            "PS109",
+            f"the metric `{metric.name.text}` does not say which label names the node",
+            metric.name.span,
+            help="add `node instance`, with the label of the result that holds the node's name",
+        )
+        return "node", None
+    if not _LABEL_NAME.match(option.word.text):
+        found.error(
+            "PS107",
+            f"`{option.word.text}` is not a label name of Prometheus",
+            option.word.span,
+            help="letters, digits and `_`; the query can give another name: `label_replace(…)`",
+        )
+        return "node", None
+    return "node" if node is not None else "cluster", option.word.text
+
+
+def _seconds(options: clauses.ClauseSet, keyword: str, default: float) -> float | None:
+    clause = options.get(keyword, syntax_clause.AmountClause)
+    if clause is None:
+        return default
+    seconds = constants.number(options.env, clause.amount, units.SECONDS)
+    if seconds is None:
+        return None
+    if not _MIN_SECONDS <= seconds <= _MAX_SECONDS:
+        options.env.found.error("PS111", f"{keyword} is between 1s and 7d", clause.amount.span)
+        return None
+    return seconds
+
+
+def _missing(
+    options: clauses.ClauseSet,
+) -> tuple[Literal["allow", "reject"] | None, int | None]:
+    """Return what a metric says about reject and about score."""
+    action: Literal["allow", "reject"] | None = None
+    clause = options.get("missing", syntax_clause.MissingClause)
+    if clause is not None:
+        action = missing_action(options.env, clause)
+    scored = options.get("missing score", syntax_clause.MissingClause)
+    return action, None if scored is None else missing_points(options.env, scored)
+
+
+def missing_action(
+    env: constants.Environment, clause: syntax_clause.MissingClause
+) -> Literal["allow", "reject"] | None:
+    """Return what missing data means to a reject; None if that was reported."""
+    if clause.action.text not in vocabulary.MISSING_ACTIONS or clause.points is not None:
+        env.found.not_one_of(
+            "what a reject does without data", clause.action, vocabulary.MISSING_ACTIONS
+        )
+        return None
+    return cast("Literal['allow', 'reject']", clause.action.text)
+
+
+def missing_points(env: constants.Environment, clause: syntax_clause.MissingClause) -> int | None:
+    """Return the points of a node without data; None if that was reported."""
+    if clause.points is None:
+        env.found.error(
+            "PS108",
+            f"`missing {clause.action.text}` belongs to `reject`",
+            clause.span,
+            help=f"write `missing score {clause.action.text}`"
+            if clause.action.text.isdecimal()
+            else "a score gives points: `missing score 0`",
+        )
+        return None
+    return constants.whole(env, clause.points, (0, MAX_POINTS), what="points")

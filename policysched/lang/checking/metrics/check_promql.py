@@ -1,0 +1,149 @@
+"""PromQL of metrics: that it parses, gives one value a node, and keeps the label of nodes."""
+
+from __future__ import annotations
+
+import promql_parser
+
+from policysched.lang import limits, source
+from policysched.lang.checking import findings
+from policysched.lang.checking.metrics import promql_params
+from policysched.lang.diagnostics import diagnostics, fixes
+from policysched.promql import query_faults, query_tokens, query_tree
+
+_KINDS = {
+    query_tree.Kind.SCALAR: (
+        "gives one number and not one for each node",
+        "ask for series that have the label of nodes, without `scalar(…)`",
+    ),
+    query_tree.Kind.STRING: ("gives a string and not a number for each node", ""),
+    query_tree.Kind.MATRIX: (
+        "gives the samples of a time and not one value for each node",
+        "put a function around it: `avg_over_time(x[5m])`, `rate(x[5m])`",
+    ),
+}
+
+
+def check(
+    query: promql_params.Query, label: str | None, text: source.SourceText, found: findings.Findings
+) -> None:
+    """Report what cannot work about a query.
+
+    Args:
+        query: with params put in.
+        label: that names the node; None if it is not known.
+        text: the policy text that it stands in.
+        found: where to report.
+    """
+    if query.is_whole:
+        _Checker(query, label, text, found).check()
+
+
+class _Checker:
+    def __init__(
+        self,
+        query: promql_params.Query,
+        label: str | None,
+        text: source.SourceText,
+        found: findings.Findings,
+    ) -> None:
+        self._query = query
+        self._label = label
+        self._text = text
+        self._found = found
+        self._tokens = query_tokens.tokens(query.text)
+
+    def check(self) -> None:
+        if len(self._tokens) > limits.MAX_QUERY_WORDS:
+            problem = f"the query has more than {limits.MAX_QUERY_WORDS:,} words and signs"
+            self._found.error("PS004", problem, self._whole, help="record it by a rule")
+            return
+        try:
+            expr = promql_parser.parse(self._query.text)
+        except ValueError as error:
+            self._report_fault(str(error))
+            return
+        if (token := query_tokens.or_between_matchers(self._tokens)) is not None:
+            span = self._query.span(token.start, token.end, self._text)
+            problem = "`or` between matchers is MetricsQL and no PromQL"
+            self._found.error("PS401", problem, span, help="write `x{…} or x{…}`")
+            return
+        if query_tree.depth(expr) > limits.MAX_QUERY_DEPTH:
+            problem = f"the query is nested more than {limits.MAX_QUERY_DEPTH} deep"
+            self._found.error("PS004", problem, self._whole, help="record it by a rule")
+            return
+        if (kind := query_tree.kind(expr)) in _KINDS:
+            problem, advice = _KINDS[kind]
+            self._found.error("PS401", f"the query {problem}", self._whole, help=advice)
+        elif self._label is not None:
+            self._check_label(expr, self._label)
+
+    @property
+    def _whole(self) -> source.Span:
+        first, last = self._tokens[0], self._tokens[-1]
+        return self._query.span(first.start, last.end, self._text)
+
+    def _report_fault(self, problem: str) -> None:
+        if query_tokens.has_newer_syntax(self._tokens):
+            finding = diagnostics.Diagnostic(
+                "PS401",
+                "the query has an experiment of Prometheus that cannot be checked here",
+                self._whole,
+                notes=("it is sent as it is, and its samples count as new when it is asked",),
+                severity=diagnostics.Severity.WARNING,
+            )
+            self._found.add(finding)
+            return
+        fault = query_faults.fault(self._query.text, self._tokens, problem)
+        span = self._query.span(fault.start, fault.end, self._text)
+        self._found.error("PS401", fault.message, span, label=fault.label, help=fault.help)
+
+    # ------------------------------------------------------------------------ the label of nodes
+
+    def _check_label(self, expr: promql_parser.Expr, label: str) -> None:
+        loser = query_tree.loser(expr, label)
+        if loser is None:
+            return
+        token = self._token_of(expr, loser)
+        span = self._whole
+        if token is not None:
+            span = self._query.span(token.start, token.end, self._text)
+        what = f"`{token.text}`" if token is not None else "the query"
+        self._found.error(
+            "PS403",
+            f"{what} leaves no series with the label `{label}`, which names the node",
+            span,
+            help=_advice(loser, label),
+            fix=self._fix(loser, token, label),
+        )
+
+    def _token_of(
+        self, expr: promql_parser.Expr, part: promql_parser.Expr
+    ) -> query_tokens.Token | None:
+        """Return the word of a call in the text."""
+        parts = [str(each) for each in query_tree.calls(expr)]
+        words = query_tokens.calls(self._tokens)
+        if len(parts) != len(words) or str(part) not in parts:
+            return None
+        return words[parts.index(str(part))]
+
+    def _fix(
+        self, loser: promql_parser.Expr, token: query_tokens.Token | None, label: str
+    ) -> diagnostics.Fix | None:
+        """Return the edit where an aggregation has no `by` at all."""
+        if token is None or not isinstance(loser, promql_parser.AggregateExpr) or loser.modifier:
+            return None
+        place = self._query.span(token.end, token.end, self._text)
+        return fixes.replacement(place, f" by ({label}) ")
+
+
+def _advice(loser: promql_parser.Expr, label: str) -> str:
+    match loser:
+        case promql_parser.AggregateExpr(modifier=None):
+            return f"write `{loser.op} by ({label}) (…)`"
+        case promql_parser.AggregateExpr(modifier=promql_parser.AggModifier() as modifier):
+            is_by = modifier.type == promql_parser.AggModifierType.By
+            return f"add `{label}` to `by (…)`" if is_by else f"take `{label}` out of `without (…)`"
+        case promql_parser.BinaryExpr():
+            return f"match on `{label}`, or keep the labels of one side by `group_left`"
+        case _:
+            return "name at `node` a label that the answer has"

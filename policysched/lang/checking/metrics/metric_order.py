@@ -1,0 +1,66 @@
+"""In which order metrics are checked: each after those that it falls back on."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+
+from policysched.lang.checking import constants, symbols
+from policysched.lang.syntax import syntax, syntax_clause
+
+_MAX_CIRCLES = 100
+
+
+def ordered(metrics: Mapping[str, syntax.Metric], env: constants.Environment) -> list[str]:
+    """Return the names of the metrics that do not fall back on themselves; others are reported."""
+    uses = {
+        name: _read_by_fallback(metric, env) & metrics.keys() for name, metric in metrics.items()
+    }
+    order = list(symbols.peel(uses))
+    rest = [name for name in metrics if name not in set(order)]
+    reported: set[str] = set()
+    for name in rest[:_MAX_CIRCLES]:
+        circle = [] if name in reported else _circle(name, uses)
+        if circle:
+            reported.update(circle)
+            path = " → ".join(f"`{each}`" for each in (*circle, name))
+            env.found.error(
+                "PS104",
+                f"the metric `{name}` falls back on itself: {path}",
+                metrics[name].name.span,
+                help="let one of them fall back on something that is no metric",
+            )
+    return order
+
+
+def _read_by_fallback(metric: syntax.Metric, env: constants.Environment) -> set[str]:
+    """Return the names that a fallback reads, also by way of lets."""
+    found: set[str] = set()
+    pending = [
+        option.expr for option in metric.options if isinstance(option, syntax_clause.ExprClause)
+    ]
+    while pending:
+        for name in symbols.names_in(pending.pop()) - found:
+            found.add(name)
+            let = env.lets.get(name)
+            if isinstance(let, syntax.LetExpr):
+                pending.append(let.expr)
+    return found
+
+
+def _circle(start: str, uses: Mapping[str, set[str]]) -> list[str]:
+    """Return the shortest way from a metric back to it; empty if there is none."""
+    came_from: dict[str, str] = {}
+    pending = deque([start])
+    while pending:
+        name = pending.popleft()
+        for each in sorted(uses[name]):
+            if each == start:
+                way = [name]
+                while way[-1] != start:
+                    way.append(came_from[way[-1]])
+                return way[::-1]
+            if each not in came_from:
+                came_from[each] = name
+                pending.append(each)
+    return []

@@ -1,0 +1,163 @@
+"""Params: their declarations, and the values that profiles and the command line give them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from policysched import units
+from policysched.lang import source
+from policysched.lang.checked import checked
+from policysched.lang.checking import findings
+from policysched.lang.syntax import syntax, syntax_expr
+from policysched.lang.words import numerals, vocabulary
+
+GIVEN = "(params)"
+"""Name of the text that diagnostics about given params point into; a line for each."""
+
+_MILLISECONDS = (
+    ("y", 365 * 86_400_000),
+    ("w", 7 * 86_400_000),
+    ("d", 86_400_000),
+    ("h", 3_600_000),
+    ("m", 60_000),
+    ("s", 1000),
+    ("ms", 1),
+)
+
+
+class Given(NamedTuple):
+    """A value that comes from outside of the texts."""
+
+    name: syntax_expr.Value
+    value: syntax_expr.Value
+
+
+def given_text(values: Mapping[str, str]) -> source.SourceText:
+    """Return given params as a text that diagnostics can show: `name=value` lines."""
+    lines = [f"{_one_line(name)}={_one_line(value)}" for name, value in sorted(values.items())]
+    return source.SourceText(GIVEN, "\n".join(lines))
+
+
+def given_values(values: Mapping[str, str], text: source.SourceText) -> dict[str, Given]:
+    """Return given params with the places that they have in `given_text`."""
+    result = {}
+    for number, (name, value) in enumerate(sorted(values.items()), start=1):
+        start = sum(len(text.line(line)) + 1 for line in range(1, number))
+        end = start + len(text.line(number))
+        middle = start + len(_one_line(name))
+        result[name] = Given(
+            syntax_expr.Value(text.span(start, middle), name),
+            syntax_expr.Value(text.span(middle + 1, end), value),
+        )
+    return result
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def resolve(
+    param: syntax.Param,
+    override: syntax_expr.Amount | None,
+    found: findings.Findings,
+    *,
+    is_text: bool = False,
+) -> checked.CheckedParam | None:
+    """Return a param with its value; None if something was reported.
+
+    Args:
+        param: its declaration.
+        override: value of a profile or from outside, instead of the default.
+        found: where to report.
+        is_text: the override is bare text from outside, to be read as the param's type asks.
+    """
+    kind = param.type.text
+    if kind not in vocabulary.PARAM_TYPES:
+        found.not_one_of("a type of params", param.type, vocabulary.PARAM_TYPES)
+        return None
+    value = param.default if override is None else override
+    if kind == "string":
+        return _string(param, value, found, is_text=is_text and override is not None)
+    if isinstance(value, syntax_expr.Value) and is_text and override is not None:
+        value = syntax_expr.Numeral(value.span, value.text.strip())
+    return _number(param, value, found)
+
+
+def _string(
+    param: syntax.Param,
+    value: syntax_expr.Amount,
+    found: findings.Findings,
+    *,
+    is_text: bool,
+) -> checked.CheckedParam | None:
+    if isinstance(value, syntax_expr.Numeral) or not (value.quoted or is_text):
+        found.error(
+            "PS102",
+            f"`{param.name.text}` is a string",
+            value.span,
+            help=f'write `"{value.text}"`',
+        )
+        return None
+    return checked.CheckedParam(
+        param.name.text, "string", None, value.text, _escaped(value.text), param.name.span
+    )
+
+
+def _escaped(text: str) -> str:
+    """Escape for a PromQL string between `"` (Go's escapes)."""
+    short = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"}
+    return "".join(
+        short.get(char, char if char.isprintable() else f"\\U{ord(char):08x}") for char in text
+    )
+
+
+def _number(
+    param: syntax.Param, value: syntax_expr.Amount, found: findings.Findings
+) -> checked.CheckedParam | None:
+    kind = param.type.text
+    unit = vocabulary.PARAM_UNITS[kind]
+    literal = numerals.parse(value.text) if isinstance(value, syntax_expr.Numeral) else None
+    number = literal.as_unit(unit) if literal is not None else None
+    if number is None:
+        found.error(
+            "PS102",
+            f"`{value.text}` is not {'a duration' if kind == 'duration' else f'in {kind}'}, "
+            f"as the param `{param.name.text}` is declared",
+            value.span,
+            help=_example(value.text, unit),
+        )
+        return None
+    if kind == "duration" and number < 0:
+        found.error("PS111", "a duration is not negative", value.span)
+        return None
+    text = _duration(number) if kind == "duration" else _plain(number, unit)
+    return checked.CheckedParam(param.name.text, kind, unit, number, text, param.name.span)
+
+
+def _example(written: str, unit: units.Unit) -> str:
+    if unit == units.SECONDS:
+        return "durations look like `5m`, `90s`"
+    if unit == units.RATIO and numerals.parse(f"{written}%") is not None:
+        return f"write `{written}%`"
+    return "" if numerals.parse(written) is not None else numerals.describe_numbers(written)
+
+
+def _duration(seconds: float) -> str:
+    """Return a duration as PromQL writes it: whole amounts, largest unit first."""
+    rest = round(seconds * 1000)
+    parts = []
+    for suffix, size in _MILLISECONDS:
+        count, rest = divmod(rest, size)
+        if count:
+            parts.append(f"{count}{suffix}")
+    return "".join(parts) or "0s"
+
+
+def _plain(number: float, unit: units.Unit) -> str:
+    """Return a number as PromQL writes it, cores as cores."""
+    if unit == units.CORES:
+        number /= units.CORES_SCALE
+    text = repr(int(number)) if number == int(number) else repr(number)
+    return re.sub(r"e\+?", "e", text)

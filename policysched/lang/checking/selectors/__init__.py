@@ -1,0 +1,1 @@
+"""Checks of selectors, of sets of pods and of label idioms."""

@@ -1,0 +1,195 @@
+"""Names that mean a label, as in `reject when disk = hdd`, or a field, or have a `-`."""
+
+from __future__ import annotations
+
+from policysched import spelling
+from policysched.lang.checking import constants, findings
+from policysched.lang.diagnostics import diagnostics, fixes
+from policysched.lang.foreign import foreign_fields, foreign_words
+from policysched.lang.syntax import syntax_expr
+from policysched.lang.words import vocabulary
+
+_CONDITIONS = (
+    syntax_expr.NodeTest,
+    syntax_expr.PodTest,
+    syntax_expr.ClusterTest,
+    syntax_expr.Comparison,
+)
+
+
+def report_comparison(env: constants.Environment, expr: syntax_expr.Comparison) -> bool:
+    """Report a label that is compared outside of a selector; return whether there is one."""
+    left, right = expr.left, expr.right
+    if isinstance(left, syntax_expr.Ref) and left.name.text == "priority":
+        test = "pod(priorityClassName = {})"
+        return isinstance(right, syntax_expr.Ref) and report_priority(env, right.name, test)
+    key = _label_key(env, expr.left)
+    if key is None or expr.operator not in ("=", "!="):
+        return False
+    if not isinstance(expr.right, syntax_expr.Text) and _unknown_name(env, expr.right) is None:
+        return False
+    written = env.found.text(expr.left.span)
+    value = env.found.text(expr.right.span)
+    meant = foreign_fields.meaning_for_target(env.target or "node", key)
+    selector = f"{meant.domain}({meant.subject} {expr.operator} {value})" if meant.subject else ""
+    fix = fixes.replacement(expr.span, selector)
+    env.found.error(
+        "PS104",
+        f"there is no metric, param or let `{written}`"
+        if isinstance(expr.left, syntax_expr.Ref)
+        else f"`{written}` is a number, `{value}` is a label value",
+        expr.left.span,
+        help=f"write `{selector}`" if selector else meant.help,
+        fix=fix if selector else None,
+    )
+    return True
+
+
+def report_truth(env: constants.Environment, expr: syntax_expr.Comparison) -> bool:
+    """Report a condition that is compared with `true` or `false`; say whether one is."""
+    sides = ((expr.left, expr.right), (expr.right, expr.left))
+    for condition, value in sides:
+        word = _unknown_name(env, value)
+        if word in ("true", "false") and isinstance(condition, _CONDITIONS):
+            written = env.found.text(condition.span)
+            is_negated = (word == "false") == (expr.operator == "=")
+            is_comparison = isinstance(condition, syntax_expr.Comparison)
+            negated = f"not ({written})" if is_comparison else f"not {written}"
+            ours = negated if is_negated else written
+            env.found.error(
+                "PS102",
+                f"`{written}` is a condition, not compared with `{word}`",
+                expr.span,
+                help=f"write `{ours}`",
+                fix=fixes.replacement(expr.span, ours),
+            )
+            return True
+    return False
+
+
+def report_priority(
+    env: constants.Environment, value: syntax_expr.Value, test: str = "priorityClassName = {}"
+) -> bool:
+    """Report the name of a PriorityClass that is compared with a priority; say whether it is.
+
+    Args:
+        env: what names mean.
+        value: what the priority is compared with.
+        test: how pods of a class are chosen there.
+    """
+    name = value.text
+    known = env.names | env.silent_names | env.found.lost_words
+    is_other = value.quoted or name in known or name.lower() in foreign_words.LITERALS
+    if is_other or env.target == "cluster" or spelling.nearest(name, env.names):
+        return False
+    env.found.error(
+        "PS104",
+        f"there is no param or let `{name}`",
+        value.span,
+        notes=("priorities are numbers",),
+        help=f"for pods of a class write `{test.format(name)}`",
+    )
+    return True
+
+
+def warn_of_field(
+    found: findings.Findings, domain: vocabulary.Domain, requirement: syntax_expr.Requirement
+) -> None:
+    """Warn of the key of a label that is named like a field, unless it has quotes."""
+    key = requirement.subject.name
+    meant = None if key.quoted else foreign_fields.meaning(domain, key.text)
+    if meant is None:
+        return
+    fix = None
+    if not meant.help and meant.subject:
+        fix = fixes.replacement(key.span, meant.subject)
+    advice = f"write `{meant.subject}`" if fix is not None else meant.help
+    found.add(
+        diagnostics.Diagnostic(
+            "PS808",
+            f"`{key.text}` is the key of a label here, not a field of the {domain}",
+            key.span,
+            help=f'{advice}; for the label write `"{key.text}"`'.removeprefix("; "),
+            fix=fix,
+            severity=diagnostics.Severity.WARNING,
+        )
+    )
+
+
+def warn_of_absence(found: findings.Findings, requirement: syntax_expr.Requirement) -> None:
+    """Warn of `disk = null`, the text `null`, unless it has quotes."""
+    operators = {"=": "DoesNotExist", "!=": "Exists"}
+    if requirement.operator not in operators:
+        return
+    value = requirement.values[0]
+    if value.quoted or value.text.lower() not in foreign_fields.NO_VALUES:
+        return
+    key = found.text(requirement.subject.span)
+    meant = f"{key} {operators[requirement.operator]}"
+    found.add(
+        diagnostics.Diagnostic(
+            "PS808",
+            f"`{value.text}` is the text of a label here, not the absence of one",
+            value.span,
+            help=f'write `{meant}`; for the text write `"{value.text}"`',
+            fix=fixes.replacement(requirement.span, meant),
+            severity=diagnostics.Severity.WARNING,
+        )
+    )
+
+
+def warn_of_taint_key(found: findings.Findings, key: syntax_expr.Value) -> None:
+    """Warn of `tolerate NoSchedule`, the key of a taint, unless it has quotes."""
+    if key.quoted or key.text not in foreign_fields.NO_TAINT_KEYS:
+        return
+    is_effect = key.text in vocabulary.TAINT_EFFECTS
+    effect = "NoSchedule" if key.text == "NoExecute" else key.text  # none grants NoExecute
+    example = f"dedicated:{effect}" if is_effect else "dedicated"
+    found.add(
+        diagnostics.Diagnostic(
+            "PS808",
+            f"`{key.text}` is the key of a taint here",
+            key.span,
+            help=f'name the taint, as in `{example}`; for a key of that name write `"{key.text}"`',
+            severity=diagnostics.Severity.WARNING,
+        )
+    )
+
+
+def report_hyphen(env: constants.Environment, expr: syntax_expr.Binary) -> bool:
+    """Report `cpu-busy` if `cpu_busy` is defined; return whether it is."""
+    left, right = _unknown_name(env, expr.left), _unknown_name(env, expr.right)
+    if expr.operator != "-" or left is None or right is None:
+        return False
+    near = spelling.nearest(f"{left}_{right}", env.names)
+    if not near:
+        return False
+    env.found.error(
+        "PS104",
+        f"there is no metric, param or let `{env.found.text(expr.span)}`",
+        expr.span,
+        label=f"did you mean `{near[0]}`?",
+        notes=("names have letters, digits and `_` only, `-` subtracts",),
+        help=f"write `{near[0]}`",
+        fix=fixes.replacement(expr.span, near[0]),
+    )
+    return True
+
+
+def _label_key(env: constants.Environment, expr: syntax_expr.Expr) -> str | None:
+    """Return the key if an expression can only mean a label."""
+    if isinstance(expr, syntax_expr.Call) and expr.function.text == "label":
+        value = expr.arguments[0].value if len(expr.arguments) == 1 else None
+        return env.found.text(value.span) if value is not None else None
+    name = _unknown_name(env, expr)
+    return None if name is None or spelling.nearest(name, env.names) else name
+
+
+def _unknown_name(env: constants.Environment, expr: syntax_expr.Expr) -> str | None:
+    """Return a name that nothing defines and no function has."""
+    if not isinstance(expr, syntax_expr.Ref):
+        return None
+    name = expr.name.text
+    known = env.names | env.silent_names | env.found.lost_words
+    is_known = name in known or name in vocabulary.EXPRESSION_FIELDS
+    return None if is_known or name in vocabulary.FUNCTIONS else name

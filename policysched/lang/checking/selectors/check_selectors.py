@@ -1,0 +1,453 @@
+"""Selectors: keys, operators, values, fields, taints.
+
+One checker for all kinds of object that a selector can be about (`vocabulary.Domain`): bare
+keys are labels of that object, reserved names are its fields.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import re
+from collections.abc import Callable
+from typing import Any, cast
+
+from policysched import int64, spelling, units
+from policysched.lang import limits, source
+from policysched.lang.checked import checked_selector
+from policysched.lang.checking import constants, unsupported
+from policysched.lang.checking.selectors import check_label_idioms, field_values
+from policysched.lang.diagnostics import fixes
+from policysched.lang.foreign import foreign_words
+from policysched.lang.syntax import syntax, syntax_expr
+from policysched.lang.words import kubernetes_names, numerals, vocabulary
+
+_WHOLE = re.compile(r"-?[0-9]+\Z")
+_COMPARATORS: dict[str, checked_selector.Comparator] = {
+    "=": "=",
+    "!=": "!=",
+    "<": "<",
+    "<=": "<=",
+    ">": ">",
+    ">=": ">=",
+    "Gt": ">",
+    "Lt": "<",
+}
+_PARTS_OF_TOLERATIONS = frozenset({"key", "operator", "value", "effect"})
+_TAINT_OPERATORS = {None: "Exists", "Exists": "Exists", "=": "Equal", "Gt": "Gt", "Lt": "Lt"}
+
+
+class SelectorChecker:
+    """Checks selectors about one kind of object.
+
+    Args:
+        env: what names mean.
+        domain: pod, node, namespace, cluster or resource.
+    """
+
+    def __init__(self, env: constants.Environment, domain: vocabulary.Domain) -> None:
+        self._env = env
+        self._found = env.found
+        self._domain = domain
+        self._depth = 0
+        self._nodes = 0
+        self._is_full = False
+        self._joined_values: list[syntax_expr.Selector] = []
+
+    def check(self, selector: syntax_expr.Selector) -> checked_selector.Selector | None:
+        """Return the checked selector; None if something was reported."""
+        self._depth, self._nodes, self._is_full = 0, 0, False
+        return self._check(selector)
+
+    def _check(self, selector: syntax_expr.Selector) -> checked_selector.Selector | None:
+        self._nodes += 1
+        if self._nodes > limits.MAX_EXPANDED_NODES or self._depth > limits.MAX_EXPANDED_DEPTH:
+            self._too_large(selector.span)
+            return None
+        self._depth += 1
+        try:
+            return self._dispatch(selector)
+        finally:
+            self._depth -= 1
+
+    def _too_large(self, span: source.Span) -> None:
+        if not self._is_full:
+            self._is_full = True
+            self._found.error(
+                "PS004",
+                "this selector is too large once its lets are put in",
+                span,
+                help=f"the limit is {limits.MAX_EXPANDED_NODES} parts, "
+                f"{limits.MAX_EXPANDED_DEPTH} levels deep",
+            )
+
+    def _dispatch(self, selector: syntax_expr.Selector) -> checked_selector.Selector | None:
+        match selector:
+            case syntax_expr.SelectorAnd(operands=operands):
+                checked = self._operands(operands)
+                return None if checked is None else checked_selector.AllOf(checked)
+            case syntax_expr.SelectorOr(operands=operands):
+                self._report_joined_values(operands)
+                checked = self._operands(operands)
+                return None if checked is None else checked_selector.AnyOf(checked)
+            case syntax_expr.SelectorNot(operand=operand):
+                inner = self._check(operand)
+                return None if inner is None else checked_selector.Negation(inner)
+            case syntax_expr.SelectorRef():
+                return self._reference(selector)
+            case syntax_expr.Tainted():
+                return self._tainted(selector)
+            case syntax_expr.Requirement():
+                return self._requirement(selector)
+
+    def _report_joined_values(self, operands: tuple[syntax_expr.Selector, ...]) -> None:
+        """Report `disk = ssd or nvme`: each operand of `or` is a requirement."""
+        first, rest = operands[0], operands[1:]
+        if not isinstance(first, syntax_expr.Requirement) or first.operator != "=":
+            return
+        names = [each.name for each in rest if isinstance(each, syntax_expr.SelectorRef)]
+        defined = self._env.names | self._env.lets.keys() | self._env.silent_names
+        if len(names) < len(rest) or any(name.text in defined for name in names):
+            return
+        self._joined_values += rest
+        values = ", ".join(self._found.text(each.span) for each in (first.values[0], *names))
+        meant = f"{self._found.text(first.subject.span)} In ({values})"
+        whole = dataclasses.replace(first.span, end=operands[-1].span.end)
+        self._found.error(
+            "PS104",
+            f"there is no selector `{names[0].text}`",
+            names[0].span,
+            help=f"write `{meant}`",
+            fix=fixes.replacement(whole, meant),
+        )
+
+    def _operands(
+        self, operands: tuple[syntax_expr.Selector, ...]
+    ) -> tuple[checked_selector.Selector, ...] | None:
+        checked = [self._check(operand) for operand in operands]
+        if self._nodes > limits.MAX_EXPANDED_NODES:
+            return None
+        good = tuple(each for each in checked if each is not None)
+        return good if len(good) == len(checked) else None
+
+    def _reference(self, ref: syntax_expr.SelectorRef) -> checked_selector.Selector | None:
+        name = ref.name
+        let = self._env.lets.get(name.text)
+        if isinstance(let, syntax.LetSelector):
+            return self._check(let.selector)
+        if let is not None or name.text in self._env.param_names | self._env.metric_names:
+            self._found.error(
+                "PS102",
+                f"`{name.text}` holds a number, not a selector",
+                name.span,
+                help=f"for a label of that name write `{name.text} Exists`",
+            )
+        elif name.text not in self._env.silent_names:
+            if ref in self._joined_values:
+                return None
+            selectors = [
+                key for key, let in self._env.lets.items() if isinstance(let, syntax.LetSelector)
+            ]
+            self._found.undefined(
+                "selector",
+                name,
+                selectors,
+                instead=foreign_words.LITERALS.get(name.text.lower())
+                or f"for a label write `{name.text} Exists` or `{name.text} = value`",
+            )
+        return None
+
+    def _tainted(self, tainted: syntax_expr.Tainted) -> checked_selector.TaintRequirement | None:
+        if self._domain not in ("node", "cluster"):
+            self._found.error(
+                "PS108",
+                f"a {self._domain} has no taints",
+                tainted.span,
+                help="ask for taints in nodeAffinity or `node(…)`, in a clusterPolicy in "
+                "clusterAffinity or `cluster(…)`",
+            )
+            return None
+        pattern = taint_pattern(self._env, tainted.pattern, vocabulary.TAINT_EFFECTS)
+        return None if pattern is None else checked_selector.TaintRequirement(pattern, tainted.span)
+
+    # ------------------------------------------------------------------------ requirements
+
+    def _requirement(
+        self, requirement: syntax_expr.Requirement
+    ) -> checked_selector.Selector | None:
+        subject = requirement.subject
+        if subject.argument is not None:
+            return self._function(requirement, subject.argument)
+        field = None
+        if not subject.name.quoted:
+            field = vocabulary.FIELDS[self._domain].get(subject.name.text)
+        if field is not None:
+            return self._field(requirement, field)
+        check_label_idioms.warn_of_field(self._found, self._domain, requirement)
+        check_label_idioms.warn_of_absence(self._found, requirement)
+        return self._labelled(requirement, subject.name, "label", checked_selector.LabelRequirement)
+
+    def _function(
+        self, requirement: syntax_expr.Requirement, argument: syntax_expr.Value
+    ) -> checked_selector.Selector | None:
+        name = requirement.subject.name
+        known = [
+            key
+            for key, (domains, _) in vocabulary.SELECTOR_FUNCTIONS.items()
+            if self._domain in domains
+        ]
+        if name.text not in known and self._is_expression(requirement, argument):
+            return None
+        if name.text not in known:
+            self._found.undefined(f"function of a {self._domain}", name, known)
+            return None
+        if name.text == "condition":
+            self._found.add(unsupported.refuse(name.text, requirement.subject.span))
+            return None
+        if name.text in ("requests", "limits"):
+            return self._amount(requirement, argument)
+        if self._domain == "node":
+            self._found.add(unsupported.refuse("annotation of a node", requirement.subject.span))
+            return None
+        return self._labelled(
+            requirement, argument, "annotation", checked_selector.AnnotationRequirement
+        )
+
+    def _is_expression(
+        self, requirement: syntax_expr.Requirement, argument: syntax_expr.Value
+    ) -> bool:
+        """Report a function of expressions; return whether it is one."""
+        name = requirement.subject.name
+        if name.text not in vocabulary.FUNCTIONS:
+            return False
+        written = self._found.text(requirement.span)
+        advice = f"make it a statement of its own: `reject when not ({written})`"
+        span = requirement.span
+        if name.text == "label":
+            advice, span = f"write `{argument.text}`", requirement.subject.span
+        self._found.error(
+            "PS104",
+            f"there is no function of a {self._domain} `{name.text}`",
+            span,
+            notes=(f"`{name.text}` belongs to the expressions of `reject` and `score`",),
+            help=advice,
+        )
+        return True
+
+    def _labelled(
+        self,
+        requirement: syntax_expr.Requirement,
+        key: syntax_expr.Value,
+        what: str,
+        make: Callable[..., Any],
+    ) -> Any | None:  # noqa: ANN401 - whatever `make` makes
+        """Check a requirement on a label or annotation: both have the operators of labels."""
+        good = self._is_name(key, f"{what} key", kubernetes_names.label_key(key.text))
+        bound = self._bound(requirement)
+        if bound is not None:
+            operator, value = bound
+            return make(key.text, operator, (value,), requirement.span) if value and good else None
+        if what == "label":
+            for value_word in requirement.values:
+                problem = kubernetes_names.label_value(value_word.text)
+                good = self._is_name(value_word, "label value", problem) and good
+        operator = {"=": "In", "!=": "NotIn"}.get(requirement.operator, requirement.operator)
+        values = tuple(sorted({each.text for each in requirement.values}))
+        return make(key.text, operator, values, requirement.span) if good else None
+
+    def _bound(self, requirement: syntax_expr.Requirement) -> tuple[str, str | None] | None:
+        """Return Gt or Lt and the whole number; None for other operators."""
+        shift = {"Gt": 0, "Lt": 0, ">": 0, "<": 0, ">=": -1, "<=": 1}.get(requirement.operator)
+        if shift is None:
+            return None
+        operator = "Gt" if requirement.operator in ("Gt", ">", ">=") else "Lt"
+        number = self._whole(requirement.values[0], requirement.operator)
+        if number is None:
+            return operator, None
+        if not int64.fits(number + shift):
+            return operator, None
+        return operator, str(number + shift)
+
+    def _whole(self, value: syntax_expr.Value, operator: str) -> int | None:
+        return whole_number(self._env, value, operator)
+
+    def _is_name(self, word: syntax_expr.Value, what: str, problem: str) -> bool:
+        if problem:
+            self._found.misnamed(what, word, problem)
+        return not problem
+
+    # ------------------------------------------------------------------------ fields
+
+    def _field(
+        self, requirement: syntax_expr.Requirement, field: vocabulary.Field
+    ) -> checked_selector.Selector | None:
+        name = requirement.subject.name.text
+        if name == "storageClass":
+            self._found.add(unsupported.refuse(name, requirement.subject.span))
+            return None
+        if field.kind == "number":
+            return self._number(requirement, None, units.NUMBER)
+        operator, values = requirement.operator, [value.text for value in requirement.values]
+        may_be_unset = field.kind == "text" or self._domain == "cluster"
+        if operator in ("Exists", "DoesNotExist") and may_be_unset:
+            operator, values = ("NotIn", [""]) if operator == "Exists" else ("In", [""])
+        operator = {"=": "In", "!=": "NotIn"}.get(operator, operator)  # type: ignore[assignment] # values of the dict are operators
+        if operator not in ("In", "NotIn"):
+            code = "PS704" if self._domain == "cluster" else "PS108"
+            self._wrong_operator(requirement, "In, NotIn, = and !=", code)
+            return None
+        for value in requirement.values:
+            if field.values and value.text not in field.values:
+                self._found.not_one_of(f"a value of `{name}`", value, field.values)
+                return None
+        if field_values.report_impossible(self._found, requirement):
+            return None
+        field_values.warn_of_owner(self._found, requirement)
+        return checked_selector.FieldRequirement(
+            cast("Any", name),
+            cast("Any", operator),
+            tuple(sorted(set(values))),
+            requirement.span,
+        )
+
+    def _wrong_operator(
+        self, requirement: syntax_expr.Requirement, operators: str, code: str = "PS108"
+    ) -> None:
+        subject = self._found.text(requirement.subject.span)
+        self._found.error(
+            code,
+            f"`{subject}` does not take `{self._found.text(requirement.operator_span)}`",
+            requirement.operator_span,
+            help=f"it takes {operators}",
+        )
+
+    def _amount(
+        self, requirement: syntax_expr.Requirement, argument: syntax_expr.Value
+    ) -> checked_selector.Selector | None:
+        """requests(R), limits(R)."""
+        problem = kubernetes_names.resource(argument.text)
+        if problem:
+            report_resource(self._env, argument, problem)
+            return None
+        number = self._number(requirement, argument.text, units.of_resource(argument.text))
+        if number is None or requirement.subject.name.text == "requests":
+            return number
+        return dataclasses.replace(number, amount="limits")
+
+    def _number(
+        self, requirement: syntax_expr.Requirement, resource: str | None, unit: units.Unit
+    ) -> checked_selector.NumberRequirement | None:
+        comparator = _COMPARATORS.get(requirement.operator)
+        if comparator is None:
+            self._wrong_operator(requirement, "=, !=, <, <=, > and >=")
+            return None
+        word = requirement.values[0]
+        is_number = numerals.parse(word.text) is not None or word.text[:1] in "-0123456789"
+        is_priority = requirement.subject.name.text == "priority"
+        if is_priority and not is_number and check_label_idioms.report_priority(self._env, word):
+            return None
+        amount = syntax_expr.Numeral(word.span, word.text) if is_number else word
+        value = constants.number(self._env, amount, unit)
+        if value is None:
+            return None
+        return checked_selector.NumberRequirement(resource, comparator, value, requirement.span)
+
+
+def report_resource(env: constants.Environment, name: syntax_expr.Value, problem: str) -> None:
+    """Report a name that is no resource."""
+    meant = foreign_words.RESOURCES.get(name.text.lower())
+    near = spelling.nearest(name.text, ("cpu", "memory", "ephemeral-storage", "pods"))
+    near = [meant] if meant else near
+    env.found.error(
+        "PS104",
+        f"`{name.text}` {problem}",
+        name.span,
+        label="" if meant else spelling.did_you_mean(name.text, near),
+        help=f"write `{near[0]}`" if near else 'extended resources look like "nvidia.com/gpu"',
+    )
+
+
+def whole_number(env: constants.Environment, value: syntax_expr.Value, operator: str) -> int | None:
+    """Return the int64 that Gt, Lt and their signs compare with; None if that was reported."""
+    if _WHOLE.match(value.text) and (number := int64.parse(value.text)) is not None:
+        return number
+    literal = numerals.parse(value.text)
+    natural = literal.natural() if literal is not None else None
+    fix, near = None, 0
+    if natural is not None and abs(natural[0]) < 2**53:  # beyond, a float is no exact whole number
+        near = math.ceil(natural[0]) if operator in (">=", "<", "Lt") else math.floor(natural[0])
+        fix = fixes.replacement(value.span, str(near))
+    env.found.error(
+        "PS101",
+        f"`{operator}` compares whole numbers, `{value.text}` is none",
+        value.span,
+        notes=("Kubernetes reads label and taint values as int64 here",),
+        help=f"write `{near}`" if fix is not None else "",
+        fix=fix,
+    )
+    return None
+
+
+def _value_as_effect(
+    env: constants.Environment, pattern: syntax_expr.Toleration, effect: syntax_expr.Value
+) -> None:
+    """Report `dedicated:web`."""
+    effects = spelling.alternatives(f"`{each}`" for each in vocabulary.TAINT_EFFECTS)
+    if pattern.key.text in _PARTS_OF_TOLERATIONS:
+        env.found.error(
+            "PS001",
+            f"`{effect.text}` is not a taint effect",
+            effect.span,
+            notes=("a toleration is one pattern",),
+            help="write the key itself, as in `tolerate key=value:NoSchedule`",
+        )
+        return
+    meant = f"{pattern.key.text}={effect.text}"
+    can_be_value = pattern.value is None
+    fix = fixes.replacement(pattern.span, meant)
+    env.found.error(
+        "PS001",
+        f"`{effect.text}` is not a taint effect",
+        effect.span,
+        help=f"write `{meant}`; effects are {effects}" if can_be_value else f"write {effects}",
+        fix=fix if can_be_value else None,
+    )
+
+
+def taint_pattern(
+    env: constants.Environment,
+    pattern: syntax_expr.Toleration,
+    effects: tuple[str, ...],
+) -> checked_selector.TaintPattern | None:
+    """Check a pattern for taints; `effects` are meant where none is written."""
+    found = env.found
+    good = True
+    if pattern.value is None:
+        check_label_idioms.warn_of_taint_key(found, pattern.key)
+    for word, problem in (
+        (pattern.key, kubernetes_names.label_key(pattern.key.text)),
+        (pattern.value, pattern.value and kubernetes_names.label_value(pattern.value.text)),
+    ):
+        if word is not None and problem:
+            what = "key" if word is pattern.key else "value"
+            found.misnamed(f"taint {what}", word, problem)
+            good = False
+    if pattern.effect is not None and pattern.effect.text not in vocabulary.TAINT_EFFECTS:
+        if not spelling.nearest(pattern.effect.text, vocabulary.TAINT_EFFECTS):
+            _value_as_effect(env, pattern, pattern.effect)
+        else:
+            found.not_one_of("a taint effect", pattern.effect, vocabulary.TAINT_EFFECTS)
+        good = False
+    value = pattern.value.text if pattern.value else ""
+    if pattern.operator in ("Gt", "Lt") and pattern.value is not None and good:
+        number = whole_number(env, pattern.value, pattern.operator)
+        good, value = number is not None, str(number)
+    if not good:
+        return None
+    return checked_selector.TaintPattern(
+        pattern.key.text,
+        cast("Any", _TAINT_OPERATORS[pattern.operator]),
+        value,
+        cast("Any", (pattern.effect.text,) if pattern.effect else effects),
+        pattern.span,
+    )

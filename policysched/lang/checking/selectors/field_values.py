@@ -1,0 +1,126 @@
+"""Values that a field can never have: globs, and names that Kubernetes would refuse."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from policysched.lang.checking import findings
+from policysched.lang.diagnostics import diagnostics
+from policysched.lang.syntax import syntax_expr
+from policysched.lang.words import kubernetes_names
+
+_KIND = re.compile(r"[A-Za-z][A-Za-z0-9-]*\Z")
+_IMAGE = re.compile(r"[A-Za-z0-9._/:@*-]+\Z")
+
+
+def _kind(text: str) -> str:
+    return "" if _KIND.match(text) else "is not a kind, such as `Job`"
+
+
+def _api_version(text: str) -> str:
+    parts = text.split("/")
+    is_version = len(parts) <= 2 and not any(map(kubernetes_names.subdomain, parts))  # noqa: PLR2004 - group and version
+    return "" if is_version else "is not an API version, such as `apps/v1`"
+
+
+def _image(text: str) -> str:
+    return "" if _IMAGE.match(text) else "has a character that images do not have"
+
+
+def _printable(text: str) -> str:
+    return "" if text.isprintable() else "contains an invisible character"
+
+
+_CONTROLLERS = {
+    **{kind.lower(): kind for kind in ("DaemonSet", "Job", "ReplicaSet", "StatefulSet")},
+    "replicationcontroller": "ReplicationController",
+    "deployment": "ReplicaSet",
+    "cronjob": "Job",
+}
+"""Kind of Kubernetes, in lower case -> the kind that controls its pods."""
+_CHECKS: dict[str, Callable[[str], str]] = {
+    "image": _image,
+    "nodeName": kubernetes_names.subdomain,
+    "priorityClassName": kubernetes_names.subdomain,
+    "serviceAccountName": kubernetes_names.subdomain,
+    "clusterName": kubernetes_names.subdomain,
+    "ownerKind": _kind,
+    "kind": _kind,
+    "apiVersion": _api_version,
+}
+"""Field -> the check of its values; other fields take any printable text."""
+
+
+def report_impossible(found: findings.Findings, requirement: syntax_expr.Requirement) -> bool:
+    """Report values that the field can never have; return whether there are any."""
+    name = requirement.subject.name.text
+    check = _CHECKS.get(name, _printable)
+    wrong = [
+        (value, problem)
+        for value in requirement.values
+        if value.text and (problem := _wildcard(name, value.text) or check(value.text))
+    ]
+    for value, problem in wrong:
+        _report(found, requirement, value, problem)
+    return bool(wrong)
+
+
+def warn_of_owner(found: findings.Findings, requirement: syntax_expr.Requirement) -> None:
+    """Warn of a kind that never controls pods by itself, or is written in another case."""
+    for value in requirement.values if requirement.subject.name.text == "ownerKind" else ():
+        meant = _CONTROLLERS.get(value.text.lower(), value.text)
+        if meant == value.text:
+            continue
+        found.add(
+            diagnostics.Diagnostic(
+                "PS107",
+                f"no pod has an owner of the kind `{value.text}`",
+                value.span,
+                notes=("`ownerKind` is the kind of the controller that creates the pod",),
+                help=f"write `{meant}`",
+                fix=diagnostics.Fix((diagnostics.Edit(value.span, meant),), safe=False),
+                severity=diagnostics.Severity.WARNING,
+            )
+        )
+
+
+def _wildcard(name: str, text: str) -> str:
+    if "*" in text and name != "image":
+        return "has a wildcard"
+    return "has a wildcard other than `*`" if re.search(r"[?\[]", text) else ""
+
+
+def _report(
+    found: findings.Findings,
+    requirement: syntax_expr.Requirement,
+    value: syntax_expr.Value,
+    problem: str,
+) -> None:
+    name = requirement.subject.name.text
+    edit = _correct(requirement, value)
+    advice = f"write `{edit.replacement}`" if edit is not None else ""
+    if edit is None and "*" in value.text:
+        advice = f"{findings.NO_WILDCARDS}: `{name} In (a, b)`, or a label of the pool or team"
+    found.error(
+        "PS107",
+        f"`{value.text[:80]}` {problem}, so no `{name}` matches it",
+        value.span,
+        help=advice,
+        fix=diagnostics.Fix((edit,), safe=False) if edit is not None else None,
+    )
+
+
+def _correct(
+    requirement: syntax_expr.Requirement, value: syntax_expr.Value
+) -> diagnostics.Edit | None:
+    """Return the edit to values that the field can have; None if they are unknown."""
+    name, operator = requirement.subject.name.text, requirement.operator
+    if name == "image" and "?" in value.text:
+        return diagnostics.Edit(value.span, '"' + re.sub(r"\?+", "*", value.text) + '"')
+    parts = [part.strip() for part in value.text.split(",")]
+    check = _CHECKS.get(name, _printable)
+    if len(parts) > 1 and operator in ("=", "!=") and not any(map(check, parts)):
+        word = "In" if operator == "=" else "NotIn"
+        return diagnostics.Edit(requirement.span, f"{name} {word} ({', '.join(parts)})")
+    return None

@@ -1,0 +1,162 @@
+"""Statements of a clusterPolicy that are no rules: groups, spread, division of replicas."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeVar, cast
+
+from policysched.lang.checked import checked, checked_cluster
+from policysched.lang.checking import clauses, constants, findings
+from policysched.lang.checking.selectors import check_selectors
+from policysched.lang.diagnostics import diagnostics
+from policysched.lang.syntax import syntax, syntax_expr
+from policysched.lang.words import kubernetes_names, vocabulary
+
+_MAX_INT32 = 2**31 - 1
+MAX_GROUP_NAME = 32
+"""Source: Karmada `policy/v1alpha1/propagation_types.go`, length of `affinityName`."""
+
+_S = TypeVar("_S", bound=syntax_expr.Node)
+
+
+def check(
+    policy: syntax.Policy, rules: Iterable[checked.Rule], env: constants.Environment
+) -> checked_cluster.ClusterPlacement:
+    """Return what the policy says besides its rules, without what is wrong.
+
+    Args:
+        policy: a clusterPolicy.
+        rules: those of the policy that are sound, by whose score replicas may be divided.
+        env: what names mean.
+    """
+    groups = [_group(node, env) for node in _all(policy, syntax.ClusterGroup)]
+    spread = [_spread(node, env) for node in _all(policy, syntax.SpreadConstraint)]
+    good_groups = tuple(each for each in groups if each is not None)
+    good_spread = tuple(each for each in spread if each is not None)
+    _once(((f"clusterGroup {each.name}", each.span) for each in good_groups), env.found)
+    _once(((f"spreadConstraint by {each.by}", each.span) for each in good_spread), env.found)
+    divisions = _all(policy, syntax.Replicas)
+    _once((("replicas", node.span) for node in divisions), env.found)
+    division = _division(policy, divisions[0], tuple(rules), env) if divisions else None
+    return checked_cluster.ClusterPlacement(good_groups, good_spread, division)
+
+
+def _all(policy: syntax.Policy, kind: type[_S]) -> list[_S]:
+    return [node for node in policy.statements if isinstance(node, kind)]
+
+
+def _once(said: Iterable[tuple[str, Any]], found: findings.Findings) -> None:
+    first: dict[str, Any] = {}
+    for what, span in said:
+        if first.setdefault(what, span) is not span:
+            found.error(
+                "PS108",
+                f"`{what}` stands twice in this policy",
+                span,
+                secondary=(diagnostics.Label(first[what], "first here"),),
+                help="keep one of them",
+            )
+
+
+def _group(
+    node: syntax.ClusterGroup, env: constants.Environment
+) -> checked_cluster.ClusterGroup | None:
+    problem = kubernetes_names.dns_label(node.name.text)
+    if not problem and len(node.name.text) > MAX_GROUP_NAME:
+        problem = f"has {len(node.name.text)} characters, Karmada allows {MAX_GROUP_NAME}"
+    if problem:
+        ours = kubernetes_names.nearest_dns_label(node.name.text)
+        env.found.misnamed("group", node.name, problem, ours)
+    selector = check_selectors.SelectorChecker(env, "cluster").check(node.selector)
+    if problem or selector is None:
+        return None
+    return checked_cluster.ClusterGroup(node.name.text, selector, node.span)
+
+
+def _spread(
+    node: syntax.SpreadConstraint, env: constants.Environment
+) -> checked_cluster.SpreadConstraint | None:
+    own = clauses.ClauseSet(env, "spreadConstraint", node.clauses)
+    if node.by.text not in vocabulary.SPREAD_FIELDS:
+        what = "what clusters are spread by"
+        env.found.not_one_of(what, node.by, vocabulary.SPREAD_FIELDS)
+        return None
+    least_fine, least = own.whole("minGroups", (1, _MAX_INT32))
+    most_fine, most = own.whole("maxGroups", (1, _MAX_INT32))
+    if not (least_fine and most_fine):
+        return None
+    least = least or 1
+    if most is not None and most < least:
+        env.found.error(
+            "PS111",
+            f"`maxGroups {most}` is less than `minGroups {least}`",
+            node.span,
+            help=f"write `maxGroups {least}` or more",
+        )
+        return None
+    return checked_cluster.SpreadConstraint(cast("Any", node.by.text), least, most, node.span)
+
+
+def _division(
+    policy: syntax.Policy,
+    node: syntax.Replicas,
+    rules: Sequence[checked.Rule],
+    env: constants.Environment,
+) -> checked_cluster.Division | None:
+    weights = _weights(node, env)
+    if weights is None:
+        return None
+    rule = None
+    if node.dynamic == "score":
+        is_fine, rule = _score_of(policy, node, rules, env)
+        if not is_fine:
+            return None
+    return checked_cluster.Division(node.division, weights, node.dynamic, rule, node.span)
+
+
+def _weights(
+    node: syntax.Replicas, env: constants.Environment
+) -> tuple[tuple[str, int], ...] | None:
+    found: dict[str, int] = {}
+    good = True
+    for name, amount in node.weights:
+        problem = kubernetes_names.dns_label(name.text)
+        if problem:
+            env.found.misnamed("cluster", name, problem)
+        elif name.text in found:
+            env.found.error("PS108", f"`{name.text}` has two weights", name.span)
+            problem = "twice"
+        weight = constants.whole(env, amount, (1, _MAX_INT32), what="a weight", code="PS301")
+        good = good and not problem and weight is not None
+        found[name.text] = weight or 1
+    return tuple(found.items()) if good else None
+
+
+def _score_of(
+    policy: syntax.Policy,
+    node: syntax.Replicas,
+    rules: Sequence[checked.Rule],
+    env: constants.Environment,
+) -> tuple[bool, str | None]:
+    """Return whether all is well and the one score to divide by, None for the sum of all."""
+    written = [s for s in policy.statements if isinstance(s, syntax.Score | syntax.ClusterAffinity)]
+    if not written:
+        env.found.error(
+            "PS109",
+            "replicas are divided by score, and this policy has none",
+            node.span,
+            help="add `score …`, or write `replicas Divided Weighted AvailableReplicas`",
+        )
+        return False, None
+    if node.rule is None:
+        return True, None
+    named = {
+        rule.head.given_name: rule.head.name
+        for rule in rules
+        if rule.head.given_name is not None and hasattr(rule, "weight") and rule.weight is not None
+    }
+    if node.rule.text not in named:
+        advice = f"name one of its scores by `as {node.rule.text[:40]}`"
+        env.found.undefined("score in this policy named", node.rule, named, instead=advice)
+        return False, None
+    return True, named[node.rule.text]

@@ -1,0 +1,163 @@
+"""Whole policies: description, scope, rules, what they disable."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any, cast
+
+from policysched.lang.checked import checked, checked_selector
+from policysched.lang.checking import constants, findings, symbols
+from policysched.lang.checking.selectors import check_pods
+from policysched.lang.checking.statements import check_clusters, check_rules
+from policysched.lang.diagnostics import diagnostics
+from policysched.lang.parsing import parser
+from policysched.lang.syntax import syntax, syntax_expr
+from policysched.lang.words import vocabulary
+
+_IN_FORCE = "enforce"
+_EVERY_POD = checked_selector.PodScope(None, checked_selector.EVERYTHING)
+
+
+def check(
+    policy: syntax.Policy,
+    env: constants.Environment,
+    names: symbols.Symbols,
+    parsed: Mapping[str, parser.ParseResult],
+) -> checked.CheckedPolicy:
+    """Return the policy or clusterPolicy without the rules that are wrong.
+
+    Args:
+        policy: as written.
+        env: what names mean under one set of params.
+        names: all definitions.
+        parsed: parse results by name of the text: a damaged policy may lack what it cannot lack.
+    """
+    is_cluster = policy.keyword == "clusterPolicy"
+    env = dataclasses.replace(env, target="cluster" if is_cluster else "node")
+    meta = _meta(policy, env.found, is_cluster=is_cluster)
+    scopes = [each for each in policy.statements if isinstance(each, syntax.Scope)]
+    _check_scopes(policy, scopes, env.found, parsed)
+    scope = check_pods.scope(scopes[0], env) if scopes else None
+    rules = [check_rules.check(policy.name.text, node, env) for node in policy.statements]
+    good = tuple(rule for rule in rules if rule is not None)
+    _check_repeated(good, env.found)
+    return checked.CheckedPolicy(
+        name=policy.name.text,
+        mode=cast("Any", meta.get("mode", _IN_FORCE)),
+        description=meta.get("description", ""),
+        owner=meta.get("owner", ""),
+        scope=scope or _EVERY_POD,
+        rules=good,
+        disables=_disables(policy, names, env.found),
+        span=policy.name.span,
+        clusters=check_clusters.check(policy, good, env) if is_cluster else None,
+    )
+
+
+def _meta(policy: syntax.Policy, found: findings.Findings, *, is_cluster: bool) -> dict[str, str]:
+    first: dict[str, syntax.Meta] = {}
+    for node in policy.statements:
+        if not isinstance(node, syntax.Meta):
+            continue
+        if node.keyword in first:
+            _twice(found, node.keyword, node, first[node.keyword])
+            continue
+        first[node.keyword] = node
+        if node.keyword == "mode" and node.value.text not in vocabulary.MODES:
+            found.not_one_of("a mode of policies", node.value, vocabulary.MODES)
+        elif node.keyword == "mode" and is_cluster and node.value.text != _IN_FORCE:
+            found.error(
+                "PS108",
+                f"a clusterPolicy has no `mode {node.value.text}`: nothing decides about bindings "
+                "beside the real decision",
+                node.span,
+                help="leave it out; `policysched plan` says what the policy would change",
+            )
+    return {keyword: node.value.text for keyword, node in first.items()}
+
+
+def _twice(
+    found: findings.Findings, what: str, node: syntax_expr.Node, first: syntax_expr.Node
+) -> None:
+    found.error(
+        "PS108",
+        f"`{what}` stands twice in this policy",
+        node.span,
+        secondary=(diagnostics.Label(first.span, "first here"),),
+        help="keep one of them",
+    )
+
+
+def _check_scopes(
+    policy: syntax.Policy,
+    scopes: list[syntax.Scope],
+    found: findings.Findings,
+    parsed: Mapping[str, parser.ParseResult],
+) -> None:
+    about = "resources" if policy.keyword == "clusterPolicy" else "pods"
+    for again in scopes[1:]:
+        _twice(found, f"for {about}", again, scopes[0])
+    is_damaged = parsed[policy.span.file].is_damaged(policy.span)
+    if not scopes and not is_damaged:
+        found.error(
+            "PS109",
+            f"the policy `{policy.name.text}` does not say for which {about}",
+            policy.name.span,
+            help=f"add `for {about} where app = web`, or `for {about}` for all",
+        )
+
+
+def _check_repeated(rules: tuple[checked.Rule, ...], found: findings.Findings) -> None:
+    first: dict[str, checked.Rule] = {}
+    for rule in rules:
+        other = first.setdefault(rule.head.name, rule)
+        if other is rule or rule.head.given_name is not None:
+            continue
+        found.error(
+            "PS104",
+            "this rule stands twice in the policy",
+            rule.head.span,
+            secondary=(diagnostics.Label(other.head.span, "first here"),),
+            help="remove one of them; to count a score twice, double its weight",
+        )
+
+
+def _disables(
+    policy: syntax.Policy, names: symbols.Symbols, found: findings.Findings
+) -> tuple[checked.DisabledRule, ...]:
+    disabled = []
+    for node in policy.statements:
+        if not isinstance(node, syntax.Disable):
+            continue
+        rules = names.rules.get(node.policy.text)
+        if rules is None:
+            found.undefined("policy", node.policy, names.policies)
+        elif names.policies[node.policy.text].keyword != policy.keyword:
+            other = names.policies[node.policy.text].keyword
+            found.error(
+                "PS108",
+                f"a {policy.keyword} disables rules of its own kind, `{node.policy.text}` is a "
+                f"{other}",
+                node.policy.span,
+            )
+        elif not node.rule.text:
+            found.error(
+                "PS109",
+                "this does not say which rule of the policy",
+                node.span,
+                help=f"write `disable {node.policy.text}.RULE`, with a rule named by `as`",
+            )
+        elif node.rule.text not in rules:
+            found.undefined(
+                f"rule in `{node.policy.text}` named",
+                node.rule,
+                rules,
+                instead=f"name the rule in `{node.policy.text}` by `as {node.rule.text[:40]}`",
+            )
+        elif node.policy.text == policy.name.text:
+            found.error("PS108", "a policy does not disable its own rules", node.span)
+        else:
+            name = f"{node.policy.text}/{node.rule.text}"
+            disabled.append(checked.DisabledRule(node.policy.text, name, node.span))
+    return tuple(disabled)

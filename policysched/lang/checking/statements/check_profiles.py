@@ -1,0 +1,292 @@
+"""Profiles: which policies and plugins decide under a scheduler name."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeVar, cast
+
+from policysched.lang.checked import checked
+from policysched.lang.checking import clauses, constants, findings, symbols
+from policysched.lang.diagnostics import diagnostics
+from policysched.lang.syntax import syntax, syntax_expr
+from policysched.lang.words import vocabulary
+
+_PLUGIN_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,62}\Z")
+_JSON_WORDS: dict[str, Any] = {"true": True, "false": False, "null": None}
+_JSON_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?P<fraction>\.[0-9]+)?\Z")
+
+_S = TypeVar("_S", bound=syntax.ProfileStatement)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ProfileChecker:
+    """Checks the statements of one profile.
+
+    Attributes:
+        profile: as written.
+        env: what names mean under the profile's params.
+        names: all definitions.
+        plugins: names of the plugins that are installed; None if that is not known here.
+    """
+
+    profile: syntax.Profile
+    env: constants.Environment
+    names: symbols.Symbols
+    plugins: Collection[str] | None
+
+    @property
+    def found(self) -> findings.Findings:
+        """Where findings go."""
+        return self.env.found
+
+    def check(
+        self,
+        policies: Mapping[str, checked.CheckedPolicy],
+        metrics: tuple[checked.CheckedMetric, ...],
+    ) -> checked.CheckedProfile:
+        """Return the profile.
+
+        Args:
+            policies: this profile's policies by name, checked under its params, clusterPolicies
+                too.
+            metrics: those that they read.
+        """
+        told_apart = apart(policies.values(), metrics)
+        disabled, scores, all_scores = self._disabled()
+        return checked.CheckedProfile(
+            name=self.profile.name.text,
+            policies=told_apart.policies,
+            metrics=told_apart.metrics,
+            plugins=self._plugins(disabled),
+            disabled=disabled,
+            disabled_scores=scores,
+            disable_all_scores=all_scores,
+            builtin_weight=self._builtin_weight(),
+            on_outage=cast("Any", self._on_outage()),
+            params=tuple(self.env.params.values()),
+            span=self.profile.name.span,
+            cluster_policies=told_apart.cluster_policies,
+            cluster_metrics=told_apart.cluster_metrics,
+        )
+
+    def policy_names(self) -> tuple[str, ...]:
+        """Return the policies that the profile lists, those that do not exist reported."""
+        listed: dict[str, syntax_expr.Value] = {}
+        for statement in self._all(syntax.ProfilePolicies):
+            for name in statement.names:
+                policy = self.names.policies.get(name.text)
+                if policy is None:
+                    self.found.undefined("policy", name, self.names.policies)
+                elif name.text in listed:
+                    self._twice(name.text, name, listed[name.text])
+                else:
+                    listed[name.text] = name
+        return tuple(listed)
+
+    def param_values(self) -> dict[str, syntax_expr.Amount]:
+        """Return the values that the profile gives to params."""
+        values: dict[str, syntax.ProfileParam] = {}
+        for statement in self._all(syntax.ProfileParam):
+            name = statement.name
+            if name.text not in self.names.params:
+                self.found.undefined("param", name, self.names.params)
+            elif name.text in values:
+                self._twice(name.text, statement, values[name.text])
+            else:
+                values[name.text] = statement
+        return {name: statement.value for name, statement in values.items()}
+
+    def _all(self, kind: type[_S]) -> list[_S]:
+        return [each for each in self.profile.statements if isinstance(each, kind)]
+
+    def _one(self, kind: type[_S], what: str) -> _S | None:
+        statements = self._all(kind)
+        for again in statements[1:]:
+            self._twice(what, again, statements[0])
+        return statements[0] if statements else None
+
+    def _twice(self, what: str, node: syntax_expr.Node, first: syntax_expr.Node) -> None:
+        self.found.error(
+            "PS108",
+            f"`{what}` stands twice in this profile",
+            node.span,
+            secondary=(diagnostics.Label(first.span, "first here"),),
+            help="keep one of them",
+        )
+
+    # ------------------------------------------------------------------------ plugins
+
+    def _disabled(self) -> tuple[tuple[str, ...], tuple[str, ...], bool]:
+        everywhere: dict[str, syntax_expr.Value] = {}
+        scores: dict[str, syntax_expr.Value] = {}
+        all_scores = False
+        for statement in self._all(syntax.DisablePlugins):
+            all_scores = all_scores or not statement.names
+            for name in statement.names:
+                first = everywhere.get(name.text) or scores.get(name.text)
+                if first is not None:
+                    self._twice(name.text, name, first)
+                elif self._is_plugin(name):
+                    (scores if statement.scores_only else everywhere)[name.text] = name
+        return tuple(everywhere), tuple(scores), all_scores
+
+    def _is_plugin(self, name: syntax_expr.Value) -> bool:
+        if self.plugins is not None and name.text not in self.plugins:
+            self.found.undefined("plugin", name, self.plugins)
+            return False
+        if not _PLUGIN_NAME.match(name.text):
+            self.found.error("PS107", f"`{name.text[:80]}` is not a plugin's name", name.span)
+            return False
+        return True
+
+    def _plugins(self, disabled: Collection[str]) -> tuple[checked.PluginSetting, ...]:
+        settings: dict[str, checked.PluginSetting] = {}
+        first: dict[str, syntax.UsePlugin] = {}
+        for statement in self._all(syntax.UsePlugin):
+            name = statement.name
+            if name.text in first:
+                self._twice(name.text, statement, first[name.text])
+                continue
+            first[name.text] = statement
+            if name.text in disabled:
+                self.found.error(
+                    "PS108", f"`{name.text}` is used and disabled in this profile", name.span
+                )
+            setting = self._plugin(statement)
+            if self._is_plugin(name) and setting is not None:
+                settings[name.text] = setting
+        return tuple(settings.values())
+
+    def _plugin(self, statement: syntax.UsePlugin) -> checked.PluginSetting | None:
+        for what, given in (("weight", statement.weights), ("args", statement.args)):
+            for again in given[1:]:
+                self._twice(what, again, given[0])
+        weight: int | None = None
+        if statement.weights:
+            weight = self._weight(statement.weights[0])
+            if weight is None:
+                return None
+        args = self._args(statement.args[0]) if statement.args else None
+        return checked.PluginSetting(statement.name.text, weight, args, statement.span)
+
+    def _weight(self, amount: syntax_expr.Amount) -> int | None:
+        bounds = (1, clauses.MAX_WEIGHT)
+        return constants.whole(self.env, amount, bounds, what="a weight", code="PS301")
+
+    def _builtin_weight(self) -> int:
+        statement = self._one(syntax.BuiltinWeight, "builtin weight")
+        return 1 if statement is None else self._weight(statement.weight) or 1
+
+    def _on_outage(self) -> str:
+        statement = self._one(syntax.OnOutage, "onOutage")
+        if statement is None:
+            return "skip"
+        if statement.action.text not in vocabulary.OUTAGE_ACTIONS:
+            self.found.not_one_of(
+                "what a profile does in an outage", statement.action, vocabulary.OUTAGE_ACTIONS
+            )
+            return "skip"
+        return statement.action.text
+
+    # ------------------------------------------------------------------------ arguments
+
+    def _args(self, node: syntax.ArgsObject) -> Mapping[str, checked.JsonValue]:
+        result: dict[str, checked.JsonValue] = {}
+        first: dict[str, syntax_expr.Value] = {}
+        for key, value in node.entries:
+            if key.text in first:
+                self._twice(key.text, key, first[key.text])
+            first.setdefault(key.text, key)
+            result[key.text] = self._json(value)
+        return result
+
+    def _json(self, node: syntax.ArgsValue) -> checked.JsonValue:
+        match node:
+            case syntax.ArgsObject():
+                return self._args(node)
+            case syntax.ArgsList(items=items):
+                return tuple(self._json(item) for item in items)
+            case syntax.ArgsScalar(value=value):
+                return value.text if value.quoted else _json_word(value.text)
+
+
+def _json_word(text: str) -> checked.JsonValue:
+    """Return what an unquoted word means in JSON: a constant, a number, else the word itself."""
+    if text in _JSON_WORDS:
+        constant: checked.JsonValue = _JSON_WORDS[text]
+        return constant
+    match = _JSON_NUMBER.match(text)
+    if match is None or len(text) > 20:  # noqa: PLR2004 - longer than any int64 or useful float
+        return text
+    number = float(text) if match.group("fraction") else int(text)
+    return number if math.isfinite(number) else text
+
+
+def warn_of_unused(
+    names: symbols.Symbols, profiles: Iterable[checked.CheckedProfile], found: findings.Findings
+) -> None:
+    """Warn of policies that none of the profiles uses."""
+    used = {
+        policy.name
+        for profile in profiles
+        for policy in (*profile.policies, *profile.cluster_policies)
+    }
+    for name, policy in names.policies.items():
+        if name not in used:
+            warning = diagnostics.Diagnostic(
+                "PS806",
+                f"no profile uses the {policy.keyword} `{name}`: it has no effect",
+                policy.name.span,
+                help=f"add `policies {name}` to a profile, or remove it",
+                severity=diagnostics.Severity.WARNING,
+            )
+            found.add(warning)
+
+
+class Apart(NamedTuple):
+    """Policies about pods and nodes, those about resources and clusters, and what each read."""
+
+    policies: tuple[checked.CheckedPolicy, ...]
+    metrics: tuple[checked.CheckedMetric, ...]
+    cluster_policies: tuple[checked.CheckedPolicy, ...]
+    cluster_metrics: tuple[checked.CheckedMetric, ...]
+
+
+def apart(
+    policies: Iterable[checked.CheckedPolicy], metrics: Iterable[checked.CheckedMetric]
+) -> Apart:
+    """Tell policies and metrics apart by what they are about."""
+    all_policies, all_metrics = tuple(policies), tuple(metrics)
+    return Apart(
+        tuple(each for each in all_policies if each.clusters is None),
+        tuple(each for each in all_metrics if each.target == "node"),
+        tuple(each for each in all_policies if each.clusters is not None),
+        tuple(each for each in all_metrics if each.target == "cluster"),
+    )
+
+
+def implied(
+    policies: Sequence[checked.CheckedPolicy],
+    metrics: tuple[checked.CheckedMetric, ...],
+    params: Sequence[checked.CheckedParam],
+) -> checked.CheckedProfile:
+    """Return the profile of a program that declares none: all policies, default plugins."""
+    told_apart = apart(policies, metrics)
+    return checked.CheckedProfile(
+        name=None,
+        policies=told_apart.policies,
+        metrics=told_apart.metrics,
+        plugins=(),
+        disabled=(),
+        disabled_scores=(),
+        disable_all_scores=False,
+        builtin_weight=1,
+        on_outage="skip",
+        params=tuple(params),
+        span=None,
+        cluster_policies=told_apart.cluster_policies,
+        cluster_metrics=told_apart.cluster_metrics,
+    )

@@ -1,0 +1,340 @@
+"""Statements of a policy that filter, tolerate or attract: one function for each.
+
+Each returns the checked rule, or None if something was reported.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import Literal, NamedTuple, cast
+
+from policysched.lang import source
+from policysched.lang.checked import checked, checked_expr, checked_selector
+from policysched.lang.checking import clauses, constants
+from policysched.lang.checking.expressions import check_exprs, check_missing
+from policysched.lang.checking.metrics import check_metrics
+from policysched.lang.checking.selectors import check_pods, check_selectors
+from policysched.lang.checking.statements import check_scores, check_until
+from policysched.lang.diagnostics import fixes
+from policysched.lang.syntax import kept_parentheses, printing, syntax, syntax_clause, syntax_expr
+from policysched.lang.words import kubernetes_names, vocabulary
+
+TOLERATED_WITHOUT_EFFECT = ("NoSchedule", "PreferNoSchedule")
+_MAX_INT32 = 2**31 - 1
+_HASH_DIGITS = 8
+_EVICTION: dict[bool, tuple[str, str, str]] = {
+    False: ("pod", "pod", "kubelet and taint eviction read"),
+    True: ("resource", "placement", "Karmada's taint manager reads"),
+}
+"""Whether it is about clusters -> what tolerates, what holds its tolerations, who reads them."""
+
+
+class RuleStatement(NamedTuple):
+    """A statement with what the functions below need of it.
+
+    Attributes:
+        policy: name of the policy.
+        kind: keyword of the statement.
+        node: the statement.
+        own: its clauses.
+    """
+
+    policy: str
+    kind: str
+    node: syntax.Statement
+    own: clauses.ClauseSet
+
+    def head(self) -> checked.RuleHead:
+        """Return name, text, message and times of the rule."""
+        text = printing.statement(kept_parentheses.without(self.node))
+        given = self.own.get("as", syntax_clause.WordClause)
+        name = given.word.text if given is not None else f"{self.kind}@{_digest(text)}"
+        return checked.RuleHead(
+            name=f"{self.policy}/{name}",
+            policy=self.policy,
+            kind=self.kind,
+            given_name=given.word.text if given is not None else None,
+            text=text,
+            message=self.own.message(),
+            active=self.own.active(),
+            span=self.node.span,
+        )
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:_HASH_DIGITS]
+
+
+def check(policy: str, node: syntax.Statement, env: constants.Environment) -> checked.Rule | None:
+    """Return the rule of a statement; None if it is wrong (reported) or makes no rule."""
+    match node:
+        case syntax.NodeAffinity(strength=strength):
+            own = clauses.ClauseSet(env, f"nodeAffinity {strength}", node.clauses)
+            return _node_affinity(node, RuleStatement(policy, "nodeAffinity", node, own))
+        case syntax.ClusterAffinity(strength=strength):
+            own = clauses.ClauseSet(env, f"clusterAffinity {strength}", node.clauses)
+            return _node_affinity(node, RuleStatement(policy, "clusterAffinity", node, own))
+        case syntax.PodAffinity(kind=kind, strength=strength):
+            own = clauses.ClauseSet(env, f"{kind} {strength}", node.clauses)
+            return _pod_affinity(node, RuleStatement(policy, kind, node, own))
+        case syntax.TopologySpread():
+            own = clauses.ClauseSet(env, "topologySpread", node.clauses)
+            return _topology_spread(node, RuleStatement(policy, "topologySpread", node, own))
+        case syntax.Tolerate():
+            own = clauses.ClauseSet(env, "tolerate", node.clauses)
+            return _tolerate(node, RuleStatement(policy, "tolerate", node, own))
+        case syntax.Reject():
+            own = clauses.ClauseSet(env, "reject", node.clauses)
+            return _reject(node, RuleStatement(policy, "reject", node, own))
+        case syntax.Score():
+            statement = "score strategy" if check_scores.is_strategy(node) else "score"
+            own = clauses.ClauseSet(env, statement, node.clauses)
+            head = RuleStatement(policy, "score", node, own).head()
+            return check_scores.check(node, head, own)
+        case _:
+            return None
+
+
+def _term_weight(strength: str, own: clauses.ClauseSet) -> tuple[bool, int | None]:
+    """Return whether all is well and the weight of a preferred term, None for a required one."""
+    if strength == "required":
+        return True, None
+    weight = own.weight()
+    return weight is not None, weight
+
+
+def _node_affinity(
+    node: syntax.NodeAffinity | syntax.ClusterAffinity, statement: RuleStatement
+) -> checked.NodeAffinityRule | None:
+    head = statement.head()
+    domain: vocabulary.Domain = "node" if isinstance(node, syntax.NodeAffinity) else "cluster"
+    selector = check_selectors.SelectorChecker(statement.own.env, domain).check(node.selector)
+    is_fine, weight = _term_weight(node.strength, statement.own)
+    if selector is None or not is_fine:
+        return None
+    return checked.NodeAffinityRule(head, selector, weight)
+
+
+def _topology_key(statement: RuleStatement) -> str | None:
+    clause = statement.own.get("topologyKey", syntax_clause.WordClause)
+    found = statement.own.env.found
+    if clause is None and statement.own.env.found.is_cut_off(statement.node.span):
+        return None
+    if clause is None:
+        end = statement.node.span.end
+        text = found.texts[statement.node.span.file]
+        hostname = " topologyKey kubernetes.io/hostname"
+        found.error(
+            "PS206",
+            f"`{statement.kind}` does not say over which topology",
+            _keyword_span(statement.node.span, statement.kind),
+            help="add `topologyKey kubernetes.io/hostname`, or the label of zones or racks",
+            fix=fixes.replacement(text.span(end, end), hostname),
+        )
+        return None
+    problem = kubernetes_names.label_key(clause.word.text)
+    if problem:
+        found.error("PS107", f"the label key `{clause.word.text}` {problem}", clause.word.span)
+        return None
+    return clause.word.text
+
+
+def _keyword_span(span: source.Span, keyword: str) -> source.Span:
+    return source.Span(span.file, span.start, span.start + len(keyword), span.line, span.column)
+
+
+def _pod_affinity(
+    node: syntax.PodAffinity, statement: RuleStatement
+) -> checked.PodAffinityRule | None:
+    head = statement.head()
+    pods = check_pods.pod_set(node.pods, statement.own)
+    topology_key = _topology_key(statement)
+    is_fine, weight = _term_weight(node.strength, statement.own)
+    if pods is None or topology_key is None or not is_fine:
+        return None
+    is_anti = node.kind == "podAntiAffinity"
+    return checked.PodAffinityRule(head, is_anti, pods, topology_key, weight)
+
+
+def _topology_spread(
+    node: syntax.TopologySpread, statement: RuleStatement
+) -> checked.TopologySpreadRule | None:
+    own = statement.own
+    head = statement.head()
+    pods = check_pods.pod_set(node.pods, own)
+    topology_key = _topology_key(statement)
+    skew_fine, max_skew = own.whole("maxSkew", (1, _MAX_INT32))
+    domains_fine, min_domains = own.whole("minDomains", (1, _MAX_INT32))
+    when = own.choice("whenUnsatisfiable", vocabulary.WHEN_UNSATISFIABLE)
+    affinity_policy = own.choice("nodeAffinityPolicy", vocabulary.NODE_INCLUSION)
+    taints_policy = own.choice("nodeTaintsPolicy", tuple(reversed(vocabulary.NODE_INCLUSION)))
+    weight_fine, weight = _spread_weight(own, when)
+    if when == "ScheduleAnyway" and min_domains is not None:
+        _needs_do_not_schedule(own, "minDomains")
+        return None
+    if pods is None or topology_key is None or when is None:
+        return None
+    if affinity_policy is None or taints_policy is None:
+        return None
+    if not (skew_fine and domains_fine and weight_fine):
+        return None
+    return checked.TopologySpreadRule(
+        head=head,
+        pods=pods,
+        topology_key=topology_key,
+        max_skew=max_skew or 1,
+        min_domains=min_domains or 1,
+        when_unsatisfiable=cast("Literal['DoNotSchedule', 'ScheduleAnyway']", when),
+        node_affinity_policy=cast("Literal['Honor', 'Ignore']", affinity_policy),
+        node_taints_policy=cast("Literal['Honor', 'Ignore']", taints_policy),
+        weight=weight,
+    )
+
+
+def _spread_weight(own: clauses.ClauseSet, when: str | None) -> tuple[bool, int | None]:
+    clause = own.get("weight", syntax_clause.AmountClause)
+    if when == "ScheduleAnyway":
+        return _term_weight("preferred", own)
+    if clause is not None and when is not None:
+        own.env.found.error(
+            "PS301",
+            "`topologySpread` with DoNotSchedule is not weighed: it filters",
+            clause.span,
+            help="leave the weight out, or write `whenUnsatisfiable ScheduleAnyway`",
+        )
+        return False, None
+    return True, None
+
+
+def _needs_do_not_schedule(own: clauses.ClauseSet, keyword: str) -> None:
+    clause = own.get(keyword, syntax_clause.AmountClause)
+    if clause is not None:
+        own.env.found.error(
+            "PS108",
+            f"`{keyword}` acts only with `whenUnsatisfiable DoNotSchedule`",
+            clause.span,
+            help="leave it out",
+        )
+
+
+def _tolerate(node: syntax.Tolerate, statement: RuleStatement) -> checked.TolerateRule | None:
+    env = statement.own.env
+    head = statement.head()
+    patterns = [_toleration(pattern, env) for pattern in node.tolerations]
+    good = tuple(pattern for pattern in patterns if pattern is not None)
+    return checked.TolerateRule(head, good) if len(good) == len(patterns) else None
+
+
+def _toleration(
+    pattern: syntax_expr.Toleration, env: constants.Environment
+) -> checked_selector.TaintPattern | None:
+    if pattern.key.text == "*" and not pattern.key.quoted:
+        env.found.error(
+            "PS207",
+            "a policy does not tolerate every taint",
+            pattern.span,
+            help="name the taints: `tolerate dedicated=web:NoSchedule, maintenance`",
+        )
+        return None
+    is_cluster = env.target == "cluster"
+    if pattern.effect is not None and pattern.effect.text == "NoExecute":
+        subject, holder, readers = _EVICTION[is_cluster]
+        env.found.error(
+            "PS207",
+            f"a policy cannot make a {subject} tolerate `NoExecute`",
+            pattern.effect.span,
+            notes=(f"{readers} the {holder}'s own tolerations only",),
+            help=f"write the toleration into the {holder}, or tolerate `NoSchedule` here",
+        )
+        return None
+    if is_cluster and pattern.operator in ("Gt", "Lt"):
+        env.found.error(
+            "PS704",
+            f"a toleration of clusters does not take `{pattern.operator}`",
+            pattern.span,
+            notes=("Karmada compares taints of clusters by equality alone",),
+            help=f"name the value: `{pattern.key.text}=value:NoSchedule`",
+        )
+        return None
+    return check_selectors.taint_pattern(env, pattern, TOLERATED_WITHOUT_EFFECT)
+
+
+def _reject(node: syntax.Reject, statement: RuleStatement) -> checked.RejectRule | None:
+    own = statement.own
+    head = statement.head()
+    window_fine, window = check_scores.clause_window(own)
+    condition = check_exprs.ExprChecker(own.env, window).condition(node.condition)
+    until_fine, until = _until(own, window, condition)
+    missing_fine, action = _missing_action(condition, node, own)
+    if condition is None:
+        return None
+    if not (
+        window_fine and until_fine and missing_fine and check_scores.has_metric(own, condition)
+    ):
+        return None
+    return checked.RejectRule(head, condition, action, until)
+
+
+def _until(
+    own: clauses.ClauseSet,
+    window: checked_expr.Window | None,
+    condition: checked_expr.TypedExpr | None,
+) -> tuple[bool, checked_expr.TypedExpr | None]:
+    """Return whether all is well and the condition that lets a node go, None if not written."""
+    clause = own.get("until", syntax_clause.ExprClause)
+    if clause is None:
+        return True, None
+    if check_until.report_date(clause, own.env):
+        return False, None
+    until = check_exprs.ExprChecker(own.env, window).condition(clause.expr)
+    if until is None or condition is None:
+        return False, None
+    for part in (condition, until):
+        problem = ""
+        if not checked_expr.metrics_of(part):
+            problem = "hysteresis moves when a metric is refreshed, and no metric is read here"
+        elif checked_expr.reads_pod(part):
+            problem = (
+                "hysteresis is a state of the node, whatever pod comes: it cannot read the pod"
+            )
+        if problem:
+            own.env.found.error("PS108", problem, part.span, help="choose pods by `for pods where`")
+            return False, None
+    return check_until.check(condition, until, own.env), until
+
+
+def _missing_action(
+    condition: checked_expr.TypedExpr | None, node: syntax.Reject, own: clauses.ClauseSet
+) -> tuple[bool, Literal["allow", "reject"] | None]:
+    """Return whether all is well and what missing data means, None where none can be missing."""
+    clause = own.get("missing", syntax_clause.MissingClause)
+    if clause is not None:
+        action = check_metrics.missing_action(own.env, clause)
+        return action is not None, action
+    parts = [] if condition is None else list(check_missing.missing_parts(condition))
+    if condition is None or not parts:
+        return True, None
+    action = _inherited_action(condition, parts, node, own.env)
+    return action is not None, action
+
+
+def _inherited_action(
+    condition: checked_expr.TypedExpr,
+    parts: Sequence[checked_expr.TypedExpr],
+    node: syntax.Reject,
+    env: constants.Environment,
+) -> Literal["allow", "reject"] | None:
+    """Return what the metrics say; None if they do not say it or not the same (reported)."""
+    only_metrics, read = check_missing.metrics_among(parts)
+    actions = {metric.missing_action for metric in env.metrics.values() if metric.key in read}
+    if only_metrics and len(actions) == 1 and (action := actions.pop()) is not None:
+        return action
+    check_missing.report_missing(
+        env,
+        node.condition,
+        node.span,
+        ("missing allow", "missing reject"),
+        check_missing.why_missing(condition, actions),
+    )
+    return None

@@ -1,0 +1,360 @@
+"""`score`: a number over nodes, a condition, or a resource strategy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal, cast
+
+from policysched import units
+from policysched.lang import source
+from policysched.lang.checked import checked, checked_expr
+from policysched.lang.checking import clauses, findings
+from policysched.lang.checking.expressions import check_exprs, check_missing
+from policysched.lang.checking.metrics import check_metric_parts, check_metrics
+from policysched.lang.checking.selectors import check_selectors
+from policysched.lang.syntax import syntax, syntax_clause, syntax_expr
+from policysched.lang.words import kubernetes_names, vocabulary
+
+MAX_POINTS = 100
+_DEFAULT_RESOURCES = (("cpu", 1), ("memory", 1))
+_MIN_SHAPE_POINTS = 2
+
+
+def is_strategy(node: syntax.Score) -> bool:
+    """Return whether a score is `LeastAllocated(…)` or one of its like."""
+    return _strategy_call(node.value) is not None
+
+
+def _strategy_call(value: syntax_expr.Expr) -> syntax_expr.Call | None:
+    """Return the call of a strategy; its bare name is a call without resources."""
+    if isinstance(value, syntax_expr.Ref):
+        value = syntax_expr.Call(value.span, value.name, ())
+    if isinstance(value, syntax_expr.Call) and value.function.text in vocabulary.STRATEGIES:
+        return value
+    return None
+
+
+def check(
+    node: syntax.Score, head: checked.RuleHead, own: clauses.ClauseSet
+) -> checked.ScoreRule | checked.ResourceScoreRule | None:
+    """Return the rule of a score; None if something was reported."""
+    strategy = _strategy_call(node.value)
+    if strategy is not None:
+        return _strategy(strategy, head, own)
+    window_fine, window = clause_window(own)
+    value = check_exprs.ExprChecker(own.env, window).either(node.value)
+    if window is not None and value is not None:
+        window_fine = has_metric(own, value)
+    weight = own.weight()
+    if value is None:
+        return None
+    if value.unit is None:
+        shape_fine, normalization, prefer = _condition_shape(own), None, None
+    else:
+        shape_fine, normalization, prefer = _number_shape(node, own, value.unit)
+    missing_fine, points = _missing(node, own, value)
+    if not (shape_fine and missing_fine and window_fine) or weight is None:
+        return None
+    return checked.ScoreRule(head, value, prefer, normalization, points, weight)
+
+
+def _condition_shape(own: clauses.ClauseSet) -> bool:
+    """A condition gives 100 or 0; report what would shape a number."""
+    fine = True
+    for keyword in ("prefer", "normalize"):
+        clause = own.get(keyword, syntax_clause.WordClause) or own.get(
+            keyword, syntax_clause.NormalizeClause
+        )
+        if clause is not None:
+            own.env.found.error(
+                "PS108",
+                f"`{keyword}` is for numbers, this score is a condition",
+                clause.span,
+                help="leave it out: a condition gives 100 points where it holds; turn it around "
+                "with `not`",
+            )
+            fine = False
+    return fine
+
+
+def _number_shape(
+    node: syntax.Score, own: clauses.ClauseSet, unit: units.Unit
+) -> tuple[bool, checked.Normalization | None, Literal["low", "high"] | None]:
+    prefer = own.get("prefer", syntax_clause.WordClause)
+    normalization = _normalization(own, unit)
+    if isinstance(normalization, checked.Shape):
+        if prefer is not None:
+            own.env.found.error(
+                "PS108",
+                "`shape` says itself which values are better",
+                prefer.span,
+                help="leave `prefer` out",
+            )
+        return prefer is None, normalization, None
+    if prefer is None:
+        if normalization is not None:
+            _no_direction(node, own)
+        return False, normalization, None
+    direction = own.choice("prefer", vocabulary.DIRECTIONS)
+    fine = direction is not None and normalization is not None
+    return fine, normalization, cast("Literal['low', 'high'] | None", direction)
+
+
+def _no_direction(node: syntax.Score, own: clauses.ClauseSet) -> None:
+    advice = "add `prefer low` or `prefer high`"
+    if isinstance(node.value, syntax_expr.Negate):
+        advice = f"write `{own.env.found.text(node.value.operand.span)} prefer low`"
+    own.env.found.error(
+        "PS303",
+        f"`{own.env.found.text(node.value.span)}` is a number: is low or high better?",
+        node.value.span,
+        help=advice,
+    )
+
+
+# ---------------------------------------------------------------------------- normalization
+
+
+def _normalization(own: clauses.ClauseSet, unit: units.Unit) -> checked.Normalization | None:
+    """Return how values become points; ratios by themselves, other numbers by min and max."""
+    clause = own.get("normalize", syntax_clause.NormalizeClause)
+    if clause is None:
+        return checked.Linear(0.0, 1.0) if unit.is_ratio else checked.MinMax(0.0)
+    method = clause.method.text
+    if method not in vocabulary.NORMALIZATIONS:
+        own.env.found.not_one_of("a normalization", clause.method, vocabulary.NORMALIZATIONS)
+        return None
+    if method == "shape":
+        return _shape(own, clause, unit)
+    counts = {"linear": (2,), "minmax": (0, 1), "rank": (0,), "max": (0,)}[method]
+    given = clause.arguments
+    if len(given) not in counts or any(each.key is not None for each in given):
+        own.env.found.error(
+            "PS108",
+            f"`{method}` is written {vocabulary.NORMALIZATIONS[method].partition(':')[0]}"
+            if method in ("linear", "minmax")
+            else f"`{method}` takes nothing in parentheses",
+            clause.span,
+        )
+        return None
+    numbers = [check_exprs.ExprChecker(own.env).constant(each.value, unit) for each in given]
+    if any(number is None for number in numbers):
+        return None
+    return _simple(own, clause, [number for number in numbers if number is not None])
+
+
+def _simple(
+    own: clauses.ClauseSet, clause: syntax_clause.NormalizeClause, numbers: Sequence[float]
+) -> checked.Normalization | None:
+    match clause.method.text:
+        case "linear":
+            low, high = numbers
+            if low / 2 < high / 2:  # which may not overflow as their difference does
+                return checked.Linear(low, high)
+            own.env.found.error(
+                "PS111",
+                "the first bound of `linear` is below the second",
+                clause.span,
+                help="which end is better is said by `prefer`",
+            )
+            return None
+        case "minmax":
+            floor = numbers[0] if numbers else 0.0
+            if floor >= 0:
+                return checked.MinMax(floor)
+            own.env.found.error("PS111", "the floor of `minmax` is not negative", clause.span)
+            return None
+        case "rank":
+            return checked.Rank()
+        case _:
+            return checked.Max()
+
+
+def _shape(
+    own: clauses.ClauseSet, clause: syntax_clause.NormalizeClause, unit: units.Unit
+) -> checked.Shape | None:
+    points = _shape_points(own, clause.arguments, clause.span, unit)
+    return None if points is None else checked.Shape(points)
+
+
+def _shape_points(
+    own: clauses.ClauseSet,
+    given: Sequence[syntax_expr.Argument],
+    span: source.Span,
+    unit: units.Unit,
+) -> tuple[tuple[float, int], ...] | None:
+    """Return the points of a shape; None if something was reported."""
+    found = own.env.found
+    if len(given) < _MIN_SHAPE_POINTS or any(each.key is None for each in given):
+        found.error(
+            "PS108",
+            "a shape has two or more points",
+            span,
+            help="write `shape(0%: 100, 80%: 10)`: value, colon, points",
+        )
+        return None
+    points: list[tuple[float, int]] = []
+    for each in given:
+        checker = check_exprs.ExprChecker(own.env)
+        value = checker.constant(cast("syntax_expr.Expr", each.key), unit)
+        height = checker.constant(each.value, units.NUMBER)
+        if value is None or height is None:
+            return None
+        if height != int(height) or not 0 <= height <= MAX_POINTS:
+            found.error(
+                "PS111", f"points are whole numbers from 0 to {MAX_POINTS}", each.value.span
+            )
+            return None
+        if points and value <= points[-1][0]:
+            found.error("PS111", "the values of a shape increase", cast("Any", each.key).span)
+            return None
+        points.append((value, int(height)))
+    return tuple(points)
+
+
+# ---------------------------------------------------------------------------- missing data
+
+
+def _missing(
+    node: syntax.Score, own: clauses.ClauseSet, value: checked_expr.TypedExpr
+) -> tuple[bool, int | None]:
+    """Return whether all is well and the points of a node without a value."""
+    clause = own.get("missing", syntax_clause.MissingClause)
+    if clause is not None:
+        points = check_metrics.missing_points(own.env, clause)
+        return points is not None, points
+    missing = list(check_missing.missing_parts(value))
+    if not missing:
+        return True, None
+    only_metrics, read = check_missing.metrics_among(missing)
+    answers = {each.missing_points for each in own.env.metrics.values() if each.key in read}
+    if only_metrics and len(answers) == 1 and (points := answers.pop()) is not None:
+        return True, points
+    choices = ("missing score 0", "missing score 50")
+    check_missing.report_missing(
+        own.env, node.value, node.span, choices, check_missing.why_missing(value, answers)
+    )
+    return False, None
+
+
+# ---------------------------------------------------------------------------- windows
+
+
+def clause_window(own: clauses.ClauseSet) -> tuple[bool, checked_expr.Window | None]:
+    """Return whether all is well and the window of the statement, None if not written."""
+    over = own.get("over", syntax_clause.OverClause)
+    if over is None:
+        return True, None
+    window = check_metric_parts.window(own.env, over)
+    return window is not None, window
+
+
+def has_metric(own: clauses.ClauseSet, value: checked_expr.TypedExpr) -> bool:
+    """Return whether a window has a metric to be over; report it if not."""
+    over = own.get("over", syntax_clause.OverClause)
+    if checked_expr.metrics_of(value) or over is None:
+        return True
+    own.env.found.error("PS108", "`over` is about metrics, and none is read here", over.span)
+    return False
+
+
+# ---------------------------------------------------------------------------- strategies
+
+
+def _strategy(
+    call: syntax_expr.Call, head: checked.RuleHead, own: clauses.ClauseSet
+) -> checked.ResourceScoreRule | None:
+    name = call.function.text
+    shape: tuple[tuple[int, int], ...] | None = ()
+    shapes = [each for each in call.arguments if _is_shape(each)]
+    resources = [_resource_weight(each, own) for each in call.arguments if not _is_shape(each)]
+    if name == "RequestedToCapacityRatio":
+        shape = _utilization_shape(call, shapes, own)
+    elif shapes:
+        own.env.found.error("PS108", f"`{name}` takes no shape", shapes[0].span)
+        shape = None
+    weight = own.weight()
+    good = tuple(each for each in resources if each is not None)
+    if shape is None or weight is None or len(good) < len(resources):
+        return None
+    if len({resource for resource, _ in good}) < len(good):
+        own.env.found.error("PS108", "a resource stands twice in this strategy", call.span)
+        return None
+    return checked.ResourceScoreRule(
+        head,
+        cast("Any", name),
+        good or _DEFAULT_RESOURCES,
+        shape,
+        weight,
+    )
+
+
+def _is_shape(argument: syntax_expr.Argument) -> bool:
+    value = argument.value
+    return isinstance(value, syntax_expr.Call) and value.function.text == "shape"
+
+
+def _weighed(found: findings.Findings, value: syntax_expr.Expr) -> str:
+    """Return the help for `cpu=1` instead of `cpu: 1`."""
+    if not isinstance(value, syntax_expr.Comparison) or value.operator != "=":
+        return ""
+    return f"write `{found.text(value.left.span)}: {found.text(value.right.span)}`"
+
+
+def _resource_weight(
+    argument: syntax_expr.Argument, own: clauses.ClauseSet
+) -> tuple[str, int] | None:
+    """Return one `resource: weight`; the weight is 1 if not written."""
+    found = own.env.found
+    word_expr = argument.value if argument.key is None else argument.key
+    if isinstance(word_expr, syntax_expr.Ref):
+        word = word_expr.name
+    elif isinstance(word_expr, syntax_expr.Text):
+        word = word_expr.value
+    else:
+        found.error(
+            "PS108",
+            "a strategy takes resources and their weights",
+            argument.span,
+            help=_weighed(found, argument.value)
+            or 'as in `LeastAllocated(cpu: 2, memory: 1, "nvidia.com/gpu": 5)`',
+        )
+        return None
+    problem = kubernetes_names.resource(word.text)
+    if problem:
+        check_selectors.report_resource(own.env, word, problem)
+        return None
+    if argument.key is None:
+        return word.text, 1
+    weight = check_exprs.ExprChecker(own.env).constant(argument.value, units.NUMBER)
+    if weight is None:
+        return None
+    if weight != int(weight) or not 1 <= weight <= clauses.MAX_WEIGHT:
+        found.error("PS301", "a resource weighs from 1 to 100", argument.value.span)
+        return None
+    return word.text, int(weight)
+
+
+def _utilization_shape(
+    call: syntax_expr.Call, shapes: Sequence[syntax_expr.Argument], own: clauses.ClauseSet
+) -> tuple[tuple[int, int], ...] | None:
+    """Return the shape over the utilization in percent; None if something was reported."""
+    if len(shapes) != 1:
+        own.env.found.error(
+            "PS109",
+            "`RequestedToCapacityRatio` needs one shape",
+            call.span,
+            help="add `shape(0%: 0, 100%: 100)`: share requested, colon, points",
+        )
+        return None
+    shape_call = cast("syntax_expr.Call", shapes[0].value)
+    points = _shape_points(own, shape_call.arguments, shape_call.span, units.RATIO)
+    if points is None:
+        return None
+    percent = [(value * 100, height) for value, height in points]
+    if any(round(value, 6) != round(value) or not 0 <= value <= 100 for value, _ in percent):  # noqa: PLR2004 - percent
+        own.env.found.error(
+            "PS111", "the shares of a shape are whole percents from 0% to 100%", shape_call.span
+        )
+        return None
+    return tuple((round(value), height) for value, height in percent)

@@ -1,0 +1,175 @@
+"""Hysteresis that cannot work: `until` conditions that do not fit their `when`.
+
+Both conditions are evaluated at a finite number of points: what they compare with constants takes
+each constant, a value between any two neighbours, and one below and one above all; everything else
+that they read is true or false. Quantities count as independent of each other, so that what holds
+at none of the points holds nowhere.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TypeAlias
+
+from policysched.lang.checked import checked, checked_expr, comparisons
+from policysched.lang.checking import constants
+from policysched.lang.diagnostics import diagnostics, fixes
+from policysched.lang.syntax import syntax_clause
+
+Typed = checked_expr.TypedExpr
+_Point: TypeAlias = Sequence[float]
+
+_DATE = re.compile(r"\d{4}-\d\d-\d\d")
+_MAX_POINTS = 10_000
+"""Conditions over more are not looked at."""
+
+
+def report_date(clause: syntax_clause.ExprClause, env: constants.Environment) -> bool:
+    """Report `until 2099-01-01`, the end of a rule; say whether it is a date."""
+    date = env.found.text(clause.expr.span).strip('"')
+    if not _DATE.fullmatch(date):
+        return False
+    expires = f'expires "{date}"'
+    env.found.error(
+        "PS102",
+        f"`until` takes a condition, `{date}` is a date",
+        clause.span,
+        help=f"write `{expires}`",
+        fix=fixes.replacement(clause.span, expires),
+    )
+    return True
+
+
+def check(when: Typed, until: Typed, env: constants.Environment) -> bool:
+    """Return whether nothing is wrong with a pair of conditions, or only a warning was given."""
+    quantities = _Quantities(env.metrics)
+    for condition in (when, until):
+        quantities.collect(condition)
+    if not 0 < quantities.point_count() <= _MAX_POINTS:
+        return True
+    points = list(quantities.points())
+    not_held = [point for point in points if not quantities.is_true(when, point)]
+    released = [point for point in not_held if quantities.is_true(until, point)]
+    label = diagnostics.Label(when.span, "`when`")
+    if not released:
+        env.found.error(
+            "PS309",
+            "a node that was rejected is never let go",
+            until.span,
+            label="false wherever `when` is false",
+            secondary=(label,),
+            help="`until` has to hold for nodes that have recovered: `> 90% until … < 80%`",
+        )
+        return False
+    if len(released) == len(not_held):
+        env.found.error(
+            "PS309",
+            "a node that was rejected is let go as soon as `when` is false, as without `until`",
+            until.span,
+            label="true wherever `when` is false",
+            secondary=(label,),
+            help="leave `until` out, or leave a distance between the two",
+        )
+        return False
+    if quantities.has_one_number():
+        for point, where in ((points[0], "low"), (points[-1], "high")):
+            if point in not_held and point not in released:
+                _warn_of_direction(until, where, label, env)
+    return True
+
+
+def _warn_of_direction(
+    until: Typed, where: str, label: diagnostics.Label, env: constants.Environment
+) -> None:
+    env.found.add(
+        diagnostics.Diagnostic(
+            "PS309",
+            f"a node that was rejected stays so where the value is very {where}",
+            until.span,
+            label="false there",
+            secondary=(label,),
+            help="look at the sign: `when … > 90% until … < 80%`",
+            severity=diagnostics.Severity.WARNING,
+        )
+    )
+
+
+class _Quantities:
+    """What two conditions read, and the values that it may have.
+
+    Args:
+        metrics: by name, for their ranges.
+    """
+
+    def __init__(self, metrics: Mapping[str, checked.CheckedMetric]) -> None:
+        self._ranges = {
+            metric.key: (metric.low, metric.high)
+            for metric in metrics.values()
+            if metric.fallback is None
+        }
+        self._read: list[Typed] = []
+        self._limits: list[set[float]] = []
+        self._has_single_values = False
+
+    def collect(self, condition: Typed) -> None:
+        """Note what a condition reads."""
+        match condition:
+            case checked_expr.And(operands=operands) | checked_expr.Or(operands=operands):
+                for operand in operands:
+                    self.collect(operand)
+            case checked_expr.Not(operand=operand):
+                self.collect(operand)
+            case _:
+                expr, comparator, limit = comparisons.with_constant(condition)
+                self._has_single_values |= comparator in {"=", "!="}
+                if expr not in self._read:
+                    self._read.append(expr)
+                    self._limits.append(set())
+                if limit is not None:
+                    self._limits[self._read.index(expr)].add(limit)
+
+    def point_count(self) -> int:
+        """Return how many points there are; 0 if no metric can have a value."""
+        count = 1
+        for index in range(len(self._read)):
+            count *= len(self._values(index))
+        return count
+
+    def points(self) -> Iterator[_Point]:
+        """Yield every combination of values; the lowest ones first."""
+        yield from itertools.product(*(self._values(index) for index in range(len(self._read))))
+
+    def has_one_number(self) -> bool:
+        """Return whether a single number decides, by being below or above others."""
+        return len(self._limits) == 1 and not self._has_single_values
+
+    def is_true(self, condition: Typed, point: _Point) -> bool:
+        """Evaluate a condition where everything has a value."""
+        match condition:
+            case checked_expr.And(operands=operands):
+                return all(self.is_true(each, point) for each in operands)
+            case checked_expr.Or(operands=operands):
+                return any(self.is_true(each, point) for each in operands)
+            case checked_expr.Not(operand=operand):
+                return not self.is_true(operand, point)
+            case _:
+                expr, comparator, limit = comparisons.with_constant(condition)
+                value = point[self._read.index(expr)]
+                return bool(value) if limit is None else comparisons.SIGNS[comparator](value, limit)
+
+    def _values(self, index: int) -> list[float]:
+        limits = sorted(self._limits[index])
+        if not limits:
+            return [0.0, 1.0]
+        between = [(low + high) / 2 for low, high in itertools.pairwise(limits)]
+        values = sorted({limits[0] - 1, *limits, *between, limits[-1] + 1})
+        expr = self._read[index]
+        if not isinstance(expr, checked_expr.MetricRef) or expr.metric not in self._ranges:
+            return values
+        low, high = self._ranges[expr.metric]
+        lowest = values[0] if low is None else low
+        highest = values[-1] if high is None else high
+        inside = {value for value in values if lowest <= value <= highest}
+        return sorted(inside | {lowest, highest})

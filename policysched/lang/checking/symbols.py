@@ -1,0 +1,245 @@
+"""Names of all texts that are checked together: who defines what, once and not through itself."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+
+from policysched.lang import limits
+from policysched.lang.checking import findings
+from policysched.lang.diagnostics import diagnostics
+from policysched.lang.parsing import parser, versions
+from policysched.lang.syntax import syntax, syntax_clause, syntax_expr
+from policysched.lang.words import kubernetes_names, vocabulary
+
+_MAX_NAME = 63
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Symbols:
+    """Every definition by name; the first one where a name is defined twice.
+
+    Attributes:
+        lets: those that are not defined through themselves.
+        broken_lets: names of the others.
+        rules: policy -> names given by `as` -> the statement.
+    """
+
+    params: Mapping[str, syntax.Param]
+    lets: Mapping[str, syntax.LetExpr | syntax.LetSelector]
+    broken_lets: frozenset[str]
+    metrics: Mapping[str, syntax.Metric]
+    policies: Mapping[str, syntax.Policy]
+    profiles: Mapping[str, syntax.Profile]
+    rules: Mapping[str, Mapping[str, syntax.Statement]]
+
+
+class _Collector:
+    def __init__(self, found: findings.Findings) -> None:
+        self.found = found
+        self.params: dict[str, syntax.Param] = {}
+        self.lets: dict[str, syntax.LetExpr | syntax.LetSelector] = {}
+        self.metrics: dict[str, syntax.Metric] = {}
+        self.policies: dict[str, syntax.Policy] = {}
+        self.profiles: dict[str, syntax.Profile] = {}
+        self._first: dict[tuple[str, str], syntax_expr.Value] = {}
+
+    def add(self, item: syntax.Item) -> None:
+        match item:
+            case syntax.Policy(name=name):
+                self._check_name("policy", name, kubernetes_names.dns_label(name.text))
+                if self._is_new("policy", name):
+                    self.policies[name.text] = item
+            case syntax.Profile(name=name):
+                self._check_name("profile", name, kubernetes_names.subdomain(name.text))
+                if self._is_new("profile", name):
+                    self.profiles[name.text] = item
+            case syntax.Version() | syntax.Import():
+                pass
+            case _:
+                if self._is_new("name", item.name):
+                    self._add_name(item)
+
+    def _add_name(
+        self, item: syntax.Param | syntax.LetExpr | syntax.LetSelector | syntax.Metric
+    ) -> None:
+        match item:
+            case syntax.Param():
+                self.params[item.name.text] = item
+            case syntax.Metric():
+                self.metrics[item.name.text] = item
+            case _:
+                self.lets[item.name.text] = item
+
+    def _is_new(self, kind: str, name: syntax_expr.Value) -> bool:
+        if kind == "name" and name.text in vocabulary.RESERVED_NAMES:
+            self.found.error(
+                "PS104", f"`{name.text}` is a word of expressions", name.span, help="choose another"
+            )
+            return False
+        if kind == "name" and len(name.text) > _MAX_NAME:
+            self._check_name("name", name, f"has more than {_MAX_NAME} characters")
+        first = self._first.setdefault((kind, name.text), name)
+        if first is name:
+            return True
+        self.found.error(
+            "PS104",
+            f"the {kind} `{name.text}` is defined twice",
+            name.span,
+            secondary=(diagnostics.Label(first.span, "first here"),),
+            help="give one of them another name",
+        )
+        return False
+
+    def _check_name(self, kind: str, name: syntax_expr.Value, problem: str) -> None:
+        if problem:
+            ours = kubernetes_names.nearest_dns_label(name.text)
+            self.found.misnamed(kind, name, problem, ours if kind in ("policy", "profile") else "")
+
+
+def collect(parsed: Sequence[parser.ParseResult], found: findings.Findings) -> Symbols:
+    """Gather all definitions and report what is wrong with their names."""
+    collector = _Collector(found)
+    keys = {result.text.key for result in parsed}
+    for result in parsed:
+        _check_version(result, found)
+        for item in result.file.items:
+            collector.add(item)
+            if isinstance(item, syntax.Import):
+                _check_import(item, keys, found)
+    lets, broken = _sound_lets(collector.lets, found)
+    return Symbols(
+        collector.params,
+        lets,
+        broken,
+        collector.metrics,
+        collector.policies,
+        collector.profiles,
+        {name: _rule_names(policy, found) for name, policy in collector.policies.items()},
+    )
+
+
+def _check_version(result: parser.ParseResult, found: findings.Findings) -> None:
+    for index, item in enumerate(result.file.items):
+        if not isinstance(item, syntax.Version):
+            continue
+        if item.number.text != str(versions.CURRENT):
+            found.add(versions.unknown(item.number.text, item.number.span))
+        if index > 0:
+            found.error("PS108", "`version` stands once, before everything else", item.span)
+
+
+def _check_import(item: syntax.Import, keys: set[str], found: findings.Findings) -> None:
+    key = item.key
+    if "/" in key.text or "\\" in key.text:
+        found.error(
+            "PS107",
+            f"`{key.text}` is a path",
+            key.span,
+            help="imports name a text of the same folder or ConfigMap, as in `metrics.policy`",
+        )
+    elif key.text not in keys:
+        found.undefined(
+            "text", key, keys, instead="check the whole folder, or all texts that belong together"
+        )
+
+
+def _rule_names(policy: syntax.Policy, found: findings.Findings) -> dict[str, syntax.Statement]:
+    names: dict[str, syntax.Statement] = {}
+    for statement in policy.statements:
+        for clause in getattr(statement, "clauses", ()):
+            if not isinstance(clause, syntax_clause.WordClause) or clause.keyword != "as":
+                continue
+            word = clause.word
+            problem = kubernetes_names.dns_label(word.text)
+            if problem:
+                ours = kubernetes_names.nearest_dns_label(word.text)
+                found.misnamed("rule name", word, problem, ours)
+            elif word.text in names:
+                found.error(
+                    "PS104",
+                    f"`{policy.name.text}` has two rules named `{word.text}`",
+                    word.span,
+                    secondary=(diagnostics.Label(names[word.text].span, "first here"),),
+                )
+            else:
+                names[word.text] = statement
+    return names
+
+
+# ---------------------------------------------------------------------------- lets
+
+
+def _sound_lets(
+    lets: Mapping[str, syntax.LetExpr | syntax.LetSelector], found: findings.Findings
+) -> tuple[dict[str, syntax.LetExpr | syntax.LetSelector], frozenset[str]]:
+    """Split lets into sound ones and those defined through themselves or through too many others.
+
+    A let is sound once all lets that it uses are; its rank is how many follow each other.
+    """
+    uses = {
+        name: names_in(let.expr if isinstance(let, syntax.LetExpr) else let.selector) & lets.keys()
+        for name, let in lets.items()
+    }
+    ranks: dict[str, int] = {}
+    for name in peel(uses):
+        ranks[name] = 1 + max((ranks[each] for each in uses[name]), default=0)
+    broken = set(lets) - ranks.keys()
+    used_by: dict[str, set[str]] = {name: set() for name in broken}
+    for name in broken:
+        for each in uses[name] & broken:
+            used_by[each].add(name)
+    for name in broken - set(peel(used_by)):  # what is left is on a circle, or between two
+        found.error(
+            "PS104",
+            f"`{name}` is defined through itself",
+            lets[name].name.span,
+            help="write out what it stands for",
+        )
+    for name, rank in ranks.items():
+        if rank > limits.MAX_LET_CHAIN:
+            broken.add(name)
+            found.error(
+                "PS004",
+                f"`{name}` is defined through more than {limits.MAX_LET_CHAIN} other lets",
+                lets[name].name.span,
+            )
+    return {name: let for name, let in lets.items() if name not in broken}, frozenset(broken)
+
+
+def peel(uses: Mapping[str, set[str]]) -> Iterator[str]:
+    """Yield names in an order in which each comes after all that it uses; circles never come."""
+    users: dict[str, list[str]] = {name: [] for name in uses}
+    waiting = {name: len(used) for name, used in uses.items()}
+    for name, used in uses.items():
+        for each in used:
+            users[each].append(name)
+    ready = [name for name, count in waiting.items() if not count]
+    while ready:
+        name = ready.pop()
+        yield name
+        for user in users[name]:
+            waiting[user] -= 1
+            if not waiting[user]:
+                ready.append(user)
+
+
+def names_in(root: syntax_expr.Node) -> set[str]:
+    """Return the names that an expression or selector uses."""
+    return {
+        node.name.text
+        for node in walk(root)
+        if isinstance(node, (syntax_expr.Ref, syntax_expr.SelectorRef))
+    }
+
+
+def walk(root: syntax_expr.Node) -> Iterator[syntax_expr.Node]:
+    """Yield every node below and including `root`."""
+    pending: list[object] = [root]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, tuple):
+            pending += node
+        elif isinstance(node, syntax_expr.Node):
+            yield node
+            pending += [getattr(node, field.name) for field in dataclasses.fields(node)]

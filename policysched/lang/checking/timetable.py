@@ -1,0 +1,95 @@
+"""The texts of `during` and `expires`.
+
+during "Mon-Fri 08:00-20:00 Europe/Berlin"
+during "Mon,Wed 22:00-06:00, Sat 10:00-24:00"      without a zone: UTC
+expires "2026-12-31"                                through the end of that day, UTC
+expires "2026-12-31T18:00:00+01:00"
+"""
+
+from __future__ import annotations
+
+import datetime
+import re
+import zoneinfo
+
+from policysched.lang.checked import activation
+
+_DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+_DAY_NAMES = "|".join(_DAYS)
+_DAY_RANGE = rf"(?:{_DAY_NAMES})(?:-(?:{_DAY_NAMES}))?"
+_TIME = r"(?:[01][0-9]|2[0-3]):[0-5][0-9]|24:00"
+_WINDOW = re.compile(
+    rf"(?:(?P<days>{_DAY_RANGE}(?:,{_DAY_RANGE})*) )?(?P<start>{_TIME})-(?P<end>{_TIME})"
+)
+_ZONE = re.compile(r" (?P<zone>[A-Za-z][A-Za-z0-9_+/-]*)\Z")
+DURING_FORM = 'a text like "Mon-Fri 08:00-20:00 Europe/Berlin"'
+EXPIRES_FORM = 'a date like "2026-12-31" or a time like "2026-12-31T18:00:00Z"'
+UTC = "UTC"
+
+
+def during(text: str) -> tuple[tuple[activation.TimeWindow, ...], str] | str:
+    """Return the windows and the time zone, or what is wrong with the text."""
+    zone_match = _ZONE.search(text)
+    zone = zone_match.group("zone") if zone_match else UTC
+    body = text[: zone_match.start()] if zone_match else text
+    if not is_zone(zone):
+        return f"there is no time zone `{zone}`"
+    windows = []
+    for part in body.split(", "):
+        match = _WINDOW.fullmatch(part)
+        if match is None:
+            return f"`{part}` is not a time window"
+        window = _window(match)
+        if window.start_minute == activation.MINUTES_PER_DAY:
+            return f"`{part}` starts at the end of the day"
+        windows.append(window)
+    return tuple(windows), zone
+
+
+def is_zone(name: str) -> bool:
+    """Return whether the time zone database has the zone."""
+    if name == UTC:
+        return True
+    try:
+        zoneinfo.ZoneInfo(name)
+    except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
+        return False
+    return True
+
+
+def _window(match: re.Match[str]) -> activation.TimeWindow:
+    days: set[int] = set()
+    for each in (match.group("days") or "Mon-Sun").split(","):
+        first, _, last = each.partition("-")
+        start, end = _DAYS.index(first), _DAYS.index(last or first)
+        days |= {day % 7 for day in range(start, end + 1 if end >= start else end + 8)}
+    return activation.TimeWindow(
+        frozenset(days), _minute(match.group("start")), _minute(match.group("end")) or 24 * 60
+    )
+
+
+def _minute(text: str) -> int:
+    return int(text[:2]) * 60 + int(text[3:])
+
+
+def nearest_expires(text: str) -> str:
+    """Return a date that is written in another order as `expires` takes it, else ""."""
+    match = re.fullmatch(r"(\d{1,2})\.(\d{1,2})\.(\d{4})|(\d{4})[/.](\d{1,2})[/.](\d{1,2})", text)
+    if match is None:
+        return ""
+    groups = match.groups()
+    year, month, day = groups[2::-1] if groups[0] else groups[3:]
+    date = f"{year}-{month:>02}-{day:>02}"
+    return date if expires(date) is not None else ""
+
+
+def expires(text: str) -> float | None:
+    """Return seconds since the epoch, None if the text is no date or time."""
+    try:
+        if re.fullmatch(r"\d{4}-\d{2}-\d{2}", text):
+            day = datetime.date.fromisoformat(text) + datetime.timedelta(days=1)
+            return datetime.datetime.combine(day, datetime.time(), datetime.UTC).timestamp()
+        time = datetime.datetime.fromisoformat(text)
+    except (ValueError, OverflowError):
+        return None
+    return None if time.tzinfo is None else time.timestamp()

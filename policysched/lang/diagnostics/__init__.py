@@ -1,0 +1,1 @@
+"""Diagnostics and fixes as data, as text and as JSON."""

@@ -1,0 +1,203 @@
+"""What the parser and the checker have to say about a policy text, as data.
+
+The catalogue (`CODES`) names every code once; codes are stable and never reused. Rendering for
+people and as JSON is in `policysched.lang.diagnostics.rendering`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+
+from policysched.lang import source
+
+
+class Severity(enum.StrEnum):
+    """How bad a finding is; `check` reports errors and warnings, `lint` all three."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    INFO = "info"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Edit:
+    """Replace the text under `span` by `replacement`; an empty span inserts."""
+
+    span: source.Span
+    replacement: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Fix:
+    """Edits that together remove the cause.
+
+    Attributes:
+        edits: applied at once, never overlapping.
+        safe: the replaced text has exactly one reading, and the new text says that. Only safe
+            fixes are applied unasked: by `lint --fix`, `source.fixAll`, when an editor saves. A
+            guess, a choice among several texts, or one that changes what is decided is not safe.
+        title: what it does, as an action, if its edits are no words to read (`fixes.title`).
+    """
+
+    edits: tuple[Edit, ...]
+    safe: bool
+    title: str = ""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Label:
+    """A second place that explains the first, with a word about it."""
+
+    span: source.Span
+    text: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """One finding.
+
+    Attributes:
+        code: a key of `CODES` or `LINT_CODES`.
+        message: one plain sentence, lowercase, no final period, user text in backticks.
+        span: the tightest place to look at.
+        label: a few words under the caret, or "".
+        secondary: up to two further places.
+        notes: what Kubernetes would do, why it matters.
+        help: the edit to make, in words, or "".
+        fix: the same edit for a machine, or None.
+        severity: error unless said otherwise.
+    """
+
+    code: str
+    message: str
+    span: source.Span
+    label: str = ""
+    secondary: tuple[Label, ...] = ()
+    notes: tuple[str, ...] = ()
+    help: str = ""
+    fix: Fix | None = None
+    severity: Severity = Severity.ERROR
+
+    def __post_init__(self) -> None:
+        """Refuse a code that the catalogue does not have."""
+        if self.code not in CODES and self.code not in LINT_CODES:
+            raise ValueError(f"the catalogue has no diagnostic `{self.code}`")
+
+
+CODES: dict[str, str] = {
+    "PS001": "a word or sign that the language does not have at this place",
+    "PS002": "a word copied from a Kubernetes manifest that is said differently here",
+    "PS003": "an unterminated string or PromQL text, or a sign or character of another language",
+    "PS004": "a text beyond the limits on size, nesting, number of statements or expansion",
+    "PS101": "Gt or Lt (or their signs) with something that is not a whole number",
+    "PS102": "a value of another unit or kind than is needed",
+    "PS103": "a suffix that two units share, where both would fit",
+    "PS104": "a name that is not defined, or defined twice, or in terms of itself",
+    "PS105": "`and` and `or` mixed without parentheses",
+    "PS107": "a label key, label value or name that Kubernetes would refuse",
+    "PS108": "a clause or statement that does not belong here, or stands here twice",
+    "PS109": "something that this statement cannot do without is not said",
+    "PS110": "a part of the language that this version cannot carry out yet",
+    "PS111": "a value outside of what is allowed",
+    "PS112": "a PromQL text that cannot be used",
+    "PS206": "a pod affinity or spread without topologyKey",
+    "PS207": "a toleration that no policy can grant",
+    "PS301": "a weight outside of 1 to 100, or where nothing is weighed",
+    "PS303": "a score that does not say whether low or high is better",
+    "PS304": "data may be missing and the policy does not say what then",
+    "PS305": "times of a metric that do not fit together",
+    "PS309": "an `until` that does not fit its `when`",
+    "PS401": "PromQL that does not parse, or does not give one value for each node",
+    "PS403": "a query whose answer cannot have the label that names the node",
+    "PS704": "a comparison that Karmada does not make of clusters",
+    "PS804": "a rule that has expired",
+    "PS806": "a policy that no profile uses",
+    "PS807": "a character that changes the direction of text",
+    "PS808": "a key or value that reads like a field, an effect or no value",
+    "PS809": "a number with a leading zero",
+}
+"""Code -> what it is about, in one line. `docs/diagnostics.md` has a section for each."""
+
+LINT_CODES: dict[str, str] = {
+    "PS106": "a value that reads like a number and is compared as text",
+    "PS201": "requirements that exclude each other",
+    "PS202": "bounds that leave no number",
+    "PS203": "a requirement that says nothing",
+    "PS204": "a rule that a stricter one makes useless",
+    "PS205": "scores of one profile that pull in opposite directions",
+    "PS208": "NotIn or `!=` that also matches where the label is absent",
+    "PS209": "a required affinity that no pod can be the first to meet",
+    "PS210": "a spread that does not count the policy's own pods",
+    "PS211": "a policy that may reject nodes for every pod of the cluster",
+    "PS212": "a required affinity to pods that a required anti-affinity keeps away",
+    "PS213": "rules of the same pods that together leave no node",
+    "PS214": "a toleration of taints whose nodes are refused",
+    "PS215": "a toleration that another one has in it",
+    "PS216": "a `disable` that turns nothing off",
+    "PS302": "a threshold that no value of the metric crosses, or every value",
+    "PS306": "minmax without a floor",
+    "PS307": "a weight that drowns the other scores, or drowns among them",
+    "PS308": "a shape that goes up and down",
+    "PS310": "a condition that is true for all values, or for none",
+    "PS311": "a part of a condition that the other parts imply",
+    "PS312": "a score that is the same for every node",
+    "PS313": "a preference that required rules have decided",
+    "PS314": "just-placed pods that add nothing to their metric",
+    "PS315": "a score that counts twice for the same pods",
+    "PS402": "a query with several samples for a node",
+    "PS404": "an operation on series whose labels cannot be equal",
+    "PS405": "a rate of a sum",
+    "PS406": "a counter that is read raw",
+    "PS407": "a regular expression that need not be one",
+    "PS408": "a query that picks some nodes, read by a score",
+    "PS409": "`${name}` in a query",
+    "PS410": "a hard limit on a single sample",
+    "PS411": "a range that is shorter than the time between two queries",
+    "PS412": "a quantile of a histogram without its buckets",
+    "PS413": "a query in percent, of a metric that is a ratio",
+    "PS414": "a query in another unit than its metric",
+    "PS501": "a policy that leaves no node of the cluster",
+    "PS502": "a label that no node of the cluster has",
+    "PS503": "a label value that no node of the cluster has",
+    "PS504": "a policy that is about no pod of the cluster",
+    "PS505": "pods of DaemonSets, which a required node affinity keeps off their node",
+    "PS506": "a hard rule that the cluster autoscaler does not see",
+    "PS507": "pods whose schedulerName no profile has",
+    "PS508": "a taint that no node of the cluster has",
+    "PS509": "a spread over more domains than the cluster has",
+    "PS510": "a spread over a label that has one value on the nodes of the cluster",
+    "PS511": "a required affinity to pods that the cluster does not have",
+    "PS512": "a preference that all nodes of the cluster meet, or none",
+    "PS513": "more pods that must not share a domain than the cluster has domains",
+    "PS514": "pods that are too large for all nodes that the rules leave them",
+    "PS601": "a query for series that Prometheus has never had",
+    "PS602": "an answer that does not name every node once",
+    "PS603": "a range that holds fewer than two scrapes",
+    "PS604": "a query that costs the server much",
+    "PS605": "values that the declared unit of a metric does not have",
+    "PS606": "a query that a recording rule has the answer of",
+    "PS607": "a selector that matches no series",
+    "PS608": "a rate of a gauge, or a counter that is read raw, by its metadata",
+    "PS609": "a maxAge that samples exceed between two scrapes",
+    "PS610": "a range that one failed scrape leaves without a value",
+    "PS611": "a query that the server answers with an error",
+    "PS612": "a query that gives nothing although its series are there",
+    "PS701": "a spread that a division by written weights ignores",
+    "PS702": "a spread over regions, zones or providers without one over clusters",
+    "PS703": "a spread over more groups than the policy leaves",
+    "PS705": "a score of clusters that nothing goes by",
+    "PS706": "a weight for a cluster that the control plane does not have",
+    "PS707": "a group of clusters that one before it has in it",
+    "PS801": "something that a reviewer misses",
+    "PS802": "a text that is not in canonical form",
+    "PS803": "an `ignore` that ignores nothing, or without a reason",
+    "PS805": "a `during` that holds at any time, or a window in it that says nothing",
+}
+"""Codes of `policysched lint`, like `CODES`. `docs/lint/` has a page for each."""
+
+
+def by_position(diagnostic: Diagnostic) -> tuple[str, int, int, str]:
+    """Sort key: file, then place, then code."""
+    span = diagnostic.span
+    return span.file, span.start, span.end, diagnostic.code

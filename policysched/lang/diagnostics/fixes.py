@@ -1,0 +1,97 @@
+"""Fixes that replace one word, and titles of fixes.
+
+The rule of all fixes, of `check` as well as of `lint`: one is safe only if the text that it
+replaces has exactly one reading, and the new text says that. Everything else is a suggestion:
+editors offer it by name, and only `--unsafe-fixes` applies it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Collection, Mapping
+
+from policysched import spelling
+from policysched.lang import source
+from policysched.lang.diagnostics import diagnostics
+from policysched.lang.words import syntax_words
+
+_MAX_SHOWN = 60
+"""Longest text in a title: menus are narrow."""
+_JOINED = re.compile(r"[\w./%-]{2}|[=<>!&|]{2}")
+"""Two characters that are one word or sign if no blank separates them."""
+
+
+def replacement(span: source.Span, text: str) -> diagnostics.Fix:
+    """Return the suggestion to write a text there; it is one of several readings."""
+    return diagnostics.Fix((diagnostics.Edit(span, text),), safe=False)
+
+
+def respelt(span: source.Span, word: str, meant: str, allowed: Collection[str]) -> diagnostics.Fix:
+    """Return the fix that writes `meant` for `word`; it is safe if the word can be nothing else.
+
+    Args:
+        span: place of the word.
+        word: what is written there.
+        meant: the nearest of the allowed words.
+        allowed: what may stand there; keywords of other places count as well.
+    """
+    is_safe = spelling.has_one_reading(word, meant, {*allowed, *syntax_words.ALL_KEYWORDS})
+    return diagnostics.Fix((diagnostics.Edit(span, meant),), safe=is_safe)
+
+
+def separated(fix: diagnostics.Fix, texts: Mapping[str, source.SourceText]) -> diagnostics.Fix:
+    """Return the fix with the blanks that keep its words apart from those around it."""
+    edits = tuple(
+        dataclasses.replace(
+            edit,
+            replacement=separated_text(
+                texts[edit.span.file].text, edit.span.start, edit.span.end, edit.replacement
+            ),
+        )
+        for edit in fix.edits
+    )
+    return dataclasses.replace(fix, edits=edits)
+
+
+def separated_text(text: str, start: int, end: int, replacement: str) -> str:
+    """Return a replacement with a blank at each end that would join two words or signs.
+
+    Args:
+        text: the whole text.
+        start: offset of the stretch that is replaced; it may be within a word.
+        end: offset behind the stretch.
+        replacement: what is written instead, "" to leave the stretch out.
+    """
+    was_apart = not _JOINED.fullmatch(text[max(start - 1, 0) : start + 1])
+    if not replacement:
+        is_within = not was_apart or _JOINED.fullmatch(text[max(end - 1, 0) : end + 1])
+        joins = _JOINED.fullmatch(text[max(start - 1, 0) : start] + text[end : end + 1])
+        return " " if joins and not is_within else ""
+    if was_apart and _JOINED.fullmatch(text[max(start - 1, 0) : start] + replacement[0]):
+        replacement = " " + replacement
+    if _JOINED.fullmatch(text[max(end - 1, 0) : end + 1]):
+        return replacement
+    is_joined = _JOINED.fullmatch(replacement[-1] + text[end : end + 1])
+    return replacement + " " if is_joined else replacement
+
+
+def title(fix: diagnostics.Fix, texts: Mapping[str, source.SourceText]) -> str:
+    """Return the title of a fix, an action: "Replace `Inn` by `In`"."""
+    if fix.title:
+        return fix.title
+    start = min(edit.span.start for edit in fix.edits)
+    end = max(edit.span.end for edit in fix.edits)
+    written = texts[fix.edits[0].span.file].text
+    old, new = written[start:end], ""
+    for edit in sorted(fix.edits, key=lambda each: (each.span.start, each.span.end)):
+        new += written[start : edit.span.start] + edit.replacement
+        start = edit.span.end
+    if not old.strip():
+        return f"Insert {_shown(new)}"
+    return f"Replace {_shown(old)} by {_shown(new)}" if new.strip() else f"Remove {_shown(old)}"
+
+
+def _shown(text: str) -> str:
+    line = " ".join(text.split())
+    return f"`{line}`" if len(line) <= _MAX_SHOWN else f"`{line[: _MAX_SHOWN - 1]}…`"

@@ -1,0 +1,159 @@
+"""Diagnostics as text for people and as JSON for programs.
+
+error[PS001]: `Inn` is not a label operator
+  --> web.policy:18:34
+18 |   nodeAffinity required disktype Inn (ssd, nvme)
+   |                                  ^^^ did you mean `In`?
+   = help: operators are In, NotIn, Exists, DoesNotExist, Gt, Lt (also =, !=, >=, <=) [safe fix]
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from policysched import display_width
+from policysched.lang import source
+from policysched.lang.diagnostics import diagnostics
+
+_UNSEEN = ("Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp")
+"""Unicode categories of what is no character to look at; some end lines or turn their direction."""
+_MAX_SNIPPET = 160
+"""Longest part of a source line that is shown; more would wrap and misplace the caret."""
+
+
+def render(finding: diagnostics.Diagnostic, texts: Mapping[str, source.SourceText]) -> str:
+    """Return the finding as lines of text, without a final line end.
+
+    Args:
+        finding: what to show.
+        texts: the source texts by name; a place in a text that is not among them has no snippet.
+    """
+    message = visible(finding.message)
+    lines = [
+        f"{finding.severity}[{finding.code}]: {message}",
+        f"  --> {_where(finding.span, texts)}",
+    ]
+    marks = [diagnostics.Label(finding.span, finding.label), *finding.secondary]
+    text = texts.get(finding.span.file)
+    width = max(len(str(_begin(mark.span, texts)[1])) for mark in marks)
+    if text is not None:
+        lines += _snippet(text, marks[0], "^", width)
+    for mark in marks[1:]:
+        lines += _secondary(texts, mark, finding.span, width)
+    gutter = " " * width
+    lines += [f"{gutter} = note: {visible(note)}" for note in finding.notes]
+    if finding.help:
+        tag = "" if finding.fix is None else f" [{'safe' if finding.fix.safe else 'unsafe'} fix]"
+        lines.append(f"{gutter} = help: {visible(finding.help)}{tag}")
+    return "\n".join(lines)
+
+
+def _secondary(
+    texts: Mapping[str, source.SourceText],
+    mark: diagnostics.Label,
+    primary: source.Span,
+    width: int,
+) -> list[str]:
+    text = texts.get(mark.span.file)
+    if text is None:
+        return []
+    if mark.span.file != primary.file:
+        return [f"  ::: {_where(mark.span, texts)}", *_snippet(text, mark, "-", width)]
+    lines = _snippet(text, mark, "-", width)
+    is_below = mark.span.line == primary.line and len(text.line(mark.span.line)) <= _MAX_SNIPPET
+    return lines[1:] if is_below else lines  # of a longer line another part may be shown
+
+
+def _where(span: source.Span, texts: Mapping[str, source.SourceText]) -> str:
+    """Return a place that editors and terminals can jump to."""
+    file, line, column = _begin(span, texts)
+    return visible(f"{file}:{line}:{column}")
+
+
+def _begin(span: source.Span, texts: Mapping[str, source.SourceText]) -> tuple[str, int, int]:
+    """Return the file, line and column of a span: those of the manifest that a text is part of."""
+    text = texts.get(span.file)
+    return text.place(span.start) if text is not None else (span.file, span.line, span.column)
+
+
+def _snippet(text: source.SourceText, mark: diagnostics.Label, sign: str, width: int) -> list[str]:
+    line = text.line(mark.span.line)
+    start = mark.span.column - 1
+    end = min(max(start + mark.span.end - mark.span.start, start + 1), max(len(line), start + 1))
+    cut = max(0, start - _MAX_SNIPPET // 2) if len(line) > _MAX_SNIPPET else 0
+    shown = visible(line[cut : cut + _MAX_SNIPPET])
+    before = visible(line[cut:start])
+    under = visible(line[start : min(end, cut + _MAX_SNIPPET)])
+    padding = "".join(
+        "\t" if char == "\t" else " " * display_width.columns(char) for char in before
+    )
+    carets = "".join(
+        "\t" if char == "\t" else sign * display_width.columns(char) for char in under.rstrip("\t")
+    )
+    label = f" {visible(mark.text)}" if mark.text else ""
+    return [
+        f"{text.place(mark.span.start)[1]:>{width}} | {shown}".rstrip(),
+        f"{' ' * width} | {padding}{carets or sign}{label}",
+    ]
+
+
+def visible(text: str) -> str:
+    """Replace what a terminal would act on instead of show."""
+    return "".join(
+        char if char == "\t" or unicodedata.category(char) not in _UNSEEN else "�" for char in text
+    )
+
+
+def summary(findings: Sequence[diagnostics.Diagnostic]) -> str:
+    """Return "2 errors, 1 warning"."""
+    counts = [
+        (sum(each.severity is severity for each in findings), severity.value)
+        for severity in diagnostics.Severity
+    ]
+    parts = [f"{count} {word}{'' if count == 1 else 's'}" for count, word in counts if count]
+    return ", ".join(parts)
+
+
+def as_json(
+    finding: diagnostics.Diagnostic, texts: Mapping[str, source.SourceText]
+) -> dict[str, Any]:
+    """Return the finding in the form of schemas/check.schema.json."""
+    fix = finding.fix
+    return {
+        "code": finding.code,
+        "severity": finding.severity.value,
+        "message": finding.message,
+        "place": _place(finding.span, texts),
+        "label": finding.label,
+        "secondary": [
+            {"place": _place(mark.span, texts), "text": mark.text} for mark in finding.secondary
+        ],
+        "notes": list(finding.notes),
+        "help": finding.help,
+        "fix": None
+        if fix is None
+        else {
+            "safe": fix.safe,
+            "edits": [
+                {"place": _place(edit.span, texts), "replacement": edit.replacement}
+                for edit in fix.edits
+            ],
+        },
+    }
+
+
+def _place(span: source.Span, texts: Mapping[str, source.SourceText]) -> dict[str, Any]:
+    text = texts.get(span.file)
+    file, line, column = _begin(span, texts)
+    end_line, end_column = text.place(span.end)[1:] if text else (line, column)
+    return {
+        "file": file,
+        "line": line,
+        "column": column,
+        "endLine": end_line,
+        "endColumn": end_column,
+        "start": span.start,
+        "end": span.end,
+    }

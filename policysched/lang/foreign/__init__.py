@@ -1,0 +1,1 @@
+"""Words, fields and idioms of other languages, with their equivalents here."""

@@ -1,0 +1,111 @@
+"""Fields of Kubernetes objects under other names, and how this language asks for them.
+
+In a selector such a name is the key of a label, which hardly any object has.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from typing import Literal
+
+from policysched.lang.words import vocabulary
+
+_OURS: dict[vocabulary.Domain, dict[str, str]] = {
+    "node": dict.fromkeys(("name", "metadata.name", "nodename", "node_name"), "nodeName"),
+    "pod": {
+        **dict.fromkeys(("priorityClass", "spec.priorityClassName"), "priorityClassName"),
+        **dict.fromkeys(
+            ("serviceAccount", "spec.serviceAccount", "spec.serviceAccountName"),
+            "serviceAccountName",
+        ),
+        **dict.fromkeys(("qos", "qosclass", "status.qosClass"), "qosClass"),
+        **dict.fromkeys(("metadata.ownerReferences.kind", "owner.kind"), "ownerKind"),
+        **dict.fromkeys(("nodename", "node_name", "spec.nodeName"), "nodeName"),
+        "spec.priority": "priority",
+    },
+    "namespace": {"metadata.name": "kubernetes.io/metadata.name"},
+    "cluster": dict.fromkeys(("name", "metadata.name"), "clusterName"),
+    "resource": {"metadata.name": "resourceName"},
+}
+NO_VALUES = frozenset({"null", "nil", "none"})
+NO_TAINT_KEYS = frozenset({*vocabulary.TAINT_EFFECTS, "Exists", "Equal", "all"})
+"""Words that are texts without quotes, and hardly ever meant as such."""
+_NAMESPACES = frozenset({"namespace", "metadata.namespace"})
+_OF_LABELS = re.compile(r"(?:metadata\.)?labels\.")
+_OF_ANNOTATIONS = re.compile(r"(?:metadata\.)?annotations\.")
+_AMOUNTS = re.compile(r"(?:resources\.)?(requests|limits)\.(?P<resource>.+)")
+_OF_OBJECTS = re.compile(r"(?:metadata|spec|status)\.")
+_OTHER: dict[vocabulary.Domain, vocabulary.Domain] = {"pod": "node", "node": "pod"}
+_HOMES: dict[vocabulary.Domain, str] = {"pod": "`pod(…)`", "node": "`nodeAffinity` or `node(…)`"}
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Meaning:
+    """What may be meant by a key that is named like a field.
+
+    Attributes:
+        domain: the object that has it.
+        subject: the field or label key to ask for, "" if there is none.
+        help: what to do, if there is no such field or another object has it.
+    """
+
+    domain: vocabulary.Domain
+    subject: str
+    help: str = ""
+
+
+def meaning(domain: vocabulary.Domain, key: str) -> Meaning | None:
+    """Return what a key without quotes may mean in a selector; None for the key of a label."""
+    if key in _NAMESPACES and domain in ("pod", "resource"):
+        objects = "resources" if domain == "resource" else "pods"
+        return Meaning(domain, "", f"choose {objects} by `for {objects} in namespace (a, b)`")
+    subject = _OURS[domain].get(key, key)
+    other = _OTHER.get(domain)
+    if other is not None and subject in vocabulary.FIELDS[other] and not subject.islower():
+        advice = f"`{subject}` is a field of {other}s: ask for it in {_HOMES[other]}"
+        return Meaning(other, subject, advice)
+    if subject != key:
+        return Meaning(domain, subject)
+    owner, _, rest = key.partition(".")
+    if owner in _HOMES:
+        return _meaning_of_owner(domain, "pod" if owner == "pod" else "node", rest)
+    if _OF_LABELS.match(key):
+        return Meaning(domain, _OF_LABELS.sub("", key, count=1))
+    if domain in ("pod", "resource") and _OF_ANNOTATIONS.match(key):
+        annotation = _OF_ANNOTATIONS.sub("", key, count=1)
+        return Meaning(domain, f"annotation({annotation})")
+    amount = _AMOUNTS.fullmatch(key)
+    if amount is not None and domain in vocabulary.SELECTOR_FUNCTIONS[amount[1]][0]:
+        return Meaning(domain, f"{amount[1]}({amount['resource']})")
+    if _OF_OBJECTS.match(key):
+        fields = ", ".join(vocabulary.FIELDS[domain])
+        return Meaning(domain, "", f"fields of a {domain} are {fields}" if fields else "")
+    return None
+
+
+def _meaning_of_owner(
+    domain: vocabulary.Domain, owner: vocabulary.Domain, key: str
+) -> Meaning | None:
+    """Return what `pod.labels.app` may mean; None for `node.kubernetes.io/instance-type`."""
+    ours = Meaning(owner, key) if key in vocabulary.FIELDS[owner] else meaning(owner, key)
+    if ours is None or ours.help or owner == domain:
+        return ours
+    advice = f"`{ours.subject}` is of {owner}s: ask for it in {_HOMES[owner]}"
+    return Meaning(owner, ours.subject, advice)
+
+
+def meaning_for_target(target: Literal["node", "cluster"], key: str) -> Meaning:
+    """Return the field or label that a key means if nothing says of which object it is."""
+    ours = meaning(target, key)
+    if ours is None and target == "node":
+        is_field = key in vocabulary.POD_FIELDS
+        ours = Meaning("pod", key) if is_field else meaning("pod", key)
+    return ours or Meaning(target, key)
+
+
+def resembles_field(key: str) -> bool:
+    """Say whether a word without quotes reads like a field, an effect or no value."""
+    if key in NO_TAINT_KEYS or key.lower() in NO_VALUES:
+        return True
+    return any(meaning(domain, key) is not None for domain in _OURS)

@@ -1,0 +1,196 @@
+"""Requirements on labels as other languages write them."""
+
+from __future__ import annotations
+
+import re
+
+from policysched.lang.foreign import idiom_patterns
+
+_idiom = idiom_patterns.idiom
+_KEY = idiom_patterns.KEY
+_VALUE = idiom_patterns.VALUE
+_QUOTED = r"""(?:"[^"\n]*"|'[^'"\n]*')"""
+_LIST = idiom_patterns.LIST
+_TAINT = idiom_patterns.TAINT
+_NO_SIGN = "`!` is not a sign of this language"
+_NAME = idiom_patterns.NAME
+_OPERAND = idiom_patterns.OPERAND
+_EQUALITY = idiom_patterns.EQUALITY
+_LABELS = idiom_patterns.LABELS
+_KEYWORDS = idiom_patterns.KEYWORDS
+
+_IMAGE = rf"{_QUOTED}|[\w./:@*%-]+"
+_OR = r"(?:\s+or\s+|\s*\|\|?\s*)"
+_WHOLE_LABELS = "labels have no wildcards: name the values, as in `key In (a, b)`"
+
+
+def _alternatives(match: re.Match[str]) -> str | None:
+    """Rewrite a regular expression that only lists values."""
+    values = match["regex"].split("|")
+    if not all(re.fullmatch(r"[\w.-]+", value) for value in values):
+        return None
+    operator = "NotIn" if match["sign"].startswith("!") else "In"
+    return f" {operator} ({', '.join(values)})"
+
+
+def _list_of_alternatives(match: re.Match[str]) -> str:
+    """Rewrite `disk = ssd or nvme` and `disk = ssd|nvme`."""
+    operator = "NotIn" if match[2] == "!=" else "In"
+    return f"{match[1]} {operator} ({re.sub(_OR, ', ', match[3])})"
+
+
+def _image_with_wildcard(match: re.Match[str]) -> str | None:
+    """Rewrite `image startsWith nginx`; None for a regular expression with more than `.*`."""
+    word, text = match["word"].lower(), match["text"].strip("\"'")
+    if "~" in word:
+        text = text.removeprefix("^").removesuffix("$").replace(".*", "*")
+    elif word.startswith("match"):
+        text = f"*{text}*".replace("*^", "").replace("$*", "").replace(".*", "*")
+    elif word.startswith("contain"):
+        text = f"*{text}*"
+    elif word.startswith("start"):
+        text = f"{text}*"
+    elif word.startswith("end"):
+        text = f"*{text}"
+    text = re.sub(r"\*+", "*", text.replace("%", "*"))
+    operator = "!=" if word.startswith("!") else "="
+    return f'image {operator} "{text}"' if re.fullmatch(r"[\w./:@*-]+", text) else None
+
+
+SELECTORS = (
+    _idiom(
+        r"\bimage\s*\.?\s*(?P<word>[=!]~|(?i:like|glob|starts?_?with|ends?_?with|contains?"
+        rf"|match(?:es)?)\b)\s*\(?\s*(?P<text>{_IMAGE})(?:\s*\))?",
+        _image_with_wildcard,
+        "`image` takes `*` for any characters",
+    ),
+    _idiom(
+        rf"\bnot\s+in\s+namespaces?\s*\(?\s*({_LIST})\s*\)?",
+        r"in namespace where kubernetes.io/metadata.name NotIn (\1)",
+        "namespaces are left out by their labels",
+    ),
+    _idiom(
+        rf"({_KEY})\s*=\s*\*(?=\s*(?:$|[)}}]|and\b|or\b))",
+        r"\1 Exists",
+        "labels have no wildcards",
+    ),
+    _idiom(
+        r"(?<!\*)\(?(?:[\w.-]*\*(?!\*)|[\w.-]+\?(?!\?))[\w.*?-]*\)?",
+        None,
+        "`\\g<0>` has a wildcard",
+        "namespaces and labels have no wildcards: name the values, or use a label selector, as "
+        "in `in namespace where team = a`",
+    ),
+    _idiom(r"(?i:\bnot[\s_]+in\b)|!\s*in\b", "NotIn"),
+    _idiom(r"(?<=\s)!\s*Exists\b", "DoesNotExist", _NO_SIGN, code="PS003"),
+    _idiom(r"(?<=\S)!\s*Exists\b", " DoesNotExist", _NO_SIGN, code="PS003"),
+    _idiom(rf"(?i:(?<=\s)({_KEY})\s+is\s+not\s+(?:null|none|nil)\b)", r"\1 Exists"),
+    _idiom(rf"(?i:(?<=\s)({_KEY})\s+is\s+(?:null|none|nil)\b)", r"\1 DoesNotExist"),
+    _idiom(r"(?i:\b(?:does\s*n[o']t|not|does not)\s*exists?\b)", "DoesNotExist"),
+    _idiom(
+        rf"(?i:({_OPERAND})\s+between\s+({_OPERAND})\s+and\s+({_OPERAND}))",
+        r"\1 >= \2 and \1 <= \3",
+    ),
+    _idiom(
+        rf"\b(In|in|NotIn|notin|namespaces?)\b\s*[\[{{]\s*({_LIST})\s*[\]}}]",
+        r"\1 (\2)",
+        r"`\1` takes its values in parentheses",
+    ),
+    _idiom(
+        rf"!\s*(?:has|exists|defined)\s*\(\s*(?:node\.|pod\.)?{_LABELS}({_KEY})\s*\)",
+        r"not \1 Exists",
+    ),
+    _idiom(
+        rf"\b(?:has|exists|defined)\s*\(\s*(?:node\.|pod\.)?{_LABELS}({_KEY})\s*\)", r"\1 Exists"
+    ),
+    _idiom(rf"\b(?:has|exists|defined)\s+({_KEY})", r"\1 Exists"),
+    _idiom(rf"\b({_KEY})\s+has\s+({_VALUE})", r"\1 = \2"),
+    _idiom(
+        rf"(?<!\w)!\s*({_KEY})(?=\s*(?:$|[)\}}]|and\b|or\b))",
+        r"\1 DoesNotExist",
+        _NO_SIGN,
+        code="PS003",
+    ),
+    _idiom(rf"({_QUOTED})\s+in\s+({_NAME})\b", r"\2 = \1"),
+    _idiom(
+        rf"({_EQUALITY})\s*[(\[{{]\s*({_LIST})\s*[)\]}}]",
+        lambda match: f"{'NotIn' if match[1] == '!=' else 'In'} ({match[2]})",
+    ),
+    _idiom(
+        rf"({_KEY})\s*(==|=|!=)\s*({_VALUE}(?:{_OR}{_VALUE})+)(?=\s*(?:$|[)}}]|and\b))",
+        _list_of_alternatives,
+    ),
+    _idiom(
+        rf"\b(In|in|NotIn|notin)[ \t]+(?!(?:{_KEYWORDS})\b)({_VALUE})"
+        r"(?=\s*$|\s*[)}]|\s+and\b)",
+        r"\1 (\2)",
+        r"`\1` takes its values in parentheses",
+        safe=True,
+    ),
+    _idiom(
+        rf"\b(In|in|NotIn|notin|namespaces?)\b(?!\s*(?:namespace|in\b|not\b))\s*({_LIST})",
+        r"\1 (\2)",
+        r"`\1` takes its values in parentheses",
+    ),
+    _idiom(
+        r"\s*(?P<sign>[=!]~)\s*\"(?P<regex>[^\"\n]*)\"",
+        _alternatives,
+        "labels are not compared with regular expressions",
+    ),
+    _idiom(
+        r"[=!]~\s*\"[^\"\n]*\"",
+        None,
+        "labels are not compared with regular expressions",
+        _WHOLE_LABELS,
+    ),
+    _idiom(
+        rf"\b(?:{_KEY}\.)?(?:startswith|startsWith|endswith|endsWith|matches|contains|match)"
+        r"\s*\([^()\n]*\)",
+        None,
+        "labels are compared whole",
+        _WHOLE_LABELS,
+    ),
+    _idiom(
+        r"(?i:\b(?:like|glob|(?:starts?|ends?)[_\s]?with|contains?|match(?:es)?|has(?:Pre|Suf)fix))"
+        r"\s+[^\s()]+",
+        None,
+        "labels are compared whole",
+        _WHOLE_LABELS,
+    ),
+    _idiom(
+        rf"({_KEY})\s*(==|=|!=)\s*({_VALUE}(?:\s*,\s*{_VALUE})+)(?=\s*(?:$|[)}}]|and\b|or\b))",
+        lambda match: f"{match[1]} {'NotIn' if match[2] == '!=' else 'In'} ({match[3]})",
+        r"`\2` takes one value",
+    ),
+    _idiom(r"\b(Exists|DoesNotExist)\s*\([^()\n]*\)", r"\1", r"`\1` takes no values"),
+    _idiom(
+        r"\b(tainted\([^()\n]*\))\s*(?:==|=|!=)\s*(?P<truth>true|false)\b",
+        lambda match: (
+            match[1] if (match["truth"] == "true") != ("!=" in match[0]) else f"not {match[1]}"
+        ),
+        "a requirement is not compared with `\\g<truth>`",
+    ),
+    _idiom(rf"\btainted\s+({_TAINT})", r"tainted(\1)", "`tainted` takes its taint in parentheses"),
+    _idiom(rf"\b(?:node\.|pod\.)?labels\[\s*[\"']({_KEY})[\"']\s*\]", r"\1"),
+    _idiom(r"\b(?:node|pod)\s*\(([^()\n]*)\)", r"\1"),
+    _idiom(
+        r'(?<=\s)"([\w./-]+)"(?=\s*$)', r"\1 Exists", "expected a label operator after `\\g<0>`"
+    ),
+    _idiom(r"\b(?:taint|taints|hasTaint|has_taint)\s*\(([^()\n]*)\)", r"tainted(\1)"),
+    _idiom(
+        r"(?<=\()\s*(?=\))", None, "a list needs at least one value", "write the values: `(a, b)`"
+    ),
+    _idiom(
+        rf"\bkey:\s*({_KEY}),?\s*operator:\s*(\w+),?\s*values:\s*\[\s*({_LIST})\s*\]", r"\1 \2 (\3)"
+    ),
+    _idiom(rf"\{{\s*({_KEY})\s*:\s*({_VALUE})\s*\}}", r"(\1 = \2)"),
+    _idiom(r"\{\s*([^{}\n]*?)\s*\}", r"(\1)"),
+    _idiom(rf"\[\s*({_LIST})\s*\]", r"(\1)"),
+    _idiom(r"[\[(]\s*([^\[\]()\n]+?)\s*[\])]", r"\1"),
+    _idiom(r"\bpods\s+namespaces?\b", "pods in namespace"),
+    _idiom(r"\b(in\s+namespace\s*\([^()\n]*\))\s+and\b", r"\1 where"),
+    _idiom(
+        r"\bwhere\s+([^\n{}]+?)\s+in\s+namespace\s+(\([^()\n]*\)|[\w-]+)",
+        r"in namespace \2 where \1",
+    ),
+)

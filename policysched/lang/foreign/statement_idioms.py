@@ -1,0 +1,144 @@
+"""Statements and clauses as other languages write them."""
+
+from __future__ import annotations
+
+import re
+
+from policysched.lang.foreign import idiom_patterns
+
+_idiom = idiom_patterns.idiom
+_KEY = idiom_patterns.KEY
+_VALUE = idiom_patterns.VALUE
+_STRENGTHS = "required|preferred"
+
+
+_CLAUSES = idiom_patterns.CLAUSES
+
+
+def _score_of_condition(match: re.Match[str]) -> str | None:
+    """Rewrite `if … then 100 else 0`; None if the points are others."""
+    points = (match["then"], match["else"] or "0")
+    if points == ("100", "0"):
+        return f"score {match['condition']}"
+    return f"score not ({match['condition']})" if points == ("0", "100") else None
+
+
+def _toleration(match: re.Match[str]) -> str:
+    value, effect = match["value"], match["effect"]
+    return match["key"] + (f"={value}" if value else "") + (f":{effect}" if effect else "")
+
+
+STATEMENTS = (
+    _idiom(rf"\bpods\s*\{{\s*({_KEY})\s*:\s*({_VALUE})\s*\}}", r"pods where \1 = \2"),
+    _idiom(r"\bpods\s*\{\s*([^{}]+?)\s*\}", r"pods where \1"),
+    _idiom(
+        r"\bfor\s+pods\s+where\s+node\s*\(([^()\n]*)\)",
+        r"for pods nodeAffinity required \1",
+        "`for pods` chooses pods, not nodes",
+    ),
+    _idiom(r"\bfor\s+\*", "for pods", "`for pods` is about all pods"),
+    _idiom(
+        r"\bpolicies\s+\*\s*",
+        "",
+        "a profile without `policies` uses all of them",
+    ),
+    _idiom(
+        r"\bnamespaces?\s*(?:\*|\(\s*\*\s*\))",
+        "namespaceSelector kubernetes.io/metadata.name Exists",
+        "names of namespaces have no wildcards",
+    ),
+    _idiom(
+        rf"\btolerate\s+([^\n{{}}]*?{_KEY})\s*=\s*(?:\*|\"\*\")(?=[\s:,}}]|$)",
+        r"tolerate \1",
+        "a toleration without a value tolerates all values",
+    ),
+    _idiom(rf"\b({_STRENGTHS})\s+nodes?\s+(?!\w+\()", r"nodeAffinity \1 "),
+    _idiom(
+        rf"\b({_STRENGTHS})\s+weight\s+(\d+)\s+(?:nodes?\s+)?([^\n{{}}]+?)\s*$",
+        r"nodeAffinity \1 \3 weight \2",
+    ),
+    _idiom(
+        rf"\bkey\s*[:=]?\s*(?P<key>{_KEY}),?\s*operator\s*[:=]?\s*(?:Equal|Exists)\b,?"
+        rf"(?:\s*value\s*[:=]?\s*(?P<value>{_VALUE}),?)?(?:\s*effect\s*[:=]?\s*(?P<effect>\w+))?",
+        _toleration,
+        "a toleration is one pattern",
+    ),
+    _idiom(rf"({_KEY})\s+[Ii]n\s*\(\s*({_VALUE})\s*\)", r"\1=\2", "taints are compared by `=`"),
+    _idiom(
+        rf"({_KEY}):((?:Prefer)?NoSchedule|NoExecute)\s*=\s*({_VALUE})",
+        r"\1=\3:\2",
+        "the effect of a taint is behind its value",
+    ),
+    _idiom(
+        r"\btolerate\s+([^\n{}]*?)\s+for\s+\d\w*",
+        r"tolerate \1",
+        "a toleration of a policy has no time",
+    ),
+    _idiom(
+        rf"\bscore\s+(?:prefer\s+)?(high|low)(?:est|er)?\s+([^\n{{}}]+?)(?=\s+(?:{_CLAUSES})\b|\s*$)",
+        r"score \2 prefer \1",
+        r"`\1` is written behind the number, with `prefer`",
+    ),
+    _idiom(
+        r"\bscore\s+if\s+(?P<condition>[^\n]+?)\s+then\s+(?P<then>\d+)(?:\s+else\s+(?P<else>\d+))?",
+        _score_of_condition,
+        "a condition scores 100 if it is true, and else 0",
+    ),
+    _idiom(
+        r"\bscore\s+(\d+)\s+(?:when|if)\s+((?:(?!\belse\b)[^\n{}])+?)(?=\s*(?:$|\}))",
+        r"score \2 weight \1",
+        "a condition scores 100 times its weight",
+    ),
+    _idiom(
+        r"\b(node|pod)[\s-]+(anti[\s-]*)?affinity\b",
+        lambda match: f"{match[1]}{'Anti' if match[2] else ''}Affinity",
+    ),
+    _idiom(
+        r"\bscore\s+if\b[^\n]*",
+        None,
+        "a score has no `if`",
+        "a condition scores 100 if it is true, and else 0: `score CONDITION weight 10`",
+    ),
+    _idiom(
+        rf"\breject\s+unless\s+([^\n{{}}]+?)(?=\s+(?:{_CLAUSES})\b|\s*$)",
+        r"reject when not (\1)",
+    ),
+    _idiom(r"\bif\s+([^\n{}:]+?)\s+then\s+(?:reject|deny)\b", r"reject when \1"),
+    _idiom(r",(?=\s*$)", "", "nothing follows `,`"),
+    _idiom(r"\b(?:deny|violation|forbid)\s+if\b", "reject when"),
+    _idiom(r"\bif\s+([^{}:\n]+?)\s*[:{]\s*(?:reject|deny)(?:[ \t]*\})?", r"reject when \1"),
+    _idiom(
+        r"\b(?:deny|reject|violation|forbid)\s*(?:when|if)?\s*\{\s*([^{}\n]*?)\s*\}",
+        r"reject when \1",
+    ),
+    _idiom(r"\ballow\s+(?:when|if)\s+([^\n]+?)\s*$", r"reject when not (\1)"),
+    _idiom(r"\brule\s+([\w-]+)\s*\{\s*([^{}\n]*?)\s*\}", r"\2 as \1"),
+    _idiom(r"^([ \t]*)([a-z][a-z0-9-]*):\s*((?:reject|score|nodeAffinity)\b[^\n]*)", r"\1\3 as \2"),
+    _idiom(r"(?i:\border\s+by\s+([^\n]+?)\s+desc\b)", r"score \1 prefer high"),
+    _idiom(r"(?i:\border\s+by\s+([^\n]+?)\s+asc\b)", r"score \1 prefer low"),
+    _idiom(r"(?i:(?:\border\s+)?\bdesc(?:ending)?\b)", "prefer high"),
+    _idiom(r"(?i:(?:\border\s+)?\basc(?:ending)?\b)", "prefer low"),
+    _idiom(r"(?i:\bselect\s+nodes?\s+where\b)", "nodeAffinity required"),
+    _idiom(rf"\b({_STRENGTHS})\s+(nodeAffinity|podAffinity|podAntiAffinity)\b", r"\2 \1"),
+    _idiom(rf"\bnodeAntiAffinity\s+({_STRENGTHS})\b", r"nodeAffinity \1 not"),
+    _idiom(rf"\bnodeAffinity\s*\{{\s*({_STRENGTHS})([^{{}}]*?)\s*\}}", r"nodeAffinity \1\2"),
+    _idiom(r"\s+effect\s*[:=]?\s*(\w+)", r":\1"),
+    _idiom(rf"({_KEY})\s+[Ii]n\s*\(\s*({_VALUE})\s*,\s*({_VALUE})\s*\)", r"\1=\2, \1=\3"),
+    _idiom(r"\bfor\s+\w+\s+in\s+pods\b", "for pods"),
+    _idiom(rf"\btopologyKey\s*\(\s*({_KEY})\s*\)", r"topologyKey \1"),
+    _idiom(r"\bnamespace\s*(?=\()", "namespaces "),
+    _idiom(rf"\bover\s+(?!\d)({_KEY})(?=\s*$)", r"topologyKey \1"),
+    _idiom(r"[({]\s*(weight\s[^(){}\n]*?)\s*[)}]", r"\1", "clauses follow without brackets"),
+    _idiom(r"\*\s*(\d+)\s*$", r"weight \1"),
+    _idiom(
+        r"\bdefault\s+(?:allow|deny|reject)\s*:?=\s*\w+[ \t]*\n?",
+        "",
+        "there are no defaults: what no rule rejects is allowed",
+    ),
+    _idiom(
+        r"^[ \t]+(?:let\s+)?\w+\s*:?=[^\n]*",
+        None,
+        "names are given outside of policies",
+        "move it before the policy, as `let NAME = VALUE`",
+    ),
+)

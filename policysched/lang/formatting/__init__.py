@@ -1,0 +1,1 @@
+"""Canonical policy text, and texts rewritten to the current language version."""

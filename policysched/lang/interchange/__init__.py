@@ -1,0 +1,1 @@
+"""Syntax trees and policy texts as JSON documents, and back."""

@@ -1,0 +1,187 @@
+"""Syntax trees as values that JSON has, and back.
+
+A node is an object with its `kind`, its place (`at`) and its fields. What says nothing is left out:
+no items, false, null. On the way back every wrong value is refused with its JSON path; places are
+not read, because a tree that something else has made has none.
+"""
+
+from __future__ import annotations
+
+import types
+import typing
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
+
+from policysched import spelling
+from policysched.lang import limits, source
+from policysched.lang.interchange import tree_kinds
+from policysched.lang.syntax import syntax_expr
+
+Json: TypeAlias = dict[str, Any]
+MAX_NODES = limits.MAX_DEPTH + 16
+"""Deepest nesting of nodes: statements and words stand around what the language limits."""
+MAX_NESTING = 3 * MAX_NODES
+"""Deepest nesting of objects and lists; a node has at most two lists around it."""
+
+_NOWHERE = source.Span("", 0, 0, 1, 1)
+
+
+class TreeError(Exception):
+    """A value that is no syntax tree.
+
+    Attributes:
+        path: of the value, such as `$.items[0].name`.
+    """
+
+    def __init__(self, path: str, problem: str) -> None:
+        self.path = path
+        super().__init__(problem)
+
+
+def encode(node: syntax_expr.Node, place: Callable[[source.Span], Json]) -> Json:
+    """Return a node as an object; `place` says what `at` holds."""
+    found: Json = {"kind": tree_kinds.kind(type(node)), "at": place(node.span)}
+    node_type: Any = type(node)  # mypy takes dataclasses for unhashable types
+    for name in tree_kinds.fields(node_type):
+        value = getattr(node, name)
+        if value not in (None, (), False):
+            found[tree_kinds.field_name(name)] = _encoded(value, place)
+    return found
+
+
+def _encoded(value: object, place: Callable[[source.Span], Json]) -> object:
+    if isinstance(value, syntax_expr.Node):
+        return encode(value, place)
+    return [_encoded(each, place) for each in value] if isinstance(value, tuple) else value
+
+
+def decode(hint: Any, value: object, path: str) -> Any:  # noqa: ANN401 - what it returns is what the hint says
+    """Return what a value stands for, where something of the type `hint` is expected.
+
+    Raises:
+        TreeError: it stands for nothing of that type.
+    """
+    given = tree_kinds.alternatives(hint)
+    members = [each for each in given if each is not types.NoneType]
+    if value is None and len(members) < len(given):
+        return None
+    origin = typing.get_origin(members[0])
+    if origin is tuple:
+        return _items(typing.get_args(members[0]), value, path)
+    if origin is typing.Literal:
+        return _choice(typing.get_args(members[0]), value, path)
+    if members[0] in (str, bool):
+        return _scalar(members[0], value, path)
+    return _node(members, value, path)
+
+
+def refuse_depth(value: object, path: str) -> None:
+    """Refuse what is nested deeper than any policy, before something recurses into it.
+
+    Raises:
+        TreeError: it is.
+    """
+    waiting = [(value, 0, 0)]
+    while waiting:
+        inner, depth, nodes = waiting.pop()
+        if depth > MAX_NESTING or nodes > MAX_NODES:
+            raise TreeError(path, f"is nested deeper than {limits.MAX_DEPTH} levels")
+        if isinstance(inner, dict):
+            waiting += [(each, depth + 1, nodes + 1) for each in inner.values()]
+        elif isinstance(inner, list):
+            waiting += [(each, depth + 1, nodes) for each in inner]
+
+
+def _items(hints: tuple[Any, ...], value: object, path: str) -> tuple[Any, ...]:
+    listed = _expected(list, "a list", value, path)
+    if hints[-1] is Ellipsis:
+        name = path.rpartition(".")[2]
+        least = tree_kinds.MIN_ITEMS.get(name, 0)
+        if len(listed) < least:
+            raise TreeError(path, f"has {len(listed)} items, and needs at least {least}")
+        hints = hints[:1] * len(listed)
+    elif len(listed) != len(hints):
+        raise TreeError(path, f"has {len(listed)} items instead of {len(hints)}")
+    pairs = enumerate(zip(hints, listed, strict=True))
+    return tuple(decode(hint, each, f"{path}[{at}]") for at, (hint, each) in pairs)
+
+
+def _choice(allowed: tuple[str, ...], value: object, path: str) -> str:
+    text: str = _expected(str, "a text", value, path)
+    if text not in allowed:
+        hint = spelling.did_you_mean(text, allowed)
+        problem = f"is `{text}`, not {spelling.alternatives(f'`{each}`' for each in allowed)}"
+        raise TreeError(path, problem + (hint and f" ({hint})"))
+    return text
+
+
+def _scalar(hint: type, value: object, path: str) -> object:
+    return _expected(hint, "a text" if hint is str else "true or false", value, path)
+
+
+def _node(members: list[type], value: object, path: str) -> syntax_expr.Node:
+    fields: Json = _expected(dict, "an object", value, path)
+    kinds = {tree_kinds.kind(each): each for each in members}
+    if "kind" not in fields:
+        raise TreeError(path, "lacks `kind`")
+    node_type = kinds[_choice(tuple(kinds), fields["kind"], f"{path}.kind")]
+    names = {tree_kinds.field_name(name): name for name in tree_kinds.fields(node_type)}
+    refuse_unknown(fields, names, path)
+    hints = tree_kinds.fields(node_type)
+    found = {
+        name: _field(hints[name], fields, written, f"{path}.{written}")
+        for written, name in names.items()
+    }
+    if "operator_span" in node_type.__dataclass_fields__:  # type: ignore[attr-defined]  # nodes are dataclasses
+        found["operator_span"] = _NOWHERE
+    node: syntax_expr.Node = node_type(_NOWHERE, **found)
+    return node
+
+
+def _field(hint: Any, fields: Json, name: str, path: str) -> object:  # noqa: ANN401 - as in decode
+    if name in fields:
+        return decode(hint, fields[name], path)
+    if not tree_kinds.may_be_absent(hint):
+        raise TreeError(path.rpartition(".")[0], f"lacks `{name}`")
+    if hint is bool:
+        return False
+    is_list = typing.get_origin(hint) is tuple
+    return decode(hint, [], path) if is_list else None
+
+
+def refuse_unknown(fields: Json, known: Mapping[str, object], path: str) -> None:
+    """Refuse fields that a node does not have.
+
+    Raises:
+        TreeError: there is one, or `at` is no object.
+    """
+    _expected(dict, "an object", fields.get("at", {}), f"{path}.at")
+    for name in fields:
+        if name not in known and name not in ("kind", "at"):
+            hint = spelling.did_you_mean(name, known)
+            problem = f"has no field `{name}`" + (hint and f" ({hint})")
+            raise TreeError(
+                path, f"a `{fields['kind']}` {problem}" if "kind" in fields else problem
+            )
+
+
+def _expected(wanted: type, what: str, value: object, path: str) -> Any:  # noqa: ANN401 - it has the type `wanted`
+    if type(value) is not wanted:
+        raise TreeError(path, f"is {_called(value)}, not {what}")
+    return value
+
+
+def _called(value: object) -> str:
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return str(value).lower()
+        case str():
+            return f"the text `{value[:40]}`"
+        case dict():
+            return "an object"
+        case list():
+            return "a list"
+        case _:
+            return "a number"

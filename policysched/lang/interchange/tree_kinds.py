@@ -1,0 +1,90 @@
+"""What nodes of the syntax tree are called outside of this program, and which fields they have.
+
+The words are those of the language where it has one. They are promised: schemas/ast.schema.json is
+made of them, docs/ast.md explains them.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import re
+import types
+import typing
+from typing import Any
+
+from policysched.lang import source
+from policysched.lang.syntax import syntax, syntax_clause, syntax_expr
+
+_NAMES = {
+    "Value": "word",
+    "Text": "string",
+    "Ref": "name",
+    "Binary": "arithmetic",
+    "NodeTest": "node",
+    "ClusterTest": "cluster",
+    "PodTest": "pod",
+    "SelectorRef": "name",
+    "SelectorAnd": "and",
+    "SelectorOr": "or",
+    "SelectorNot": "not",
+    "ExprAnd": "and",
+    "ExprOr": "or",
+    "ExprNot": "not",
+    "LetExpr": "let",
+    "PromQL": "promql",
+    "Scope": "for",
+    "ProfilePolicies": "policies",
+    "UsePlugin": "plugin",
+    "DisablePlugins": "disable",
+    "BuiltinWeight": "builtin",
+    "ProfileParam": "param",
+}
+_HIDDEN = ("PolicyFile", "Comment", "Node", "Operation")
+MIN_ITEMS = {"operands": 2}
+"""Fewest items of fields that are lists, where it is not 0."""
+
+
+def kind(node_type: type) -> str:
+    """Return what nodes of a type are called."""
+    name = node_type.__name__
+    return _NAMES.get(name) or name[0].lower() + name[1:]
+
+
+def field_name(name: str) -> str:
+    """Return what a field is called: `scores_only` is `scoresOnly`; `kind` is taken already."""
+    if name == "kind":
+        return "keyword"
+    return re.sub(r"_(\w)", lambda found: found[1].upper(), name)
+
+
+@functools.cache
+def fields(node_type: type) -> dict[str, Any]:
+    """Return the types of a node's fields by their name in the program, without spans."""
+    hints = typing.get_type_hints(node_type)
+    listed = dataclasses.fields(node_type)
+    return {each.name: hints[each.name] for each in listed if hints[each.name] is not source.Span}
+
+
+@functools.cache
+def node_types() -> tuple[type, ...]:
+    """Return the types of all nodes that a tree has, in the order of their modules."""
+    found = []
+    for module in (syntax, syntax_clause, syntax_expr):
+        for each in vars(module).values():
+            is_own = isinstance(each, type) and each.__module__ == module.__name__
+            if is_own and issubclass(each, syntax_expr.Node) and each.__name__ not in _HIDDEN:
+                found.append(each)
+    return tuple(found)
+
+
+def alternatives(hint: Any) -> tuple[Any, ...]:  # noqa: ANN401 - hints have no common type
+    """Return the members of a union, or the one type."""
+    is_union = typing.get_origin(hint) in (typing.Union, types.UnionType)
+    return typing.get_args(hint) if is_union else (hint,)
+
+
+def may_be_absent(hint: Any) -> bool:  # noqa: ANN401 - as above
+    """Return whether a field is left out where it says nothing: None, no items, or false."""
+    is_list = typing.get_origin(hint) is tuple and typing.get_args(hint)[-1] is Ellipsis
+    return types.NoneType in alternatives(hint) or is_list or hint is bool

@@ -1,0 +1,1 @@
+"""Text to syntax tree: lexemes, grammar, tree building, language versions."""

@@ -1,0 +1,155 @@
+"""The Lark parser behind `policysched.lang.parsing.parser`: tables, one slice of text, its tree.
+
+The grammar is grammar/policy.lark. Building an LALR table from it takes about a second, so the
+table ships beside it as JSON (no pickle: nothing that is loaded can run code) and is used only if
+it was made from exactly this grammar by exactly this Lark; otherwise the table is built. After a
+change of the grammar:
+
+    python -m policysched.lang.parsing.lark_frontend
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import lark
+import orjson
+from lark import exceptions, grammar, lexer
+
+from policysched import _resources, errors
+
+GRAMMAR_FILE = "policy.lark"
+TABLES_FILE = "policy.tables.json"
+
+Tree: TypeAlias = "lark.Tree[lark.Token]"
+
+
+class Fault(Exception):  # noqa: N818 - an expected outcome that unwinds the parser, never shown
+    """The parser cannot go on.
+
+    Attributes:
+        offset: of the text that it cannot take; the end of the slice if more was needed.
+        accepts: names of the terminals that it could take there.
+    """
+
+    def __init__(self, offset: int, accepts: frozenset[str]) -> None:
+        super().__init__(offset)
+        self.offset = offset
+        self.accepts = accepts
+
+
+@functools.cache
+def parser() -> lark.Lark:
+    """Return the parser, from the shipped table if that is fresh."""
+    text = _resources.text("grammar", GRAMMAR_FILE)
+    try:
+        shipped = orjson.loads(_resources.text("grammar", TABLES_FILE))
+    except (errors.MissingResourceError, ValueError):
+        return build(text)
+    if shipped.get("made_from") != _fingerprint(text):
+        return build(text)
+    loaded = lark.Lark.__new__(lark.Lark)
+    loaded._load(_numbered(shipped))  # noqa: SLF001 - Lark.load reads pickles only; this is the same without
+    return loaded
+
+
+def build(text: str, *, strict: bool = False) -> lark.Lark:
+    """Build the parser from the text of the grammar; strict also proves the terminals disjoint."""
+    return lark.Lark(
+        text, parser="lalr", propagate_positions=True, maybe_placeholders=True, strict=strict
+    )
+
+
+def tables(text: str) -> str:
+    """Return the content of the table file for the text of the grammar."""
+    data, memo = build(text).memo_serialize([lexer.TerminalDef, grammar.Rule])
+    content = {"made_from": _fingerprint(text), "data": data, "memo": memo}
+    return json.dumps(content, sort_keys=True, separators=(",", ":")) + "\n"
+
+
+def parse_slice(text: str, start: int, end: int) -> Tree:
+    """Parse text[start:end]; positions in the tree count from the start of `text`.
+
+    Raises:
+        Fault: the slice is no sequence of items.
+    """
+    try:
+        return parser().parse(lark.TextSlice(text, start, end))
+    except (exceptions.UnexpectedToken, exceptions.UnexpectedCharacters) as error:
+        raise _fault(error, end) from None
+
+
+def accepts(text: str, start: int, end: int) -> frozenset[str]:
+    """Return the names of the terminals that may follow text[start:end]; none if it is wrong."""
+    cursor: Any = parser().parse_interactive(lark.TextSlice(text, start, end))
+    try:
+        cursor.exhaust_lexer()
+    except (exceptions.UnexpectedToken, exceptions.UnexpectedCharacters):
+        return frozenset()
+    return frozenset(cursor.accepts())
+
+
+def reduce_tree(tree: Tree, visit: Callable[[str, int, int, list[Any]], Any]) -> Any:  # noqa: ANN401 - whatever `visit` makes of the root
+    """Replace each node by `visit(rule, start, end, children)`, leaves first, without recursion.
+
+    Leaves (tokens) are visited as `visit(terminal, start, end, [text])`.
+    """
+    order: list[Any] = []
+    pending: list[Any] = [tree]
+    while pending:
+        node = pending.pop()
+        order.append(node)
+        if isinstance(node, lark.Tree):
+            pending += node.children
+    results: list[Any] = []
+    for node in reversed(order):
+        if isinstance(node, lark.Tree):
+            count = len(node.children)
+            children = results[len(results) - count :]
+            del results[len(results) - count :]
+            meta = node.meta
+            start, end = (0, 0) if meta.empty else (meta.start_pos, meta.end_pos)
+            results.append(visit(str(node.data), start, end, children))
+        elif isinstance(node, lark.Token):
+            start, end = node.start_pos or 0, node.end_pos or 0
+            results.append(visit(node.type, start, end, [str(node)]))
+        else:
+            results.append(None)
+    return results[0]
+
+
+def _fault(error: exceptions.UnexpectedToken | exceptions.UnexpectedCharacters, end: int) -> Fault:
+    at_end = isinstance(error, exceptions.UnexpectedToken) and error.token.type == "$END"
+    position = end if at_end else error.pos_in_stream
+    cursor: Any = error.interactive_parser  # Lark's LALR parser sets it on both
+    return Fault(position if position is not None else end, frozenset(cursor.accepts()))
+
+
+def _numbered(shipped: dict[str, Any]) -> dict[str, Any]:
+    """Return the table with the numbers of states and shared objects, which JSON made strings.
+
+    Those of tokens may stay strings: they only lead to the tokens.
+    """
+    states = shipped["data"]["parser"]["parser"]
+    states["states"] = {int(number): actions for number, actions in states["states"].items()}
+    shipped["memo"] = {int(number): each for number, each in shipped["memo"].items()}
+    return shipped
+
+
+def _fingerprint(text: str) -> str:
+    return f"lark {lark.__version__} {hashlib.sha256(text.encode()).hexdigest()}"
+
+
+def main() -> None:
+    """Write the table file beside the grammar."""
+    text = _resources.text("grammar", GRAMMAR_FILE)
+    target = _resources.folder("grammar") / TABLES_FILE
+    target.write_text(tables(text), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,290 @@
+"""Text to syntax tree, with every syntax error at once.
+
+The text is cut into top-level items (scanner.Scan.chunks) and each is parsed by itself. Where the
+parser cannot go on, one diagnostic is written, the statement that is spoilt is overwritten with
+blanks (so all offsets stay) and the item is parsed again. What was blanked is remembered: the
+checker must not complain that a name defined there is missing.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+from policysched.lang import limits, source
+from policysched.lang.diagnostics import diagnostics, fixes
+from policysched.lang.parsing import build, build_expr, lark_frontend, scanner, versions
+from policysched.lang.parsing.syntax_errors import fault_place, foreign_comments, syntax_messages
+from policysched.lang.syntax import syntax
+from policysched.lang.words import syntax_words
+
+_OPEN_KINDS = ("open_string", "open_promql")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ParseResult:
+    """What could be read.
+
+    Attributes:
+        text: the text.
+        file: all items that could be read, without the statements that could not.
+        diagnostics: by position.
+        damaged: the stretches that were left out.
+        lost_words: every word in them; a name among these may have been defined there.
+    """
+
+    text: source.SourceText
+    file: syntax.PolicyFile
+    diagnostics: tuple[diagnostics.Diagnostic, ...]
+    damaged: tuple[source.Span, ...]
+    lost_words: frozenset[str]
+
+    def is_damaged(self, span: source.Span) -> bool:
+        """Return whether a part inside `span` could not be parsed."""
+        return any(span.start <= each.start < span.end for each in self.damaged)
+
+
+def parse_all(texts: Sequence[source.SourceText]) -> dict[str, ParseResult]:
+    """Parse texts that are checked together, by name; those beyond the limits are not read."""
+    left = limits.MAX_WORDS
+    found: dict[str, ParseResult] = {}
+    for number, text in enumerate(texts):
+        if number == limits.MAX_TEXTS:
+            found[text.name] = _unread(text, f"there are more than {limits.MAX_TEXTS} texts")
+            break
+        found[text.name] = parse(text, left)
+        left -= scanner.count_words(text.text, left)
+    return found
+
+
+def parse(text: source.SourceText, max_words: int = limits.MAX_WORDS) -> ParseResult:
+    """Parse one policy text of at most so many words; never raises for anything that is in it."""
+    size = len(text.text.encode("utf-8", "surrogatepass"))
+    if size > limits.MAX_TEXT_BYTES:
+        message = f"the text has {size} bytes, the limit is {limits.MAX_TEXT_BYTES}"
+        return _unread(text, message, help="split it into several texts and `import` them")
+    if scanner.count_words(text.text, max_words + 1) > max_words:
+        message = f"all texts together have more than {limits.MAX_WORDS} words and signs"
+        return _unread(text, message, help="split the policies among several schedulers")
+    return _Parser(text).run()
+
+
+def _unread(text: source.SourceText, message: str, help: str = "") -> ParseResult:  # noqa: A002 - as in diagnostics
+    finding = diagnostics.Diagnostic("PS004", message, text.span(0, 0), help=help)
+    empty = syntax.PolicyFile(text.span(0, 0), ())
+    return ParseResult(text, empty, (finding,), (text.span(0, len(text.text)),), frozenset())
+
+
+class _Parser:
+    """Parses one text; holds the text with the blanked stretches and what was found."""
+
+    def __init__(self, text: source.SourceText) -> None:
+        self.source = text
+        self.scan = scanner.Scan(text)
+        self.text = text.text
+        self.found: list[diagnostics.Diagnostic] = []
+        self.damaged: list[source.Span] = []
+        self.budget = len(text.text) * limits.MAX_REPARSED_FACTOR + limits.REPARSED_BYTES
+
+    def run(self) -> ParseResult:
+        newer = versions.newer(self.scan)
+        if newer is not None:
+            return self._unread(newer)
+        items: list[syntax.Item] = []
+        for chunk in self.scan.chunks():
+            items += self._items(chunk)
+        comments = tuple(
+            syntax.Comment(self.source.span(each.start, each.end), each.text)
+            for each in self.scan.comments
+        )
+        whole = self.source.span(0, len(self.source.text))
+        words = {
+            lexeme.text
+            for span in self.damaged
+            for lexeme in self.scan.between(span.start, span.end)
+        }
+        return ParseResult(
+            self.source,
+            syntax.PolicyFile(whole, tuple(items), comments),
+            tuple(sorted(self.found, key=diagnostics.by_position)),
+            tuple(self.damaged),
+            frozenset(part for word in words for part in (word, *word.split("."))),
+        )
+
+    def _unread(self, newer: diagnostics.Diagnostic) -> ParseResult:
+        """Return nothing but why: what the text says is not known here."""
+        whole = self.source.span(0, len(self.source.text))
+        words = (lexeme.text for lexeme in self.scan.lexemes)
+        lost = frozenset(part for word in words for part in (word, *word.split(".")))
+        empty = syntax.PolicyFile(whole, ())
+        return ParseResult(self.source, empty, (newer,), (whole,), lost)
+
+    def _is_full(self) -> bool:
+        """Return whether enough was found, or enough was spent on looking."""
+        return len(self.found) >= limits.MAX_DIAGNOSTICS or self.budget < 0
+
+    def _items(self, chunk: scanner.Chunk) -> list[syntax.Item]:
+        """Parse a chunk; where that fails, its pieces, leaving out what is spoilt."""
+        if self._is_full():
+            self.damaged.append(self.source.span(chunk.start, chunk.end))
+            return []
+        try:
+            if not self._has_open_literals(chunk):
+                return list(self._build(chunk, self.text[: chunk.end]))
+        except (lark_frontend.Fault, build_expr.TooDeepError):
+            pass
+        items: list[syntax.Item] = []
+        for piece in self.scan.pieces(chunk):
+            self._open_literals(piece)
+            self._open_braces(piece)
+            items += self._readable(piece)
+        return items
+
+    def _readable(self, chunk: scanner.Chunk) -> tuple[syntax.Item, ...]:
+        """Parse a chunk, blanking what is spoilt until the rest can be read."""
+        while not self._is_full():
+            try:
+                return self._build(chunk, self.text[: chunk.end] + "}" * chunk.open_braces)
+            except lark_frontend.Fault as fault:
+                place = fault_place.FaultPlace(self.scan, chunk, fault.offset, fault.accepts)
+                self.found.append(syntax_messages.describe(place))
+                self._blank(chunk, *_spoilt(place))
+            except build_expr.TooDeepError as error:
+                self.found.append(_too_deep(error.span))
+                self._blank(chunk, *_statement_at(self.scan, chunk, error.span.start))
+        self.damaged.append(self.source.span(chunk.start, chunk.end))
+        return ()
+
+    def _build(self, chunk: scanner.Chunk, text: str) -> tuple[syntax.Item, ...]:
+        builder = build.Builder(self.source)
+        try:
+            tree = lark_frontend.parse_slice(text, chunk.start, len(text))
+        except lark_frontend.Fault as fault:
+            self.budget -= fault.offset - chunk.start
+            raise
+        self.budget -= len(text) - chunk.start
+        items: tuple[syntax.Item, ...] = lark_frontend.reduce_tree(tree, builder.visit)
+        self.found += builder.diagnostics
+        return items
+
+    def _blank(self, chunk: scanner.Chunk, start: int, end: int) -> None:
+        """Overwrite a stretch by blanks; the whole chunk if nothing is left there to blank."""
+        if not self.text[start:end].strip():
+            start, end = chunk.start, chunk.end
+        blank = "".join(char if char == "\n" else " " for char in self.text[start:end])
+        self.text = self.text[:start] + blank + self.text[end:]
+        self.damaged.append(self.source.span(start, end))
+
+    def _has_open_literals(self, chunk: scanner.Chunk) -> bool:
+        return any(each.kind in _OPEN_KINDS for each in self.scan.between(chunk.start, chunk.end))
+
+    def _open_literals(self, chunk: scanner.Chunk) -> None:
+        """Report strings and queries that are never closed, and blank their statements."""
+        for lexeme in self.scan.between(chunk.start, chunk.end):
+            if lexeme.kind not in _OPEN_KINDS or self._is_full():
+                continue
+            comment = foreign_comments.describe_around(self.scan, lexeme)
+            if comment is not None:
+                self.found.append(comment)
+                self._blank(chunk, comment.span.start, lexeme.end)
+                continue
+            span = self.source.span(lexeme.start, lexeme.end)
+            what, sign = (
+                ("this string", '"') if lexeme.kind == "open_string" else ("this query", "`")
+            )
+            self.found.append(
+                diagnostics.Diagnostic(
+                    "PS003",
+                    f"{what} is not closed",
+                    span,
+                    help=f"add the closing `{sign}`" if sign == '"' else "add the closing backtick",
+                )
+            )
+            self._blank(chunk, *_statement_at(self.scan, chunk, lexeme.start))
+
+    def _open_braces(self, chunk: scanner.Chunk) -> None:
+        if not chunk.open_braces or not chunk.word or self._is_full():
+            return
+        members = self.scan.between(chunk.start, chunk.end)
+        name = members[1].text if len(members) > 1 else ""
+        end = members[-1].end
+        self.found.append(
+            diagnostics.Diagnostic(
+                "PS001",
+                f"`{chunk.word} {name}` is never closed",
+                self.source.span(members[0].start, members[min(1, len(members) - 1)].end),
+                help="add the missing `}`",
+                fix=fixes.replacement(self.source.span(end, end), "\n" + "}" * chunk.open_braces),
+            )
+        )
+
+
+def _too_deep(span: source.Span) -> diagnostics.Diagnostic:
+    return diagnostics.Diagnostic(
+        "PS004",
+        f"this is nested deeper than {limits.MAX_DEPTH} levels",
+        span,
+        help="name a part of it with `let`",
+    )
+
+
+def _statement_at(scan: scanner.Scan, chunk: scanner.Chunk, offset: int) -> tuple[int, int]:
+    """Return the stretch of the statement around `offset`, else the whole chunk."""
+    statements = scan.statements(chunk)
+    starts = [start for start in statements if start <= offset]
+    if not starts:
+        return chunk.start, chunk.end
+    following = [start for start in statements if start > offset]
+    end = chunk.body_end if chunk.body_end > offset else chunk.end
+    return starts[-1], following[0] if following else end
+
+
+def _spoilt(place: fault_place.FaultPlace) -> tuple[int, int]:
+    """Return the stretch to blank: the statement at fault and nothing else."""
+    comment = foreign_comments.find_stretch(place)
+    if comment is not None:
+        return comment
+    chunk, offset = place.chunk, place.offset
+    if chunk.word == "metric":
+        return _spoilt_in_metric(place)
+    if chunk.word not in ("policy", "clusterPolicy", "profile") or chunk.body_start < 0:
+        is_complete = "$END" in place.accepts and offset > chunk.start
+        return (offset, chunk.end) if is_complete else (chunk.start, chunk.end)
+    body_end = chunk.body_end if chunk.body_end >= 0 else chunk.end
+    if offset < chunk.body_start:
+        return chunk.start, chunk.end
+    if offset > body_end:
+        return offset, chunk.end
+    statements = place.scan.statements(chunk)
+    starts = (chunk.body_start, *statements)
+    following = min((start for start in statements if start > offset), default=body_end)
+    if offset in statements:
+        if place.at_statement_start:
+            return offset, following
+        return max(start for start in starts if start < offset), offset
+    if place.at_statement_start and _looks_like_statement(place):
+        return offset, following
+    return max((start for start in starts if start < offset), default=offset), following
+
+
+def _spoilt_in_metric(place: fault_place.FaultPlace) -> tuple[int, int]:
+    chunk, offset = place.chunk, place.offset
+    options = place.scan.statements(chunk)
+    is_complete = "$END" in place.accepts
+    if not options or offset < options[0]:
+        return (offset, chunk.end) if is_complete else (chunk.start, chunk.end)
+    following = min((start for start in options if start > offset), default=chunk.end)
+    if is_complete and offset not in options:
+        near = place.suggestions
+        is_option = any(near[:1] == list(words) for words in syntax_words.METRIC_OPTIONS.values())
+        return (offset, following) if is_option else (offset, chunk.end)
+    if offset in options and not is_complete:
+        return max((start for start in options if start < offset), default=chunk.start), offset
+    return max(start for start in options if start <= offset), following
+
+
+def _looks_like_statement(place: fault_place.FaultPlace) -> bool:
+    near = place.suggestions
+    if near:
+        return near[0] in scanner.STATEMENT_WORDS
+    return place.found is not None and place.scan.is_first_on_line(place.found.start)

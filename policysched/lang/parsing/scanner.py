@@ -1,0 +1,280 @@
+"""A forgiving look at a policy text: lexemes, comments, items, statements.
+
+The parser uses it to cut a text into top-level items, which it parses one by one, and to find the
+statement that a syntax error spoils, so that the rest is still checked. It knows nothing of grammar
+beyond which two words begin an item and which word begins a statement.
+"""
+
+from __future__ import annotations
+
+import bisect
+import dataclasses
+import functools
+import itertools
+import re
+from collections.abc import Iterable, Iterator, Mapping
+
+from policysched import spelling
+from policysched.lang import source
+from policysched.lang.words import syntax_words
+
+_LEXEME = re.compile(
+    r"""(?P<comment>\#[^\n]*)
+      | (?P<string>"(?:\\.|[^"\\\n])*")
+      | (?P<open_string>"[^\n]*)
+      | (?P<promql>`[^`]*`)
+      | (?P<open_promql>`)
+      | (?P<word>[A-Za-z0-9_][A-Za-z0-9_./-]*%?)
+      | (?P<sign>&&|\|\||==|!=|<=|>=|\$\{?|[^ \t\r\n])""",
+    re.VERBOSE,
+)
+_BLOCK_WORDS = frozenset({"policy", "clusterPolicy", "profile"})
+_ITEM_PATTERNS = {"metric": ("word", ":"), "param": ("word", ":"), "let": ("word", "=")}
+_ITEM_IN_PROMQL = re.compile(
+    r"\n[ \t]*(?:(?:metric|param)\s+\w+\s*:|let\s+\w+\s*="
+    r"|(?:policy|clusterPolicy|profile)\s+\S+\s*\{)"
+)
+"""A query that seems to hold the start of another item has lost its closing backtick."""
+
+
+def _words(tables: Iterable[Mapping[str, tuple[str, ...]]]) -> frozenset[str]:
+    return frozenset(word for table in tables for words in table.values() for word in words)
+
+
+ITEM_WORDS = _words([syntax_words.ITEMS])
+STATEMENT_WORDS = _words(
+    [
+        syntax_words.POLICY_STATEMENTS,
+        syntax_words.CLUSTER_STATEMENTS,
+        syntax_words.PROFILE_STATEMENTS,
+    ]
+)
+METRIC_OPTION_WORDS = _words([syntax_words.METRIC_OPTIONS])
+_CLAUSE_WORDS = _words(
+    [syntax_words.CLAUSES, syntax_words.CONNECTIVES, syntax_words.LABEL_OPERATORS]
+)
+_CONTINUERS = frozenset(
+    {
+        *("where", "and", "or", "not", "when", "missing", "as", "by", "required", "preferred"),
+        *("In", "NotIn", "Gt", "Lt", "in", "notin", "topologyKey", "plugin", "adds", "mode"),
+        *("(", ",", "=", "==", "!=", "<", "<=", ">", ">=", "+", "-", "*", "/", ":", "["),
+    }
+)
+"""Words and signs behind which a statement word is an operand: `where mode = x`."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Lexeme:
+    """A stretch of text that belongs together.
+
+    Attributes:
+        kind: comment, string, open_string, promql, open_promql, word or sign.
+        depth: number of `{` open before it.
+    """
+
+    kind: str
+    text: str
+    start: int
+    end: int
+    depth: int
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Chunk:
+    """The text of one top-level item, up to the start of the next.
+
+    Attributes:
+        word: the keyword that starts it; "" for text before the first item.
+        depth: number of `{` that are open before it; not 0 behind an item that is never closed.
+        body_start: offset behind the opening brace; -1 without one.
+        body_end: offset of the closing brace; -1 if it is missing.
+        open_braces: how many braces are still open at the end.
+    """
+
+    word: str
+    start: int
+    end: int
+    depth: int
+    body_start: int
+    body_end: int
+    open_braces: int
+
+
+class Scan:
+    """The lexemes of one text and what can be told from them.
+
+    Attributes:
+        lexemes: all but comments, in order.
+        comments: the comments, in order.
+    """
+
+    def __init__(self, text: source.SourceText) -> None:
+        self.source = text
+        self.lexemes: list[Lexeme] = []
+        self.comments: list[Lexeme] = []
+        for lexeme in _lexemes(text.text):
+            (self.comments if lexeme.kind == "comment" else self.lexemes).append(lexeme)
+        self._starts = [lexeme.start for lexeme in self.lexemes]
+        signs = [lexeme.text for lexeme in self.lexemes if lexeme.kind == "sign"]
+        self._is_balanced = signs.count("{") + signs.count("${") == signs.count("}")
+        self._statements: dict[Chunk, list[int]] = {}
+
+    def at(self, offset: int) -> Lexeme | None:
+        """Return the lexeme that covers or follows `offset`, None at the end of the text."""
+        index = bisect.bisect_right(self._starts, offset) - 1
+        if index >= 0 and offset < self.lexemes[index].end:
+            return self.lexemes[index]
+        return self.lexemes[index + 1] if index + 1 < len(self.lexemes) else None
+
+    def before(self, offset: int) -> Lexeme | None:
+        """Return the last lexeme that starts before `offset`."""
+        index = bisect.bisect_left(self._starts, offset) - 1
+        return self.lexemes[index] if index >= 0 else None
+
+    def between(self, start: int, end: int) -> list[Lexeme]:
+        """Return the lexemes that start in a stretch of text."""
+        first = bisect.bisect_left(self._starts, start)
+        return self.lexemes[first : bisect.bisect_left(self._starts, end)]
+
+    def is_first_on_line(self, offset: int) -> bool:
+        """Return whether only blanks precede `offset` on its line."""
+        before = self.before(offset)
+        _, column = self.source.position(offset)
+        return before is None or before.end <= offset - column + 1
+
+    def chunks(self) -> list[Chunk]:
+        """Cut the text into its top-level items; together they cover all lexemes."""
+        heads = [index for index in range(len(self.lexemes)) if self._starts_item(index)]
+        if self.lexemes and heads[:1] != [0]:
+            heads.insert(0, 0)
+        return self._cut(heads, len(self.lexemes))
+
+    def pieces(self, chunk: Chunk) -> list[Chunk]:
+        """Cut a chunk that cannot be parsed at lines that look like the start of another item."""
+        first = bisect.bisect_left(self._starts, chunk.start)
+        last = bisect.bisect_left(self._starts, chunk.end)
+        inner = [
+            index
+            for index in range(first + 1, last)
+            if self.lexemes[index].depth == chunk.depth and self._looks_like(index, ITEM_WORDS)
+        ]
+        return self._cut([first, *inner], last)
+
+    def statements(self, chunk: Chunk) -> list[int]:
+        """Return where the statements of a policy or profile, or the options of a metric, start."""
+        if chunk not in self._statements:
+            self._statements[chunk] = self._find_statements(chunk)
+        return self._statements[chunk]
+
+    def _find_statements(self, chunk: Chunk) -> list[int]:
+        is_metric = chunk.word == "metric"
+        if not is_metric and chunk.word not in _BLOCK_WORDS:
+            return []
+        words = METRIC_OPTION_WORDS if is_metric else STATEMENT_WORDS
+        depth = chunk.depth if is_metric else chunk.depth + 1
+        first = bisect.bisect_left(self._starts, chunk.start)
+        last = bisect.bisect_left(self._starts, chunk.end)
+        return [
+            self.lexemes[index].start
+            for index in range(first + 1, last)
+            if self.lexemes[index].depth == depth
+            and (
+                self._is_free(index, words)
+                or self._looks_like(index, words)
+                or (not is_metric and self._is_unknown(index))
+            )
+        ]
+
+    def _cut(self, heads: list[int], last: int) -> list[Chunk]:
+        ends = [*heads[1:], last] if heads else []
+        return [self._chunk(head, end) for head, end in zip(heads, ends, strict=True)]
+
+    def _starts_item(self, index: int) -> bool:
+        one, two, three = (self._lexeme(index + step) for step in range(3))
+        previous = self._lexeme(index - 1)
+        if one.kind != "word" or previous.text in ("plugin", "as", "disable"):
+            return False
+        if one.text in _BLOCK_WORDS:
+            return two.kind in ("word", "string") and three.text == "{"
+        if one.depth and self._is_balanced:
+            return False  # within a policy, rather than behind one that is not closed
+        if one.text in _ITEM_PATTERNS:
+            return (two.kind, three.text) == _ITEM_PATTERNS[one.text]
+        if one.text == "import":
+            return two.kind == "string"
+        return one.text == "version" and two.text.isdecimal()
+
+    def _lexeme(self, index: int) -> Lexeme:
+        if 0 <= index < len(self.lexemes):
+            return self.lexemes[index]
+        return Lexeme("end", "", 0, 0, 0)
+
+    def _chunk(self, first: int, last: int) -> Chunk:
+        members = self.lexemes[first:last]
+        head = members[0]
+        base = head.depth
+        opening = next((each.start for each in members if each.text == "{"), -1)
+        closing = next(
+            (each.start for each in members if each.text == "}" and each.depth == base + 1), -1
+        )
+        signs = [each.text for each in members if each.kind == "sign"]
+        return Chunk(
+            word=head.text if head.text in ITEM_WORDS else "",
+            start=head.start,
+            end=self.lexemes[last].start if last < len(self.lexemes) else len(self.source.text),
+            depth=base,
+            body_start=opening + 1 if opening >= 0 else -1,
+            body_end=closing,
+            open_braces=max(signs.count("{") + signs.count("${") - signs.count("}"), 0),
+        )
+
+    def _is_free(self, index: int, words: frozenset[str]) -> bool:
+        """Return whether one of the words is at `index` and is not an operand of the one before."""
+        word = self.lexemes[index].text
+        if word not in words:
+            return False
+        if word == "reject" and self._lexeme(index + 1).text == "when":
+            return True
+        return self._lexeme(index - 1).text not in _CONTINUERS
+
+    def _is_unknown(self, index: int) -> bool:
+        """Return whether a line starts at `index` with a word that continues no statement."""
+        lexeme = self.lexemes[index]
+        return (
+            lexeme.kind == "word"
+            and self.is_first_on_line(lexeme.start)
+            and self._lexeme(index - 1).text not in _CONTINUERS
+            and not _is_near(lexeme.text, _CLAUSE_WORDS)
+        )
+
+    def _looks_like(self, index: int, words: frozenset[str]) -> bool:
+        """Return whether a line starts at `index` with one of the words, perhaps misspelt."""
+        lexeme = self.lexemes[index]
+        if lexeme.kind != "word" or not self.is_first_on_line(lexeme.start):
+            return False
+        if lexeme.text in words:
+            return True
+        return lexeme.text not in _CLAUSE_WORDS and _is_near(lexeme.text, words)
+
+
+@functools.lru_cache(maxsize=4096)
+def _is_near(word: str, words: frozenset[str]) -> bool:
+    return bool(spelling.nearest(word, words))
+
+
+def count_words(text: str, limit: int) -> int:
+    """Return how many lexemes and comments a text has, at most `limit`; it costs little memory."""
+    return sum(1 for _ in itertools.islice(_LEXEME.finditer(text), limit))
+
+
+def _lexemes(text: str) -> Iterator[Lexeme]:
+    depth = 0
+    position = 0
+    while match := _LEXEME.search(text, position):
+        kind, value = str(match.lastgroup), match.group()
+        position = match.end()
+        if kind == "promql" and _ITEM_IN_PROMQL.search(value):
+            kind, value, position = "open_promql", "`", match.start() + 1
+        yield Lexeme(kind, value, match.start(), match.start() + len(value), depth)
+        if kind == "sign":
+            depth = max(depth + (value in ("{", "${")) - (value == "}"), 0)

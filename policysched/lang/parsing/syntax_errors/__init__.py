@@ -1,0 +1,1 @@
+"""Messages and edits for places where the parser cannot continue."""

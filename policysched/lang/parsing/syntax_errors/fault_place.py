@@ -1,0 +1,77 @@
+"""Where the parser cannot go on: what stands there and what could."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from policysched import spelling
+from policysched.lang import source
+from policysched.lang.parsing import scanner
+from policysched.lang.words import syntax_words
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class FaultPlace:
+    """Where the parser stopped.
+
+    Attributes:
+        scan: of the text as it was read.
+        chunk: the item that is being parsed.
+        offset: of what the parser could not take.
+        accepts: terminals that it could take there.
+    """
+
+    scan: scanner.Scan
+    chunk: scanner.Chunk
+    offset: int
+    accepts: frozenset[str]
+
+    @property
+    def found(self) -> scanner.Lexeme | None:
+        """What stands there; None if the item ends there."""
+        lexeme = self.scan.at(self.offset)
+        return None if lexeme is None or lexeme.start >= self.chunk.end else lexeme
+
+    @property
+    def at_statement_start(self) -> bool:
+        """Whether a statement could start there."""
+        return "_DISABLE" in self.accepts
+
+    @property
+    def words(self) -> list[str]:
+        """The keywords that could stand there."""
+        terminals = self.accepts & syntax_words.KEYWORDS.keys()
+        words = [word for terminal in terminals for word in syntax_words.KEYWORDS[terminal]]
+        allowed = syntax_words.ALLOWED_CLAUSES.get(self.statement)
+        if allowed is None:
+            return words
+        return [word for word in words if word not in syntax_words.CLAUSE_WORDS or word in allowed]
+
+    @property
+    def statement(self) -> str:
+        """The statement that is being read, with its strength: a key of `ALLOWED_CLAUSES`."""
+        if self.chunk.word == "metric":
+            return "metric"
+        starts = [start for start in self.scan.statements(self.chunk) if start < self.offset]
+        members = self.scan.between(starts[-1], self.chunk.end)[:2] if starts else ()
+        words = [each.text for each in members]
+        with_strength = " ".join(words)
+        return (
+            with_strength if with_strength in syntax_words.ALLOWED_CLAUSES else "".join(words[:1])
+        )
+
+    @property
+    def suggestions(self) -> list[str]:
+        """Keywords that are near to what stands there."""
+        found = self.found
+        return spelling.nearest(found.text, self.words) if found and found.kind == "word" else []
+
+    @property
+    def span(self) -> source.Span:
+        """The tightest place to look at."""
+        found = self.found
+        if found is not None:
+            return self.scan.source.span(found.start, found.end)
+        before = self.scan.before(self.offset)
+        end = before.end if before else self.offset
+        return self.scan.source.span(end, end)

@@ -1,0 +1,96 @@
+"""Comments of other languages at the place of a syntax error."""
+
+from __future__ import annotations
+
+import re
+
+from policysched.lang import source
+from policysched.lang.diagnostics import diagnostics, fixes
+from policysched.lang.parsing import scanner
+from policysched.lang.parsing.syntax_errors import fault_place
+
+_DIVISOR = r"[ \t]*[\d.]+[a-zA-Z]*[ \t]*(?:[<>=!+*/)-]|$)"
+"""What follows the sign `//` if it divides, as in Python."""
+_COMMENT = re.compile(rf"//(?!{_DIVISOR})|/\*|--(?!-)|;", re.MULTILINE)
+_BLOCK_END = "*/"
+
+
+def find_stretch(place: fault_place.FaultPlace) -> tuple[int, int] | None:
+    """Return the start and end of a comment of another language, if the fault is in one.
+
+    The sign may be a part of an expression: `2 // x` begins as a division, `2 -- x y` is a double
+    minus up to the `y`. So it may be before the fault, on the same line.
+    """
+    found, text = place.found, place.scan.source
+    if found is None:
+        return None
+    line_start = text.line_start(text.position(found.start)[0])
+    for lexeme in place.scan.between(max(line_start, place.chunk.start), found.end):
+        sign = _COMMENT.match(text.text, lexeme.start) if lexeme.kind == "sign" else None
+        if sign is not None and (sign[0] != ";" or place.scan.is_first_on_line(lexeme.start)):
+            return lexeme.start, _end(text.text, lexeme.start, sign[0])
+    return None
+
+
+def describe_around(scan: scanner.Scan, literal: scanner.Lexeme) -> diagnostics.Diagnostic | None:
+    """Return what to say of `// say "hello`, whose quotation mark opens no string."""
+    text = scan.source
+    line_start = text.line_start(text.position(literal.start)[0])
+    for lexeme in scan.between(line_start, literal.start):
+        if lexeme.kind == "sign" and text.text.startswith("//", lexeme.start):
+            return _report("//", text.span(lexeme.start, lexeme.start + 2))
+    return None
+
+
+def _end(text: str, start: int, sign: str) -> int:
+    closing = text.find(_BLOCK_END, start) if sign == "/*" else -1
+    newline = text.find("\n", start)
+    if closing >= 0:
+        return closing + len(_BLOCK_END)
+    return newline if newline >= 0 else len(text)
+
+
+def describe(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
+    """Return the diagnostic for `// comment` and the like."""
+    stretch = find_stretch(place)
+    if stretch is None:
+        return None
+    text = place.scan.source
+    start, end = stretch
+    sign = _COMMENT.match(text.text, start)
+    written = sign[0] if sign else ""
+    behind = text.text[start + len(written) : end]
+    if written == ";" and not behind.strip():
+        return None
+    span = text.span(start, start + len(written))
+    return _report(written, span, _moved(text, start, end) if written == "/*" else None)
+
+
+def _report(
+    written: str, span: source.Span, fix: diagnostics.Fix | None = None
+) -> diagnostics.Diagnostic:
+    if written != "/*":
+        fix = fixes.replacement(span, "#")
+    return diagnostics.Diagnostic(
+        "PS003",
+        f"`{written}` does not begin a comment",
+        span,
+        help="comments begin with `#` and end with the line",
+        fix=fix,
+    )
+
+
+def _moved(text: source.SourceText, start: int, end: int) -> diagnostics.Fix | None:
+    """Return the fix that moves a comment between `/*` and `*/` to the end of its line."""
+    written = text.text[start:end]
+    if "\n" in written or not written.endswith(_BLOCK_END):
+        return None
+    line_end = _end(text.text, end, "")
+    comment = f"  # {written[2:-2].strip()}"
+    return diagnostics.Fix(
+        (
+            diagnostics.Edit(text.span(start, end), ""),
+            diagnostics.Edit(text.span(line_end, line_end), comment),
+        ),
+        safe=False,
+    )

@@ -1,0 +1,128 @@
+"""Messages about signs at a place where the parser cannot go on."""
+
+from __future__ import annotations
+
+from policysched.lang.diagnostics import diagnostics, fixes
+from policysched.lang.foreign import foreign_words
+from policysched.lang.parsing import scanner
+from policysched.lang.parsing.syntax_errors import fault_place
+from policysched.lang.words import vocabulary
+
+
+def describe_foreign(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
+    """Return the diagnostic for a quote or sign of another language, such as `&&`."""
+    found = place.found
+    if found is None or found.kind != "sign":
+        return None
+    if found.text == "'":
+        return diagnostics.Diagnostic(
+            "PS003", "`'` does not quote here", place.span, help='strings stand between `"`'
+        )
+    if found.text not in foreign_words.OTHER_SIGNS:
+        return None
+    if found.text == ";" and _is_between_values(place, found):
+        return diagnostics.Diagnostic(
+            "PS003",
+            "`;` is not a sign of this language",
+            place.span,
+            help="values have `,` between them, statements have no end mark",
+        )
+    ours = foreign_words.OTHER_SIGNS[found.text]
+    after = place.scan.at(found.end)
+    blank = " " if found.text == "!" and after is not None and after.start == found.end else ""
+    return diagnostics.Diagnostic(
+        "PS003",
+        f"`{found.text}` is not a sign of this language",
+        place.span,
+        help=f"write `{ours}`" if ours else "leave it out: statements need no end mark",
+        fix=diagnostics.Fix(
+            (diagnostics.Edit(place.span, ours + blank),), safe=_takes(place, found)
+        ),
+    )
+
+
+def describe_mark(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
+    """Return the diagnostic for `as web!`, which negates nothing."""
+    found, before = place.found, place.scan.before(place.offset)
+    if found is None or found.text != "!" or before is None or before.kind != "word":
+        return None
+    if before.end < found.start:
+        return None
+    return diagnostics.Diagnostic(
+        "PS003",
+        f"`!` is not a character of names: `{before.text}!`",
+        place.span,
+        help="leave it out",
+        fix=fixes.replacement(place.span, ""),
+    )
+
+
+def _takes(place: fault_place.FaultPlace, sign: scanner.Lexeme) -> bool:
+    """Return whether the parser accepts the meaning of a foreign sign in its place."""
+    if sign.text == "!":
+        after = place.scan.at(sign.end)  # `!x = y` may be meant as `(not x) = y`
+        return "_NOT" in place.accepts and after is not None and after.text == "("
+    if sign.text == ";":
+        return _is_end_mark(place, sign)
+    return {"&&": "_AND", "||": "_OR"}[sign.text] in place.accepts
+
+
+def _is_end_mark(place: fault_place.FaultPlace, sign: scanner.Lexeme) -> bool:
+    """Say whether a `;` ends a line or block; between words it may mean `,` or a new statement."""
+    after = place.scan.at(sign.end)
+    is_last = after is None or after.text == "}" or place.scan.is_first_on_line(after.start)
+    is_behind = not place.scan.is_first_on_line(sign.start)
+    return place.at_statement_start and is_behind and is_last
+
+
+def _is_between_values(place: fault_place.FaultPlace, sign: scanner.Lexeme) -> bool:
+    """Say whether something other than a statement follows on the same line."""
+    after = place.scan.at(sign.end)
+    if after is None or after.kind == "sign" or place.scan.is_first_on_line(after.start):
+        return False
+    return after.text not in scanner.STATEMENT_WORDS and after.text not in scanner.ITEM_WORDS
+
+
+def describe_colon(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
+    """Return the diagnostic for `image = nginx:1.25` without quotes."""
+    found, before = place.found, place.scan.before(place.offset)
+    if found is None or found.text != ":" or before is None or before.kind != "word":
+        return None
+    after = place.scan.at(found.end)
+    if "_AND" not in place.accepts or after is None or after.start != found.end:
+        return None
+    span = place.scan.source.span(before.start, _end_of_run(place.scan, after))
+    whole = place.scan.source.slice(span)
+    return diagnostics.Diagnostic(
+        "PS003",
+        f"`{whole}` is not one word",
+        span,
+        help=f'write `"{whole}"`',
+        fix=diagnostics.Fix((diagnostics.Edit(span, f'"{whole}"'),), safe=" " not in whole),
+    )
+
+
+def _end_of_run(scan: scanner.Scan, lexeme: scanner.Lexeme) -> int:
+    """Return the end of a run of words, colons and `@` without a blank."""
+    following = scan.at(lexeme.end)
+    while following is not None and following.start == lexeme.end:
+        if following.kind != "word" and following.text not in (":", "@"):
+            break
+        lexeme, following = following, scan.at(following.end)
+    return lexeme.end
+
+
+def describe_effect_alone(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
+    """Return the diagnostic for `tolerate :NoSchedule`."""
+    found, before = place.found, place.scan.before(place.offset)
+    after = place.scan.at(found.end) if found is not None and found.text == ":" else None
+    if before is None or before.text not in ("tolerate", ",") or after is None:
+        return None
+    if after.text not in vocabulary.TAINT_EFFECTS or place.statement != "tolerate":
+        return None
+    return diagnostics.Diagnostic(
+        "PS001",
+        f"expected the key of a taint before `:{after.text}`",
+        place.span,
+        help=f"name the taint: `tolerate dedicated:{after.text}`",
+    )

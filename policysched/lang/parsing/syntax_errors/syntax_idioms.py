@@ -1,0 +1,307 @@
+"""Recognises idioms of other languages in syntax errors, and suggests replacements.
+
+A rewriting is proposed only after the parser has read it, and got past the place of the error.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterable, Iterator
+
+from policysched import spelling
+from policysched.lang.diagnostics import diagnostics, fixes
+from policysched.lang.foreign import foreign_words, idiom_patterns, idioms
+from policysched.lang.parsing import lark_frontend, scanner
+from policysched.lang.parsing.syntax_errors import fault_place
+from policysched.lang.words import syntax_words
+
+_MAX_TEXT = 1_000
+"""Characters behind the error that patterns and trial readings look at."""
+_MAX_BEFORE = 20_000
+"""A statement with more characters before its error is not read again."""
+_KEYWORDS = sorted(syntax_words.ALL_KEYWORDS)
+_BLOCKS = ("policy", "clusterPolicy", "profile")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Rewriting:
+    """A stretch of the text and its replacement.
+
+    Attributes:
+        start: offset in the text.
+        end: offset behind the stretch.
+        text: what to write, "" to leave it out; None if that is not known.
+        idiom: that it comes from, None for words and signs.
+        message: of the idiom, or "".
+        help: of the idiom, or "".
+    """
+
+    start: int
+    end: int
+    text: str | None
+    idiom: idiom_patterns.Idiom | None = None
+    message: str = ""
+    help: str = ""
+
+
+def describe(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
+    """Return the diagnostic for an idiom of another language, with its replacement."""
+    if place.offset - _trial_start(place, place.offset) > _MAX_BEFORE:
+        return None
+    matches = list(_matches(place))
+    candidates = [*_words(place), *(each for each in matches if each.text is not None)]
+    rewriting = _furthest(place, [*candidates, *_signs(place)])
+    if rewriting is None:
+        rewriting = next((each for each in matches if each.text is None), None)
+    return None if rewriting is None else _diagnostic(place, rewriting)
+
+
+def completes_statement(place: fault_place.FaultPlace, fix: diagnostics.Fix) -> bool:
+    """Say whether the parser can read the whole statement or item with the first edit of a fix."""
+    edit, chunk = fix.edits[0], place.chunk
+    begin = min(_trial_start(place, edit.span.start), edit.span.start)
+    starts = place.scan.statements(chunk) if begin > chunk.start else ()
+    closed = chunk.body_end if begin > chunk.start and chunk.body_end >= 0 else chunk.end
+    end = min((start for start in starts if start > place.offset), default=closed)
+    text = place.scan.source.text
+    trial = f"{text[begin : edit.span.start]}{edit.replacement}{text[edit.span.end : end]}"
+    if begin > chunk.start:
+        trial = f"{chunk.word} x {{ {trial} }}"
+    try:
+        lark_frontend.parse_slice(trial, 0, len(trial))
+    except lark_frontend.Fault:
+        return False
+    return True
+
+
+def describe_missing(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
+    """Return the diagnostic for a missing word that makes the whole line parse."""
+    found = place.found
+    if found is None or place.scan.is_first_on_line(found.start) or _is_misspelt(place, found):
+        return None
+    if "EXISTS" in place.accepts:
+        return None  # what is missing is the operator of a label
+    following = place.scan.at(_line_end(place, found.start))
+    least = following.start + 1 if following is not None else found.end
+    for word in foreign_words.MISSING:
+        rewriting = Rewriting(found.start, found.start, f"{word} ")
+        if _is_accepted(place, word) and _reach(place, rewriting) >= least:
+            message = _expected_instead(place, f"`{word}`", found)
+            return _diagnostic(place, dataclasses.replace(rewriting, message=message))
+    return None
+
+
+def _is_misspelt(place: fault_place.FaultPlace, found: scanner.Lexeme) -> bool:
+    """Return whether one edit makes a keyword of a word."""
+    folded = found.text.casefold()
+    return any(spelling.distance(folded, each.casefold()) == 1 for each in place.suggestions)
+
+
+def _is_accepted(place: fault_place.FaultPlace, word: str) -> bool:
+    """Return whether the parser accepts a word or sign there as a keyword, not as a name."""
+    signs = (syntax_words.SIGNS.get(terminal) for terminal in place.accepts)
+    return word.split(maxsplit=1)[0] in place.words or f"`{word}`" in signs
+
+
+def _expected_instead(place: fault_place.FaultPlace, expected: str, instead: scanner.Lexeme) -> str:
+    before = place.scan.before(instead.start)
+    after = f" after `{before.text}`" if before is not None else ""
+    return f"expected {expected}{after}, not `{instead.text}`"
+
+
+def _furthest(place: fault_place.FaultPlace, rewritings: Iterable[Rewriting]) -> Rewriting | None:
+    """Return the rewriting with which the parser reads furthest, of equal ones the longest.
+
+    None if none gets past the error.
+    """
+    best, furthest = None, (-1.0, 0)
+    for each in rewritings:
+        rewriting = _separated(place, each)
+        reach = _reach(place, rewriting)
+        least = rewriting.end
+        if rewriting.end <= place.offset or rewriting.idiom is None:
+            following = place.scan.at(rewriting.end)
+            least = max(place.offset, following.start if following else rewriting.end) + 1
+        rank = (reach, rewriting.end - rewriting.start)
+        if reach >= least and rank > furthest:
+            best, furthest = rewriting, rank
+    return best
+
+
+def _separated(place: fault_place.FaultPlace, rewriting: Rewriting) -> Rewriting:
+    """Return the rewriting as its fix is made: a trial without its blanks reads other words."""
+    text, start, end = place.scan.source.text, rewriting.start, rewriting.end
+    ours = fixes.separated_text(text, start, end, rewriting.text or "")
+    return dataclasses.replace(rewriting, text=ours)
+
+
+def _words(place: fault_place.FaultPlace) -> Iterator[Rewriting]:
+    """Yield the likely meanings of words of other languages."""
+    for lexeme in (place.found, place.scan.before(place.offset)):
+        if lexeme is None or lexeme.kind != "word" or lexeme.start < _bounds(place)[0]:
+            continue
+        is_first = place.scan.is_first_on_line(lexeme.start)
+        meanings = sorted(_meanings(lexeme.text), key=lambda each: _begins(each) != is_first)
+        for ours in (*_meanings_at_start(place, lexeme), *meanings):
+            if not (is_first and ours in ("and", "or", ",")):
+                message = _message_of_word(place, lexeme, ours)
+                yield Rewriting(lexeme.start, lexeme.end, ours, None, message)
+
+
+def _meanings(word: str) -> list[str]:
+    """Return the likely meanings of a word: keywords in another case or of another language."""
+    folded = word.lower()
+    cased = [each for each in _KEYWORDS if each.lower() == folded and each != word]
+    key = word if word in foreign_words.WORDS or word in _KEYWORDS else folded
+    return list(dict.fromkeys((*cased, *foreign_words.WORDS.get(key, ()))))
+
+
+def _meanings_at_start(place: fault_place.FaultPlace, word: scanner.Lexeme) -> list[str]:
+    """Return the meaning of a word that only the first statement of a policy has."""
+    before = place.scan.before(word.start)
+    is_start = before is not None and before.text == "{" and place.chunk.word == "policy"
+    ours = foreign_words.FIRST_WORDS.get(word.text) if is_start else None
+    return [ours] if ours else []
+
+
+def _begins(words: str) -> bool:
+    """Return whether a statement begins with the words."""
+    return words.split(" ", maxsplit=1)[0] in scanner.STATEMENT_WORDS
+
+
+def _message_of_word(place: fault_place.FaultPlace, lexeme: scanner.Lexeme, ours: str) -> str:
+    if place.at_statement_start and lexeme is place.found:
+        return f"`{lexeme.text}` is neither a clause nor a statement of a {place.chunk.word}"
+    return _expected_instead(place, f"`{ours}`", lexeme) if ours else ""
+
+
+def _signs(place: fault_place.FaultPlace) -> Iterator[Rewriting]:
+    """Yield the likely meanings of a sign, and words with and without quotes."""
+    found = place.found
+    if found is None:
+        return
+    for ours in foreign_words.SIGNS.get(found.text, ()):
+        if ours != "," or "RPAR" in place.accepts:
+            message = _message_of_sign(place, found, ours)
+            yield Rewriting(found.start, found.end, ours or " ", None, message)
+    if found.kind == "string" and "STRING" not in place.accepts:
+        message = f"`{found.text}` takes no quotes here"
+        yield Rewriting(found.start, found.end, found.text[1:-1], None, message)
+    if found.kind == "word" and "STRING" in place.accepts and found.start == place.offset:
+        message = _expected_instead(place, 'a string between `"`', found)
+        yield Rewriting(found.start, found.end, f'"{found.text}"', None, message)
+
+
+def _message_of_sign(place: fault_place.FaultPlace, sign: scanner.Lexeme, ours: str) -> str:
+    before = place.scan.before(sign.start)
+    if sign.text == "," and not ours:
+        return "nothing follows `,`"
+    if ours or before is None:
+        return f"`{sign.text}` is not allowed here"
+    return f"`{before.text}` takes its value without `{sign.text}`"
+
+
+def _line_end(place: fault_place.FaultPlace, offset: int) -> int:
+    """Return the end of the last lexeme on the line."""
+    text = place.scan.source.text
+    end = text.find("\n", offset)
+    last = place.scan.before(len(text) if end < 0 else end)
+    return last.end if last is not None else offset
+
+
+def _matches(place: fault_place.FaultPlace) -> Iterator[Rewriting]:
+    """Yield the idioms that touch the error."""
+    before, found = place.scan.before(place.offset), place.found
+    low = before.end if before is not None else place.offset
+    high = found.end if found is not None else place.offset
+    text = place.scan.source.text
+    begin = text.rfind("\n", 0, before.start if before is not None else place.offset) + 1
+    region = _without_comments(place)[begin : max(high, min(place.chunk.end, high + _MAX_TEXT))]
+    floor, ceiling = _bounds(place)
+    for idiom in idioms.IDIOMS:
+        for match in idiom.regex.finditer(region):
+            start, end = begin + match.start(), begin + match.end()
+            if floor <= start <= place.offset and low <= end <= ceiling:
+                ours = idiom.rewrite(match)
+                if ours is not None or idiom.help:
+                    message, advice = match.expand(idiom.message), match.expand(idiom.help)
+                    yield Rewriting(start, end, ours, idiom, message, advice)
+
+
+def _without_comments(place: fault_place.FaultPlace) -> str:
+    """Return the text with blanks for comments near the error."""
+    text = place.scan.source.text
+    for comment in place.scan.comments:
+        if abs(comment.start - place.offset) < _MAX_BEFORE:
+            blanks = " " * (comment.end - comment.start)
+            text = text[: comment.start] + blanks + text[comment.end :]
+    return text
+
+
+def _bounds(place: fault_place.FaultPlace) -> tuple[int, int]:
+    """Return the stretch that may be rewritten: an error within braces leaves them alone."""
+    chunk = place.chunk
+    if chunk.word not in _BLOCKS or not chunk.body_start <= place.offset <= chunk.body_end:
+        return chunk.start, chunk.end
+    if place.at_statement_start and place.scan.is_first_on_line(place.offset):
+        line_start = place.scan.source.text.rfind("\n", 0, place.offset) + 1
+        return max(line_start, chunk.body_start), chunk.body_end  # what is before was read
+    return chunk.body_start, chunk.body_end
+
+
+def _trial_start(place: fault_place.FaultPlace, start: int) -> int:
+    """Return the start of a trial parse: that of the statement, or of the item."""
+    chunk = place.chunk
+    if chunk.body_start < 0 or start < chunk.body_start or chunk.word not in _BLOCKS:
+        return chunk.start
+    limit = start + 1 if place.at_statement_start else start
+    starts = (each for each in place.scan.statements(chunk) if each < limit)
+    return max(starts, default=chunk.body_start)
+
+
+def _reach(place: fault_place.FaultPlace, rewriting: Rewriting) -> float:
+    """Return up to which offset of the text the parser can read it with the rewriting."""
+    begin = min(_trial_start(place, rewriting.start), rewriting.start)
+    is_inside = begin > place.chunk.start
+    head = f"{place.chunk.word} x {{ " if is_inside else ""
+    text = place.scan.source.text
+    before = f"{head}{text[begin : rewriting.start]}{rewriting.text}"
+    if _ends_before_found(place, rewriting):
+        after = text[rewriting.end : place.offset] + ("}" if is_inside else "")
+    else:
+        end = max(place.offset, min(place.chunk.end, rewriting.end + _MAX_TEXT))
+        after = text[rewriting.end : end]
+    trial = before + after
+    try:
+        lark_frontend.parse_slice(trial, 0, len(trial))
+    except lark_frontend.Fault as fault:
+        if fault.offset >= len(trial):
+            return math.inf
+        return rewriting.end + fault.offset - len(before)
+    return math.inf
+
+
+def _ends_before_found(place: fault_place.FaultPlace, rewriting: Rewriting) -> bool:
+    """Return whether a rewriting is about the line before the one where the parser stopped."""
+    found = place.found
+    is_on_new_line = found is None or place.scan.is_first_on_line(found.start)
+    return is_on_new_line and rewriting.end <= place.offset and rewriting.start < place.offset
+
+
+def _diagnostic(place: fault_place.FaultPlace, rewriting: Rewriting) -> diagnostics.Diagnostic:
+    span = place.scan.source.span(rewriting.start, rewriting.end)
+    written = " ".join(place.scan.source.slice(span).split())
+    message = rewriting.message or f"`{written}` is written differently here"
+    idiom = rewriting.idiom
+    code = "PS001" if idiom is None else idiom.code
+    advice = rewriting.help
+    if rewriting.text is None:
+        return diagnostics.Diagnostic(code, message, span, help=advice)
+    ours = " ".join(rewriting.text.split())
+    advice = advice or (f"write `{ours}`" if ours else "leave it out")
+    if idiom is None:
+        fix = fixes.respelt(span, written, rewriting.text, place.words)
+    else:
+        fix = diagnostics.Fix((diagnostics.Edit(span, rewriting.text),), safe=idiom.safe)
+    return diagnostics.Diagnostic(code, message, span, help=advice, fix=fix)

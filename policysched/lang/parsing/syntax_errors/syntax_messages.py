@@ -1,0 +1,445 @@
+"""One sentence and one edit for a place where the parser cannot go on."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable
+
+from policysched import control_characters, spelling
+from policysched.lang import source
+from policysched.lang.diagnostics import diagnostics, fixes
+from policysched.lang.foreign import foreign_words
+from policysched.lang.parsing import scanner
+from policysched.lang.parsing.syntax_errors import (
+    fault_place,
+    foreign_comments,
+    sign_messages,
+    syntax_idioms,
+)
+from policysched.lang.words import characters, kubernetes_names, syntax_words, vocabulary
+
+_MAX_EXPECTED = 7
+_OPERATOR_HELP = "operators are In, NotIn, Exists, DoesNotExist, Gt, Lt (also =, !=, >=, <=)"
+_TAINT_HELP = "patterns of taints are `key`, `key=value`, `key Gt 5` and `key Lt 5`"
+_AMOUNT_WORDS = frozenset({"weight", "maxSkew", "minDomains", "minGroups", "maxGroups", "over"})
+_COMPARISONS = frozenset({"<", "<=", ">", ">=", "=", "==", "!="})
+_CLUSTER_CLAUSES = frozenset({"MIN_GROUPS", "MAX_GROUPS", "CLUSTER"})
+_OTHER_HOMES = frozenset({"metric", "clusterAffinity", "spreadConstraint"})
+_SELECTING = frozenset({"for", "nodeAffinity required", "nodeAffinity preferred"})
+_LITERAL_KINDS = {"string": "a string", "promql": "a query"}
+
+
+def describe(place: fault_place.FaultPlace) -> diagnostics.Diagnostic:
+    """Return the diagnostic for the place: the first that applies of those below.
+
+    A fix with which the parser cannot read the statement leaves an error, so it is not safe.
+    """
+    found, text = _describe(place), place.scan.source
+    if found.fix is None:
+        return found
+    fix = fixes.separated(found.fix, {text.name: text})
+    is_safe = fix.safe and syntax_idioms.completes_statement(place, fix)
+    return dataclasses.replace(found, fix=dataclasses.replace(fix, safe=is_safe))
+
+
+def _describe(place: fault_place.FaultPlace) -> diagnostics.Diagnostic:
+    for message in (
+        _foreign_character,
+        foreign_comments.describe,
+        _pasted_word,
+        sign_messages.describe_effect_alone,
+        _continued_selector,
+        syntax_idioms.describe,
+        sign_messages.describe_mark,
+        sign_messages.describe_foreign,
+        sign_messages.describe_colon,
+        _comma_for_and,
+        _third_side,
+        _keyword_as_amount,
+        _name_without_quotes,
+        syntax_idioms.describe_missing,
+        _misspelt,
+        _stray_strength,
+        _misplaced_statement,
+        _clause_of_nothing,
+        _no_operator,
+        _no_statement,
+    ):
+        found = message(place)
+        if found is not None:
+            return found
+    return _expected(place)
+
+
+def _replacement(span: source.Span, text: str, *, safe: bool) -> diagnostics.Fix:
+    return diagnostics.Fix((diagnostics.Edit(span, text),), safe=safe)
+
+
+def _foreign_character(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
+    """A no-break space, a Cyrillic letter that looks like a Latin one, a typographic quote."""
+    text = place.scan.source.text
+    if place.offset >= place.chunk.end:
+        return None
+    if text[place.offset].isascii() and not control_characters.is_control(text[place.offset]):
+        return None
+    start, end = characters.word_around(text, place.offset)
+    span = place.scan.source.span(place.offset, place.offset + 1)
+    ours = characters.to_ascii(text[start:end])
+    described = characters.describe(text[place.offset])
+    advice, fix = "leave it out, or put it between quotes if it is text", None
+    if ours.isascii():
+        whole = place.scan.source.span(start, end)
+        plain = f"`{ours}`" if ours.strip() else "a space"
+        advice = f"write {plain}"
+        edits = (diagnostics.Edit(whole, ours),)
+        fix = diagnostics.Fix(edits, safe=False, title=f"Replace {described} by {plain}")
+    return diagnostics.Diagnostic(
+        "PS003",
+        f"{described} is not a character of this language",
+        span,
+        notes=("names, words and signs are ASCII; strings and comments hold any text",),
+        help=advice,
+        fix=fix,
+    )
+
+
+def _pasted_word(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
+    for lexeme in (place.found, place.scan.before(place.offset)):
+        if lexeme is None or lexeme.text not in foreign_words.KUBERNETES_WORDS:
+            continue
+        ours = foreign_words.KUBERNETES_WORDS[lexeme.text]
+        span = place.scan.source.span(lexeme.start, lexeme.end)
+        return diagnostics.Diagnostic(
+            "PS002",
+            f"`{lexeme.text}` is a word of Kubernetes manifests",
+            span,
+            label=f"here it is `{ours}`" if ours else "not needed here",
+            help=f"write `{ours}`"
+            if ours
+            else "write the requirement itself: `key In (a, b)`, `key Exists`",
+            fix=_in_our_words(place, lexeme, ours),
+        )
+    return None
+
+
+def _in_our_words(
+    place: fault_place.FaultPlace, word: scanner.Lexeme, ours: str
+) -> diagnostics.Fix:
+    """Return the fix that replaces a word of manifests, with the colon behind it.
+
+    It is safe if the word is no label key, and ours means the same and may stand there.
+    """
+    after = place.scan.at(word.end)
+    end = after.end if after is not None and after.text == ":" else word.end
+    is_ours = word == place.found and ours.split(" ", maxsplit=1)[0] in place.words
+    is_safe = is_ours and word.text not in foreign_words.NOT_THE_SAME
+    return _replacement(place.scan.source.span(word.start, end), ours, safe=is_safe)
+
+
+def _continued_selector(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
+    """`zone = a` on the line after `nodeAffinity required disk = ssd`."""
+    found, before = place.found, place.scan.before(place.offset)
+    if found is None or before is None or found.kind != "word" or "_AND" not in place.accepts:
+        return None
+    sign = place.scan.at(found.end)
+    if not place.scan.is_first_on_line(found.start) or not place.at_statement_start:
+        return None
+    if place.statement not in _SELECTING or sign is None or sign.text not in ("=", "==", "!="):
+        return None
+    value = place.scan.at(sign.end)
+    if value is None or value.text[0].isdigit():  # `limit = 2` is a name that is given
+        return None
+    return diagnostics.Diagnostic(
+        "PS001",
+        f"expected `and` before `{found.text}`",
+        place.span,
+        notes=("requirements of one selector are joined, also on lines of their own",),
+        help=f"write `and {found.text}`",
+        fix=_replacement(place.span, f"and {found.text}", safe=False),
+    )
+
+
+def _comma_for_and(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
+    if place.found is None or place.found.text != "," or "_AND" not in place.accepts:
+        return None
+    after = place.scan.at(place.found.end)
+    starts = place.scan.statements(place.chunk)
+    is_last = after is None or after.text in ("}", ")") or after.start in starts
+    return diagnostics.Diagnostic(
+        "PS003",
+        "`,` does not join conditions",
+        place.span,
+        help="leave it out, or write what is missing behind it" if is_last else "write `and`",
+        fix=_replacement(place.span, "" if is_last else " and", safe=False),
+    )
+
+
+def _third_side(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
+    found = place.found
+    if found is None or found.text not in _COMPARISONS or "_AND" not in place.accepts:
+        return None
+    return diagnostics.Diagnostic(
+        "PS001",
+        f"a comparison has two sides, `{found.text}` begins a third",
+        place.span,
+        help="write two comparisons joined by `and`",
+    )
+
+
+def _keyword_as_amount(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
+    """`maxSkew whenUnsatisfiable x`: the number was left out and the next keyword read as name."""
+    name = place.scan.before(place.offset)
+    keyword = place.scan.before(name.start) if name else None
+    if (
+        name is None
+        or keyword is None
+        or name.kind != "word"
+        or name.text not in syntax_words.CLAUSE_WORDS
+    ):
+        return None
+    if keyword.text not in _AMOUNT_WORDS:
+        return None
+    return diagnostics.Diagnostic(
+        "PS001",
+        f"expected a number after `{keyword.text}`, not `{name.text}`",
+        place.scan.source.span(name.start, name.end),
+    )
+
+
+def _name_without_quotes(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
+    """`free(nvidia.com/gpu)`: an expression reads the name up to its first dot."""
+    found = place.found
+    if found is None or found.kind != "word" or found.start >= place.offset:
+        return None
+    if not found.text[0].isalpha():
+        return None
+    opening = place.scan.before(found.start)
+    function = place.scan.before(opening.start) if opening and opening.text == "(" else None
+    is_argument = opening is not None and opening.text in ("(", ",")
+    call = f'{function.text}("{found.text}")' if function else f'"{found.text}"'
+    return diagnostics.Diagnostic(
+        "PS001",
+        f"`{found.text}` needs quotes in an expression",
+        place.span,
+        notes=("names in expressions have letters, digits and `_` only",),
+        help=f"write `{call}`" if is_argument else f'for a label write `label("{found.text}")`',
+        fix=_quotes(place, found) if is_argument else None,
+    )
+
+
+def _quotes(place: fault_place.FaultPlace, name: scanner.Lexeme) -> diagnostics.Fix:
+    """Return the fix that quotes a name; outside these functions it may be arithmetic."""
+    depth = 0
+    for lexeme in reversed(place.scan.between(place.chunk.start, name.start)):
+        depth += (lexeme.text == ")") - (lexeme.text == "(")
+        if depth < 0:
+            function = place.scan.before(lexeme.start)
+            return _replacement(place.span, f'"{name.text}"', safe=_is_name_of(function, name))
+    return _replacement(place.span, f'"{name.text}"', safe=False)
+
+
+def _is_name_of(function: scanner.Lexeme | None, name: scanner.Lexeme) -> bool:
+    """Say whether the function takes names, and Kubernetes allows this one."""
+    if function is None or function.text not in vocabulary.TAKING_NAMES:
+        return False
+    is_key = function.text in ("label", "annotation")
+    problem = kubernetes_names.label_key if is_key else kubernetes_names.resource
+    return not problem(name.text)
+
+
+def _stray_strength(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
+    """`nodeAffinity required a = b` and, on the next line, `preferred c = d`."""
+    found = place.found
+    if found is None or found.kind != "word" or not place.at_statement_start:
+        return None
+    near = spelling.nearest(found.text, syntax_words.STRENGTHS["STRENGTH"])
+    keyword = place.statement.split(" ")[0]
+    if not near or f"{keyword} {near[0]}" not in syntax_words.ALLOWED_CLAUSES:
+        return None
+    return diagnostics.Diagnostic(
+        "PS001",
+        f"`{found.text}` begins no statement",
+        place.span,
+        help=f"write `{keyword} {near[0]}`, each term is a statement of its own",
+    )
+
+
+def _misspelt(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
+    suggestions = place.suggestions
+    if not suggestions or place.found is None:
+        return None
+    nearest = suggestions[0]
+    is_operator = (nearest,) in syntax_words.LABEL_OPERATORS.values()
+    return diagnostics.Diagnostic(
+        "PS001",
+        f"`{place.found.text}` is not {_kind_of(nearest)}",
+        place.span,
+        label=spelling.did_you_mean(place.found.text, suggestions),
+        help=_OPERATOR_HELP if is_operator else f"write `{nearest}`",
+        fix=fixes.respelt(place.span, place.found.text, nearest, place.words),
+    )
+
+
+def _kind_of(word: str) -> str:
+    kinds = (
+        (syntax_words.LABEL_OPERATORS, "a label operator"),
+        (syntax_words.STRENGTHS, "`required` or `preferred`"),
+        (syntax_words.POLICY_STATEMENTS, "a statement"),
+        (syntax_words.CLUSTER_STATEMENTS, "a statement"),
+        (syntax_words.PROFILE_STATEMENTS, "a statement"),
+        (syntax_words.CLAUSES, "a clause"),
+        (syntax_words.METRIC_OPTIONS, "an option of a metric"),
+        (syntax_words.ITEMS, "an item of a policy text"),
+    )
+    for words, kind in kinds:
+        if any(word in spelled for spelled in words.values()):
+            return kind
+    return "a word that can stand here"
+
+
+def _misplaced_statement(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
+    if place.found is None or not place.at_statement_start:
+        return None
+    homes = (
+        ("a policy", syntax_words.POLICY_STATEMENTS),
+        ("a clusterPolicy", syntax_words.CLUSTER_STATEMENTS),
+        ("a profile", syntax_words.PROFILE_STATEMENTS),
+        ("a text, outside of policies and profiles", syntax_words.ITEMS),
+    )
+    belongs = [
+        home for home, words in homes if any(place.found.text in each for each in words.values())
+    ]
+    if not belongs:
+        return None
+    return diagnostics.Diagnostic(
+        "PS108",
+        f"`{place.found.text}` does not belong in a {place.chunk.word}",
+        place.span,
+        help=f"it belongs in {spelling.alternatives(belongs)}",
+    )
+
+
+def _clause_of_nothing(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
+    """`during "…"` on a line of its own, behind `for pods`."""
+    found = place.found
+    if found is None or not place.at_statement_start or found.text not in syntax_words.CLAUSE_WORDS:
+        return None
+    homes = dict.fromkeys(
+        each.split(" ")[0] for each, of in syntax_words.ALLOWED_CLAUSES.items() if found.text in of
+    )
+    listed = spelling.alternatives(f"`{each}`" for each in homes if each not in _OTHER_HOMES)
+    return diagnostics.Diagnostic(
+        "PS108",
+        f"`{found.text}` is a clause, and no statement before it takes it",
+        place.span,
+        help=f"write it behind a statement that it is about: {listed}",
+    )
+
+
+def _no_operator(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
+    found = place.found
+    before = place.scan.before(place.offset)
+    if found is None or before is None or found.kind != "word" or "EXISTS" not in place.accepts:
+        return None
+    if place.scan.is_first_on_line(found.start):
+        return None
+    if any(found.text in words for words in syntax_words.LABEL_OPERATORS.values()):
+        message = f"`{found.text}` does not compare taints"
+        return diagnostics.Diagnostic("PS001", message, place.span, help=_TAINT_HELP)
+    return diagnostics.Diagnostic(
+        "PS001",
+        f"`{found.text}` is not a label operator",
+        place.span,
+        help=f"{_OPERATOR_HELP}: `{before.text} = {found.text}`",
+    )
+
+
+def _no_statement(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
+    found = place.found
+    if found is None or found.kind != "word":
+        return None
+    if place.at_statement_start:
+        home = place.chunk.word
+        tables = {
+            "profile": syntax_words.PROFILE_STATEMENTS,
+            "clusterPolicy": syntax_words.POLICY_STATEMENTS | syntax_words.CLUSTER_STATEMENTS,
+        }
+        words = tables.get(home, syntax_words.POLICY_STATEMENTS)
+        return diagnostics.Diagnostic(
+            "PS001",
+            f"`{found.text}` is neither a clause nor a statement of a {home}",
+            place.span,
+            help=f"statements are {_listed(words)}",
+        )
+    if "_POLICY" in place.accepts:
+        return diagnostics.Diagnostic(
+            "PS001",
+            f"`{found.text}` does not start anything",
+            place.span,
+            help=f"a policy text holds {_listed(syntax_words.ITEMS)}",
+        )
+    return None
+
+
+def _listed(words: dict[str, tuple[str, ...]]) -> str:
+    return ", ".join(word for each in words.values() for word in each)
+
+
+def _expected(place: fault_place.FaultPlace) -> diagnostics.Diagnostic:
+    before, found = place.scan.before(place.offset), place.found
+    if before is not None and before.start < place.chunk.start:
+        before = None
+    span, label = place.span, ""
+    if found is None:
+        label = f"`{place.chunk.word or 'the text'}` is not complete"
+    elif before is not None and place.scan.is_first_on_line(found.start):
+        span, found = place.scan.source.span(before.end, before.end), None
+    help_text, fix = "", None
+    if found is None and "RPAR" in place.accepts and before is not None:
+        help_text = "add the missing `)`"
+        fix = fixes.replacement(place.scan.source.span(before.end, before.end), ")")
+    after = f" after `{_shown(before)}`" if before else ""
+    instead = f", not {_LITERAL_KINDS.get(found.kind, f'`{found.text}`')}" if found else ""
+    return diagnostics.Diagnostic(
+        "PS001",
+        f"expected {spelling.alternatives(_expectations(place))}{after}{instead}",
+        span,
+        label=label,
+        help=help_text,
+        fix=fix,
+    )
+
+
+def _shown(lexeme: scanner.Lexeme) -> str:
+    return lexeme.text.split("\n")[0][:40]
+
+
+def _expectations(place: fault_place.FaultPlace) -> list[str]:
+    """Return a short list of the words that the parser accepts there."""
+    elsewhere = frozenset() if place.chunk.word == "clusterPolicy" else _CLUSTER_CLAUSES
+    left = set(place.accepts - elsewhere)
+    groups: Iterable[tuple[set[str], str]] = (
+        ({"NAME", "NUMERAL", "LPAR", "NODE", "POD", "STRING", "MINUS", "_NOT"}, "an expression"),
+        ({"WORD", "STRING", "LPAR", "_TAINTED", "_NOT"}, "a selector"),
+        (set(syntax_words.POLICY_STATEMENTS), "a statement"),
+        (set(syntax_words.PROFILE_STATEMENTS), "a statement"),
+        (set(syntax_words.CLAUSES) - elsewhere, "a clause"),
+        (set(syntax_words.METRIC_OPTIONS), "an option of the metric"),
+        (set(syntax_words.ITEMS), "another item"),
+        (set(syntax_words.LABEL_OPERATORS), "a label operator"),
+        ({"PLUS", "MINUS", "STAR", "SLASH"}, "an arithmetic sign"),
+    )
+    found = []
+    for members, name in groups:
+        if members <= left:
+            found.append(name)
+            left -= members
+    left -= {"$END", *syntax_words.CLUSTER_STATEMENTS, *syntax_words.POLICY_STATEMENTS}
+    for terminal in sorted(left):
+        words = syntax_words.KEYWORDS.get(terminal)
+        found.append(
+            spelling.alternatives(f"`{word}`" for word in words)
+            if words
+            else syntax_words.SIGNS.get(terminal, terminal)
+        )
+    return found[:_MAX_EXPECTED] or ["the end of the text"]

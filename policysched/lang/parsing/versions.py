@@ -1,0 +1,56 @@
+"""Versions of the language: `version N`, once, before everything else.
+
+A text that does not say its version is of the first one: there it could be left out.
+"""
+
+from __future__ import annotations
+
+from policysched.lang import source
+from policysched.lang.diagnostics import diagnostics
+from policysched.lang.parsing import scanner
+
+FIRST = 1
+CURRENT = 1
+"""What the grammar, the checker and docs/language.md are about."""
+
+_MAX_DIGITS = 9
+
+
+def declared(scan: scanner.Scan) -> scanner.Lexeme | None:
+    """Return what a text says its version is; None if it says nothing, before everything else."""
+    if len(scan.lexemes) < 2:  # noqa: PLR2004 - a word and a number
+        return None
+    word, number = scan.lexemes[:2]
+    return number if word.text == "version" and number.kind == "word" else None
+
+
+def number_of(text: str) -> int:
+    """Return a version as a number; 0 for what is none.
+
+    One with too many digits is some version of the far future.
+    """
+    if not text.isdecimal():
+        return 0
+    return int(text) if len(text) <= _MAX_DIGITS else 10**_MAX_DIGITS
+
+
+def newer(scan: scanner.Scan, current: int = CURRENT) -> diagnostics.Diagnostic | None:
+    """Return the one thing to say about a text of a version that is not known here yet."""
+    number = declared(scan)
+    if number is None or number_of(number.text) <= current:
+        return None
+    return unknown(number.text, scan.source.span(number.start, number.end), current)
+
+
+def unknown(number: str, span: source.Span, current: int = CURRENT) -> diagnostics.Diagnostic:
+    """Return the finding about something behind `version` that is not the `current` one."""
+    version = number_of(number)
+    shown = number[: _MAX_DIGITS + 1]
+    problem = f"version {shown} of the language is not supported"
+    advice = f"this program knows version {current}"
+    if version > current:
+        problem = f"this is written for version {shown} of the language, for a newer policysched"
+        advice = f"this one knows version {current}: use a newer policysched"
+    elif version >= FIRST:
+        advice += "; `policysched migrate` rewrites older texts"
+    return diagnostics.Diagnostic("PS110", problem, span, help=advice)

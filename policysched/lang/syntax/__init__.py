@@ -1,0 +1,1 @@
+"""The syntax tree as written, and its canonical text line by line."""

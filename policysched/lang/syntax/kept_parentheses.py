@@ -1,0 +1,89 @@
+"""Parentheses that `fmt` keeps although the tree does not need them.
+
+They stay where a reader would have to know what binds first: after `not`, around `not …` beside
+`and` or `or`, between different signs of arithmetic, around `… else …` in a comparison. Others say
+nothing: around a whole condition, a name, a number or a call, around a comparison beside `and`,
+around a sum in a comparison, doubled ones.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+from policysched.lang.syntax import printing, syntax_expr
+
+_STAY: dict[type, tuple[type, ...]] = {
+    syntax_expr.SelectorNot: (syntax_expr.Requirement, syntax_expr.SelectorNot),
+    syntax_expr.SelectorAnd: (syntax_expr.SelectorNot,),
+    syntax_expr.SelectorOr: (syntax_expr.SelectorNot,),
+    syntax_expr.ExprNot: (syntax_expr.Comparison, syntax_expr.ExprNot),
+    syntax_expr.ExprAnd: (syntax_expr.ExprNot,),
+    syntax_expr.ExprOr: (syntax_expr.ExprNot,),
+    syntax_expr.Comparison: (syntax_expr.Else,),
+    syntax_expr.Binary: (syntax_expr.Negate,),
+    syntax_expr.Else: (syntax_expr.Binary,),
+    syntax_expr.Negate: (),
+}
+"""Operator -> operands that keep their parentheses; those that need them have them anyway."""
+
+
+def with_kept(node: Any, operands: Sequence[Any], grouped: Sequence[bool]) -> Any:  # noqa: ANN401 - returns a node of the type that it was given
+    """Return a node whose operands know which parentheses stay.
+
+    Args:
+        node: it has just been built.
+        operands: its operands, in the order of the text.
+        grouped: of each operand, whether it was written in parentheses.
+    """
+    pairs = enumerate(zip(operands, grouped, strict=True))
+    stays = [is_grouped and _stays(node, each, at) for at, (each, is_grouped) in pairs]
+    if not any(stays):
+        return node
+    marked = {
+        id(each): dataclasses.replace(each, in_parentheses=True)
+        for each, is_kept in zip(operands, stays, strict=True)
+        if is_kept
+    }
+    if hasattr(node, "operands"):
+        changed = tuple(marked.get(id(each), each) for each in node.operands)
+        return dataclasses.replace(node, operands=changed)
+    names = [each.name for each in dataclasses.fields(node)]
+    values = {name: getattr(node, name) for name in names}
+    return dataclasses.replace(
+        node, **{name: marked[id(each)] for name, each in values.items() if id(each) in marked}
+    )
+
+
+def _stays(outer: object, inner: object, position: int) -> bool:
+    """Return whether an operand keeps its parentheses; its position is 0 (left) or 1 (right)."""
+    if isinstance(outer, syntax_expr.Binary) and isinstance(inner, syntax_expr.Binary):
+        least = printing.PRECEDENCE[outer.operator] + position
+        binds_first = printing.PRECEDENCE[inner.operator] >= least
+        return binds_first and inner.operator != outer.operator
+    if isinstance(outer, syntax_expr.Else) and isinstance(inner, syntax_expr.Else):
+        return position == 1
+    return isinstance(inner, _STAY[type(outer)])
+
+
+def without(node: Any) -> Any:  # noqa: ANN401 - as above
+    """Return a tree without marks: names of rules do not depend on them."""
+    changes: dict[str, object] = {}
+    for field in dataclasses.fields(node):
+        value = getattr(node, field.name)
+        bare = _bare(value)
+        if bare is not value:
+            changes[field.name] = bare
+    if getattr(node, "in_parentheses", False):
+        changes["in_parentheses"] = False
+    return dataclasses.replace(node, **changes) if changes else node
+
+
+def _bare(value: object) -> object:
+    if isinstance(value, syntax_expr.Node):
+        return without(value)
+    if isinstance(value, tuple):
+        inner = tuple(_bare(each) for each in value)
+        return inner if any(a is not b for a, b in zip(inner, value, strict=True)) else value
+    return value

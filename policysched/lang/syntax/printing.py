@@ -1,0 +1,359 @@
+"""Syntax tree to canonical text, one line for each statement.
+
+The formatter lays these lines out; the checker names unnamed rules by a hash of them. Parentheses
+stand where the tree needs them and where its nodes say so (`kept_parentheses`), operators have
+their canonical spelling, words stay quoted or unquoted as they were written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import assert_never
+
+from policysched.lang.syntax import syntax, syntax_clause, syntax_expr
+
+_ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t"}
+_OPERAND_KEYWORDS = frozenset({"node", "not", "pod"})
+"""Words that start an operand of another kind where nothing of a name follows them."""
+PRECEDENCE = {"+": 2, "-": 2, "*": 3, "/": 3}
+_ELSE, _UNARY, _ATOM = 1, 4, 5
+
+
+def quoted(text: str) -> str:
+    """Return a string literal."""
+    return '"' + "".join(_ESCAPES.get(char, char) for char in text) + '"'
+
+
+def value(word: syntax_expr.Value) -> str:
+    """Return a word, between quotes if it was written so."""
+    return quoted(word.text) if word.quoted else word.text
+
+
+def amount(number: syntax_expr.Amount) -> str:
+    """Return a number, or the name or string that stands in its place."""
+    return number.text if isinstance(number, syntax_expr.Numeral) else value(number)
+
+
+def values(words: Iterable[syntax_expr.Value]) -> str:
+    """Return a list in parentheses."""
+    return "(" + ", ".join(value(word) for word in words) + ")"
+
+
+# ---------------------------------------------------------------------------- selectors
+
+
+def selector(node: syntax_expr.Selector) -> str:
+    """Return a selector."""
+    match node:
+        case syntax_expr.SelectorAnd(operands=operands):
+            return " and ".join(selector_operand(each) for each in operands)
+        case syntax_expr.SelectorOr(operands=operands):
+            return " or ".join(selector_operand(each) for each in operands)
+        case syntax_expr.SelectorNot(operand=operand):
+            return f"not {selector_operand(operand)}"
+        case syntax_expr.SelectorRef(name=name):
+            return value(name)
+        case syntax_expr.Tainted(pattern=pattern):
+            return f"tainted({toleration(pattern)})"
+        case syntax_expr.Requirement():
+            return _requirement(node)
+        case _:
+            assert_never(node)
+
+
+def selector_operand(node: syntax_expr.Selector) -> str:
+    """Return a selector as operand of `and`, `or`, `not`."""
+    is_compound = isinstance(node, (syntax_expr.SelectorAnd, syntax_expr.SelectorOr))
+    return f"({selector(node)})" if is_compound or stays(node) else selector(node)
+
+
+def stays(node: syntax_expr.Node) -> bool:
+    """Return whether an operand keeps the parentheses in which it was written."""
+    return isinstance(node, syntax_expr.Operation) and node.in_parentheses
+
+
+def _requirement(node: syntax_expr.Requirement) -> str:
+    subject = value(node.subject.name)
+    if node.subject.argument is not None:
+        subject += f"({value(node.subject.argument)})"
+    if node.operator in ("In", "NotIn"):
+        return f"{subject} {node.operator} {values(node.values)}"
+    return " ".join((subject, node.operator, *(value(each) for each in node.values)))
+
+
+def toleration(node: syntax_expr.Toleration) -> str:
+    """Return a pattern for taints."""
+    text = value(node.key)
+    if node.operator == "=" and node.value is not None:
+        text += f"={value(node.value)}"
+    elif node.operator is not None:
+        text += f" {node.operator}" + (f" {value(node.value)}" if node.value else "")
+    return text + (f":{value(node.effect)}" if node.effect else "")
+
+
+# ---------------------------------------------------------------------------- expressions
+
+
+def expr(node: syntax_expr.Expr) -> str:
+    """Return an expression."""
+    match node:
+        case syntax_expr.ExprAnd(operands=operands):
+            return " and ".join(condition_operand(each) for each in operands)
+        case syntax_expr.ExprOr(operands=operands):
+            return " or ".join(condition_operand(each) for each in operands)
+        case syntax_expr.ExprNot(operand=operand):
+            return f"not {condition_operand(operand)}"
+        case syntax_expr.Comparison(operator=operator, left=left, right=right):
+            return (
+                f"{arithmetic_operand(left, _ELSE)} {operator} {arithmetic_operand(right, _ELSE)}"
+            )
+        case syntax_expr.Else(value=value, fallback=fallback):
+            return (
+                f"{arithmetic_operand(value, _ELSE + 1)} else {arithmetic_operand(fallback, _ELSE)}"
+            )
+        case syntax_expr.Binary(operator=operator, left=left, right=right):
+            level = PRECEDENCE[operator]
+            first = arithmetic_operand(left, level)
+            # `pod-x` is a name and a minus; with a blank behind it `pod` would be a keyword.
+            blank = "" if first.rpartition(" ")[2].lstrip("(-") in _OPERAND_KEYWORDS else " "
+            return f"{first}{blank}{operator} {arithmetic_operand(right, level + 1)}"
+        case syntax_expr.Negate(operand=operand):
+            return f"-{arithmetic_operand(operand, _UNARY)}"
+        case _:
+            return _atom(node)
+
+
+def _atom(
+    node: syntax_expr.Number
+    | syntax_expr.Text
+    | syntax_expr.Ref
+    | syntax_expr.Call
+    | syntax_expr.NodeTest
+    | syntax_expr.ClusterTest
+    | syntax_expr.PodTest,
+) -> str:
+    match node:
+        case syntax_expr.Number(numeral=numeral):
+            return numeral.text
+        case syntax_expr.Text(value=text):
+            return value(text)
+        case syntax_expr.Ref(name=name):
+            return value(name)
+        case syntax_expr.Call(function=function, arguments=given):
+            return f"{value(function)}({arguments(given)})"
+        case syntax_expr.NodeTest(selector=inner):
+            return f"node({selector(inner)})"
+        case syntax_expr.ClusterTest(selector=inner):
+            return f"cluster({selector(inner)})"
+        case syntax_expr.PodTest(selector=inner):
+            return f"pod({selector(inner)})"
+        case _:
+            assert_never(node)
+
+
+def arguments(given: Iterable[syntax_expr.Argument]) -> str:
+    """Return the arguments of a call, without parentheses."""
+    return ", ".join(
+        expr(each.value) if each.key is None else f"{expr(each.key)}: {expr(each.value)}"
+        for each in given
+    )
+
+
+def condition_operand(node: syntax_expr.Expr) -> str:
+    """Return an expression as operand of `and`, `or`, `not`."""
+    is_compound = isinstance(node, (syntax_expr.ExprAnd, syntax_expr.ExprOr))
+    return f"({expr(node)})" if is_compound or stays(node) else expr(node)
+
+
+def arithmetic_operand(node: syntax_expr.Expr, level: int) -> str:
+    """Return an expression as operand of a sign that binds as strongly as `level`."""
+    return f"({expr(node)})" if _level(node) < level or stays(node) else expr(node)
+
+
+def _level(node: syntax_expr.Expr) -> int:
+    match node:
+        case syntax_expr.Else():
+            return _ELSE
+        case syntax_expr.Binary(operator=operator):
+            return PRECEDENCE[operator]
+        case syntax_expr.Negate():
+            return _UNARY
+        case (
+            syntax_expr.Comparison()
+            | syntax_expr.ExprAnd()
+            | syntax_expr.ExprOr()
+            | syntax_expr.ExprNot()
+        ):
+            return 0
+        case _:
+            return _ATOM
+
+
+# ---------------------------------------------------------------------------- clauses
+
+
+def clause(node: syntax_clause.Clause) -> str:
+    """Return a clause."""
+    match node:
+        case syntax_clause.AmountClause(amount=number):
+            rest = amount(number)
+        case syntax_clause.WordClause(word=word):
+            rest = value(word)
+        case syntax_clause.WordsClause(words=words):
+            rest = "all" if node.is_all else values(words)
+        case syntax_clause.TextClause(text=text):
+            rest = value(text)
+        case syntax_clause.SelectorClause(selector=inner):
+            rest = selector(inner)
+        case syntax_clause.ExprClause(expr=inner):
+            rest = expr(inner)
+        case _:
+            rest = _compound_clause(node)
+    return f"{node.keyword} {rest}"
+
+
+def _compound_clause(
+    node: syntax_clause.NormalizeClause
+    | syntax_clause.MissingClause
+    | syntax_clause.OverClause
+    | syntax_clause.BetweenClause
+    | syntax_clause.PlacedClause,
+) -> str:
+    match node:
+        case syntax_clause.NormalizeClause(method=method, arguments=given):
+            return value(method) + (f"({arguments(given)})" if given else "")
+        case syntax_clause.MissingClause(action=action, points=points):
+            return value(action) + (f" {amount(points)}" if points is not None else "")
+        case syntax_clause.OverClause(duration=duration, function=function, argument=argument):
+            level = f"({amount(argument)})" if argument is not None else ""
+            return f"{amount(duration)} {value(function)}{level}"
+        case syntax_clause.BetweenClause(low=low, high=high):
+            return f"{amount(low)} and {amount(high)}"
+        case syntax_clause.PlacedClause(expr=inner, duration=duration):
+            return f"adds {expr(inner)} for {amount(duration)}"
+        case _:
+            assert_never(node)
+
+
+# ---------------------------------------------------------------------------- statements
+
+
+def statement(node: syntax.Statement) -> str:
+    """Return a statement on one line."""
+    return " ".join(statement_parts(node))
+
+
+def statement_parts(node: syntax.Statement) -> list[str]:
+    """Return the head of a statement and each of its clauses."""
+    match node:
+        case syntax.Meta(keyword=keyword, value=word):
+            return [f"{keyword} {value(word)}"]
+        case syntax.Scope():
+            return _scope(node)
+        case syntax.NodeAffinity(strength=strength, selector=inner, clauses=clauses):
+            return [f"nodeAffinity {strength} {selector(inner)}", *map(clause, clauses)]
+        case syntax.PodAffinity(kind=kind, strength=strength, pods=pods, clauses=clauses):
+            return [f"{kind} {strength} {pod_set(pods)}", *map(clause, clauses)]
+        case syntax.TopologySpread(pods=pods, clauses=clauses):
+            head = "topologySpread" + (f" {pod_set(pods)}" if pods is not None else "")
+            return [head, *map(clause, clauses)]
+        case syntax.Tolerate(tolerations=patterns, clauses=clauses):
+            return ["tolerate " + ", ".join(map(toleration, patterns)), *map(clause, clauses)]
+        case syntax.Reject(condition=condition, clauses=clauses):
+            return [f"reject when {expr(condition)}", *map(clause, clauses)]
+        case syntax.Score(value=number, clauses=clauses):
+            return [f"score {expr(number)}", *map(clause, clauses)]
+        case syntax.Disable(policy=policy, rule=rule):
+            return [f"disable {policy.text}" + (f".{rule.text}" if rule.text else "")]
+        case _:
+            return _cluster_statement(node)
+
+
+def _cluster_statement(
+    node: syntax.ClusterAffinity | syntax.ClusterGroup | syntax.SpreadConstraint | syntax.Replicas,
+) -> list[str]:
+    match node:
+        case syntax.ClusterAffinity(strength=strength, selector=inner, clauses=clauses):
+            return [f"clusterAffinity {strength} {selector(inner)}", *map(clause, clauses)]
+        case syntax.ClusterGroup(name=name, selector=inner):
+            return [f"clusterGroup {value(name)} where {selector(inner)}"]
+        case syntax.SpreadConstraint(by=by, clauses=clauses):
+            return [f"spreadConstraint by {value(by)}", *map(clause, clauses)]
+        case syntax.Replicas():
+            return [_replicas(node)]
+        case _:
+            assert_never(node)
+
+
+def _scope(node: syntax.Scope) -> list[str]:
+    parts = [f"for {node.keyword}"]
+    if node.namespaces is not None:
+        inner = node.namespaces.selector
+        names = values(node.namespaces.names)
+        parts.append("in namespace " + (names if inner is None else f"where {selector(inner)}"))
+    if node.where is not None:
+        parts.append(f"where {selector(node.where)}")
+    return parts
+
+
+def pod_set(node: syntax.PodSet) -> str:
+    """Return the pods of an affinity or spread."""
+    return node.kind + (f" where {selector(node.where)}" if node.where is not None else "")
+
+
+def _replicas(node: syntax.Replicas) -> str:
+    if node.division == "Duplicated":
+        return "replicas Duplicated"
+    text = f"replicas Divided {node.division}"
+    if node.weights:
+        pairs = ", ".join(f"{value(name)}: {amount(weight)}" for name, weight in node.weights)
+        return f"{text} ({pairs})"
+    if node.dynamic == "score":
+        return f"{text} by score" + (f" {value(node.rule)}" if node.rule else "")
+    return f"{text} {node.dynamic}" if node.dynamic else text
+
+
+# ---------------------------------------------------------------------------- profiles
+
+
+def profile_statement(node: syntax.ProfileStatement) -> str:
+    """Return a statement of a profile on one line."""
+    match node:
+        case syntax.ProfilePolicies(names=names):
+            return "policies " + _listed(names)
+        case syntax.UsePlugin(name=name, weights=weights, args=args):
+            parts = [f"plugin {value(name)}", *(f"weight {amount(each)}" for each in weights)]
+            return " ".join([*parts, *(f"args {args_value(each)}" for each in args)])
+        case syntax.DisablePlugins(names=names, scores_only=scores_only):
+            if not names:
+                return "disable all scores"
+            return "disable " + ("scores " if scores_only else "") + _listed(names)
+        case syntax.BuiltinWeight(weight=weight):
+            return f"builtin weight {amount(weight)}"
+        case syntax.OnOutage(action=action):
+            return f"onOutage {value(action)}"
+        case syntax.ProfileParam(name=name, value=constant):
+            return f"param {value(name)} = {amount(constant)}"
+        case _:
+            assert_never(node)
+
+
+def args_value(node: syntax.ArgsValue) -> str:
+    """Return plugin arguments on one line."""
+    match node:
+        case syntax.ArgsObject(entries=entries):
+            if not entries:
+                return "{}"
+            return (
+                "{ " + ", ".join(f"{value(key)}: {args_value(val)}" for key, val in entries) + " }"
+            )
+        case syntax.ArgsList(items=items):
+            return "[" + ", ".join(args_value(item) for item in items) + "]"
+        case syntax.ArgsScalar(value=scalar):
+            return value(scalar)
+        case _:
+            assert_never(node)
+
+
+def _listed(names: Sequence[syntax_expr.Value]) -> str:
+    return ", ".join(value(name) for name in names)

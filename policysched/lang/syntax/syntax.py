@@ -1,0 +1,353 @@
+"""The abstract syntax of a policy text: what was written, nothing resolved yet.
+
+Every node is frozen and carries the span of its text. Spans take no part in comparison, so two
+texts mean the same to the parser exactly when their trees are equal; the formatter relies on it.
+
+    syntax         items, statements, profiles (this module)
+    syntax_clause  clauses
+    syntax_expr    words, selectors, expressions
+
+Words stay as written (`Value.text`): whether `10m` is minutes or millicores, whether `hot` is a
+let, a param or a metric, and which clause belongs to which statement is the checker's business.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Literal, TypeAlias
+
+from policysched.lang.syntax import syntax_clause, syntax_expr
+
+# ---------------------------------------------------------------------------- statements
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Meta(syntax_expr.Node):
+    """`description "…"`, `owner "…"`, `mode enforce`."""
+
+    keyword: Literal["description", "owner", "mode"]
+    value: syntax_expr.Value
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class NamespaceScope(syntax_expr.Node):
+    """`in namespace (a, b)` or `in namespace where selector`: exactly one of the two is set."""
+
+    names: tuple[syntax_expr.Value, ...]
+    selector: syntax_expr.Selector | None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Scope(syntax_expr.Node):
+    """`for pods …` or `for resources …`: what the policy is about."""
+
+    keyword: Literal["pods", "resources"]
+    namespaces: NamespaceScope | None
+    where: syntax_expr.Selector | None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class NodeAffinity(syntax_expr.Node):
+    """`nodeAffinity required|preferred selector clause…`."""
+
+    strength: Literal["required", "preferred"]
+    selector: syntax_expr.Selector
+    clauses: tuple[syntax_clause.Clause, ...]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PodSet(syntax_expr.Node):
+    """`self`, `sameWorkload`, `pods` or `pods where selector`."""
+
+    kind: Literal["self", "sameWorkload", "pods"]
+    where: syntax_expr.Selector | None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PodAffinity(syntax_expr.Node):
+    """`podAffinity|podAntiAffinity required|preferred pods clause…`."""
+
+    kind: Literal["podAffinity", "podAntiAffinity"]
+    strength: Literal["required", "preferred"]
+    pods: PodSet
+    clauses: tuple[syntax_clause.Clause, ...]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class TopologySpread(syntax_expr.Node):
+    """`topologySpread [pods] clause…`; without pods, `self` is meant."""
+
+    pods: PodSet | None
+    clauses: tuple[syntax_clause.Clause, ...]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Tolerate(syntax_expr.Node):
+    """`tolerate toleration, … clause…`."""
+
+    tolerations: tuple[syntax_expr.Toleration, ...]
+    clauses: tuple[syntax_clause.Clause, ...]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Reject(syntax_expr.Node):
+    """`reject when condition clause…`."""
+
+    condition: syntax_expr.Expr
+    clauses: tuple[syntax_clause.Clause, ...]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Score(syntax_expr.Node):
+    """`score expression clause…`."""
+
+    value: syntax_expr.Expr
+    clauses: tuple[syntax_clause.Clause, ...]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Disable(syntax_expr.Node):
+    """`disable policy.rule`; `rule` has an empty text where no dot was written."""
+
+    policy: syntax_expr.Value
+    rule: syntax_expr.Value
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ClusterAffinity(syntax_expr.Node):
+    """`clusterAffinity required|preferred selector clause…`."""
+
+    strength: Literal["required", "preferred"]
+    selector: syntax_expr.Selector
+    clauses: tuple[syntax_clause.Clause, ...]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ClusterGroup(syntax_expr.Node):
+    """`clusterGroup name where selector`; the groups of a policy are tried in their order."""
+
+    name: syntax_expr.Value
+    selector: syntax_expr.Selector
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class SpreadConstraint(syntax_expr.Node):
+    """`spreadConstraint by region minGroups 2 maxGroups 3`."""
+
+    by: syntax_expr.Value
+    clauses: tuple[syntax_clause.Clause, ...]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Replicas(syntax_expr.Node):
+    """`replicas Duplicated | Divided Aggregated | Divided Weighted …`.
+
+    Attributes:
+        division: how replicas are divided.
+        weights: (cluster, weight) of `Divided Weighted (m1: 2, m2: 1)`.
+        dynamic: `AvailableReplicas`, or `score` for `Divided Weighted by score`, or None.
+        rule: `by score RULE`: one rule's score instead of the sum.
+    """
+
+    division: Literal["Duplicated", "Aggregated", "Weighted"]
+    weights: tuple[tuple[syntax_expr.Value, syntax_expr.Amount], ...] = ()
+    dynamic: Literal["AvailableReplicas", "score"] | None = None
+    rule: syntax_expr.Value | None = None
+
+
+Statement: TypeAlias = (
+    Meta
+    | Scope
+    | NodeAffinity
+    | PodAffinity
+    | TopologySpread
+    | Tolerate
+    | Reject
+    | Score
+    | Disable
+    | ClusterAffinity
+    | ClusterGroup
+    | SpreadConstraint
+    | Replicas
+)
+
+
+# ---------------------------------------------------------------------------- profiles
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ArgsObject(syntax_expr.Node):
+    """`{ key: value, … }` behind `args`: the arguments of a plugin, shaped like its YAML."""
+
+    entries: tuple[tuple[syntax_expr.Value, ArgsValue], ...]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ArgsList(syntax_expr.Node):
+    """`[ value, … ]`."""
+
+    items: tuple[ArgsValue, ...]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ArgsScalar(syntax_expr.Node):
+    """A word or string; unquoted numbers, `true`, `false` and `null` have their JSON meaning."""
+
+    value: syntax_expr.Value
+
+
+ArgsValue: TypeAlias = ArgsObject | ArgsList | ArgsScalar
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ProfilePolicies(syntax_expr.Node):
+    """`policies a, b`."""
+
+    names: tuple[syntax_expr.Value, ...]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class UsePlugin(syntax_expr.Node):
+    """`plugin NAME [weight N] [args {…}]`: enables it where it is not on by default."""
+
+    name: syntax_expr.Value
+    weights: tuple[syntax_expr.Amount, ...]
+    args: tuple[ArgsObject, ...]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class DisablePlugins(syntax_expr.Node):
+    """Plugins turned off.
+
+    `disable NAME, …` turns them off at every extension point, `disable scores NAME, …` only their
+    scores, and `disable all scores` (no names) the scores of all built-in plugins.
+    """
+
+    names: tuple[syntax_expr.Value, ...]
+    scores_only: bool
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class BuiltinWeight(syntax_expr.Node):
+    """`builtin weight N`: multiplies the weights of all built-in scores."""
+
+    weight: syntax_expr.Amount
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class OnOutage(syntax_expr.Node):
+    """`onOutage skip|hold`."""
+
+    action: syntax_expr.Value
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ProfileParam(syntax_expr.Node):
+    """`param name = literal`: the param's value in this profile."""
+
+    name: syntax_expr.Value
+    value: syntax_expr.Numeral | syntax_expr.Value
+
+
+ProfileStatement: TypeAlias = (
+    ProfilePolicies | UsePlugin | DisablePlugins | BuiltinWeight | OnOutage | ProfileParam
+)
+
+
+# ---------------------------------------------------------------------------- top level
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Version(syntax_expr.Node):
+    """`version 1`."""
+
+    number: syntax_expr.Numeral
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Import(syntax_expr.Node):
+    """`import "metrics.policy"`: that text must be among those checked together."""
+
+    key: syntax_expr.Value
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Param(syntax_expr.Node):
+    """`param name: type = literal`; a string literal is a quoted Value."""
+
+    name: syntax_expr.Value
+    type: syntax_expr.Value
+    default: syntax_expr.Numeral | syntax_expr.Value
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class LetExpr(syntax_expr.Node):
+    """`let name = expression`: literals are expressions too."""
+
+    name: syntax_expr.Value
+    expr: syntax_expr.Expr
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class LetSelector(syntax_expr.Node):
+    """`let name = { selector }`."""
+
+    name: syntax_expr.Value
+    selector: syntax_expr.Selector
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PromQL(syntax_expr.Node):
+    """A query between backticks, as written; `span` covers the backticks too."""
+
+    text: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Metric(syntax_expr.Node):
+    """`metric name: type = query option…`."""
+
+    name: syntax_expr.Value
+    type: syntax_expr.Value
+    query: PromQL
+    options: tuple[syntax_clause.Clause, ...]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Policy(syntax_expr.Node):
+    """`policy name { statement… }` or `clusterPolicy name { statement… }`."""
+
+    keyword: Literal["policy", "clusterPolicy"]
+    name: syntax_expr.Value
+    statements: tuple[Statement, ...]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Profile(syntax_expr.Node):
+    """`profile scheduler-name { statement… }`."""
+
+    name: syntax_expr.Value
+    statements: tuple[ProfileStatement, ...]
+
+
+Item: TypeAlias = Version | Import | Param | LetExpr | LetSelector | Metric | Policy | Profile
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Comment(syntax_expr.Node):
+    """`# …` up to the end of its line; kept beside the tree."""
+
+    text: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PolicyFile(syntax_expr.Node):
+    """One policy text.
+
+    Attributes:
+        items: top-level items in the order of the text; broken ones are left out.
+        comments: every comment in order; not compared.
+    """
+
+    items: tuple[Item, ...]
+    comments: tuple[Comment, ...] = dataclasses.field(default=(), compare=False)

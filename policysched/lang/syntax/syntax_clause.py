@@ -1,0 +1,130 @@
+"""The abstract syntax of clauses (see policysched.lang.syntax.syntax).
+
+A clause modifies a statement or a metric. `keyword` is the word as the language spells it; which
+statement takes which clause is a table of the checker (policysched.lang.checking.clauses).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TypeAlias
+
+from policysched.lang.syntax import syntax_expr
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class AmountClause(syntax_expr.Node):
+    """weight, maxSkew, minDomains, minGroups, maxGroups, refresh, maxAge."""
+
+    keyword: str
+    amount: syntax_expr.Amount
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class WordClause(syntax_expr.Node):
+    """One word.
+
+    topologyKey, as, prefer, whenUnsatisfiable, nodeAffinityPolicy, nodeTaintsPolicy; on a metric
+    node, cluster, source.
+    """
+
+    keyword: str
+    word: syntax_expr.Value
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class WordsClause(syntax_expr.Node):
+    """namespaces, matchLabelKeys, mismatchLabelKeys.
+
+    Attributes:
+        is_all: `namespaces all`; `words` is then that one word.
+    """
+
+    keyword: str
+    words: tuple[syntax_expr.Value, ...]
+    is_all: bool = False
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class TextClause(syntax_expr.Node):
+    """message, during, expires."""
+
+    keyword: str
+    text: syntax_expr.Value
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class SelectorClause(syntax_expr.Node):
+    """namespaceSelector."""
+
+    keyword: str
+    selector: syntax_expr.Selector
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ExprClause(syntax_expr.Node):
+    """until (hysteresis of a reject), fallback (of a metric)."""
+
+    keyword: str
+    expr: syntax_expr.Expr
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class NormalizeClause(syntax_expr.Node):
+    """`normalize linear(0%, 90%)`, `normalize rank`."""
+
+    keyword: str
+    method: syntax_expr.Value
+    arguments: tuple[syntax_expr.Argument, ...]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class MissingClause(syntax_expr.Node):
+    """`missing allow`, `missing reject`, `missing score 50`."""
+
+    keyword: str
+    action: syntax_expr.Value
+    points: syntax_expr.Amount | None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class OverClause(syntax_expr.Node):
+    """`over 10m max`, `over 10m quantile(0.95)`."""
+
+    keyword: str
+    duration: syntax_expr.Amount
+    function: syntax_expr.Value
+    argument: syntax_expr.Amount | None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class BetweenClause(syntax_expr.Node):
+    """`between 0% and 100%`: the range of a metric."""
+
+    keyword: str
+    low: syntax_expr.Amount
+    high: syntax_expr.Amount
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PlacedClause(syntax_expr.Node):
+    """`placed adds 0.85 * requests(cpu) / allocatable(cpu) for 90s`: what just-placed pods add."""
+
+    keyword: str
+    expr: syntax_expr.Expr
+    duration: syntax_expr.Amount
+
+
+Clause: TypeAlias = (
+    AmountClause
+    | WordClause
+    | WordsClause
+    | TextClause
+    | SelectorClause
+    | ExprClause
+    | NormalizeClause
+    | MissingClause
+    | OverClause
+    | BetweenClause
+    | PlacedClause
+)

@@ -1,0 +1,288 @@
+"""The abstract syntax of words, selectors and expressions (see policysched.lang.syntax.syntax)."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Literal, TypeAlias
+
+from policysched.lang import source
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Node:
+    """The root of all nodes.
+
+    Attributes:
+        span: where the node was written; not compared.
+    """
+
+    span: source.Span = dataclasses.field(compare=False, repr=False)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Operation(Node):
+    """A node with an operator of its own.
+
+    Attributes:
+        in_parentheses: written in parentheses that `fmt` keeps (kept_parentheses); not compared.
+    """
+
+    in_parentheses: bool = dataclasses.field(default=False, compare=False, repr=False, kw_only=True)
+
+
+# ---------------------------------------------------------------------------- words and numbers
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Value(Node):
+    """A word, or a string between double quotes where a word may stand.
+
+    Attributes:
+        text: the word, or the content of the string with its escapes resolved.
+        quoted: written between quotes (`"priority" = x` means the label, not the field).
+    """
+
+    text: str
+    quoted: bool = False
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Numeral(Node):
+    """A number as written, unit suffix and minus sign included: `5m`, `80%`, `4Gi`, `-3`, `0.7`."""
+
+    text: str
+
+
+Amount: TypeAlias = Numeral | Value
+"""A number, or the (unquoted) name of a param or let that stands for one."""
+
+
+# ---------------------------------------------------------------------------- selectors
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Subject(Node):
+    """What a requirement is about.
+
+    Attributes:
+        name: a label key or reserved field; with `argument`, the name of a function.
+        argument: `cpu` in `requests(cpu)`, `a.b/c` in `annotation(a.b/c)`; None for a bare name.
+    """
+
+    name: Value
+    argument: Value | None = None
+
+
+Operator: TypeAlias = Literal[
+    "In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt", "=", "!=", "<", "<=", ">", ">="
+]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Requirement(Operation):
+    """`key In (a, b)`, `key Exists`, `key Gt 5`, `key = a`, `requests(cpu) >= 500m`.
+
+    Attributes:
+        operator: canonical spelling; `==` is `=`, `in` is `In`.
+        values: none for Exists and DoesNotExist, one or more for In and NotIn, else one.
+        operator_span: where the operator was written.
+    """
+
+    subject: Subject
+    operator: Operator
+    values: tuple[Value, ...]
+    operator_span: source.Span = dataclasses.field(compare=False, repr=False)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class SelectorRef(Node):
+    """The name of a let that holds a selector."""
+
+    name: Value
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Toleration(Node):
+    """A pattern for taints: `dedicated=web:NoSchedule`, `sla Gt 950`, `key Exists:NoExecute`.
+
+    Attributes:
+        key: taint key, or `*` (refused by the checker).
+        operator: None where only the key was written.
+        value: with `=`, Gt and Lt.
+        effect: as written behind the colon, or None.
+    """
+
+    key: Value
+    operator: Literal["=", "Exists", "Gt", "Lt"] | None
+    value: Value | None
+    effect: Value | None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Tainted(Node):
+    """`tainted(pattern)`: the node has a taint of that pattern."""
+
+    pattern: Toleration
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class SelectorAnd(Node):
+    """Two or more selectors joined by `and`."""
+
+    operands: tuple[Selector, ...]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class SelectorOr(Node):
+    """Two or more selectors joined by `or`."""
+
+    operands: tuple[Selector, ...]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class SelectorNot(Operation):
+    """`not selector`."""
+
+    operand: Selector
+
+
+Selector: TypeAlias = Requirement | SelectorRef | Tainted | SelectorAnd | SelectorOr | SelectorNot
+
+
+# ---------------------------------------------------------------------------- expressions
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Number(Node):
+    """A literal number."""
+
+    numeral: Numeral
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Text(Node):
+    """A string, as argument of a function: `free("nvidia.com/gpu")`."""
+
+    value: Value
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Ref(Node):
+    """A bare name: metric, param, let, field of the pod, or resource as argument of a function."""
+
+    name: Value
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Argument(Node):
+    """One argument of a call: `x`, or `key: x` as in `LeastAllocated(cpu: 2)`, `shape(0%: 100)`.
+
+    Attributes:
+        key: what stands before the colon, or None.
+        value: the argument itself.
+    """
+
+    key: Expr | None
+    value: Expr
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Call(Node):
+    """`function(argument, …)`."""
+
+    function: Value
+    arguments: tuple[Argument, ...]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class NodeTest(Node):
+    """`node(selector)`: the selector on the node's labels, fields and taints."""
+
+    selector: Selector
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ClusterTest(Node):
+    """`cluster(selector)`: the selector on the cluster's labels, fields and taints."""
+
+    selector: Selector
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PodTest(Node):
+    """`pod(selector)`: the selector on the pod that is being placed."""
+
+    selector: Selector
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Negate(Operation):
+    """`-x`."""
+
+    operand: Expr
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Binary(Operation):
+    """Arithmetic, left-associative."""
+
+    operator: Literal["+", "-", "*", "/"]
+    left: Expr
+    right: Expr
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Else(Operation):
+    """`value else fallback`: `fallback` where `value` is missing."""
+
+    value: Expr
+    fallback: Expr
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Comparison(Operation):
+    """`left > right`; `==` is `=`."""
+
+    operator: Literal["=", "!=", "<", "<=", ">", ">="]
+    left: Expr
+    right: Expr
+    operator_span: source.Span = dataclasses.field(compare=False, repr=False)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ExprAnd(Node):
+    """Two or more conditions joined by `and`."""
+
+    operands: tuple[Expr, ...]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ExprOr(Node):
+    """Two or more conditions joined by `or`."""
+
+    operands: tuple[Expr, ...]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ExprNot(Operation):
+    """`not condition`."""
+
+    operand: Expr
+
+
+Expr: TypeAlias = (
+    Number
+    | Text
+    | Ref
+    | Call
+    | NodeTest
+    | ClusterTest
+    | PodTest
+    | Negate
+    | Binary
+    | Else
+    | Comparison
+    | ExprAnd
+    | ExprOr
+    | ExprNot
+)

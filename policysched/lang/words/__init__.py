@@ -1,0 +1,1 @@
+"""Keywords, names, numbers and characters of the language."""

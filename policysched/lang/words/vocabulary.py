@@ -1,0 +1,129 @@
+"""Every name that a policy may say, with its type and a sentence about it.
+
+One table for the checker, the documentation and completion. `docs/language.md` is tested to name
+each of them.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Literal
+
+from policysched import units
+
+Domain = Literal["pod", "node", "namespace", "cluster", "resource"]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Field:
+    """A reserved name in selectors; quoting it means the label of that name.
+
+    Attributes:
+        kind: `text` takes In, NotIn, =, !=, Exists, DoesNotExist; `texts` (several values) not
+            the last two; `number` the comparisons.
+        values: all values there are, or () if any text will do.
+    """
+
+    kind: Literal["text", "texts", "number"]
+    doc: str
+    values: tuple[str, ...] = ()
+
+
+POD_FIELDS: dict[str, Field] = {
+    "image": Field("texts", "image of any container, as written or without tag; `*` is a wildcard"),
+    "ownerKind": Field("text", "kind of the controlling owner (ReplicaSet, Job, …)"),
+    "priority": Field("number", "`spec.priority`, 0 if unset"),
+    "priorityClassName": Field("text", "`spec.priorityClassName`"),
+    "qosClass": Field(
+        "text", "quality of service class", ("Guaranteed", "Burstable", "BestEffort")
+    ),
+    "serviceAccountName": Field("text", "`spec.serviceAccountName`"),
+    "storageClass": Field("texts", "storage class of any claim of the pod (not yet supported)"),
+}
+NODE_FIELDS: dict[str, Field] = {
+    "nodeName": Field("text", "`metadata.name` of the node"),
+}
+CLUSTER_FIELDS: dict[str, Field] = {
+    "clusterName": Field("text", "name of the cluster"),
+    "provider": Field("text", "`spec.provider` of the cluster"),
+    "region": Field("text", "`spec.region` of the cluster"),
+    "zone": Field("texts", "`spec.zones` of the cluster"),
+}
+RESOURCE_FIELDS: dict[str, Field] = {
+    "apiVersion": Field("text", "`apiVersion` of the resource that is propagated"),
+    "kind": Field("text", "its `kind`"),
+    "priority": Field("number", "`spec.schedulePriority.priority` of its binding, 0 if unset"),
+    "resourceName": Field("text", "its `metadata.name`"),
+}
+FIELDS: dict[Domain, dict[str, Field]] = {
+    "pod": POD_FIELDS,
+    "node": NODE_FIELDS,
+    "namespace": {},
+    "cluster": CLUSTER_FIELDS,
+    "resource": RESOURCE_FIELDS,
+}
+
+SELECTOR_FUNCTIONS: dict[str, tuple[tuple[Domain, ...], str]] = {
+    "annotation": (
+        ("pod", "node", "resource"),
+        "annotation of the pod or binding (of a node: not yet supported)",
+    ),
+    "condition": (("node",), "status of a node condition (not yet supported)"),
+    "limits": (("pod",), "effective limit of a resource; a pod without one does not match"),
+    "requests": (("pod", "resource"), "effective request of a resource, 0 if there is none"),
+}
+
+NODE_RESOURCE_FUNCTIONS: dict[str, str] = {
+    "allocatable": "what the node has to give to pods",
+    "free": "allocatable minus requested; may be negative",
+    "requested": "sum of the requests of the pods on the node",
+}
+FUNCTIONS: dict[str, str] = {
+    **NODE_RESOURCE_FUNCTIONS,
+    "requests": "what the pod requests, 0 if nothing",
+    "limits": "what the pod is limited to; missing if it has no limit",
+    "label": "a label of the node read as a number; missing if it is none",
+    "annotation": "an annotation of the node read as a number (not yet supported)",
+    "min": "the smallest of two or more numbers of one unit",
+    "max": "the largest of two or more numbers of one unit",
+    "abs": "the number without its sign",
+    "floor": "the next whole number at or below",
+    "ceil": "the next whole number at or above",
+    "mod": "the rest of a division; missing for divisor 0",
+    "number": "the number without its unit: bytes, cores, seconds become plain numbers",
+}
+EXPRESSION_FIELDS: dict[str, tuple[units.Unit, str]] = {
+    "priority": (units.NUMBER, "`spec.priority` of the pod, 0 if unset"),
+}
+STRATEGIES: dict[str, str] = {
+    "LeastAllocated": "more points for nodes with more left of the resources",
+    "MostAllocated": "more points for nodes with less left of the resources",
+    "RequestedToCapacityRatio": "points by a shape over the share that is requested",
+}
+TAKING_NAMES = frozenset(
+    {*NODE_RESOURCE_FUNCTIONS, "requests", "limits", "label", "annotation", *STRATEGIES}
+)
+"""Functions of expressions whose arguments are names: of resources, labels and annotations."""
+NORMALIZATIONS: dict[str, str] = {
+    "linear": "linear(low, high): 0 points at low, 100 at high, clamped",
+    "minmax": "minmax or minmax(floor): by place between smallest and largest",
+    "rank": "by rank among the distinct values",
+    "max": "in proportion to the largest",
+    "shape": "shape(value: points, …): piecewise linear",
+}
+METRIC_UNITS: dict[str, units.Unit] = {name: unit for unit, name in units.NAMES.items()}
+PARAM_TYPES: tuple[str, ...] = (*METRIC_UNITS, "duration", "string")
+PARAM_UNITS: dict[str, units.Unit] = {**METRIC_UNITS, "duration": units.SECONDS}
+
+SPREAD_FIELDS = ("cluster", "region", "zone", "provider")
+TAINT_EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
+MODES = ("enforce", "shadow")
+DIRECTIONS = ("low", "high")
+WHEN_UNSATISFIABLE = ("DoNotSchedule", "ScheduleAnyway")
+NODE_INCLUSION = ("Honor", "Ignore")
+MISSING_ACTIONS = ("allow", "reject")
+OUTAGE_ACTIONS = ("skip", "hold")
+WINDOW_FUNCTIONS = ("avg", "min", "max", "quantile")
+
+RESERVED_NAMES = frozenset({"and", "else", "node", "not", "or", "pod", "priority", "tainted"})
+"""Names that no metric, param or let can have, since an expression reads them otherwise."""

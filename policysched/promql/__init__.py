@@ -1,0 +1,1 @@
+"""PromQL: tokens, trees, labels, units, faults, sample times and text of queries."""

@@ -1,0 +1,267 @@
+"""When the samples behind a query's answer were measured, asked in the same query.
+
+An instant query answers with the time of its evaluation, so that `rate(x[5m])` looks new for five
+minutes after the exporter died. `with_freshness` therefore writes a second expression, T, beside
+the query. T has one series for each series of the query, whose value is the time of the last sample
+that went into it:
+
+    T(selector)         = timestamp(selector)
+    T(f(selector[r]))   = timestamp(selector), or the largest in a subquery over the window where
+                          that is gone (the target is down and marked stale)
+    T(f(e[r:s]))        = likewise, of T(e)
+    T(aggregation of e) = the largest T(e) of the group: a disk or a veth that is gone must not age
+                          its node, whose other series are still scraped
+    T(a op b)           = the smaller one, matched as `a op b` is
+    T(a op scalar)      = T(a); T(f(e)) = T(e) for functions of instant vectors
+    T(a and b)          = T(a) where `a and b` has a series, likewise `unless`, topk and comparisons
+    T(absent(x)), T(vector(1)), T(time()) = time of the evaluation: nothing is measured there
+
+`offset` and `@` count from the time that they ask for: `x offset 1h` is as fresh as it was then,
+for whoever writes it asks for old samples. Samples older than maxAge count as missing, so T looks
+back no further; it is 0 where there is none within that time.
+
+Where T comes from a window its error is at most a tenth of maxAge (the step of the subquery), and
+always to the old side. T is evaluated by Prometheus' own rules (promql/engine.go: `timestamp` of a
+selector is the sample's time, of anything else the time of the evaluation).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import math
+import re
+
+import promql_parser
+
+from policysched.promql import query_text, query_tree
+
+MARK = "policysched"
+"""The label that tells T from the query's own series."""
+MEASURED_AT = "measured_at"
+"""Its value."""
+
+_STEPS = 10
+_MIN_STEP_SECONDS = 1.0
+_MAX_CHARACTERS = 100_000
+"""Servers and proxies refuse requests beyond some size; queries of people stay far below."""
+
+_Kind = query_tree.Kind
+_SERIES_SET_OPERATORS = {"and", "unless"}
+_COMPARISONS = {"==", "!=", "<", ">", "<=", ">="}
+_SELECTING_AGGREGATIONS = {"topk", "bottomk", "limitk", "limit_ratio"}
+_ABSENCE = {"absent", "absent_over_time"}
+_LABEL_FUNCTIONS = {"label_replace", "label_join"}
+_QUANTILES = {"histogram_quantile", "histogram_fraction"}
+_ELEMENTWISE = re.compile(
+    "abs|(a?(cos|sin|tan)h?)|ceil|floor|round|clamp(_max|_min)?|exp|ln|log10|log2|sqrt|sgn|deg|rad|"
+    "hour|minute|month|year|day_of_(month|week|year)|days_in_month|timestamp|"
+    "sort(_desc|_by_label|_by_label_desc)?|histogram_(avg|count|stddev|stdvar|sum)"
+)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Asked:
+    """What is sent for a metric.
+
+    Attributes:
+        promql: the query, with T or without.
+        has_freshness: whether T is in it.
+        problem: why not, or "".
+    """
+
+    promql: str
+    has_freshness: bool
+    problem: str = ""
+
+
+def with_freshness(query: str, label: str, max_age_seconds: float) -> Asked:
+    """Return `query` with the time of measurement of each series, by the label of nodes.
+
+    A query that cannot be extended comes back as it is: its samples count as measured when it was
+    evaluated.
+    """
+    try:
+        expr = promql_parser.parse(query)
+        measured = _Freshness(max_age_seconds).of(expr)
+    except ValueError as error:
+        return Asked(query, has_freshness=False, problem=f"it cannot be parsed: {error}")
+    except query_text.UnknownSyntaxError as error:
+        return Asked(query, has_freshness=False, problem=f"it has {error}")
+    mark = f'"{MARK}", "{MEASURED_AT}", {query_text.quoted(label)}, ".*"'
+    added = f"label_replace(max by ({label}) ({measured}), {mark})"
+    return Asked(f"(\n{query}\n) or {added}", has_freshness=True)
+
+
+class _Freshness:
+    """Writes T for one metric."""
+
+    def __init__(self, max_age_seconds: float) -> None:
+        self._max_age_seconds = max_age_seconds
+
+    def of(self, expr: promql_parser.Expr) -> str:
+        """Return T of an instant vector; its series are those of `expr`, without their names.
+
+        Raises:
+            UnknownSyntaxError: it cannot be written, or is too long: it doubles with each window.
+        """
+        text = self._of_any(expr)
+        if len(text) > _MAX_CHARACTERS:
+            raise query_text.UnknownSyntaxError("too many parts")
+        return text
+
+    def _of_any(self, expr: promql_parser.Expr) -> str:
+        match expr:
+            case promql_parser.ParenExpr() | promql_parser.UnaryExpr():
+                return self.of(expr.expr)
+            case promql_parser.VectorSelector():
+                return f"(timestamp({query_text.render(expr)}){_shift(expr.at, expr.offset)})"
+            case promql_parser.AggregateExpr():
+                return self._aggregation(expr)
+            case promql_parser.BinaryExpr():
+                return self._operation(expr)
+            case promql_parser.Call():
+                return self._call(expr)
+            case _:
+                raise query_text.UnknownSyntaxError(f"a {type(expr).__name__} as its result")
+
+    def of_scalar(self, expr: promql_parser.Expr) -> str | None:
+        """Return T of a scalar, None where no sample goes into it."""
+        match query_text.unwrapped(expr):
+            case promql_parser.UnaryExpr() as found:
+                return self.of_scalar(found.expr)
+            case promql_parser.BinaryExpr() as found:
+                # A scalar has no clamp; `min` of two vectors without labels is the smaller one.
+                parts = [self.of_scalar(found.lhs), self.of_scalar(found.rhs)]
+                known = [part for part in parts if part is not None]
+                if len(known) < 2:  # noqa: PLR2004 - both sides of an operator
+                    return known[0] if known else None
+                return f"scalar(clamp_max(vector({known[0]}), {known[1]}))"
+            case promql_parser.Call() as found if found.func.name == "scalar":
+                return f"scalar({self.of(found.args[0])})"
+        return None
+
+    def _aggregation(self, expr: promql_parser.AggregateExpr) -> str:
+        inner = self.of(expr.expr)
+        operator = str(expr.op)
+        if operator in _SELECTING_AGGREGATIONS:
+            return f"({inner} and {query_text.render(expr)})"
+        if operator == "count_values":
+            raise query_text.UnknownSyntaxError("`count_values`, which makes labels of values")
+        return f"max {query_text.grouping(expr)}({inner})"
+
+    def _operation(self, expr: promql_parser.BinaryExpr) -> str:
+        operator = str(expr.op)
+        sides = [query_tree.kind(side) for side in (expr.lhs, expr.rhs)]
+        if sides == [_Kind.SCALAR] * 2:
+            raise query_text.UnknownSyntaxError("a scalar as its result")
+        if _Kind.SCALAR in sides:
+            vector, scalar = expr.lhs, expr.rhs
+            if sides[0] == _Kind.SCALAR:
+                vector, scalar = scalar, vector
+            text = self._limited(self.of(vector), [scalar])
+        elif operator in _SERIES_SET_OPERATORS:
+            return (
+                f"({self.of(expr.lhs)} {query_text.operator(expr)} {query_text.render(expr.rhs)})"
+            )
+        elif operator == "or":
+            return f"({self.of(expr.lhs)} {query_text.operator(expr)} {self.of(expr.rhs)})"
+        else:
+            text = self._smaller(expr)
+        is_filter = operator in _COMPARISONS and not (expr.modifier and expr.modifier.return_bool)
+        return f"({text} and {query_text.render(expr)})" if is_filter else text
+
+    def _smaller(self, expr: promql_parser.BinaryExpr) -> str:
+        """Return the smaller T of two vectors, with the labels that the operation gives.
+
+        Each T is multiplied by ones that stand for the other side, matched as the operands are.
+        """
+        times = f"*{query_text.matching(expr)}"
+        left = f"({self.of(expr.lhs)} {times} {_ones(expr.rhs)})"
+        right = f"({_ones(expr.lhs)} {times} {self.of(expr.rhs)})"
+        marked = [
+            f'label_replace({side}, "{MARK}", "{name}", "", "")'
+            for side, name in ((left, "left"), (right, "right"))
+        ]
+        return f"min without ({MARK}) ({' or '.join(marked)})"
+
+    def _call(self, expr: promql_parser.Call) -> str:
+        name = expr.func.name
+        if query_tree.kind(expr) != _Kind.VECTOR:
+            raise query_text.UnknownSyntaxError(f"the scalar `{name}` as its result")
+        if name in _ABSENCE:
+            return f"timestamp({query_text.render(expr)})"
+        if name == "vector":
+            time = self.of_scalar(expr.args[0])
+            return f"vector({time or 'time()'})"
+        args = [query_text.unwrapped(arg) for arg in expr.args]
+        for arg in args:
+            if query_tree.kind(arg) == _Kind.MATRIX:
+                return self._window(expr, arg)
+        if name in _LABEL_FUNCTIONS:
+            return self._relabelled(expr)
+        vectors = [arg for arg in args if query_tree.kind(arg) == _Kind.VECTOR]
+        if name in _QUANTILES:
+            return f"max without (le) ({self.of(vectors[0])})"
+        if not _ELEMENTWISE.fullmatch(name):
+            raise query_text.UnknownSyntaxError(f"the function `{name}`")
+        if not vectors:
+            return f"timestamp({query_text.render(expr)})"  # hour() and its like: the time itself
+        scalars = [arg for arg in args if query_tree.kind(arg) == _Kind.SCALAR]
+        return self._limited(self.of(vectors[0]), scalars)
+
+    def _relabelled(self, expr: promql_parser.Call) -> str:
+        vector, *rest = expr.args
+        if any(part.val == "__name__" for part in rest):
+            raise query_text.UnknownSyntaxError("the name of a series as a label")
+        return f"{expr.func.name}({self.of(vector)}, {', '.join(map(query_text.render, rest))})"
+
+    def _limited(self, text: str, scalars: list[promql_parser.Expr]) -> str:
+        """Return the smaller of T of a vector and T of scalars."""
+        for each in scalars:
+            time = self.of_scalar(each)
+            if time is not None:
+                text = f"clamp_max({text}, {time})"
+        return text
+
+    def _window(self, call: promql_parser.Call, matrix: promql_parser.Expr) -> str:
+        """Return T of a function over a window."""
+        match matrix:
+            case promql_parser.MatrixSelector():
+                inner = matrix.vector_selector
+                window, at, offset = matrix.range, inner.at, inner.offset
+                now = f"timestamp({query_text.render(inner)})"
+                then = f"timestamp({query_text.selector(inner)})"
+            case promql_parser.SubqueryExpr() if matrix.range is not None:
+                window, at, offset = matrix.range, matrix.at, matrix.offset
+                then = self.of(matrix.expr)
+                now = then if at is None and offset is None else ""
+            case _:
+                raise query_text.UnknownSyntaxError(f"a {type(matrix).__name__} as a window")
+        past = f"max_over_time({then}{self._lookback(window)}{query_text.modifiers(at, offset)})"
+        last = f"({now} or {past})" if now else past
+        value = query_text.render(call)
+        return f"(({last}{_shift(at, offset)}) and {value} or (timestamp({value}) * 0))"
+
+    def _lookback(self, window: datetime.timedelta) -> str:
+        """Return the range and the step of a subquery that looks for the last sample."""
+        seconds = min(window.total_seconds(), self._max_age_seconds)
+        step_seconds = max(_MIN_STEP_SECONDS, seconds / _STEPS)
+        range_seconds = max(seconds, step_seconds)  # holds at least one step
+        return f"[{math.ceil(range_seconds * 1000)}ms:{math.floor(step_seconds * 1000)}ms]"
+
+
+def _ones(expr: promql_parser.Expr) -> str:
+    """Return 1 for each series of a vector, whatever its value: NaN and histograms too."""
+    return f"(timestamp({query_text.render(expr)}) ^ 0)"
+
+
+def _shift(at: promql_parser.AtModifier | None, offset: datetime.timedelta | None) -> str:
+    """Return what brings a time in the past that a selector asks for to now, as ` + …`."""
+    text = ""
+    if at is not None and at.type == promql_parser.AtModifierType.At:
+        assert at.at is not None  # noqa: S101 - the parser's types say less than it does
+        text = f" + (time() - {at.at.timestamp():.3f})"
+    if offset is not None:
+        text += f" + {query_text.number(offset.total_seconds())}"
+    return text

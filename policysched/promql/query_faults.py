@@ -1,0 +1,179 @@
+"""Where in a query the parser of PromQL stopped, and what to say of it.
+
+`promql_parser` tells what is wrong, or only that something is, and never where. The place is found
+by parsing parts: the call that is refused for the same reason when it stands alone, or the first
+word after which no continuation is left.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import re
+from collections.abc import Sequence
+
+import promql_parser
+
+from policysched import spelling
+from policysched.promql import query_tokens
+
+_UNSPECIFIC = "invalid promql query"
+_QUOTED = re.compile(r"'([^']*)'")
+_TEMPLATE = re.compile(r"\{\{[^{}\n]*\}\}")
+_OF_CALLS = re.compile("function|call|argument|aggregat")
+"""What the parser only says once it has read a call to its end."""
+_MAX_TOKENS = 300
+"""Of longer queries the place is not looked for."""
+
+# What could follow a prefix of a query: within its open brackets, and behind them.
+_INNER = ("", " x", "(x)", " 5m", " 1", '="a"', '"a"')
+_OUTER = ("", " x", " (x)", " (a) (x)")
+
+_FUNCTIONS = (
+    *("abs", "absent", "avg_over_time", "ceil", "changes", "clamp", "clamp_max", "clamp_min"),
+    *("count_over_time", "delta", "deriv", "floor", "histogram_quantile", "idelta", "increase"),
+    *("irate", "label_join", "label_replace", "last_over_time", "max_over_time", "min_over_time"),
+    *("predict_linear", "quantile_over_time", "rate", "resets", "round", "scalar", "sqrt"),
+    *("stddev_over_time", "sum_over_time", "time", "timestamp", "vector"),
+    *("avg", "bottomk", "count", "count_values", "group", "max", "min", "quantile", "stddev"),
+    *("stdvar", "sum", "topk"),
+)
+"""What queries about nodes use; others are known to the parser, and not proposed."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Fault:
+    """Why a query does not parse.
+
+    Attributes:
+        start: offset of the place in the query.
+        end: offset behind it.
+        message: a sentence for a diagnostic.
+        label: a few words under the place, or "".
+        help: what to write, or "".
+    """
+
+    start: int
+    end: int
+    message: str
+    label: str = ""
+    help: str = ""
+
+
+def fault(query: str, tokens: Sequence[query_tokens.Token], problem: str) -> Fault:
+    """Return why and where a query does not parse, `problem` being what the parser says of it."""
+    template = _TEMPLATE.search(query)
+    if template is not None:
+        message = "`{{ … }}` is a template of Helm, not of PromQL"
+        advice = "render the template first, and check what it writes"
+        return Fault(template.start(), template.end(), message, help=advice)
+    open_brackets = query_tokens.unclosed(tokens)
+    if problem.startswith(("unclosed", "unexpected end of input inside")) and open_brackets:
+        first = open_brackets[0]
+        closing = query_tokens.CLOSING[first.text]
+        message = f"the query does not parse: `{first.text}` is not closed"
+        return Fault(first.start, first.end, message, help=f"add the closing `{closing}`")
+    place = _place(query, tokens, problem)
+    if place is None:
+        message = "the query does not parse" + (f": {problem}" if problem != _UNSPECIFIC else "")
+        return Fault(0, len(query), message)
+    if problem != _UNSPECIFIC:
+        return Fault(place.start, place.end, *_words(problem))
+    if place == tokens[-1] and _is_viable(query[: place.end]):
+        return Fault(place.start, place.end, "the query does not parse: it ends too early")
+    return Fault(
+        place.start, place.end, f"the query does not parse: `{place.text}` cannot stand here"
+    )
+
+
+def _words(problem: str) -> tuple[str, str, str]:
+    """Return message, label and help for what the parser says."""
+    label, advice = "", ""
+    name = _QUOTED.search(problem)
+    if problem.startswith("unknown function") and name:
+        near = spelling.nearest(name[1], _FUNCTIONS)
+        label = spelling.did_you_mean(name[1], _FUNCTIONS)
+        advice = f"write `{near[0]}`" if near else ""
+        return f"the query does not parse: PromQL has no function `{name[1]}`", label, advice
+    if "expected type matrix" in problem:
+        advice = "give it the samples of a time: `x[5m]`"
+    if problem.startswith("unexpected character inside brackets"):
+        advice = "add the closing `]`"
+    if problem.startswith("bad number") and "_" in problem:
+        advice = "write the number without `_`"
+    if "BOOL modifier" in problem:
+        advice = "write `bool` behind the sign"
+    words = _QUOTED.sub(r"`\1`", problem)
+    return f"the query does not parse: {words}", label, advice
+
+
+def _place(
+    query: str, tokens: Sequence[query_tokens.Token], problem: str
+) -> query_tokens.Token | None:
+    if not tokens or len(tokens) > _MAX_TOKENS:
+        return None
+    if problem == _UNSPECIFIC:
+        return _first_that_cannot_stand(query, tokens)
+    if _OF_CALLS.search(problem):
+        return _refused_call(query, tokens, problem)
+    for index, token in enumerate(tokens):
+        if _problem(query[: token.end] + _closing(tokens[: index + 1])) == problem:
+            return token
+    return None
+
+
+def _refused_call(
+    query: str, tokens: Sequence[query_tokens.Token], problem: str
+) -> query_tokens.Token | None:
+    """Return the innermost call that is refused for this reason by itself."""
+    ends = {call: _end_of_call(tokens, call) for call in query_tokens.calls(tokens)}
+    refused = [call for call, end in ends.items() if _problem(query[call.start : end]) == problem]
+    return min(refused, key=lambda call: ends[call] - call.start, default=None)
+
+
+def _end_of_call(tokens: Sequence[query_tokens.Token], call: query_tokens.Token) -> int:
+    """Return where the arguments of a function or aggregation end."""
+    start = tokens.index(call)
+    for end in range(start + 1, len(tokens)):
+        token, following = tokens[end], tokens[end + 1 : end + 2]
+        is_closed = token.text == ")" and not query_tokens.unclosed(tokens[start : end + 1])
+        if is_closed and not (following and following[0].text == "("):
+            return token.end
+    return tokens[-1].end
+
+
+def _first_that_cannot_stand(
+    query: str, tokens: Sequence[query_tokens.Token]
+) -> query_tokens.Token:
+    """Return the first word or sign after which no query is left; the last one if none is."""
+    fine, wrong = 0, len(tokens)  # tokens[:fine] can be continued, tokens[:wrong] cannot
+    while wrong - fine > 1:
+        middle = (fine + wrong) // 2
+        if _is_viable(query[: tokens[middle - 1].end]):
+            fine = middle
+        else:
+            wrong = middle
+    return tokens[wrong - 1]
+
+
+def _is_viable(prefix: str) -> bool:
+    """Return whether a query can begin so."""
+    closing = _closing(query_tokens.tokens(prefix))
+    return any(
+        _problem(f"{prefix}{inner}{closing}{outer}") != _UNSPECIFIC
+        for inner, outer in itertools.product(_INNER, _OUTER)
+    )
+
+
+def _closing(tokens: Sequence[query_tokens.Token]) -> str:
+    found = reversed(query_tokens.unclosed(tokens))
+    return "".join(query_tokens.CLOSING[token.text] for token in found)
+
+
+def _problem(query: str) -> str:
+    """Return what the parser says of a text, or ""."""
+    try:
+        promql_parser.parse(query)
+    except ValueError as error:
+        return str(error)
+    return ""

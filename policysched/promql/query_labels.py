@@ -1,0 +1,106 @@
+"""Labels that the answer of a query can have, where the query itself says so."""
+
+from __future__ import annotations
+
+import promql_parser
+
+from policysched.promql import query_tree
+
+_SELECTING = frozenset({"topk", "bottomk", "limitk", "limit_ratio"})
+_WRITING = frozenset({"label_replace", "label_join"})
+_OF_HISTOGRAMS = frozenset({"histogram_quantile", "histogram_fraction"})
+"""Functions that make one sample of all buckets."""
+_VECTORS = (query_tree.Kind.VECTOR, query_tree.Kind.MATRIX)
+
+
+def of(expr: promql_parser.Expr) -> frozenset[str] | None:
+    """Return labels; no series of the answer has any other. None if that is not known."""
+    match expr:
+        case promql_parser.ParenExpr() | promql_parser.UnaryExpr() | promql_parser.SubqueryExpr():
+            return of(expr.expr)
+        case promql_parser.AggregateExpr():
+            return _of_aggregation(expr)
+        case promql_parser.BinaryExpr():
+            return _of_operation(expr)
+        case promql_parser.Call():
+            return _of_call(expr)
+        case _:
+            return None
+
+
+def _of_aggregation(expr: promql_parser.AggregateExpr) -> frozenset[str] | None:
+    inner = of(expr.expr)
+    if str(expr.op) in _SELECTING:
+        return inner
+    if str(expr.op) == "count_values":
+        return None
+    if expr.modifier is None:
+        return frozenset()
+    named = frozenset(expr.modifier.labels)
+    if expr.modifier.type == promql_parser.AggModifierType.By:
+        return named if inner is None else named & inner
+    return None if inner is None else inner - named
+
+
+def _of_operation(expr: promql_parser.BinaryExpr) -> frozenset[str] | None:
+    for side, other in ((expr.lhs, expr.rhs), (expr.rhs, expr.lhs)):
+        if query_tree.kind(side) == query_tree.Kind.SCALAR:
+            return of(other)
+    left, right = of(expr.lhs), of(expr.rhs)
+    operator, modifier = str(expr.op), expr.modifier
+    if operator == "or":
+        return None if left is None or right is None else left | right
+    if operator in {"and", "unless"}:
+        return left
+    if modifier is None:
+        return left
+    if modifier.card != promql_parser.VectorMatchCardinality.OneToOne:
+        return None
+    if modifier.matching is None:
+        return left
+    named = frozenset(modifier.matching.labels)
+    if modifier.matching.type == promql_parser.LabelModifierType.Include:
+        return named
+    return None if left is None else left - named
+
+
+def _of_call(expr: promql_parser.Call) -> frozenset[str] | None:
+    if expr.func.name in _WRITING:
+        inner = of(expr.args[0])
+        return None if inner is None else inner | {expr.args[1].val}
+    vectors = [arg for arg in expr.args if query_tree.kind(arg) in _VECTORS]
+    inner = of(vectors[0]) if len(vectors) == 1 and expr.func.name != "info" else None
+    if inner is not None and expr.func.name in _OF_HISTOGRAMS:
+        return inner - {"le"}
+    return inner
+
+
+def pinned(expr: promql_parser.Expr) -> frozenset[str]:
+    """Return labels that every selector of an expression asks to have one value."""
+    selectors = [
+        each
+        for each in query_tree.walk_query(expr)
+        if isinstance(each, promql_parser.VectorSelector)
+    ]
+    found = [
+        {
+            matcher.name
+            for matcher in each.matchers.matchers
+            if matcher.op == promql_parser.MatchOp.Equal
+        }
+        for each in selectors
+    ]
+    return frozenset.intersection(*map(frozenset, found)) if found else frozenset()
+
+
+def sources(expr: promql_parser.Expr, label: str) -> frozenset[str]:
+    """Return labels that `label` is written from: a value of theirs may well mean one of it."""
+    found: set[str] = set()
+    for each in query_tree.walk_query(expr):
+        if not isinstance(each, promql_parser.Call) or each.func.name not in _WRITING:
+            continue
+        written, *others = (arg.val for arg in each.args[1:])
+        if written == label:
+            # label_replace(v, dst, replacement, src, regex), label_join(v, dst, separator, src...)
+            found.update(others[1:2] if each.func.name == "label_replace" else others[1:])
+    return frozenset(found)

@@ -1,0 +1,128 @@
+"""The unit of a query's values, as far as the names in it tell.
+
+Prometheus' conventions (https://prometheus.io/docs/practices/naming/) end names in base units:
+`_bytes`, `_seconds`, `_ratio`, and counters in `_total`. What a name does not tell is not known,
+and nothing is claimed of what is made of it.
+"""
+
+from __future__ import annotations
+
+import promql_parser
+
+from policysched import units
+from policysched.promql import query_tree
+
+_NONE = units.NUMBER
+_BY_SUFFIX = {"_bytes": units.BYTES, "_seconds": units.SECONDS, "_ratio": _NONE}
+_NAMED_OTHERWISE = {"node_network_speed_bytes": units.BYTES.times(units.SECONDS, -1)}
+"""Series of node_exporter whose names do not say their unit."""
+_SCALES = frozenset(map(float, [10**power for power in range(19)] + [2**10, 2**20, 2**30, 2**40]))
+"""Factors that people write values in: percent, kilo, mebi."""
+_RATES = frozenset({"rate", "irate", "deriv"})
+_KEEPING = frozenset(
+    {
+        *("increase", "delta", "idelta", "avg_over_time", "min_over_time", "max_over_time"),
+        *("sum_over_time", "last_over_time", "first_over_time", "quantile_over_time"),
+        *("stddev_over_time", "abs", "ceil", "floor", "round", "clamp", "clamp_max", "clamp_min"),
+        *("sort", "sort_desc", "label_replace", "label_join", "scalar", "vector"),
+    }
+)
+_AGGREGATIONS = frozenset(
+    {"sum", "avg", "min", "max", "quantile", "stddev", "topk", "bottomk", "limitk", "limit_ratio"}
+)
+_FILTERS = frozenset({"==", "!=", "<", "<=", ">", ">=", "and", "or", "unless"})
+
+
+def of(expr: promql_parser.Expr) -> units.Unit | None:
+    """Return the unit of a query, a ratio counting as a plain number; None if it is not known."""
+    match expr:
+        case promql_parser.VectorSelector():
+            return _of_name(expr.name or "")
+        case promql_parser.MatrixSelector():
+            return of(expr.vector_selector)
+        case promql_parser.ParenExpr() | promql_parser.UnaryExpr() | promql_parser.SubqueryExpr():
+            return of(expr.expr)
+        case promql_parser.AggregateExpr():
+            return of(expr.expr) if str(expr.op) in _AGGREGATIONS else None
+        case promql_parser.Call():
+            return _of_call(expr)
+        case promql_parser.BinaryExpr():
+            return _of_operation(expr)
+        case _:
+            return None
+
+
+def _of_name(name: str) -> units.Unit | None:
+    if ":" in name:
+        return None  # of a recording rule: nobody knows what it did
+    if name in _NAMED_OTHERWISE:
+        return _NAMED_OTHERWISE[name]
+    if name.endswith(("_count", "_bucket")):
+        return _NONE
+    base = name.removesuffix("_total").removesuffix("_sum")
+    return next((unit for suffix, unit in _BY_SUFFIX.items() if base.endswith(suffix)), None)
+
+
+def _of_call(expr: promql_parser.Call) -> units.Unit | None:
+    name = expr.func.name
+    if name == "time":
+        return units.SECONDS
+    if name == "histogram_quantile":
+        return _of_histogram(expr.args[1])
+    if name not in _RATES | _KEEPING:
+        return None
+    kinds = (query_tree.Kind.VECTOR, query_tree.Kind.MATRIX)
+    inner = next((of(arg) for arg in expr.args if query_tree.kind(arg) in kinds), None)
+    if inner is None or name not in _RATES:
+        return inner
+    return inner.times(units.SECONDS, -1)
+
+
+def _of_histogram(expr: promql_parser.Expr) -> units.Unit | None:
+    """Return the unit of what a histogram is of."""
+    for part in query_tree.walk_query(expr):
+        if isinstance(part, promql_parser.VectorSelector):
+            return _of_name((part.name or "").removesuffix("_bucket"))
+    return None
+
+
+def _of_operation(expr: promql_parser.BinaryExpr) -> units.Unit | None:
+    operator = str(expr.op)
+    if operator in _FILTERS:
+        is_answer = expr.modifier is not None and expr.modifier.return_bool
+        return None if is_answer else of(expr.lhs)
+    left, right = (of(side) for side in (expr.lhs, expr.rhs))
+    is_left_number, is_right_number = (_is_literal(side) for side in (expr.lhs, expr.rhs))
+    if operator in {"+", "-"}:
+        if is_left_number or is_right_number:
+            return right if is_left_number else left
+        return left if left == right else None
+    if operator not in {"*", "/"} or not all(_is_scale(side) for side in (expr.lhs, expr.rhs)):
+        return None
+    left = _NONE if is_left_number else left
+    right = _NONE if is_right_number else right
+    if left is None or right is None:
+        return None
+    found = left.times(right, 1 if operator == "*" else -1)
+    return _NONE if found.is_dimensionless else found
+
+
+def _is_literal(expr: promql_parser.Expr) -> bool:
+    match expr:
+        case promql_parser.ParenExpr() | promql_parser.UnaryExpr():
+            return _is_literal(expr.expr)
+        case promql_parser.BinaryExpr():
+            return _is_literal(expr.lhs) and _is_literal(expr.rhs)
+        case _:
+            return isinstance(expr, promql_parser.NumberLiteral)
+
+
+def _is_scale(factor: promql_parser.Expr) -> bool:
+    """Whether a factor keeps a unit: `/ 300` may be by seconds, `* 8` makes bits of bytes."""
+    match factor:
+        case promql_parser.ParenExpr() | promql_parser.UnaryExpr():
+            return _is_scale(factor.expr)
+        case promql_parser.NumberLiteral(val=value):
+            return abs(value) in _SCALES or 1 / abs(value or 1.0) in _SCALES
+        case _:
+            return not _is_literal(factor)
